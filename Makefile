@@ -1,0 +1,69 @@
+# The project's environment is .venv; what else is needed is built under .build. Each step leaves a mark
+# and is not done again until what it was made from changes.
+
+ENV ?= dev
+READY := .venv/ready
+PYTHON := .venv/bin/python
+UV := $(PYTHON) -m cli.local.uv
+CDK := $(PYTHON) -m cli.local.cdk
+INTERPRETERS := python3 python3.14 python3.13 python3.12 python3.11
+
+.PHONY: help up down test check bench deploy synth layer lock clean
+.DELETE_ON_ERROR:
+
+help: ## what there is to make
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
+
+up: $(READY)/infra ## start the local stack and run a first task on it (PORT=, DETACH=0)
+	@.venv/bin/postdate up
+
+down: ## stop what `make up` started (PORT=)
+	@if [ -x .venv/bin/postdate ]; then .venv/bin/postdate down; else echo "Nothing is set up here, so nothing runs."; fi
+
+check: $(READY)/dev ## format, lint, types, unit and contract tests
+	@.venv/bin/ruff format --check .
+	@.venv/bin/ruff check .
+	@.venv/bin/mypy
+	@.venv/bin/pytest tests/unit tests/contract
+
+test: $(READY)/dev ## the whole suite, on a local stack of its own
+	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest
+
+bench: $(READY)/infra ## the benchmark on a local stack of its own
+	@.venv/bin/postdate bench
+
+deploy: $(READY)/infra layer ## deploy every stack of ENV=dev|staging|prod to AWS
+	@case "$(ENV)" in dev|staging|prod) ;; *) echo "There is no ENV=$(ENV) on AWS: dev, staging or prod." >&2; exit 2;; esac
+	@POSTDATE_REQUIRE_LAYER=1 $(CDK) deploy --all --context env=$(ENV)
+
+synth: $(READY)/infra ## synthesise every environment; needs no account
+	@for env in dev staging prod local; do \
+		$(CDK) synth --quiet --context env=$$env --output cdk.out/$$env || exit; done
+
+layer: $(READY)/infra ## build the dependency layer, for this machine and for Lambda
+	@$(PYTHON) -m cli.local.layer
+
+lock: $(READY)/uv ## resolve requirements/*.txt anew from pyproject.toml
+	@$(PYTHON) -m cli.local.lock
+
+clean: down ## remove everything that make has made
+	@rm -rf .venv .build .local cdk.out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY)/uv: requirements/bootstrap.txt
+	@python=$$(for python in $(INTERPRETERS); do \
+		"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done); \
+	[ -n "$$python" ] || { echo "Postdate needs Python 3.11 or newer on the PATH." >&2; exit 2; }; \
+	$(PYTHON) -m pip --version >/dev/null 2>&1 || "$$python" -m venv --clear .venv
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
+	@mkdir -p $(READY) && touch $@
+
+$(READY)/infra: requirements/infra.txt pyproject.toml $(READY)/uv
+	@$(UV) pip install --quiet --require-hashes -r requirements/infra.txt
+	@$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(READY)/dev: requirements/dev.txt pyproject.toml $(READY)/uv
+	@$(UV) pip sync --quiet --require-hashes requirements/bootstrap.txt requirements/dev.txt
+	@$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@ $(READY)/infra

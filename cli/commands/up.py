@@ -1,0 +1,51 @@
+"""Start the local stack, or bring the running one up to date, and run a first task on it."""
+
+import argparse
+import os
+from dataclasses import asdict
+from typing import Any
+
+from cli.commands import down
+from cli.local import demo, watch
+from cli.local.place import Place
+from cli.local.up import up
+from cli.progress import say
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    down.arguments(parser)
+    parser.add_argument("--no-demo", dest="demo", action="store_false", help="register nothing")
+    parser.add_argument(
+        "--foreground",
+        action="store_true",
+        default=os.environ.get("DETACH") == "0",
+        help="stay, show what is queued, and stop the stack at the end (also DETACH=0)",
+    )
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    place = Place.of(options.port, os.environ)
+    stack = up(place)
+    answer = asdict(stack) | ({"demo": demo.run(stack)} if options.demo else {})
+    if options.foreground:
+        say(f"{show(answer)}\nCtrl-C stops it here.\n")
+        watch.until_interrupted(place, stack)
+        return {"stopped": True, "port": place.port}
+    return answer
+
+
+def show(answer: dict[str, Any]) -> str:
+    if "stopped" in answer:
+        return down.show(answer)
+    lines = [
+        f"Postdate runs at {answer['api_url']}",
+        f"  documentation  {answer['docs_url']}",
+        f"  a key          {answer['api_key']}",
+        f"  a destination  {answer['destination_queue_url']}",
+    ]
+    if first := answer.get("demo"):
+        lines += [
+            f"A first task was due at {first['planned_at']} and ended {first['status']},"
+            f" {first['lateness_ms']} ms late."
+        ]
+    return "\n".join([*lines, "`make down` stops it."])

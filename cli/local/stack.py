@@ -1,0 +1,48 @@
+"""`stack.json`: what a running local stack is to its users, its scripts and its tests."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+
+from cli.failure import Failure
+from cli.local.place import Place
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Keys:
+    """`api_key` has every scope of the demo tenant but administration, `other_tenant_key` those of another tenant."""
+
+    api_key: str
+    admin_key: str
+    other_tenant_key: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stack(Keys):
+    """`signing_secret` is what the demo tenant's webhooks are signed with."""
+
+    api_url: str
+    docs_url: str
+    endpoint_url: str
+    region: str
+    signing_secret: str
+    destination_queue_url: str
+    tables: dict[str, str]
+    queues: dict[str, str]
+    pid: int
+
+    def save(self, place: Place) -> None:
+        """It holds keys, so only its owner may read it; whoever reads it sees all of it or none."""
+        unfinished = place.stack_file.with_suffix(".new")
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(asdict(self), file, indent=2)
+        unfinished.replace(place.stack_file)
+
+
+def saved(place: Place) -> Stack | None:
+    if not place.stack_file.exists():
+        return None
+    try:
+        return Stack(**json.loads(place.stack_file.read_text()))
+    except (TypeError, ValueError):
+        raise Failure(f"{place.stack_file} is of another version: `make down`, then `make up`.") from None

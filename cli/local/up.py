@@ -1,0 +1,86 @@
+"""From nothing, or from whatever is there, to a deployed and seeded local stack."""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+from cli.local import aws, deploy, ministack, seed
+from cli.local.once import alone
+from cli.local.place import Place
+from cli.local.stack import Keys, Stack, saved
+from cli.progress import say, step
+
+ADMIN = seed.SCOPES | {"admin"}
+
+
+def up(place: Place) -> Stack:
+    """A running stack is brought up to date and keeps its data and keys. A new one is stopped again if it fails."""
+    with alone(place.lock):
+        left_over = place.engine_file.exists()
+        engine = ministack.running(place)
+        if left_over and not engine:
+            say("The last stack here was not stopped but ended; what it left is cleared away.")
+        known = saved(place) if engine else None
+        try:
+            return _brought_up(place, known)
+        except BaseException:
+            if not engine:
+                ministack.stop(place)
+            raise
+
+
+def _brought_up(place: Place, known: Stack | None) -> Stack:
+    place.deploy_log.write_text("")
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        synthesis = beside.submit(deploy.synthesise, place)
+        engine = ministack.running(place)
+        if not engine:
+            with step("the engine"):
+                engine = ministack.start(place)
+        if not known:
+            with step("its deployment tools"):
+                deploy.bootstrap(place)
+        with step("synthesis of the app"):
+            synthesis.result()
+    with step("deployment"):
+        outputs = deploy.deploy(place)
+    with step("tenants, keys and a queue"), aws.speaking_to(place):
+        stack = _seeded(place, outputs, known, engine.pid)
+    stack.save(place)
+    return stack
+
+
+def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int) -> Stack:
+    queue_url = seed.destination_queue()
+    tenants, keys = outputs["TenantsTable"], outputs["KeysTable"]
+    demo = seed.tenant(tenants, "demo", queue_urls=frozenset({queue_url}))
+    other = seed.tenant(tenants, "other")
+    bearers = known or Keys(
+        api_key=seed.key(keys, demo.id),
+        admin_key=seed.key(keys, demo.id, ADMIN),
+        other_tenant_key=seed.key(keys, other.id),
+    )
+    api_url = f"{place.endpoint_url}/_aws/execute-api/{outputs['ApiId']}"
+    return Stack(
+        api_url=api_url,
+        docs_url=f"{api_url}/docs",
+        endpoint_url=place.endpoint_url,
+        region=aws.REGION,
+        api_key=bearers.api_key,
+        admin_key=bearers.admin_key,
+        other_tenant_key=bearers.other_tenant_key,
+        signing_secret=demo.signing_secrets[0],
+        destination_queue_url=queue_url,
+        tables=_named(outputs, re.compile("(.+)Table")),
+        queues=_named(outputs, re.compile("(.+)QueueUrl|(.+Dlq)Url")),
+        pid=pid,
+    )
+
+
+def _named(outputs: dict[str, str], pattern: re.Pattern[str]) -> dict[str, str]:
+    """`TasksDlqUrl` is `tasks_dlq`."""
+    matches = {pattern.fullmatch(name): value for name, value in outputs.items()}
+    return {
+        re.sub("(?<!^)(?=[A-Z])", "_", match[match.lastindex or 1]).lower(): value
+        for match, value in matches.items()
+        if match
+    }

@@ -1,0 +1,101 @@
+"""Changes and cancels tasks that wait: one conditional write each, decided again when somebody was faster.
+
+The new call is sent after the write; if that is lost, the closing pass over the new slot finds the pointer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from postdate.domain import transitions
+from postdate.domain.due import Due, Via, pack
+from postdate.domain.errors import Conflict, NotFound, Unavailable, VersionMismatch
+from postdate.domain.sweeping import Horizon
+from postdate.domain.task import Payload, Task
+from postdate.domain.transitions import Transition
+from postdate.runtime.clock import Clock
+from postdate.runtime.observability import logger
+from postdate.runtime.queue import Queue
+from postdate.stores.payloads import Payloads
+from postdate.stores.tasks import Tasks, Written
+
+_TRIES = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changer:
+    tasks: Tasks
+    payloads: Payloads
+    queue: Queue
+    horizon: Horizon
+    payload_kept: timedelta
+    clock: Clock
+
+    def load(self, tenant: str, id: str) -> Task:
+        task = self.tasks.get(id)
+        if task is None or task.tenant != tenant:
+            raise NotFound(f"there is no task {id}")
+        return task
+
+    def cancel(self, tenant: str, id: str, *, version: int | None) -> Task:
+        return self._changed(tenant, id, version, transitions.cancel)
+
+    def edit(
+        self, tenant: str, id: str, *, version: int | None, due_at: datetime | None, **changes: Any
+    ) -> Task:
+        """`changes` are fields of Task; a payload comes as its text."""
+
+        def decide(task: Task, *, now: datetime) -> Transition:
+            decided = transitions.edit(task, now=now, due_at=due_at, why=_why(due_at, changes), **changes)
+            return self._with_payload_stored(decided)
+
+        task = self._changed(tenant, id, version, decide)
+        if due_at is not None and self.horizon.reaches(due_at, self.clock.now()):
+            self._call(task)
+        return task
+
+    def _changed(
+        self, tenant: str, id: str, version: int | None, decide: Callable[..., Transition | None]
+    ) -> Task:
+        for _ in range(_TRIES):
+            task = self.load(tenant, id)
+            transition = decide(task, now=self.clock.now())
+            if transition is None:
+                return task
+            if version is not None and version != task.version:
+                raise VersionMismatch(f"the task has version {task.version}")
+            (written,) = self.tasks.commit([transition])
+            if written is Written.DONE:
+                return transition.after
+            if written is Written.UNAVAILABLE:
+                raise Unavailable
+        raise Conflict
+
+    def _with_payload_stored(self, transition: Transition) -> Transition:
+        """A payload of its own row is written anew for each version, and outlives the new instant."""
+        before, after = transition.before, transition.after
+        text = after.payload.text
+        if after.payload.key is not None and after.due_at != before.due_at:
+            text = self.payloads.get(after.payload.key)
+        elif text is None or self.tasks.fits(after):
+            return transition
+        if text is None:
+            return transition
+        key = f"{after.id}#{after.version}"
+        self.payloads.put(key, text, keep_until=after.due_at + self.payload_kept)
+        return Transition(before=before, after=replace(after, payload=Payload(key=key)))
+
+    def _call(self, task: Task) -> None:
+        now = self.clock.now()
+        try:
+            self.queue.send(pack([(task.tenant, Due.of(task))], Via.REGISTRATION), now=now)
+        except Unavailable as error:
+            logger.warning(
+                "a call is left to the closing pass", extra={"action": "call_not_sent", "reason": str(error)}
+            )
+
+
+def _why(due_at: datetime | None, changes: dict[str, Any]) -> str:
+    names = sorted(changes) if due_at is None else ["run_at", *sorted(changes)]
+    return f"changed {', '.join(names)}"

@@ -1,0 +1,53 @@
+"""An HTTP request -> the answer. One resolver, a module a resource."""
+
+from typing import Any
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+
+from functions.api import errors, tasks
+from functions.api.caller import Caller
+from postdate.domain.errors import NotFound, PostdateError
+from postdate.runtime.observability import count, logger, metrics
+
+app = APIGatewayHttpResolver()
+app.include_router(tasks.router)
+
+
+@app.get("/health")
+def health() -> dict[str, str]:
+    return {"status": "ok"}
+
+
+@app.exception_handler(PostdateError)
+def refused(error: PostdateError) -> Response[str]:
+    return _answer(error)
+
+
+@app.not_found
+def unknown_path(_: NotFoundError) -> Response[str]:
+    """A path that does not exist is told only to those who may ask."""
+    try:
+        Caller.of(app.current_event["requestContext"])
+    except PostdateError as error:
+        return _answer(error)
+    return _answer(NotFound(f"there is no {app.current_event.http_method} {app.current_event.path}"))
+
+
+@app.exception_handler(Exception)
+def broke(error: Exception) -> Response[str]:
+    logger.exception("a request failed", extra={"action": "request_failed"})
+    return _answer(error)
+
+
+@logger.inject_lambda_context
+@metrics.log_metrics
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    answer = app.resolve(event, context)
+    count("Requests")
+    count(f"Answers{answer['statusCode'] // 100}xx")
+    return answer
+
+
+def _answer(error: Exception) -> Response[str]:
+    return errors.answer(error, app.current_event["requestContext"]["requestId"])

@@ -1,0 +1,149 @@
+"""Registers tasks: one, or a hundred at once.
+
+The key's row comes first, then a large payload's, then the task, then the call if its slot may be open already. A
+crash after the first is repaired by the caller's own retry, after the second by expiry, after the third by the
+closing pass over the task's slot.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from postdate.domain import instants, transitions
+from postdate.domain.due import Due, Via, pack
+from postdate.domain.errors import IdempotencyInProgress, IdempotencyKeyReused, PostdateError, Unavailable
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.slots import ShardPlan, item_id
+from postdate.domain.sweeping import Horizon
+from postdate.domain.task import KIND, Destination, Payload, Task
+from postdate.runtime.clock import Clock
+from postdate.runtime.observability import logger
+from postdate.runtime.queue import Queue
+from postdate.stores.idempotency import Reservation, Reservations
+from postdate.stores.payloads import Payloads
+from postdate.stores.tasks import Tasks, Written
+
+KEY_KEPT = timedelta(days=30)
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """A request that was understood."""
+
+    due_at: datetime
+    destination: Destination
+    payload: str
+    retry: RetryPolicy
+    timeout_seconds: int
+    name: str | None
+    tags: tuple[str, ...]
+    idempotency_key: str | None
+    fingerprint: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Registered:
+    """The task as it was when it was registered; `replayed` when that was an earlier request with the same key."""
+
+    task: Task
+    replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Registrar:
+    tasks: Tasks
+    payloads: Payloads
+    reservations: Reservations
+    queue: Queue
+    plan: ShardPlan
+    horizon: Horizon
+    payload_kept: timedelta
+    clock: Clock
+    unique: Callable[[], bytes]
+
+    def register(self, tenant: str, orders: Sequence[Order]) -> list[Registered | PostdateError]:
+        """One answer an order, in their order; what is wrong with one touches no other."""
+        now = self.clock.now()
+
+        def prepared(order: Order) -> tuple[Registered, Task] | PostdateError:
+            try:
+                registered = self._reserved(tenant, order, now)
+                return registered, self._stored_form(registered.task)
+            except PostdateError as error:
+                return error
+
+        with ThreadPoolExecutor(min(_AT_ONCE, len(orders))) as pool:
+            drafts = list(pool.map(prepared, orders))
+        stored = [draft[1] for draft in drafts if isinstance(draft, tuple)]
+        written = dict(zip([task.id for task in stored], self.tasks.add(stored), strict=True))
+        lost = {id for id, done in written.items() if done is Written.UNAVAILABLE}
+        self._call(task for task in stored if task.id not in lost)
+        return [
+            draft if isinstance(draft, PostdateError) else Unavailable() if draft[1].id in lost else draft[0]
+            for draft in drafts
+        ]
+
+    def _reserved(self, tenant: str, order: Order, now: datetime) -> Registered:
+        """The task that this order stands for: a new one, or the one its key stood for before."""
+        unique = self.unique()
+        id = item_id(KIND, self.plan.slot(order.due_at, unique), unique)
+        new = Registered(task=_task(tenant, order, id=id, due_at=order.due_at, now=now))
+        if order.idempotency_key is None:
+            return new
+        wanted = Reservation(
+            tenant=tenant,
+            key=order.idempotency_key,
+            fingerprint=order.fingerprint,
+            item_id=id,
+            due_at=order.due_at,
+            created_at=now,
+            keep_until=now + KEY_KEPT,
+        )
+        found = self.reservations.reserve(wanted, now=now)
+        if found.item_id == id:
+            return new
+        if found.fingerprint != order.fingerprint:
+            raise IdempotencyKeyReused
+        if instants.end_of(instants.minute_of(found.due_at)) < now and self.tasks.get(found.item_id) is None:
+            # Nothing was promised yet, and the slot of the first try takes no more items.
+            if not self.reservations.replace(found, wanted):
+                raise IdempotencyInProgress
+            return new
+        first = _task(tenant, order, id=found.item_id, due_at=found.due_at, now=found.created_at)
+        return Registered(task=first, replayed=True)
+
+    def _stored_form(self, task: Task) -> Task:
+        if task.payload.text is None or self.tasks.fits(task):
+            return task
+        key = f"{task.id}#{task.version}"
+        self.payloads.put(key, task.payload.text, keep_until=task.due_at + self.payload_kept)
+        return replace(task, payload=Payload(key=key))
+
+    def _call(self, tasks: Iterable[Task]) -> None:
+        """What is written is promised: a call that cannot be sent now is left to the closing pass."""
+        now = self.clock.now()
+        near = [(task.tenant, Due.of(task)) for task in tasks if self.horizon.reaches(task.due_at, now)]
+        try:
+            self.queue.send(pack(near, Via.REGISTRATION), now=now)
+        except Unavailable as error:
+            logger.warning(
+                "calls are left to the closing pass",
+                extra={"action": "call_not_sent", "tasks": len(near), "reason": str(error)},
+            )
+
+
+def _task(tenant: str, order: Order, *, id: str, due_at: datetime, now: datetime) -> Task:
+    return transitions.register(
+        id=id,
+        tenant=tenant,
+        due_at=due_at,
+        now=now,
+        destination=order.destination,
+        payload=Payload(text=order.payload),
+        retry=order.retry,
+        timeout_seconds=order.timeout_seconds,
+        name=order.name,
+        tags=order.tags,
+    )

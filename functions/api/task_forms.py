@@ -1,0 +1,196 @@
+"""What a caller may say about a task, and what we say back."""
+
+import hashlib
+import json
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+
+from functions.api.errors import validation_failed
+from postdate.domain import instants
+from postdate.domain.errors import PayloadTooLarge, ValidationFailed
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.task import Destination, State, Task
+
+DELAY_SECONDS_MAX = 31_536_000
+PAYLOAD_BYTES_MAX = 256 * 1024
+PAST_ALLOWED = timedelta(minutes=1)
+
+FormT = TypeVar("FormT", bound="Form")
+Tag = Annotated[str, Field(min_length=1, max_length=64)]
+Name = Annotated[str, Field(min_length=1, max_length=128)]
+
+
+class Form(BaseModel):
+    """Strict: no field is guessed, converted or passed over."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class WebhookForm(Form):
+    type: Literal["webhook"]
+    url: str
+    method: Literal["POST", "PUT", "PATCH"] = "POST"
+    headers: dict[str, str] = {}
+
+    def destination(self) -> Destination:
+        return Destination(
+            type=self.type, address=self.url, method=self.method, headers=tuple(self.headers.items())
+        )
+
+
+class SqsForm(Form):
+    type: Literal["sqs"]
+    queue_url: str
+
+    def destination(self) -> Destination:
+        return Destination(type=self.type, address=self.queue_url)
+
+
+TargetForm = Annotated[WebhookForm | SqsForm, Field(discriminator="type")]
+
+
+class RetryForm(Form):
+    max_attempts: int = Field(5, ge=1, le=20)
+    initial_seconds: float = Field(5, ge=0.1, le=86_400)
+    multiplier: float = Field(2, ge=1, le=10)
+    max_seconds: float = Field(900, ge=1, le=86_400)
+    jitter: bool = True
+
+    def policy(self) -> RetryPolicy:
+        return RetryPolicy(**self.model_dump())
+
+
+class TaskForm(Form):
+    run_at: AwareDatetime | None = None
+    delay_seconds: int | None = Field(None, ge=0, le=DELAY_SECONDS_MAX)
+    target: TargetForm
+    payload: JsonValue = None
+    retry: RetryForm = RetryForm()
+    timeout_seconds: int = Field(30, ge=1, le=900)
+    name: Name | None = None
+    tags: list[Tag] = Field([], max_length=10)
+
+    @model_validator(mode="after")
+    def _has_one_instant(self) -> "TaskForm":
+        if (self.run_at is None) == (self.delay_seconds is None):
+            raise ValueError("one of run_at and delay_seconds is needed")
+        return self
+
+
+class BatchTaskForm(TaskForm):
+    idempotency_key: str | None = Field(None, pattern=r"^[\x21-\x7e]{1,255}$")
+
+
+class BatchForm(Form):
+    tasks: list[JsonValue] = Field(min_length=1, max_length=100)
+
+
+class TaskChangeForm(Form):
+    run_at: AwareDatetime | None = None
+    delay_seconds: int | None = Field(None, ge=0, le=DELAY_SECONDS_MAX)
+    target: TargetForm | None = None
+    payload: JsonValue = None
+    retry: RetryForm | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> "TaskChangeForm":
+        if not self.model_fields_set:
+            raise ValueError("nothing to change")
+        if self.run_at is not None and self.delay_seconds is not None:
+            raise ValueError("only one of run_at and delay_seconds makes sense")
+        return self
+
+
+def parsed(form: type[FormT], text: str | bytes, within: str = "") -> FormT:
+    try:
+        return form.model_validate_json(text)
+    except ValidationError as invalid:
+        raise validation_failed(invalid, within) from None
+
+
+def due_at(form: TaskForm | TaskChangeForm, now: datetime) -> datetime | None:
+    """The instant asked for. One that has just passed means now: the caller's clock is not ours."""
+    if form.delay_seconds is not None:
+        return now + timedelta(seconds=form.delay_seconds)
+    if form.run_at is None:
+        return None
+    asked = instants.whole(form.run_at)
+    if asked < now - PAST_ALLOWED:
+        raise ValidationFailed([("run_at", "is in the past")])
+    if asked > now + timedelta(seconds=DELAY_SECONDS_MAX):
+        raise ValidationFailed([("run_at", "is more than a year ahead")])
+    return max(asked, now)
+
+
+def payload_text(payload: JsonValue) -> str:
+    text = json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
+    if len(text.encode()) > PAYLOAD_BYTES_MAX:
+        raise PayloadTooLarge
+    return text
+
+
+def fingerprint(form: Form) -> str:
+    """The same for two requests that ask for the same, however they were written down."""
+    asked = form.model_dump(mode="json", exclude={"idempotency_key"})
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+def view(task: Task) -> dict[str, Any]:
+    """A task as its owner sees it. Values of headers may be credentials: only their names are told."""
+    return {
+        "task_id": task.id,
+        "status": task.state.value,
+        "name": task.name,
+        "tags": list(task.tags),
+        "target": _target(task.destination),
+        "run_at": _text(task.planned_at),
+        "next_run_at": _text(task.due_at) if task.state.waits else None,
+        "attempts": task.attempts,
+        "last_run": _last_run(task),
+        "error": task.error,
+        "retry": {name: getattr(task.retry, name) for name in RetryPolicy.__dataclass_fields__},
+        "timeout_seconds": task.timeout_seconds,
+        "created_at": _text(task.created_at),
+        "version": task.version,
+        "history": [
+            {
+                "version": line.version,
+                "at": _text(line.at),
+                "status": line.to.value,
+                "attempt": line.attempt,
+                "reason": line.why,
+            }
+            for line in task.history
+        ],
+    }
+
+
+def _target(destination: Destination) -> dict[str, Any]:
+    if destination.type == "sqs":
+        return {"type": "sqs", "queue_url": destination.address}
+    headers = {name: "***" for name, _ in destination.headers}
+    return {
+        "type": destination.type,
+        "url": destination.address,
+        "method": destination.method,
+        "headers": headers,
+    }
+
+
+def _last_run(task: Task) -> dict[str, Any] | None:
+    if task.started_at is None:
+        return None
+    return {
+        "planned_at": _text(task.planned_at),
+        "started_at": _text(task.started_at),
+        "finished_at": _text(task.finished_at),
+        "lateness_ms": task.lateness_ms,
+        "token": task.token,
+        "status": "FAILED" if task.state in (State.RETRYING, State.DEAD) else task.state.value,
+    }
+
+
+def _text(instant: datetime | None) -> str | None:
+    return None if instant is None else instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,70 @@
+"""The API's use cases over this environment's tables and queue, made on the first request."""
+
+import os
+from datetime import timedelta
+from functools import cache
+
+from functions.api.change import Changer
+from functions.api.register import Registrar
+from functions.api.settings import Settings
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
+from postdate.domain.sweeping import Horizon
+from postdate.runtime import aws, settings
+from postdate.runtime.cached import Cached
+from postdate.runtime.clock import SystemClock
+from postdate.runtime.queue import SqsQueue
+from postdate.stores.idempotency import DynamoReservations
+from postdate.stores.payloads import DynamoPayloads
+from postdate.stores.tasks_dynamo import DynamoTasks
+from postdate.stores.tenants import DynamoTenants
+
+_TENANT_KEPT = timedelta(seconds=30)
+_PAYLOAD_OUTLIVES = timedelta(days=30)
+
+
+class Wired:
+    def __init__(self) -> None:
+        given = settings.read(Settings)
+        self.clock = SystemClock()
+        self.loopback_allowed = given.loopback_destinations
+        self.payloads = DynamoPayloads(table=given.payloads_table)
+        self.tenants = Cached(
+            DynamoTenants(table=given.tenants_table).get, keep=_TENANT_KEPT, clock=self.clock
+        )
+        plan, retention = ShardPlan.parse(given.shard_plan), timedelta(days=given.retention_days)
+        queue = SqsQueue(url=given.tasks_queue_url, client=aws.client("sqs"))
+        horizon = Horizon(
+            lead=timedelta(seconds=given.open_lead_seconds),
+            margin=timedelta(seconds=given.open_margin_seconds),
+        )
+        self.tasks = DynamoTasks(
+            table=given.items_table,
+            client=aws.client("dynamodb"),
+            plan=plan,
+            listing_shards=given.listing_shards,
+            retention=retention,
+        )
+        self.registrar = Registrar(
+            tasks=self.tasks,
+            payloads=self.payloads,
+            reservations=DynamoReservations(table=given.idempotency_table),
+            queue=queue,
+            plan=plan,
+            horizon=horizon,
+            payload_kept=retention + _PAYLOAD_OUTLIVES,
+            clock=self.clock,
+            unique=lambda: os.urandom(UNIQUE_BYTES),
+        )
+        self.changer = Changer(
+            tasks=self.tasks,
+            payloads=self.payloads,
+            queue=queue,
+            horizon=horizon,
+            payload_kept=retention + _PAYLOAD_OUTLIVES,
+            clock=self.clock,
+        )
+
+
+@cache
+def wired() -> Wired:
+    return Wired()

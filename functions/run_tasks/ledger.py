@@ -1,0 +1,93 @@
+"""The messages that follow from what a batch committed: retries, deferred calls, dead letters.
+
+They are sent after the commit they follow from. When one cannot be sent, the message that led to it comes back, finds
+the task as it is and sends again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby, islice
+from typing import Literal
+
+from postdate.domain import instants
+from postdate.domain.due import DELAY_MAX, PACKET_ITEMS_MAX, Due, Packet, Via
+from postdate.domain.errors import Unavailable
+from postdate.domain.task import Task
+from postdate.runtime.clock import Clock
+from postdate.runtime.queue import Queue, Received
+
+_Where = Literal["queue", "dead_letters"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Line:
+    where: _Where
+    tenant: str
+    via: Via
+    due: Due
+    not_before: datetime | None
+    message_id: str
+
+    @property
+    def together(self) -> tuple[str, str, str, int]:
+        """Lines that are equal in this travel in one packet."""
+        return (
+            self.where,
+            self.tenant,
+            self.via,
+            instants.milliseconds(self.not_before or self.due.due_at) // 1000,
+        )
+
+
+class Ledger:
+    def __init__(self, *, queue: Queue, dead_letters: Queue, clock: Clock) -> None:
+        self._queues: dict[_Where, Queue] = {"queue": queue, "dead_letters": dead_letters}
+        self._clock = clock
+        self._lines: list[_Line] = []
+        self.failed_messages: set[str] = set()
+
+    def retry(self, task: Task, message: Received) -> None:
+        """A retry further away than the queue can hold waits behind its pointer, for a later sweep."""
+        if task.due_at <= self._clock.now() + DELAY_MAX:
+            self._add("queue", Via.RETRY, Due.of(task), None, message)
+
+    def bury(self, task: Task, message: Received) -> None:
+        """The dead letter carries the version that died: a redrive brings back that death and no other."""
+        self._add("dead_letters", Via.DEAD, Due.of(task), None, message)
+
+    def defer(self, due: Due, until: datetime, message: Received) -> None:
+        self._add("queue", message.packet.via, due, until, message)
+
+    def send(self) -> None:
+        lines, self._lines = sorted(self._lines, key=lambda line: line.together), []
+        for where, group in groupby(lines, key=lambda line: line.where):
+            packets = list(_packets(group))
+            try:
+                self._queues[where].send((packet for packet, _ in packets), now=self._clock.now())
+            except Unavailable:
+                self.failed_messages |= {message_id for _, messages in packets for message_id in messages}
+
+    def _add(self, where: _Where, via: Via, due: Due, not_before: datetime | None, message: Received) -> None:
+        self._lines.append(
+            _Line(
+                where=where,
+                tenant=message.packet.tenant,
+                via=via,
+                due=due,
+                not_before=not_before,
+                message_id=message.message_id,
+            )
+        )
+
+
+def _packets(lines: Iterator[_Line]) -> Iterator[tuple[Packet, set[str]]]:
+    for _, group in groupby(lines, key=lambda line: line.together):
+        while chunk := list(islice(group, PACKET_ITEMS_MAX)):
+            first = chunk[0]
+            dues = tuple(line.due for line in chunk)
+            waits = [line.not_before for line in chunk if line.not_before is not None]
+            packet = Packet(
+                tenant=first.tenant, via=first.via, dues=dues, not_before=max(waits) if waits else None
+            )
+            yield packet, {line.message_id for line in chunk}

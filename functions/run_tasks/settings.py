@@ -1,0 +1,17 @@
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    items_table: str
+    payloads_table: str
+    tenants_table: str
+    tasks_queue_url: str
+    tasks_dlq_url: str
+    shard_plan: str
+    listing_shards: int
+    open_lead_seconds: int
+    open_margin_seconds: int
+    lease_seconds: int
+    retention_days: int
+    loopback_destinations: bool

@@ -1,0 +1,127 @@
+"""A tick of the scheduler, its own heartbeat, or a pass handed out -> opens, closes and audits slots."""
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+from functions.sweep.heartbeat import Heartbeat
+from functions.sweep.settings import Settings
+from functions.sweep.sweep_group import Groups, GroupSweeper
+from functions.sweep.tick import Ticker
+from postdate.domain.slots import ShardPlan
+from postdate.domain.sweeping import Horizon, Stage, Sweep
+from postdate.runtime import aws, settings
+from postdate.runtime.clock import SystemClock
+from postdate.runtime.observability import count, logger, metrics
+from postdate.runtime.queue import SqsQueue
+from postdate.stores.passes import DynamoPasses
+from postdate.stores.tasks_dynamo import DynamoTaskReads
+
+
+class Wired:
+    """The use cases over this environment's tables and queues."""
+
+    def __init__(self) -> None:
+        given = settings.read(Settings)
+        sqs, clock, plan = aws.client("sqs"), SystemClock(), ShardPlan.parse(given.shard_plan)
+        horizon = Horizon(
+            lead=timedelta(seconds=given.open_lead_seconds),
+            margin=timedelta(seconds=given.open_margin_seconds),
+        )
+        groups = Groups(plan=plan, size=given.shards_per_group)
+        passes = DynamoPasses(table=given.slots_table)
+
+        def send(body: Mapping[str, Any], delay: timedelta = timedelta(0)) -> None:
+            seconds = int(delay.total_seconds())
+            sqs.send_message(
+                QueueUrl=given.ticks_queue_url, MessageBody=json.dumps(body), DelaySeconds=seconds
+            )
+
+        def hand_out(sweeps: list[Sweep]) -> None:
+            for sweep in sweeps:
+                send(
+                    {
+                        "kind": "sweep",
+                        "minute": sweep.minute,
+                        "group": sweep.group,
+                        "stage": sweep.stage.value,
+                    }
+                )
+
+        self.sweeper = GroupSweeper(
+            tasks=DynamoTaskReads(table=given.items_table),
+            passes=passes,
+            queue=SqsQueue(url=given.tasks_queue_url, client=sqs),
+            groups=groups,
+            horizon=horizon,
+            clock=clock,
+        )
+        self.ticker = Ticker(
+            sweeper=self.sweeper,
+            passes=passes,
+            groups=groups,
+            horizon=horizon,
+            clock=clock,
+            hand_out=hand_out,
+        )
+        self.heartbeat = Heartbeat(
+            passes=passes,
+            clock=clock,
+            every=timedelta(seconds=given.tick_seconds),
+            send=lambda number, delay: send({"kind": "heartbeat", "number": number}, delay),
+        )
+
+
+@cache
+def wired() -> Wired:
+    return Wired()
+
+
+@logger.inject_lambda_context
+@metrics.log_metrics
+def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+    failed = []
+    for record in event["Records"]:
+        try:
+            _handle(json.loads(record["body"]))
+        except Exception:
+            logger.exception("a wake-up failed and comes back", extra={"action": "wake_up_failed"})
+            failed.append({"itemIdentifier": record["messageId"]})
+    count("WakeUps", len(event["Records"]))
+    return {"batchItemFailures": failed}
+
+
+def _handle(wake_up: Mapping[str, Any]) -> None:
+    match wake_up:
+        case {"kind": "tick"}:
+            if wired().heartbeat.revive():
+                logger.info("heartbeat started", extra={"action": "heartbeat_started"})
+            _tick()
+        case {"kind": "heartbeat", "number": int(number)}:
+            if wired().heartbeat.beat(number):
+                _tick()
+        case {"kind": "sweep", "minute": int(minute), "group": int(group), "stage": str(stage)}:
+            sent = wired().sweeper.sweep(Sweep(minute=minute, group=group, stage=Stage(stage)))
+            count("Overdue" if stage == Stage.AUDIT else "CallsSent", sent)
+        case _:
+            raise ValueError("a wake-up of no known kind")
+
+
+def _tick() -> None:
+    ticked = wired().ticker.tick()
+    count("CallsSent", ticked.sent)
+    count("Overdue", ticked.overdue)
+    count("SweepBehindMinutes", ticked.behind_minutes)
+    if ticked.sent or ticked.handed_out or ticked.overdue:
+        logger.info(
+            "swept",
+            extra={
+                "action": "swept",
+                "made": ticked.made,
+                "handed_out": ticked.handed_out,
+                "sent": ticked.sent,
+                "overdue": ticked.overdue,
+            },
+        )

@@ -1,0 +1,34 @@
+"""The second clock: a message that the sweeper sends to itself, so that sweeps go on when the scheduler does not.
+
+Counting it on is a conditional write, so a message delivered twice does not become two clocks. A clock that stopped,
+because a worker died between the count and the send, is started again by the scheduler's next tick.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from postdate.runtime.clock import Clock
+from postdate.stores.passes import Passes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heartbeat:
+    passes: Passes
+    clock: Clock
+    every: timedelta
+    send: Callable[[int, timedelta], None]
+
+    def beat(self, number: int) -> bool:
+        """Goes on from this beat, unless somebody did already."""
+        if not self.passes.next_beat(number, self.clock.now()):
+            return False
+        self.send(number + 1, self.every)
+        return True
+
+    def revive(self) -> bool:
+        """Starts the clock if it never ran or has missed two beats."""
+        last = self.passes.beat()
+        if last is not None and self.clock.now() < last[1] + 3 * self.every:
+            return False
+        return self.beat(last[0] if last else 0)

@@ -1,0 +1,34 @@
+"""The CDK app: `cdk synth -c env=local|dev|staging|prod`. It needs no account, no Docker and no network."""
+
+import os
+import sys
+from pathlib import Path
+
+from aws_cdk import App, Tags
+
+from infra.bundle import BUILD
+from infra.environments import ENVIRONMENTS, Environment
+from infra.service import Service
+from infra.state import State
+
+
+def postdate(
+    app: App, environment: Environment, *, build: Path = BUILD, require_layer: bool = False
+) -> tuple[State, Service]:
+    state = State(app, environment=environment)
+    service = Service(app, environment=environment, state=state, build=build, require_layer=require_layer)
+    Tags.of(app).add("postdate:environment", environment.name)
+    return state, service
+
+
+def main() -> None:
+    app = App(analytics_reporting=False)
+    chosen = app.node.try_get_context("env") or "local"
+    if chosen not in ENVIRONMENTS:
+        sys.exit(f"there is no environment {chosen!r}; choose one of {', '.join(ENVIRONMENTS)}")
+    postdate(app, ENVIRONMENTS[chosen], require_layer=os.environ.get("POSTDATE_REQUIRE_LAYER") == "1")
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""The one Lambda factory: what every function has in common, and, call by call, what it may do."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from aws_cdk import Acknowledgment, Duration, Validations, aws_iam, aws_lambda, aws_sqs
+from constructs import Construct
+
+from infra.bundle import bundle
+from infra.constructs.log_group import LogGroup
+from infra.constructs.runtime import RUNTIME, architecture
+from infra.environments import Environment
+from postdate.runtime.settings import names
+
+BATCH: Final = 10
+
+
+class Function(aws_lambda.Function):
+    """`functions/<name>` with its own role and log group, and of `values` exactly what its `Settings` read.
+
+    A function whose messages lead back to itself says so with `recurs`: Lambda would otherwise take a
+    heartbeat, or the sixteenth retry of an item, for a runaway loop and drop it.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        environment: Environment,
+        values: Mapping[str, str],
+        layer: aws_lambda.ILayerVersion,
+        build: Path,
+        recurs: bool = False,
+    ) -> None:
+        function_name = environment.named(name)
+        size = environment.functions[name]
+        logs = LogGroup(
+            scope, f"{name}-logs", environment=environment, log_group_name=f"/aws/lambda/{function_name}"
+        )
+        role = aws_iam.Role(
+            scope, f"{name}-role", assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com")
+        )
+        super().__init__(
+            scope,
+            name,
+            function_name=function_name,
+            handler=f"functions.{name}.handler.handler",
+            runtime=RUNTIME,
+            architecture=architecture(environment),
+            code=aws_lambda.Code.from_asset(str(bundle(name, build=build))),
+            layers=[layer],
+            environment=_read_by(name, values),
+            memory_size=size.memory_mb,
+            timeout=Duration.seconds(size.timeout_seconds),
+            reserved_concurrent_executions=size.reserved,
+            role=role,
+            log_group=logs,
+            tracing=aws_lambda.Tracing.ACTIVE,
+            recursive_loop=aws_lambda.RecursiveLoop.ALLOW if recurs else None,
+        )
+        logs.grant_write(role)
+        self._role = role
+        self._environment = environment
+        self.waive("IAM5[Resource::*]", "X-Ray's two write actions know no resource to name.")
+
+    def allow(self, resource: str, *actions: str) -> None:
+        engine = self._environment.engine
+        self._grant(resource, [*actions, *(engine.also[each] for each in actions if each in engine.also)])
+        self._grant("*", [engine.unscoped[each] for each in actions if each in engine.unscoped])
+
+    def _grant(self, resource: str, actions: list[str]) -> None:
+        if actions:
+            self.add_to_role_policy(aws_iam.PolicyStatement(actions=actions, resources=[resource]))
+
+    def waive(self, rule: str, reason: str) -> None:
+        """Answers a finding of cdk-nag about what this function may do."""
+        Validations.of(self._role).acknowledge(Acknowledgment(id=f"AwsSolutions-{rule}", reason=reason))
+
+    def consume(self, queue: aws_sqs.IQueue) -> None:
+        self.allow(queue.queue_arn, "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
+        self.add_event_source_mapping(
+            "messages",
+            event_source_arn=queue.queue_arn,
+            batch_size=BATCH,
+            report_batch_item_failures=True,
+            max_concurrency=self._environment.functions[self.node.id].consumers,
+        )
+
+
+def _read_by(name: str, values: Mapping[str, str]) -> dict[str, str]:
+    settings = import_module(f"functions.{name}.settings").Settings
+    return {variable: values[variable] for variable in sorted(names(settings))}

@@ -1,0 +1,90 @@
+import json
+from typing import Final, cast
+
+from aws_cdk import (
+    CfnOutput,
+    Duration,
+    aws_apigatewayv2,
+    aws_apigatewayv2_authorizers,
+    aws_apigatewayv2_integrations,
+)
+from constructs import Construct
+
+from infra.constructs.function import Function
+from infra.constructs.log_group import LogGroup
+from infra.environments import Environment
+
+OPEN: Final = ("/health", "/openapi.json", "/docs")
+
+_LOGGED: Final = {
+    "request_id": "$context.requestId",
+    "route": "$context.routeKey",
+    "path": "$context.path",
+    "status": "$context.status",
+    "tenant": "$context.authorizer.tenant",
+    "latency_ms": "$context.responseLatency",
+    "integration_latency_ms": "$context.integrationLatency",
+    "error": "$context.error.message",
+    "integration_error": "$context.integrationErrorMessage",
+}
+
+
+class HttpApi(Construct):
+    """Everything goes to one function; all but the open pages by way of the authorizer.
+
+    The authorizer is asked for every request, with or without a key and never from a cache: it only tells who
+    calls, and the function itself refuses, so that a refusal looks like every other problem.
+    """
+
+    def __init__(
+        self, scope: Construct, name: str, *, environment: Environment, api: Function, authorizer: Function
+    ) -> None:
+        super().__init__(scope, name)
+        http = aws_apigatewayv2.HttpApi(
+            self, "api", api_name=environment.named("api"), create_default_stage=False
+        )
+        integration = aws_apigatewayv2_integrations.HttpLambdaIntegration(
+            "function", api, scope_permission_to_route=False
+        )
+        for path in OPEN:
+            http.add_routes(path=path, methods=[aws_apigatewayv2.HttpMethod.GET], integration=integration)
+        http.add_routes(
+            path="/{proxy+}",
+            methods=[aws_apigatewayv2.HttpMethod.ANY],
+            integration=integration,
+            authorizer=aws_apigatewayv2_authorizers.HttpLambdaAuthorizer(
+                "keys",
+                authorizer,
+                authorizer_name=environment.named("keys"),
+                response_types=[aws_apigatewayv2_authorizers.HttpLambdaResponseType.SIMPLE],
+                identity_source=[],
+                results_cache_ttl=Duration.seconds(0),
+            ),
+        )
+        stage = self._stage(http, environment)
+        CfnOutput(self, "url", value=stage.url).override_logical_id("ApiUrl")
+        CfnOutput(self, "id", value=http.api_id).override_logical_id("ApiId")
+
+    def _stage(self, http: aws_apigatewayv2.HttpApi, environment: Environment) -> aws_apigatewayv2.HttpStage:
+        throttle = environment.throttle
+        stage = aws_apigatewayv2.HttpStage(
+            self,
+            "stage",
+            http_api=http,
+            stage_name="$default",
+            auto_deploy=True,
+            throttle=aws_apigatewayv2.ThrottleSettings(
+                rate_limit=throttle.requests_per_second, burst_limit=throttle.burst
+            )
+            if throttle
+            else None,
+        )
+        logs = LogGroup(
+            self, "logs", environment=environment, log_group_name=f"/postdate/{environment.name}/access"
+        )
+        # The construct takes its settings as an interface, which from Python costs a call back on each read.
+        template = cast(aws_apigatewayv2.CfnStage, stage.node.default_child)
+        template.access_log_settings = aws_apigatewayv2.CfnStage.AccessLogSettingsProperty(
+            destination_arn=logs.log_group_arn, format=json.dumps(_LOGGED)
+        )
+        return stage

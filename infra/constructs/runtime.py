@@ -1,0 +1,13 @@
+"""What the functions run on. The layer is built for the same."""
+
+from typing import Final
+
+from aws_cdk.aws_lambda import Architecture, Runtime
+
+from infra.environments import Environment
+
+RUNTIME: Final = Runtime.PYTHON_3_14
+
+
+def architecture(environment: Environment) -> Architecture:
+    return {"arm64": Architecture.ARM_64, "x86_64": Architecture.X86_64}[environment.architecture]

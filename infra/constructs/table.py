@@ -1,0 +1,48 @@
+from aws_cdk import aws_dynamodb
+from constructs import Construct
+
+from infra.environments import Environment
+
+
+class Table(aws_dynamodb.Table):
+    """On demand, recoverable to any second of the last 35 days. Keys are strings; no sort key, no `then`."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        environment: Environment,
+        by: str,
+        then: str | None = None,
+        expires: bool = True,
+    ) -> None:
+        super().__init__(
+            scope,
+            name,
+            table_name=environment.named(name),
+            partition_key=_text(by),
+            sort_key=_text(then) if then else None,
+            billing_mode=aws_dynamodb.BillingMode.PAY_PER_REQUEST,
+            point_in_time_recovery_specification=aws_dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True
+            ),
+            time_to_live_attribute="expires_at" if expires else None,
+            deletion_protection=environment.keeps_data,
+            removal_policy=environment.removal_policy,
+        )
+
+    def index(self, name: str, *, by: str, then: str) -> None:
+        self.add_global_secondary_index(
+            index_name=name,
+            partition_key=_text(by),
+            sort_key=_text(then),
+            projection_type=aws_dynamodb.ProjectionType.KEYS_ONLY,
+        )
+
+    def index_arn(self, name: str) -> str:
+        return f"{self.table_arn}/index/{name}"
+
+
+def _text(name: str) -> aws_dynamodb.Attribute:
+    return aws_dynamodb.Attribute(name=name, type=aws_dynamodb.AttributeType.STRING)

@@ -1,0 +1,155 @@
+"""What differs between environments, in one place. The defaults are those of AWS; each says its sizes.
+
+The stacks are the same everywhere: an environment is a row of values, and nothing else asks which one it is.
+"""
+
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Final
+
+from aws_cdk import RemovalPolicy
+from aws_cdk.aws_logs import RetentionDays
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """What the functions read, by the names they read; `shard_plan` is `<from minute>=<shards>,...`."""
+
+    shard_plan: str
+    shards_per_group: int = 16
+    listing_shards: int
+    tick_seconds: int = 60
+    open_lead_seconds: int = 120
+    open_margin_seconds: int = 60
+    lease_seconds: int = 40
+    retention_days: int = 30
+    key_cache_seconds: int = 60
+    loopback_destinations: bool = False
+
+    def variables(self) -> dict[str, str]:
+        return {name.upper(): str(value).lower() for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Size:
+    """One function's size. `reserved` concurrency is its own and its limit; `consumers` is how many of it its
+    queue may keep busy, 0 when it reads none."""
+
+    memory_mb: int
+    timeout_seconds: int
+    reserved: int | None = None
+    consumers: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Throttle:
+    requests_per_second: int
+    burst: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Engine:
+    """Where an engine checks a call by another name than IAM does: on the same resource, or on none at all."""
+
+    also: Mapping[str, str] = field(default_factory=dict)
+    unscoped: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Environment:
+    name: str
+    settings: Settings
+    functions: Mapping[str, Size]
+    throttle: Throttle | None
+    log_retention: RetentionDays
+    keeps_data: bool = False
+    destination_queues: tuple[str, ...] = ("postdate-destination-*",)
+    platform: str = "linux-arm64"
+    architecture: str = "arm64"
+    tls_only: bool = True
+    engine: Engine = Engine()
+
+    @property
+    def removal_policy(self) -> RemovalPolicy:
+        return RemovalPolicy.RETAIN if self.keeps_data else RemovalPolicy.DESTROY
+
+    def named(self, name: str) -> str:
+        return f"postdate-{self.name}-{name.replace('_', '-')}"
+
+
+# The stack on this machine: its own architecture, plain HTTP on the loopback interface, small numbers.
+LOCAL: Final = Environment(
+    name="local",
+    settings=Settings(
+        shard_plan="0=4",
+        listing_shards=2,
+        tick_seconds=10,
+        open_lead_seconds=20,
+        open_margin_seconds=10,
+        retention_days=1,
+        loopback_destinations=True,
+    ),
+    functions={
+        "api": Size(memory_mb=512, timeout_seconds=29),
+        "authorize": Size(memory_mb=256, timeout_seconds=10),
+        "sweep": Size(memory_mb=512, timeout_seconds=60, consumers=4),
+        "run_tasks": Size(memory_mb=512, timeout_seconds=900, consumers=50),
+    },
+    throttle=None,
+    log_retention=RetentionDays.ONE_DAY,
+    destination_queues=("postdate-local-destination*",),
+    platform="local",
+    architecture="arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64",
+    tls_only=False,
+    engine=Engine(
+        also={
+            "sqs:SendMessage": "sqs:SendMessageBatch",
+            "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
+        },
+        unscoped={"dynamodb:PartiQLUpdate": "dynamodb:BatchExecuteStatement"},
+    ),
+)
+
+DEV: Final = Environment(
+    name="dev",
+    settings=Settings(shard_plan="0=8", listing_shards=2, retention_days=7),
+    functions={
+        "api": Size(memory_mb=1024, timeout_seconds=29),
+        "authorize": Size(memory_mb=512, timeout_seconds=10),
+        "sweep": Size(memory_mb=1024, timeout_seconds=60, consumers=4),
+        "run_tasks": Size(memory_mb=1024, timeout_seconds=900, consumers=10),
+    },
+    throttle=Throttle(requests_per_second=100, burst=200),
+    log_retention=RetentionDays.ONE_WEEK,
+)
+
+STAGING: Final = Environment(
+    name="staging",
+    settings=Settings(shard_plan="0=32", listing_shards=8),
+    functions={
+        "api": Size(memory_mb=1024, timeout_seconds=29, reserved=50),
+        "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=50),
+        "sweep": Size(memory_mb=1024, timeout_seconds=60, reserved=8, consumers=8),
+        "run_tasks": Size(memory_mb=1769, timeout_seconds=900, reserved=100, consumers=100),
+    },
+    throttle=Throttle(requests_per_second=500, burst=1000),
+    log_retention=RetentionDays.ONE_MONTH,
+)
+
+# The reservations leave 100 of an account's first 1,000 concurrent executions free, as Lambda demands.
+PROD: Final = Environment(
+    name="prod",
+    settings=Settings(shard_plan="0=128", listing_shards=16),
+    functions={
+        "api": Size(memory_mb=1769, timeout_seconds=29, reserved=150),
+        "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=118),
+        "sweep": Size(memory_mb=1769, timeout_seconds=60, reserved=32, consumers=32),
+        "run_tasks": Size(memory_mb=1769, timeout_seconds=900, reserved=600, consumers=600),
+    },
+    throttle=Throttle(requests_per_second=2000, burst=4000),
+    log_retention=RetentionDays.THREE_MONTHS,
+    keeps_data=True,
+)
+
+ENVIRONMENTS: Final = {each.name: each for each in (LOCAL, DEV, STAGING, PROD)}

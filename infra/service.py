@@ -1,0 +1,104 @@
+from pathlib import Path
+from typing import Final
+
+from aws_cdk import Duration, Stack, aws_scheduler, aws_scheduler_targets
+from constructs import Construct
+
+from infra.constructs.function import Function
+from infra.constructs.http_api import HttpApi
+from infra.constructs.layer import Layer
+from infra.environments import Environment
+from infra.state import State
+
+GET: Final = "dynamodb:GetItem"
+BATCH_GET: Final = "dynamodb:BatchGetItem"
+QUERY: Final = "dynamodb:Query"
+PUT: Final = "dynamodb:PutItem"
+UPDATE: Final = "dynamodb:UpdateItem"
+PARTIQL_UPDATE: Final = "dynamodb:PartiQLUpdate"
+SEND: Final = "sqs:SendMessage"
+
+
+class Service(Stack):
+    """What a release replaces: the functions, what wakes each of them, and what each of them may do."""
+
+    def __init__(
+        self, scope: Construct, *, environment: Environment, state: State, build: Path, require_layer: bool
+    ) -> None:
+        super().__init__(scope, environment.named("service"))
+        self._environment = environment
+        self._state = state
+        self._build = build
+        self._values = environment.settings.variables() | state.variables()
+        self._layer = Layer(
+            self, "dependencies", environment=environment, build=build, required=require_layer
+        )
+        HttpApi(self, "http", environment=environment, api=self._api(), authorizer=self._authorize())
+        self._sweep()
+        self._run_tasks()
+        self._tick()
+
+    def _api(self) -> Function:
+        api, state = self._function("api"), self._state
+        api.allow(state.items.table_arn, GET, BATCH_GET, PUT, UPDATE)
+        api.allow(state.items.index_arn("by_tenant"), QUERY)
+        api.allow(state.payloads.table_arn, GET, BATCH_GET, PUT)
+        api.allow(state.idempotency.table_arn, GET, PUT, UPDATE)
+        api.allow(state.tenants.table_arn, GET)
+        api.allow(state.tasks.queue.queue_arn, SEND)
+        return api
+
+    def _authorize(self) -> Function:
+        authorize = self._function("authorize")
+        authorize.allow(self._state.keys.table_arn, GET)
+        return authorize
+
+    def _sweep(self) -> None:
+        sweep, state = self._function("sweep", recurs=True), self._state
+        sweep.allow(state.items.table_arn, QUERY, BATCH_GET)
+        sweep.allow(state.slots.table_arn, GET, QUERY, PUT, UPDATE)
+        sweep.allow(state.tasks.queue.queue_arn, SEND)
+        sweep.allow(state.ticks.queue.queue_arn, SEND)
+        sweep.consume(state.ticks.queue)
+
+    def _run_tasks(self) -> None:
+        run_tasks, state = self._function("run_tasks", recurs=True), self._state
+        run_tasks.allow(state.items.table_arn, GET, BATCH_GET, PUT, UPDATE, PARTIQL_UPDATE)
+        run_tasks.allow(state.payloads.table_arn, GET, BATCH_GET)
+        run_tasks.allow(state.tenants.table_arn, GET, BATCH_GET)
+        run_tasks.allow(state.tasks.queue.queue_arn, SEND, "sqs:ChangeMessageVisibility")
+        run_tasks.allow(state.tasks.dead_letters.queue_arn, SEND)
+        for pattern in self._environment.destination_queues:
+            run_tasks.allow(self.format_arn(service="sqs", resource=pattern), SEND)
+            run_tasks.waive(
+                f"IAM5[Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:{pattern}]",
+                "Tenants' own queues come and go without a release; their names are ours to give.",
+            )
+        run_tasks.consume(state.tasks.queue)
+
+    def _tick(self) -> None:
+        """A tick that cannot be delivered joins the dead ticks: one place to look when the clock stands."""
+        ticks = self._state.ticks
+        aws_scheduler.Schedule(
+            self,
+            "tick",
+            schedule_name=self._environment.named("tick"),
+            schedule=aws_scheduler.ScheduleExpression.rate(Duration.minutes(1)),
+            target=aws_scheduler_targets.SqsSendMessage(
+                ticks.queue,
+                input=aws_scheduler.ScheduleTargetInput.from_object({"kind": "tick"}),
+                dead_letter_queue=ticks.dead_letters,
+                max_event_age=Duration.minutes(5),
+            ),
+        )
+
+    def _function(self, name: str, *, recurs: bool = False) -> Function:
+        return Function(
+            self,
+            name,
+            environment=self._environment,
+            values=self._values,
+            layer=self._layer,
+            build=self._build,
+            recurs=recurs,
+        )

@@ -1,0 +1,43 @@
+from aws_cdk import CfnOutput, Duration, Stack
+from constructs import Construct
+
+from infra.constructs.queue import Queue
+from infra.constructs.table import Table
+from infra.environments import Environment
+
+
+class State(Stack):
+    """What must survive a release: the tables and the queues. Everything else is made from code."""
+
+    def __init__(self, scope: Construct, *, environment: Environment) -> None:
+        super().__init__(scope, environment.named("state"), termination_protection=environment.keeps_data)
+        self.items = Table(self, "items", environment=environment, by="slot", then="id")
+        self.items.index("by_tenant", by="listing", then="id")
+        self.payloads = Table(self, "payloads", environment=environment, by="id")
+        self.idempotency = Table(self, "idempotency", environment=environment, by="key")
+        self.tenants = Table(self, "tenants", environment=environment, by="tenant", expires=False)
+        self.keys = Table(self, "keys", environment=environment, by="key_id")
+        self.slots = Table(self, "slots", environment=environment, by="scope", then="name")
+        # AWS refuses a queue whose messages come back while the function that has them may still run.
+        self.tasks, self.ticks = (
+            Queue(
+                self,
+                name,
+                environment=environment,
+                visible_after=Duration.seconds(environment.functions[reader].timeout_seconds),
+                receives=receives,
+            )
+            for name, reader, receives in (("tasks", "run_tasks", 8), ("ticks", "sweep", 5))
+        )
+        for variable, value in self.variables().items():
+            CfnOutput(self, variable.title().replace("_", ""), value=value)
+
+    def variables(self) -> dict[str, str]:
+        """Where the functions find it all, under the names of their settings."""
+        tables = (self.items, self.payloads, self.idempotency, self.tenants, self.keys, self.slots)
+        return {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables} | {
+            "TASKS_QUEUE_URL": self.tasks.queue.queue_url,
+            "TASKS_DLQ_URL": self.tasks.dead_letters.queue_url,
+            "TICKS_QUEUE_URL": self.ticks.queue.queue_url,
+            "TICKS_DLQ_URL": self.ticks.dead_letters.queue_url,
+        }

@@ -1,0 +1,70 @@
+"""What travels through the queue: which items are due and when, and nothing else about them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import groupby, islice
+
+from postdate.domain import instants
+from postdate.domain.task import Task
+
+PACKET_ITEMS_MAX = 25
+DELAY_MAX = timedelta(minutes=15)
+AHEAD = timedelta(seconds=1)
+WAIT_MAX = timedelta(seconds=3)
+
+
+class Via(StrEnum):
+    """What sent a packet; the history of a task names it."""
+
+    REGISTRATION = "registration"
+    SWEEP = "sweep"
+    CLOSING = "closing"
+    AUDIT = "audit"
+    RETRY = "retry"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Due:
+    """An item's call: the version it had when the call was sent, and the instant it is due."""
+
+    id: str
+    version: int
+    due_at: datetime
+
+    @classmethod
+    def of(cls, task: Task) -> "Due":
+        return cls(id=task.id, version=task.version, due_at=task.due_at)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Packet:
+    """Up to 25 items of one tenant that are due within the same second, or wait for the same instant."""
+
+    tenant: str
+    via: Via
+    dues: tuple[Due, ...]
+    not_before: datetime | None = None
+
+    @property
+    def first_due_at(self) -> datetime:
+        return min(due.due_at for due in self.dues)
+
+    def delay(self, now: datetime) -> timedelta:
+        """How long the queue holds it: whole seconds, so that it arrives one to two seconds before it is due."""
+        wait = self.first_due_at - AHEAD - now if self.not_before is None else self.not_before - now
+        return timedelta(seconds=max(timedelta(0), min(wait, DELAY_MAX)) // timedelta(seconds=1))
+
+
+def pack(dues: Iterable[tuple[str, Due]], via: Via) -> Iterator[Packet]:
+    """Packets of (tenant, due) pairs: one tenant, one second, at most 25 items each."""
+
+    def tenant_and_second(pair: tuple[str, Due]) -> tuple[str, int]:
+        return pair[0], instants.milliseconds(pair[1].due_at) // 1000
+
+    for (tenant, _), group in groupby(sorted(dues, key=tenant_and_second), key=tenant_and_second):
+        members = (due for _, due in group)
+        while chunk := tuple(islice(members, PACKET_ITEMS_MAX)):
+            yield Packet(tenant=tenant, via=via, dues=chunk)

@@ -1,0 +1,122 @@
+"""What can go wrong, as one tree. The family answers a worker's only question: again, and when?
+
+    PostdateError
+    ├── Rejected              never again: the answer will not change
+    │   ├── Malformed             the body is not what it says it is
+    │   ├── ValidationFailed      a field is wrong, and which
+    │   ├── Unauthenticated
+    │   ├── Forbidden
+    │   ├── NotFound              also for what belongs to another tenant
+    │   ├── InvalidState          the item is in a state that does not allow it
+    │   ├── VersionMismatch       the caller's If-Match names another version
+    │   ├── IdempotencyKeyReused
+    │   ├── DestinationNotAllowed
+    │   └── PayloadTooLarge
+    ├── Conflict              somebody was faster: load again, decide again
+    │   └── IdempotencyInProgress
+    └── Unavailable           later: a service did not answer or asked for less
+
+A class's docstring is its message, `code` its name on the wire.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class PostdateError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str] = "internal"
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(detail or type(self).__doc__)
+
+
+class Rejected(PostdateError):
+    """The request cannot be carried out."""
+
+
+class Conflict(PostdateError):
+    """The item changed in between."""
+
+    code = "conflict"
+
+
+class Unavailable(PostdateError):
+    """A service that is needed did not answer."""
+
+    code = "unavailable"
+
+
+class Malformed(Rejected):
+    """The body is no JSON."""
+
+    code = "malformed"
+
+
+class ValidationFailed(Rejected):
+    """The request is not valid."""
+
+    code = "validation_failed"
+
+    def __init__(self, fields: Sequence[tuple[str, str]]) -> None:
+        self.fields = tuple(fields)
+        super().__init__("; ".join(f"{name}: {message}" for name, message in self.fields))
+
+
+class Unauthenticated(Rejected):
+    """The key is missing, unknown or expired."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(Rejected):
+    """The key does not have the scope that this needs."""
+
+    code = "forbidden"
+
+
+class NotFound(Rejected):
+    """There is no such thing."""
+
+    code = "not_found"
+
+
+class InvalidState(Rejected):
+    """The item's state does not allow this."""
+
+    code = "invalid_state"
+
+    def __init__(self, state: str, detail: str) -> None:
+        self.state = state
+        super().__init__(detail)
+
+
+class VersionMismatch(Rejected):
+    """The item has another version than If-Match names."""
+
+    code = "version_conflict"
+
+
+class IdempotencyKeyReused(Rejected):
+    """This Idempotency-Key was used before, with another request."""
+
+    code = "idempotency_key_reused"
+
+
+class DestinationNotAllowed(Rejected):
+    """This destination may not be called."""
+
+    code = "destination_not_allowed"
+
+
+class PayloadTooLarge(Rejected):
+    """The payload is larger than 256 KB."""
+
+    code = "payload_too_large"
+
+
+class IdempotencyInProgress(Conflict):
+    """A request with this Idempotency-Key is still being worked on."""
+
+    code = "idempotency_in_progress"

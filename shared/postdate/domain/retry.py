@@ -1,0 +1,38 @@
+"""When a failed attempt is tried again."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+_EXPONENT_MAX = 64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetryPolicy:
+    """Exponential backoff between `initial_seconds` and `max_seconds`.
+
+    With jitter the delay is drawn evenly from the whole range up to the backoff, never below the initial delay,
+    so that what failed together does not come back together.
+    """
+
+    max_attempts: int = 5
+    initial_seconds: float = 5.0
+    multiplier: float = 2.0
+    max_seconds: float = 900.0
+    jitter: bool = True
+
+    def next_attempt_at(
+        self, *, attempts: int, now: datetime, draw: float, asked_seconds: float | None = None
+    ) -> datetime | None:
+        """The instant of the next attempt, or None when all are used up; `draw` is a random number in [0, 1)."""
+        if attempts >= self.max_attempts:
+            return None
+        delay = self._delay_seconds(attempts, draw)
+        if asked_seconds is not None:
+            delay = max(delay, min(asked_seconds, self.max_seconds))
+        return now + timedelta(seconds=delay)
+
+    def _delay_seconds(self, attempts: int, draw: float) -> float:
+        exponent = min(attempts if self.jitter else attempts - 1, _EXPONENT_MAX)
+        ceiling = min(self.max_seconds, self.initial_seconds * self.multiplier**exponent)
+        floor = min(self.initial_seconds, self.max_seconds)
+        return floor + draw * (ceiling - floor) if self.jitter else ceiling

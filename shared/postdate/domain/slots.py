@@ -1,0 +1,95 @@
+"""A slot is one shard of one minute: where an item lives and what a sweep reads at once.
+
+An item's id carries the slot it was registered in, its home, so that whoever holds an id needs no index:
+
+    task_ 0w8qk4r0 3m9c...     5 bytes of minute and shard (sorted by time), then 10 bytes of its own
+"""
+
+import hashlib
+from bisect import bisect_right
+from dataclasses import dataclass
+from datetime import datetime
+
+from postdate.domain import instants
+from postdate.domain.errors import NotFound
+
+UNIQUE_BYTES = 10
+_SHARD_BITS = 10
+_SHARDS_MAX = 1 << _SHARD_BITS
+_PREFIX_CHARACTERS = 8
+_UNIQUE_CHARACTERS = 16
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_VALUES = {character: value for value, character in enumerate(_ALPHABET)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class Slot:
+    minute: int
+    shard: int
+
+    @property
+    def key(self) -> str:
+        return f"{instants.start_of(self.minute):%Y-%m-%dT%H:%M}#{self.shard:02d}"
+
+    def holds(self, instant: datetime) -> bool:
+        return instants.minute_of(instant) == self.minute
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShardPlan:
+    """How many shards a minute has. A change takes effect from a minute on, so that what is stored stays found."""
+
+    from_minutes: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "ShardPlan":
+        """Reads `<first minute>=<shards>`, comma-separated: `0=4,29900000=8`."""
+        steps = sorted(
+            (int(minute), int(count)) for minute, count in (step.split("=") for step in text.split(","))
+        )
+        if steps[0][0] != 0 or not all(1 <= count <= _SHARDS_MAX for _, count in steps):
+            raise ValueError(f"a shard plan starts at minute 0 and has 1 to {_SHARDS_MAX} shards: {text}")
+        return cls(from_minutes=tuple(step[0] for step in steps), counts=tuple(step[1] for step in steps))
+
+    def shards(self, minute: int) -> int:
+        return self.counts[bisect_right(self.from_minutes, minute) - 1]
+
+    def slot(self, due_at: datetime, unique: bytes) -> Slot:
+        """The slot for an instant; the shard follows from what is unique in the item's id."""
+        minute = instants.minute_of(due_at)
+        return Slot(
+            minute=minute, shard=int.from_bytes(hashlib.sha256(unique).digest()[:4]) % self.shards(minute)
+        )
+
+
+def item_id(kind: str, slot: Slot, unique: bytes) -> str:
+    prefix = _encode(slot.minute << _SHARD_BITS | slot.shard, _PREFIX_CHARACTERS)
+    return f"{kind}_{prefix}{_encode(int.from_bytes(unique), _UNIQUE_CHARACTERS)}"
+
+
+def home(item: str) -> Slot:
+    number = _decode(_body(item)[:_PREFIX_CHARACTERS])
+    return Slot(minute=number >> _SHARD_BITS, shard=number & (_SHARDS_MAX - 1))
+
+
+def unique_part(item: str) -> bytes:
+    return _decode(_body(item)[_PREFIX_CHARACTERS:]).to_bytes(UNIQUE_BYTES)
+
+
+def _body(item: str) -> str:
+    body = item.rpartition("_")[2]
+    if len(body) != _PREFIX_CHARACTERS + _UNIQUE_CHARACTERS or not _VALUES.keys() >= set(body):
+        raise NotFound(f"{item[:64]!r} is no id of ours")
+    return body
+
+
+def _encode(number: int, characters: int) -> str:
+    return "".join(_ALPHABET[number >> 5 * place & 31] for place in reversed(range(characters)))
+
+
+def _decode(text: str) -> int:
+    number = 0
+    for character in text:
+        number = number << 5 | _VALUES[character]
+    return number

@@ -1,0 +1,119 @@
+"""How a minute's slots are gone over: opened ahead of time, closed after their end, audited an hour later.
+
+    open   everything that is due in the slot is sent
+    close  what was registered or moved too late for the open pass, by somebody who died before sending it himself
+    audit  what is overdue and in nobody's hands; in a healthy system that is nothing
+
+A registrar need not know which passes have run: whoever writes into a slot that may have been opened sends the call
+himself, and a margin far above any skew between two machines' clocks decides on "may".
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from postdate.domain import instants
+from postdate.domain.slots import Slot
+from postdate.domain.task import State
+
+CLOSES_AFTER: Final = timedelta(minutes=1)
+AUDITED_AFTER: Final = timedelta(hours=1)
+OVERDUE_AFTER: Final = timedelta(minutes=10)
+
+
+class Stage(StrEnum):
+    OPEN = "open"
+    CLOSE = "close"
+    AUDIT = "audit"
+
+
+_NEXT: Final = {None: Stage.OPEN, Stage.OPEN: Stage.CLOSE, Stage.CLOSE: Stage.AUDIT, Stage.AUDIT: None}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Horizon:
+    """How long before its start a minute is opened, and how far clocks and deliveries may be apart."""
+
+    lead: timedelta
+    margin: timedelta
+
+    def reaches(self, due_at: datetime, now: datetime) -> bool:
+        """The slot of this instant may be open already: its call has to be sent by whoever writes the item."""
+        return instants.start_of(instants.minute_of(due_at)) < now + self.lead + self.margin
+
+    def last_minute(self, now: datetime) -> int:
+        return instants.minute_of(now + self.lead)
+
+    def due(self, stage: Stage, minute: int, now: datetime) -> bool:
+        match stage:
+            case Stage.OPEN:
+                return instants.start_of(minute) <= now + self.lead
+            case Stage.CLOSE:
+                return instants.end_of(minute) + CLOSES_AFTER <= now
+            case Stage.AUDIT:
+                return instants.end_of(minute) + AUDITED_AFTER <= now
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """The newest finished pass over one group of a minute's shards. `opened_at` is when its open pass began."""
+
+    minute: int
+    group: int
+    stage: Stage
+    opened_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sweep:
+    """One pass to make."""
+
+    minute: int
+    group: int
+    stage: Stage
+
+
+def sweeps_due(
+    minutes: Iterable[int],
+    groups: Mapping[int, int],
+    progress: Mapping[tuple[int, int], Progress],
+    *,
+    horizon: Horizon,
+    now: datetime,
+) -> list[Sweep]:
+    """The next pass of every group that is due for one; what is due soon comes before what was missed long ago."""
+    found = []
+    for minute in minutes:
+        for group in range(groups[minute]):
+            done = progress.get((minute, group))
+            stage = _NEXT[done.stage if done else None]
+            if stage is not None and horizon.due(stage, minute, now):
+                found.append(Sweep(minute=minute, group=group, stage=stage))
+    current = instants.minute_of(now) - 1
+    return sorted(
+        found, key=lambda sweep: (sweep.stage is not Stage.OPEN or sweep.minute < current, sweep.minute)
+    )
+
+
+def wants_call(
+    stage: Stage,
+    slot: Slot,
+    *,
+    due_at: datetime,
+    moved_at: datetime,
+    state: State | None,
+    lease_until: datetime | None,
+    opened_at: datetime,
+    margin: timedelta,
+    now: datetime,
+) -> bool:
+    """Whether this pass sends a call for an item it found in the slot. `state` is None behind a pointer."""
+    if stage is Stage.AUDIT:
+        overdue = due_at + OVERDUE_AFTER <= now
+        held = lease_until is not None and now < lease_until + OVERDUE_AFTER
+        return overdue and not held and (state is None or state.waits or state is State.RUNNING)
+    if not slot.holds(due_at) or not (state is None or state.waits):
+        return False
+    return stage is Stage.OPEN or moved_at >= opened_at - margin

@@ -1,0 +1,94 @@
+"""A task: a call to somebody else's endpoint, due at an instant."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.slots import Slot, home
+
+KIND = "task"
+
+
+class State(StrEnum):
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    RETRYING = "RETRYING"
+    SUCCEEDED = "SUCCEEDED"
+    DEAD = "DEAD"
+    CANCELLED = "CANCELLED"
+
+    @property
+    def waits(self) -> bool:
+        return self in (State.PENDING, State.RETRYING)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Destination:
+    """Where a task goes. `address` is a URL or a queue's URL; `method` and `headers` are for webhooks."""
+
+    type: str
+    address: str
+    method: str = "POST"
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Payload:
+    """JSON text: in the task's own row, or, when it would make that row expensive, in one of its own under `key`."""
+
+    text: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistoryLine:
+    """One line for each version: what the task became, when and why."""
+
+    version: int
+    at: datetime
+    to: State
+    why: str
+    attempt: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """`planned_at` is what its owner asked for; `due_at` is when the next attempt is due, set at `moved_at`.
+
+    `attempts` counts since it was registered or brought back from the dead; `token` counts every claim ever made and
+    fences off a worker that was thought dead; `holder` names the worker that made the newest claim.
+    """
+
+    id: str
+    tenant: str
+    state: State
+    version: int
+    planned_at: datetime
+    due_at: datetime
+    created_at: datetime
+    moved_at: datetime
+    destination: Destination
+    payload: Payload
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    timeout_seconds: int = 30
+    name: str | None = None
+    tags: tuple[str, ...] = ()
+    attempts: int = 0
+    token: int = 0
+    lease_until: datetime | None = None
+    holder: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    error: str | None = None
+    history: tuple[HistoryLine, ...] = ()
+
+    @property
+    def home(self) -> Slot:
+        return home(self.id)
+
+    @property
+    def lateness_ms(self) -> int | None:
+        """How long after its planned instant the first attempt began."""
+        first = next((line.at for line in self.history if line.to is State.RUNNING), self.started_at)
+        return None if first is None else round((first - self.planned_at).total_seconds() * 1000)

@@ -1,0 +1,199 @@
+"""What may follow what in a task's life: one table, and one pure function for each event.
+
+Every event that changes a task makes a new version with a history line. Nothing here reads a clock, draws a random
+number or knows where tasks are kept.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from postdate.domain.due import Due
+from postdate.domain.errors import InvalidState
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.task import Destination, HistoryLine, Payload, State, Task
+
+ALLOWED: Final[dict[State, frozenset[State]]] = {
+    State.PENDING: frozenset({State.PENDING, State.RUNNING, State.CANCELLED}),
+    State.RUNNING: frozenset({State.RUNNING, State.SUCCEEDED, State.RETRYING, State.DEAD}),
+    State.RETRYING: frozenset({State.RUNNING, State.CANCELLED}),
+    State.DEAD: frozenset({State.RUNNING}),
+    State.SUCCEEDED: frozenset(),
+    State.CANCELLED: frozenset(),
+}
+HISTORY_LINES_MAX: Final = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Transition:
+    """A change decided but not yet written: it holds while `before` is still what is stored."""
+
+    before: Task
+    after: Task
+
+    @property
+    def leaves_home(self) -> bool:
+        """The new instant lies in another minute than the last: its slot needs a pointer to the task's home."""
+        return self.after.due_at != self.before.due_at and not self.after.home.holds(self.after.due_at)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dropped:
+    """The call is not, or no longer, anybody's business; `why` says so."""
+
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Deferred:
+    """The call came too soon: it has to be sent again for `until`."""
+
+    until: datetime
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Buried:
+    """The task is dead and its dead letter may be missing: it has to be sent again."""
+
+
+Verdict = Transition | Dropped | Deferred | Buried
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """Why an attempt failed; `final` means that no other attempt may follow."""
+
+    why: str
+    final: bool = False
+    retry_after_seconds: float | None = None
+
+
+def register(
+    *,
+    id: str,
+    tenant: str,
+    due_at: datetime,
+    now: datetime,
+    destination: Destination,
+    payload: Payload,
+    retry: RetryPolicy,
+    timeout_seconds: int,
+    name: str | None,
+    tags: tuple[str, ...],
+) -> Task:
+    return Task(
+        id=id,
+        tenant=tenant,
+        state=State.PENDING,
+        version=1,
+        planned_at=due_at,
+        due_at=due_at,
+        created_at=now,
+        moved_at=now,
+        destination=destination,
+        payload=payload,
+        retry=retry,
+        timeout_seconds=timeout_seconds,
+        name=name,
+        tags=tags,
+        history=(HistoryLine(version=1, at=now, to=State.PENDING, why="registered", attempt=0),),
+    )
+
+
+def claim(
+    task: Task, due: Due, *, now: datetime, lease: timedelta, holder: str, repeated: bool, why: str
+) -> Verdict:
+    """Takes the task for one attempt, if this call is the one to do it.
+
+    `repeated` says that the queue delivered the call before: a worker died with it and may have committed a change
+    without the message that belongs to it, so what is found waiting, or dead, is sent again.
+    """
+    match task.state:
+        case State.PENDING | State.RETRYING if due.due_at != task.due_at:
+            if repeated:
+                return Deferred(until=task.due_at, why="moved, and its own call may be lost")
+            return Dropped(why="moved")
+        case State.PENDING | State.RETRYING if now < task.due_at:
+            return Deferred(until=task.due_at, why="not due yet")
+        case State.PENDING | State.RETRYING:
+            return _start(task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=why)
+        case State.RUNNING if task.lease_until is not None and now < task.lease_until:
+            return Deferred(until=task.lease_until, why="another worker has it")
+        case State.RUNNING if task.attempts >= task.retry.max_attempts:
+            return _move(
+                task, State.DEAD, now=now, why="its worker died, and no attempt is left", finished_at=now
+            )
+        case State.RUNNING:
+            return _start(
+                task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why="its worker died"
+            )
+        case State.DEAD if due.version == task.version:
+            return _start(task, now=now, lease=lease, holder=holder, attempts=1, why="redriven")
+        case State.DEAD if repeated:
+            return Buried()
+        case State.DEAD | State.SUCCEEDED | State.CANCELLED:
+            return Dropped(why=f"is {task.state}")
+
+
+def succeed(task: Task, *, now: datetime, why: str) -> Transition:
+    return _move(task, State.SUCCEEDED, now=now, why=why, finished_at=now, error=None)
+
+
+def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transition:
+    retry_at = task.retry.next_attempt_at(
+        attempts=task.attempts, now=now, draw=draw, asked_seconds=failure.retry_after_seconds
+    )
+    if failure.final or retry_at is None:
+        return _move(task, State.DEAD, now=now, why=failure.why, finished_at=now, error=failure.why)
+    return _move(
+        task, State.RETRYING, now=now, why=failure.why, due_at=retry_at, moved_at=now, error=failure.why
+    )
+
+
+def cancel(task: Task, *, now: datetime) -> Transition | None:
+    """None when it is cancelled already: asking twice is no error."""
+    if task.state is State.CANCELLED:
+        return None
+    if not task.state.waits:
+        raise InvalidState(task.state, f"a task that is {task.state} cannot be cancelled")
+    return _move(task, State.CANCELLED, now=now, why="cancelled", finished_at=now)
+
+
+def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **changes: Any) -> Transition:
+    """Changes what a task does or when; possible until its first attempt has started."""
+    if task.state is not State.PENDING:
+        raise InvalidState(task.state, f"a task that is {task.state} cannot be changed")
+    if due_at is not None:
+        changes |= {"planned_at": due_at, "due_at": due_at, "moved_at": now}
+    return _move(task, State.PENDING, now=now, why=why, **changes)
+
+
+def _start(
+    task: Task, *, now: datetime, lease: timedelta, holder: str, attempts: int, why: str
+) -> Transition:
+    return _move(
+        task,
+        State.RUNNING,
+        now=now,
+        why=why,
+        attempts=attempts,
+        token=task.token + 1,
+        holder=holder,
+        started_at=now,
+        finished_at=None,
+        lease_until=now + lease,
+    )
+
+
+def _move(task: Task, to: State, *, now: datetime, why: str, **changes: Any) -> Transition:
+    if to not in ALLOWED[task.state]:
+        raise InvalidState(task.state, f"{to} cannot follow {task.state}")
+    if to is not State.RUNNING:
+        changes["lease_until"] = None
+    version = task.version + 1
+    line = HistoryLine(
+        version=version, at=now, to=to, why=why, attempt=changes.get("attempts", task.attempts)
+    )
+    history = (*task.history[:1], *task.history[1:][-(HISTORY_LINES_MAX - 2) :], line)
+    return Transition(before=task, after=replace(task, state=to, version=version, history=history, **changes))

@@ -1,0 +1,109 @@
+"""API keys. Only a hash of the secret part is stored: `pd_<key id>_<secret>`."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.exceptions import DoesNotExist
+from pynamodb.models import Model
+
+from postdate.domain import instants
+from postdate.stores.faults import translated
+from postdate.stores.rows import Connection
+
+_PREFIX = "pd"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ApiKey:
+    id: str
+    secret_sha256: str
+    tenant: str
+    scopes: frozenset[str]
+    expires_at: datetime | None = None
+
+    def accepts(self, secret: str, *, now: datetime) -> bool:
+        """The secret fits and the key has not expired; compared in constant time."""
+        fits = hmac.compare_digest(self.secret_sha256, hash_of(secret))
+        return fits and (self.expires_at is None or now < self.expires_at)
+
+
+def hash_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def bearer_text(key_id: str, secret: str) -> str:
+    return f"{_PREFIX}_{key_id}_{secret}"
+
+
+def split(bearer: str) -> tuple[str, str] | None:
+    """Key id and secret, or None when the text is no key of ours."""
+    prefix, _, rest = bearer.partition("_")
+    key_id, _, secret = rest.partition("_")
+    known = (
+        prefix == _PREFIX and key_id.isalnum() and key_id.isascii() and secret != "" and len(bearer) <= 256
+    )
+    return (key_id, secret) if known else None
+
+
+class Keys(Protocol):
+    def get(self, id: str) -> ApiKey | None: ...
+
+    def put(self, key: ApiKey) -> None: ...
+
+
+class _Row(Model):
+    key_id = UnicodeAttribute(hash_key=True)
+    secret_sha256 = UnicodeAttribute()
+    tenant = UnicodeAttribute()
+    scopes: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute)
+    expires_at = NumberAttribute(null=True)
+
+
+class DynamoKeys:
+    def __init__(self, *, table: str) -> None:
+        class Rows(_Row):
+            class Meta(Connection):
+                table_name = table
+
+        self._rows = Rows
+
+    def get(self, id: str) -> ApiKey | None:
+        with translated():
+            try:
+                row = self._rows.get(id)
+            except DoesNotExist:
+                return None
+        expires = None if row.expires_at is None else instants.from_milliseconds(int(row.expires_at) * 1000)
+        return ApiKey(
+            id=row.key_id,
+            secret_sha256=row.secret_sha256,
+            tenant=row.tenant,
+            scopes=frozenset(row.scopes),
+            expires_at=expires,
+        )
+
+    def put(self, key: ApiKey) -> None:
+        row = self._rows(
+            key_id=key.id,
+            secret_sha256=key.secret_sha256,
+            tenant=key.tenant,
+            scopes=sorted(key.scopes),
+            expires_at=None if key.expires_at is None else int(key.expires_at.timestamp()),
+        )
+        with translated():
+            row.save()
+
+
+class MemoryKeys:
+    def __init__(self, *keys: ApiKey) -> None:
+        self._keys = {key.id: key for key in keys}
+
+    def get(self, id: str) -> ApiKey | None:
+        return self._keys.get(id)
+
+    def put(self, key: ApiKey) -> None:
+        self._keys[key.id] = key

@@ -1,0 +1,158 @@
+"""How far the sweep has come: which groups of which minutes were opened, closed and audited, and when."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+from pynamodb.exceptions import DoesNotExist, PutError, UpdateError
+from pynamodb.models import Model
+
+from postdate.domain import instants
+from postdate.domain.sweeping import Progress, Stage
+from postdate.stores.faults import translated
+from postdate.stores.rows import Connection
+
+_KEPT = timedelta(days=7)
+_REFUSED = "ConditionalCheckFailedException"
+
+
+class Passes(Protocol):
+    def between(self, first: int, last: int) -> Iterable[Progress]:
+        """The progress of all groups of these minutes."""
+
+    def get(self, minute: int, group: int) -> Progress | None: ...
+
+    def record(self, progress: Progress) -> None: ...
+
+    def watermark(self) -> int | None:
+        """The last minute up to which every pass is done; None before the first sweep."""
+
+    def raise_watermark(self, minute: int) -> None:
+        """Never lowers it."""
+
+    def beat(self) -> tuple[int, datetime] | None:
+        """The number of the newest heartbeat and when it was."""
+
+    def next_beat(self, after: int, now: datetime) -> bool:
+        """Counts one on; False when another sweeper did."""
+
+
+class _Row(Model):
+    scope = UnicodeAttribute(hash_key=True)
+    name = UnicodeAttribute(range_key=True)
+    stage = UnicodeAttribute(null=True)
+    at = NumberAttribute(null=True)
+    number = NumberAttribute(null=True)
+    expires_at = NumberAttribute(null=True)
+
+
+class DynamoPasses:
+    def __init__(self, *, table: str) -> None:
+        class Rows(_Row):
+            class Meta(Connection):
+                table_name = table
+
+        self._rows = Rows
+
+    def between(self, first: int, last: int) -> Iterable[Progress]:
+        named = self._rows.name.between(_name(first, 0), _name(last, 99))
+        with translated():
+            return [_progress(row) for row in self._rows.query("passes", named, consistent_read=True)]
+
+    def get(self, minute: int, group: int) -> Progress | None:
+        row = self._find("passes", _name(minute, group))
+        return None if row is None else _progress(row)
+
+    def record(self, progress: Progress) -> None:
+        with translated():
+            self._rows(
+                scope="passes",
+                name=_name(progress.minute, progress.group),
+                stage=progress.stage.value,
+                at=instants.milliseconds(progress.opened_at),
+                expires_at=int((instants.end_of(progress.minute) + _KEPT).timestamp()),
+            ).save()
+
+    def watermark(self) -> int | None:
+        row = self._find("clock", "watermark")
+        return None if row is None else int(row.number)
+
+    def raise_watermark(self, minute: int) -> None:
+        lower = self._rows.number.does_not_exist() | (self._rows.number < minute)
+        with translated():
+            try:
+                self._rows(scope="clock", name="watermark", number=minute).save(condition=lower)
+            except PutError as error:
+                if error.cause_response_code != _REFUSED:
+                    raise
+
+    def beat(self) -> tuple[int, datetime] | None:
+        row = self._find("clock", "heartbeat")
+        return None if row is None else (int(row.number), instants.from_milliseconds(int(row.at)))
+
+    def next_beat(self, after: int, now: datetime) -> bool:
+        same = self._rows.number == after
+        with translated():
+            try:
+                self._rows("clock", "heartbeat").update(
+                    actions=[self._rows.number.set(after + 1), self._rows.at.set(instants.milliseconds(now))],
+                    condition=same if after else same | self._rows.number.does_not_exist(),
+                )
+            except UpdateError as error:
+                if error.cause_response_code != _REFUSED:
+                    raise
+                return False
+        return True
+
+    def _find(self, scope: str, name: str) -> _Row | None:
+        with translated():
+            try:
+                return self._rows.get(scope, name, consistent_read=True)
+            except DoesNotExist:
+                return None
+
+
+class MemoryPasses:
+    def __init__(self) -> None:
+        self._progress: dict[tuple[int, int], Progress] = {}
+        self._watermark: int | None = None
+        self._beat: tuple[int, datetime] | None = None
+
+    def between(self, first: int, last: int) -> Iterable[Progress]:
+        return [progress for progress in self._progress.values() if first <= progress.minute <= last]
+
+    def get(self, minute: int, group: int) -> Progress | None:
+        return self._progress.get((minute, group))
+
+    def record(self, progress: Progress) -> None:
+        self._progress[progress.minute, progress.group] = progress
+
+    def watermark(self) -> int | None:
+        return self._watermark
+
+    def raise_watermark(self, minute: int) -> None:
+        self._watermark = max(minute, self._watermark or minute)
+
+    def beat(self) -> tuple[int, datetime] | None:
+        return self._beat
+
+    def next_beat(self, after: int, now: datetime) -> bool:
+        if after != (self._beat[0] if self._beat else 0):
+            return False
+        self._beat = (after + 1, now)
+        return True
+
+
+def _name(minute: int, group: int) -> str:
+    return f"{instants.start_of(minute):%Y-%m-%dT%H:%M}#{group:02d}"
+
+
+def _progress(row: _Row) -> Progress:
+    moment, _, group = row.name.partition("#")
+    return Progress(
+        minute=instants.minute_of(datetime.fromisoformat(f"{moment}+00:00")),
+        group=int(group),
+        stage=Stage(row.stage),
+        opened_at=instants.from_milliseconds(int(row.at)),
+    )

@@ -1,0 +1,71 @@
+"""Payloads that are too large for their task's row, each in a row of its own.
+
+One is written before the task that names it, so a task never lacks its payload; what a crash leaves behind expires.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Protocol
+
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+from pynamodb.exceptions import DoesNotExist
+from pynamodb.models import Model
+
+from postdate.stores.faults import translated
+from postdate.stores.rows import Connection
+
+
+class Payloads(Protocol):
+    def put(self, key: str, text: str, *, keep_until: datetime) -> None: ...
+
+    def get(self, key: str) -> str | None: ...
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, str]:
+        """Those of them that exist."""
+
+
+class _Row(Model):
+    id = UnicodeAttribute(hash_key=True)
+    text = UnicodeAttribute()
+    expires_at = NumberAttribute()
+
+
+class DynamoPayloads:
+    def __init__(self, *, table: str) -> None:
+        class Rows(_Row):
+            class Meta(Connection):
+                table_name = table
+
+        self._rows = Rows
+
+    def put(self, key: str, text: str, *, keep_until: datetime) -> None:
+        with translated():
+            self._rows(id=key, text=text, expires_at=int(keep_until.timestamp())).save()
+
+    def get(self, key: str) -> str | None:
+        with translated():
+            try:
+                return self._rows.get(key, consistent_read=True).text
+            except DoesNotExist:
+                return None
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, str]:
+        with translated():
+            return {
+                row.id: row.text
+                for row in self._rows.batch_get(list(dict.fromkeys(keys)), consistent_read=True)
+            }
+
+
+class MemoryPayloads:
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def put(self, key: str, text: str, *, keep_until: datetime) -> None:
+        self._texts[key] = text
+
+    def get(self, key: str) -> str | None:
+        return self._texts.get(key)
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, str]:
+        return {key: self._texts[key] for key in keys if key in self._texts}

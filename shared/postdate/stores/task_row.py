@@ -1,0 +1,231 @@
+"""A task as a row of the table `items`, and a pointer to a task that moved to another minute.
+
+Every attribute's name is billed with each write, so what has its usual value is left out and what is never searched
+is one JSON text. A row that keeps under 1 KB, history included, costs one write unit a change.
+"""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
+from pynamodb.models import Model
+
+from postdate.domain import instants
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.slots import Slot, unique_part
+from postdate.domain.task import Destination, HistoryLine, Payload, State, Task
+from postdate.stores.rows import Connection
+
+ROW_BYTES_BILLED_ONCE = 1024
+HISTORY_RESERVE_BYTES = 240
+_POINTER_KEPT = timedelta(days=2)
+
+AttributeMap = dict[str, dict[str, Any]]
+
+
+class ByTenant(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-call]
+    class Meta:
+        index_name = "by_tenant"
+        projection = KeysOnlyProjection()
+
+    listing = UnicodeAttribute(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
+
+
+class TaskRow(Model):
+    slot = UnicodeAttribute(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
+    listing = UnicodeAttribute(null=True)
+    tenant = UnicodeAttribute()
+    status = UnicodeAttribute(null=True)
+    version = NumberAttribute()
+    due = NumberAttribute()
+    planned = NumberAttribute(null=True)
+    created = NumberAttribute(null=True)
+    moved = NumberAttribute()
+    target = UnicodeAttribute(null=True)
+    payload = UnicodeAttribute(null=True)
+    payload_key = UnicodeAttribute(null=True)
+    options = UnicodeAttribute(null=True)
+    attempts = NumberAttribute(null=True)
+    token = NumberAttribute(null=True)
+    lease = NumberAttribute(null=True)
+    holder = UnicodeAttribute(null=True)
+    started = NumberAttribute(null=True)
+    finished = NumberAttribute(null=True)
+    error = UnicodeAttribute(null=True)
+    history: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
+    points_to = UnicodeAttribute(null=True)
+    expires_at = NumberAttribute(null=True)
+    by_tenant = ByTenant()
+
+
+def task_rows(table: str) -> type[TaskRow]:
+    """The rows of one table; pynamodb ties a model to its table, and the name is known only at run time."""
+
+    class Rows(TaskRow):
+        class Meta(Connection):
+            table_name = table
+
+        by_tenant = ByTenant()
+
+    return Rows
+
+
+def listing_key(tenant: str, number: int) -> str:
+    return f"{tenant}#{number}"
+
+
+def row_of(rows: type[TaskRow], task: Task, *, listing_shards: int, retention: timedelta) -> TaskRow:
+    number = unique_part(task.id)[-1] % listing_shards
+    return rows(
+        slot=task.home.key,
+        id=task.id,
+        listing=listing_key(task.tenant, number),
+        tenant=task.tenant,
+        status=task.state.value,
+        version=task.version,
+        due=instants.milliseconds(task.due_at),
+        planned=_unless(task.due_at, task.planned_at),
+        created=instants.milliseconds(task.created_at),
+        moved=instants.milliseconds(task.moved_at),
+        target=_target_text(task.destination),
+        payload=task.payload.text,
+        payload_key=task.payload.key,
+        options=_options_text(task),
+        attempts=task.attempts or None,
+        token=task.token or None,
+        lease=_optional(task.lease_until),
+        holder=task.holder,
+        started=_optional(task.started_at),
+        finished=_optional(task.finished_at),
+        error=task.error,
+        history=[_line_text(line) for line in task.history],
+        expires_at=None if task.finished_at is None else int((task.finished_at + retention).timestamp()),
+    )
+
+
+def pointer_of(rows: type[TaskRow], task: Task, slot: Slot) -> TaskRow:
+    """A row in the slot of the new instant. The version in its key keeps two moves into one slot apart."""
+    return rows(
+        slot=slot.key,
+        id=f"{task.id}~{task.version}",
+        tenant=task.tenant,
+        version=task.version,
+        due=instants.milliseconds(task.due_at),
+        moved=instants.milliseconds(task.moved_at),
+        points_to=task.id,
+        expires_at=int((task.due_at + _POINTER_KEPT).timestamp()),
+    )
+
+
+def task_of(row: TaskRow) -> Task:
+    target, options = json.loads(row.target), json.loads(row.options or "{}")
+    due_at = instants.from_milliseconds(int(row.due))
+    return Task(
+        id=row.id,
+        tenant=row.tenant,
+        state=State(row.status),
+        version=int(row.version),
+        planned_at=due_at if row.planned is None else instants.from_milliseconds(int(row.planned)),
+        due_at=due_at,
+        created_at=instants.from_milliseconds(int(row.created)),
+        moved_at=instants.from_milliseconds(int(row.moved)),
+        destination=Destination(
+            type=target["type"],
+            address=target["address"],
+            method=target.get("method", "POST"),
+            headers=tuple((name, value) for name, value in target.get("headers", ())),
+        ),
+        payload=Payload(text=row.payload, key=row.payload_key),
+        retry=RetryPolicy(**options.get("retry", {})),
+        timeout_seconds=options.get("timeout", 30),
+        name=options.get("name"),
+        tags=tuple(options.get("tags", ())),
+        attempts=int(row.attempts or 0),
+        token=int(row.token or 0),
+        lease_until=_instant(row.lease),
+        holder=row.holder,
+        started_at=_instant(row.started),
+        finished_at=_instant(row.finished),
+        error=row.error,
+        history=tuple(_line_of(text) for text in row.history or ()),
+    )
+
+
+def size(attributes: AttributeMap) -> int:
+    """What DynamoDB bills for these attributes, as its documentation counts it."""
+    return sum(len(name.encode()) + _value_size(value) for name, value in attributes.items())
+
+
+def _value_size(value: dict[str, Any]) -> int:
+    ((kind, content),) = value.items()
+    match kind:
+        case "S":
+            return len(content.encode())
+        case "N":
+            return (len(content.strip("-").replace(".", "").strip("0")) + 1) // 2 + 1
+        case "L":
+            return 3 + sum(1 + _value_size(item) for item in content)
+        case _:
+            return len(json.dumps(content))
+
+
+def _target_text(destination: Destination) -> str:
+    target: dict[str, Any] = {"type": destination.type, "address": destination.address}
+    if destination.method != "POST":
+        target["method"] = destination.method
+    if destination.headers:
+        target["headers"] = destination.headers
+    return _compact(target)
+
+
+def _options_text(task: Task) -> str | None:
+    usual = RetryPolicy()
+    retry = {
+        field: getattr(task.retry, field)
+        for field in RetryPolicy.__dataclass_fields__
+        if getattr(task.retry, field) != getattr(usual, field)
+    }
+    options = {
+        "retry": retry,
+        "timeout": None if task.timeout_seconds == 30 else task.timeout_seconds,
+        "name": task.name,
+        "tags": task.tags,
+    }
+    return (
+        _compact({name: value for name, value in options.items() if value}) if any(options.values()) else None
+    )
+
+
+def _line_text(line: HistoryLine) -> str:
+    return f"{line.version} {instants.milliseconds(line.at)} {line.to.value} {line.attempt} {line.why}"
+
+
+def _line_of(text: str) -> HistoryLine:
+    version, at, to, attempt, why = text.split(" ", 4)
+    return HistoryLine(
+        version=int(version),
+        at=instants.from_milliseconds(int(at)),
+        to=State(to),
+        attempt=int(attempt),
+        why=why,
+    )
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _unless(usual: datetime, value: datetime) -> int | None:
+    return None if value == usual else instants.milliseconds(value)
+
+
+def _optional(value: datetime | None) -> int | None:
+    return None if value is None else instants.milliseconds(value)
+
+
+def _instant(value: float | None) -> datetime | None:
+    return None if value is None else instants.from_milliseconds(int(value))

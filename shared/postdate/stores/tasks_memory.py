@@ -1,0 +1,71 @@
+"""Tasks in a dictionary: the twin of `DynamoTasks` for tests of the rules, held to the same contract."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from postdate.domain.slots import ShardPlan, Slot, home, unique_part
+from postdate.domain.task import State, Task
+from postdate.domain.transitions import Transition
+from postdate.stores.tasks import Entry, Written
+
+_PAYLOAD_BYTES_MAX = 400
+
+
+class MemoryTasks:
+    def __init__(self, *, plan: ShardPlan) -> None:
+        self._plan = plan
+        self._tasks: dict[str, Task] = {}
+        self._pointers: dict[Slot, list[Entry]] = {}
+
+    def fits(self, task: Task) -> bool:
+        return len((task.payload.text or "").encode()) <= _PAYLOAD_BYTES_MAX
+
+    def add(self, tasks: Sequence[Task]) -> list[Written]:
+        return [self._insert(task) for task in tasks]
+
+    def get(self, id: str) -> Task | None:
+        home(id)
+        return self._tasks.get(id)
+
+    def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
+        return {id: self._tasks[id] for id in ids if id in self._tasks}
+
+    def commit(self, transitions: Sequence[Transition]) -> list[Written]:
+        return [self._change(transition) for transition in transitions]
+
+    def extend(self, task: Task, until: datetime) -> bool:
+        stored = self._tasks.get(task.id)
+        if stored is None or stored.state is not State.RUNNING or stored.token != task.token:
+            return False
+        self._tasks[task.id] = replace(stored, lease_until=until)
+        return True
+
+    def due_in(self, slot: Slot) -> Iterator[Entry]:
+        yield from [Entry.of(task) for task in self._tasks.values() if task.home == slot]
+        yield from list(self._pointers.get(slot, ()))
+
+    def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
+        return sorted(task.id for task in self._tasks.values() if task.tenant == tenant and task.id > after)[
+            :limit
+        ]
+
+    def _insert(self, task: Task) -> Written:
+        if task.id in self._tasks:
+            return Written.CONFLICT
+        self._tasks[task.id] = task
+        return Written.DONE
+
+    def _change(self, transition: Transition) -> Written:
+        stored = self._tasks.get(transition.before.id)
+        if stored == transition.after:
+            return Written.DONE
+        if stored is None or stored.version != transition.before.version:
+            return Written.CONFLICT
+        if transition.after.state is State.RUNNING and stored.lease_until != transition.before.lease_until:
+            return Written.CONFLICT
+        self._tasks[stored.id] = transition.after
+        if transition.leaves_home:
+            slot = self._plan.slot(transition.after.due_at, unique_part(stored.id))
+            self._pointers.setdefault(slot, []).append(replace(Entry.of(transition.after), state=None))
+        return Written.DONE

@@ -1,0 +1,71 @@
+"""A tenant's settings: what it may call, and how its webhooks are signed."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pynamodb.attributes import ListAttribute, UnicodeAttribute
+from pynamodb.exceptions import DoesNotExist
+from pynamodb.models import Model
+
+from postdate.stores.faults import translated
+from postdate.stores.rows import Connection
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tenant:
+    """`signing_secrets`: the newest first; two of them live side by side while one replaces the other."""
+
+    id: str
+    queue_urls: frozenset[str] = frozenset()
+    signing_secrets: tuple[str, ...] = ()
+
+
+class Tenants(Protocol):
+    def get(self, id: str) -> Tenant | None: ...
+
+    def put(self, tenant: Tenant) -> None: ...
+
+
+class _Row(Model):
+    tenant = UnicodeAttribute(hash_key=True)
+    queue_urls: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
+    signing_secrets: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
+
+
+class DynamoTenants:
+    def __init__(self, *, table: str) -> None:
+        class Rows(_Row):
+            class Meta(Connection):
+                table_name = table
+
+        self._rows = Rows
+
+    def get(self, id: str) -> Tenant | None:
+        with translated():
+            try:
+                row = self._rows.get(id)
+            except DoesNotExist:
+                return None
+        return Tenant(
+            id=row.tenant, queue_urls=frozenset(row.queue_urls), signing_secrets=tuple(row.signing_secrets)
+        )
+
+    def put(self, tenant: Tenant) -> None:
+        row = self._rows(
+            tenant=tenant.id,
+            queue_urls=sorted(tenant.queue_urls),
+            signing_secrets=list(tenant.signing_secrets),
+        )
+        with translated():
+            row.save()
+
+
+class MemoryTenants:
+    def __init__(self, *tenants: Tenant) -> None:
+        self._tenants = {tenant.id: tenant for tenant in tenants}
+
+    def get(self, id: str) -> Tenant | None:
+        return self._tenants.get(id)
+
+    def put(self, tenant: Tenant) -> None:
+        self._tenants[tenant.id] = tenant

@@ -1,0 +1,85 @@
+"""What a destination is asked to take, and what came of it."""
+
+import logging
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from postdate.domain.task import Destination
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delivery:
+    """One attempt of one run. What a log must not hold is left out of its repr.
+
+    `payload` is JSON text in UTF-8. `signing_secrets` are the endpoint's (`whsec_…`), two while one replaces the
+    other. `queues_allowed` is the tenant's list as it stands now, not as it stood at registration.
+    """
+
+    run_id: str
+    task_id: str
+    tenant: str
+    attempt: int
+    token: int
+    planned_at: datetime
+    timeout_seconds: float
+    destination: Destination = field(repr=False)
+    payload: bytes = field(repr=False)
+    signing_secrets: tuple[str, ...] = field(default=(), repr=False)
+    queues_allowed: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.planned_at.tzinfo is None:
+            raise ValueError("planned_at needs an offset")
+
+    @property
+    def body(self) -> bytes:
+        """The payload; a run without one carries the JSON text `null`, for a queue takes no empty message."""
+        return self.payload or b"null"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delivered:
+    """The destination took it."""
+
+    http_status: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failed:
+    """The destination did not take it, or nobody knows whether it did.
+
+    `reason` is for the task's owner: short, our words only, nothing of what the other side wrote.
+    `retry` says whether another attempt makes sense; when, and how many, is the policy's to say.
+    """
+
+    reason: str
+    retry: bool = True
+    retry_after_seconds: float | None = None
+    http_status: int | None = None
+
+
+Receipt: TypeAlias = Delivered | Failed
+Report: TypeAlias = Callable[[Delivery, Receipt], None]
+
+
+class Target(Protocol):
+    def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
+        """Puts every delivery on its way and returns; `report` is called once for each, from whichever thread ends it.
+
+        Whatever a destination does wrong is a `Failed`, never raised.
+        """
+
+
+def internal_error(error: Exception) -> Failed:
+    """The receipt when our own code is at fault: reported like any other, or its executor would wait for ever.
+
+    The log names class and place only; a message could quote a header or a body.
+    """
+    places = "".join(traceback.format_tb(error.__traceback__))
+    _log.error("action=deliver outcome=internal_error error=%s\n%s", type(error).__name__, places)
+    return Failed(reason="internal error")

@@ -1,0 +1,36 @@
+"""The kinds of destinations: a new one is a module and a line here."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from datetime import datetime
+from ssl import create_default_context
+
+from postdate.targets.base import Target
+from postdate.targets.connections import Connections
+from postdate.targets.guard import Endpoint, check_url
+from postdate.targets.loop import BackgroundLoop
+from postdate.targets.sqs import QueueClient, SqsTarget
+from postdate.targets.webhook import WebhookTarget
+
+
+def targets(
+    *,
+    loopback_allowed: bool,
+    sqs: QueueClient,
+    now: Callable[[], datetime],
+    sqs_pool: Executor | None = None,
+) -> Mapping[str, Target]:
+    """Built once for a process, with threads and connections of its own.
+
+    `sqs_pool` runs the calls to SQS, four at once by default; a simulation gives one that runs them on the spot.
+    """
+
+    def check(url: str, wait_seconds: float) -> Endpoint:
+        return check_url(url, loopback_allowed=loopback_allowed, wait_seconds=wait_seconds)
+
+    connections = Connections(create_default_context())
+    pool = sqs_pool or ThreadPoolExecutor(4, thread_name_prefix="sqs")
+    return {
+        "webhook": WebhookTarget(check=check, connections=connections, loop=BackgroundLoop(), now=now),
+        "sqs": SqsTarget(client=sqs, pool=pool, now=now),
+    }

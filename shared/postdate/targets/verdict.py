@@ -1,0 +1,39 @@
+"""What an HTTP answer means for a delivery."""
+
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from postdate.targets.answer import Head
+from postdate.targets.base import Delivered, Failed, Receipt
+
+_FINAL: Final = frozenset({410, 422})
+_DIGITS_MAX: Final = 9
+
+
+def verdict(head: Head, *, now: datetime) -> Receipt:
+    """2xx is success, whatever else it says; 410, 422 and `Postdate-Retry: never` are final; the rest may pass."""
+    status = head.status
+    if 200 <= status < 300:
+        return Delivered(http_status=status)
+    never = "never" in head.headers.get("postdate-retry", "").lower().replace(",", " ").split()
+    return Failed(
+        reason="redirect refused" if 300 <= status < 400 else f"http {status}",
+        retry=not never and status not in _FINAL,
+        retry_after_seconds=retry_after_seconds(head.headers.get("retry-after"), now=now),
+        http_status=status,
+    )
+
+
+def retry_after_seconds(value: str | None, *, now: datetime) -> float | None:
+    """Seconds or an HTTP date; what is neither was not said. A date gone by is 0."""
+    if not value:
+        return None
+    if value.isascii() and value.isdigit():
+        return float(value) if len(value) <= _DIGITS_MAX else None
+    try:
+        at = parsedate_to_datetime(value)
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        return max(0.0, (at - now).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -1,0 +1,116 @@
+"""Delivery by an HTTP request to an endpoint of the task's owner."""
+
+import asyncio
+import ssl
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from postdate.domain.errors import DestinationNotAllowed, ValidationFailed
+from postdate.targets.answer import Head, drained, exchange
+from postdate.targets.base import Delivery, Failed, Receipt, Report, internal_error
+from postdate.targets.connection import AnswerBroken, Connection, Unanswered
+from postdate.targets.connections import Connections, ConnectTimedOut
+from postdate.targets.guard import RESOLVE_SECONDS_MAX, Endpoint, NameNotUsable, NameTimedOut
+from postdate.targets.loop import BackgroundLoop
+from postdate.targets.request import request
+from postdate.targets.verdict import verdict
+
+
+class WebhookTarget:
+    """All deliveries side by side in one loop; `at_once` bounds the sockets.
+
+    `check` is `guard.check_url` with its settings; its second argument is how long it may wait for the name.
+    """
+
+    def __init__(
+        self,
+        *,
+        check: Callable[[str, float], Endpoint],
+        connections: Connections,
+        loop: BackgroundLoop,
+        now: Callable[[], datetime],
+        at_once: int = 250,
+        drain_seconds: float = 0.2,
+    ) -> None:
+        self._check = check
+        self._connections = connections
+        self._loop = loop
+        self._now = now
+        self._free = asyncio.Semaphore(at_once)
+        self._drain_seconds = drain_seconds
+
+    def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
+        self._loop.start(self._reported(delivery, report) for delivery in deliveries)
+
+    async def _reported(self, delivery: Delivery, report: Report) -> None:
+        try:
+            async with self._free:
+                receipt = await self._receipt(delivery)
+        except Exception as error:
+            receipt = internal_error(error)
+        report(delivery, receipt)
+
+    async def _receipt(self, delivery: Delivery) -> Receipt:
+        try:
+            async with asyncio.timeout(delivery.timeout_seconds):
+                endpoint = await self._checked(delivery.destination.address)
+                head = await self._answer(endpoint, request(delivery, endpoint, at=self._now()))
+        except DestinationNotAllowed as refused:
+            return Failed(
+                reason=f"destination not allowed: {refused}", retry=isinstance(refused, NameNotUsable)
+            )
+        except ValidationFailed:
+            return Failed(reason="header not allowed", retry=False)
+        except (OSError, AnswerBroken) as error:
+            return Failed(reason=_reason(error))
+        return verdict(head, now=self._now())
+
+    async def _checked(self, url: str) -> Endpoint:
+        """At once for a name asked a moment ago; otherwise a thread waits for the resolver."""
+        try:
+            return self._check(url, 0)
+        except NameTimedOut:
+            waited = partial(self._check, url, RESOLVE_SECONDS_MAX)
+            return await asyncio.get_running_loop().run_in_executor(None, waited)
+
+    async def _answer(self, endpoint: Endpoint, request: bytes) -> Head:
+        """On a kept connection, else on a new one; on a new one too if the kept one turns out to have ended.
+
+        The receiver may then see one attempt twice, with the same key and token, as after any lost answer.
+        """
+        if kept := self._connections.kept(endpoint):
+            try:
+                return await self._exchange(kept, request)
+            except Unanswered:
+                pass
+        return await self._exchange(await self._connections.opened(endpoint), request)
+
+    async def _exchange(self, connection: Connection, request: bytes) -> Head:
+        reusable = False
+        try:
+            head = await exchange(connection, request)
+            reusable = await drained(connection, head, wait_seconds=self._drain_seconds)
+            return head
+        finally:
+            if reusable:
+                self._connections.keep(connection)
+            else:
+                connection.abort()
+
+
+_REASONS: Final[tuple[tuple[type[OSError], str], ...]] = (
+    (ConnectTimedOut, "connect timed out"),
+    (TimeoutError, "timed out"),
+    (ssl.SSLCertVerificationError, "certificate not valid for the host"),
+    (ssl.SSLError, "tls failed"),
+    (ConnectionRefusedError, "connection refused"),
+    (ConnectionError, "connection closed before an answer"),
+)
+
+
+def _reason(error: OSError | AnswerBroken) -> str:
+    if isinstance(error, AnswerBroken):
+        return str(error)
+    return next((reason for kind, reason in _REASONS if isinstance(error, kind)), "connection failed")
