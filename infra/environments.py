@@ -14,7 +14,10 @@ from aws_cdk.aws_logs import RetentionDays
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """What the functions read, by the names they read; `shard_plan` is `<from minute>=<shards>,...`."""
+    """What the functions read, by the names they read; `shard_plan` is `<from minute>=<shards>,...`.
+
+    A finished task outlives its Idempotency-Key (30 days), so that a key never stands for a task that is gone.
+    """
 
     shard_plan: str
     shards_per_group: int = 16
@@ -23,7 +26,7 @@ class Settings:
     open_lead_seconds: int = 120
     open_margin_seconds: int = 60
     lease_seconds: int = 40
-    retention_days: int = 30
+    retention_days: int = 35
     key_cache_seconds: int = 60
     loopback_destinations: bool = False
 
@@ -87,14 +90,13 @@ LOCAL: Final = Environment(
         tick_seconds=10,
         open_lead_seconds=20,
         open_margin_seconds=10,
-        retention_days=1,
         loopback_destinations=True,
     ),
     functions={
         "api": Size(memory_mb=512, timeout_seconds=29),
         "authorize": Size(memory_mb=256, timeout_seconds=10),
         "sweep": Size(memory_mb=512, timeout_seconds=60, consumers=4),
-        "run_tasks": Size(memory_mb=512, timeout_seconds=900, consumers=50),
+        "run_tasks": Size(memory_mb=512, timeout_seconds=900, consumers=16),
     },
     throttle=None,
     log_retention=RetentionDays.ONE_DAY,
@@ -107,13 +109,16 @@ LOCAL: Final = Environment(
             "sqs:SendMessage": "sqs:SendMessageBatch",
             "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
         },
-        unscoped={"dynamodb:PartiQLUpdate": "dynamodb:BatchExecuteStatement"},
+        unscoped={
+            "dynamodb:PartiQLUpdate": "dynamodb:BatchExecuteStatement",
+            "dynamodb:PartiQLInsert": "dynamodb:ExecuteTransaction",
+        },
     ),
 )
 
 DEV: Final = Environment(
     name="dev",
-    settings=Settings(shard_plan="0=8", listing_shards=2, retention_days=7),
+    settings=Settings(shard_plan="0=8", listing_shards=2),
     functions={
         "api": Size(memory_mb=1024, timeout_seconds=29),
         "authorize": Size(memory_mb=512, timeout_seconds=10),

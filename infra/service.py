@@ -7,6 +7,7 @@ from constructs import Construct
 from infra.constructs.function import Function
 from infra.constructs.http_api import HttpApi
 from infra.constructs.layer import Layer
+from infra.constructs.waiver import waive
 from infra.environments import Environment
 from infra.state import State
 
@@ -15,6 +16,7 @@ BATCH_GET: Final = "dynamodb:BatchGetItem"
 QUERY: Final = "dynamodb:Query"
 PUT: Final = "dynamodb:PutItem"
 UPDATE: Final = "dynamodb:UpdateItem"
+PARTIQL_INSERT: Final = "dynamodb:PartiQLInsert"
 PARTIQL_UPDATE: Final = "dynamodb:PartiQLUpdate"
 SEND: Final = "sqs:SendMessage"
 
@@ -40,10 +42,10 @@ class Service(Stack):
 
     def _api(self) -> Function:
         api, state = self._function("api"), self._state
-        api.allow(state.items.table_arn, GET, BATCH_GET, PUT, UPDATE)
+        api.allow(state.items.table_arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
         api.allow(state.items.index_arn("by_tenant"), QUERY)
-        api.allow(state.payloads.table_arn, GET, BATCH_GET, PUT)
-        api.allow(state.idempotency.table_arn, GET, PUT, UPDATE)
+        api.allow(state.payloads.table_arn, GET, PUT)
+        api.allow(state.idempotency.table_arn, GET, PUT)
         api.allow(state.tenants.table_arn, GET)
         api.allow(state.tasks.queue.queue_arn, SEND)
         return api
@@ -63,14 +65,15 @@ class Service(Stack):
 
     def _run_tasks(self) -> None:
         run_tasks, state = self._function("run_tasks", recurs=True), self._state
-        run_tasks.allow(state.items.table_arn, GET, BATCH_GET, PUT, UPDATE, PARTIQL_UPDATE)
-        run_tasks.allow(state.payloads.table_arn, GET, BATCH_GET)
-        run_tasks.allow(state.tenants.table_arn, GET, BATCH_GET)
+        run_tasks.allow(state.items.table_arn, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
+        run_tasks.allow(state.payloads.table_arn, BATCH_GET)
+        run_tasks.allow(state.tenants.table_arn, GET)
         run_tasks.allow(state.tasks.queue.queue_arn, SEND, "sqs:ChangeMessageVisibility")
         run_tasks.allow(state.tasks.dead_letters.queue_arn, SEND)
         for pattern in self._environment.destination_queues:
             run_tasks.allow(self.format_arn(service="sqs", resource=pattern), SEND)
-            run_tasks.waive(
+            waive(
+                self,
                 f"IAM5[Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:{pattern}]",
                 "Tenants' own queues come and go without a release; their names are ours to give.",
             )

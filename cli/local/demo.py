@@ -16,7 +16,7 @@ FINAL: Final = frozenset({"SUCCEEDED", "DEAD", "CANCELLED", "EXPIRED"})
 
 def run(stack: Stack) -> dict[str, Any]:
     """Registers it, waits for its end, and answers what the API then says of it."""
-    with Client(stack.api_url, stack.api_key) as client, step("a first task"):
+    with Client(stack.api_url, stack.api_key) as client, step("running a first task"):
         task = client.post(
             "/api/v1/tasks",
             {

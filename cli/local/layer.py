@@ -14,6 +14,7 @@ from typing import Final
 
 from cli.local import uv
 from cli.local.once import BUILD, ROOT, built
+from cli.progress import say
 
 REQUIREMENTS: Final = ROOT / "requirements" / "runtime.txt"
 LAMBDA_PYTHON: Final = "3.14"
@@ -63,7 +64,7 @@ def _install(target: Path, platform: str) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     if platform == "local":
         _compile(target)
-    print(f"layer-{platform}: {whole:.1f} MB installed, {megabytes(target):.1f} MB kept", file=sys.stderr)
+    say(f"  layer-{platform}: {whole:.1f} MB installed, {megabytes(target):.1f} MB kept")
 
 
 def _unused(target: Path) -> Iterator[Path]:

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from cli.failure import Failure
 from cli.local import uv
 from cli.local.once import BUILD, ROOT, built
 
@@ -48,11 +49,21 @@ def _install(to: Path, own: Path | None) -> None:
         npm = [str(node), str(node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
     (to / "bin" / "node").symlink_to(node)
     shutil.copy(PACKAGES, to)
-    subprocess.run(
-        [*npm, "install", "--silent", "--no-package-lock", "--no-audit", "--no-fund", "--no-update-notifier",
-         "--cache", str(to / "cache")],
-        cwd=to, env=os.environ | {"PATH": f"{to / 'bin'}{os.pathsep}{os.environ['PATH']}"}, check=True,
+    _run_npm(npm, to)
+
+
+def _run_npm(npm: list[str], to: Path) -> None:
+    """With a cache of its own and the certificates that pip is told to trust, so that a home decides nothing."""
+    environment = os.environ | {"PATH": f"{to / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    if certificates := uv.pip_settings().get("cert"):
+        environment = {"NODE_EXTRA_CA_CERTS": certificates} | environment
+    ran = subprocess.run(
+        [*npm, "install", "--no-package-lock", "--no-audit", "--no-fund", "--no-update-notifier",
+         "--fetch-retry-mintimeout", "1000", "--fetch-retry-maxtimeout", "5000", "--cache", to / "cache"],
+        cwd=to, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
+    if ran.returncode:
+        raise Failure(f"npm could not install what package.json names:\n{ran.stderr.strip()}")
     shutil.rmtree(to / "cache", ignore_errors=True)
 
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from cli.progress import step
+
 ROOT: Final = Path(__file__).parents[2]
 BUILD: Final = ROOT / ".build"
 
@@ -23,7 +25,8 @@ def built(directory: Path, make: Callable[[Path], None], *, of: tuple[Path | str
         if not (directory.is_dir() and mark.is_file() and mark.read_text() == content):
             mark.unlink(missing_ok=True)
             shutil.rmtree(directory, ignore_errors=True)
-            make(directory)
+            with step(f"making {directory.name}"):
+                make(directory)
             mark.write_text(content)
     return directory
 

@@ -34,16 +34,15 @@ def _brought_up(place: Place, known: Stack | None) -> Stack:
         synthesis = beside.submit(deploy.synthesise, place)
         engine = ministack.running(place)
         if not engine:
-            with step("the engine"):
+            with step("starting the engine"):
                 engine = ministack.start(place)
         if not known:
-            with step("its deployment tools"):
+            with step("bootstrapping it"):
                 deploy.bootstrap(place)
-        with step("synthesis of the app"):
-            synthesis.result()
-    with step("deployment"):
+        synthesis.result()
+    with step("deploying"):
         outputs = deploy.deploy(place)
-    with step("tenants, keys and a queue"), aws.speaking_to(place):
+    with step("seeding tenants and keys"), aws.speaking_to(place):
         stack = _seeded(place, outputs, known, engine.pid)
     stack.save(place)
     return stack

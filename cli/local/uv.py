@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from cli.failure import Failure
+
 UV: Final = Path(sys.prefix) / "bin" / "uv"
+
+AS_PIP_DOES: Final = {
+    "UV_INDEX_STRATEGY": "unsafe-best-match",  # all indexes count alike; what comes is held to its hash anyway
+    "UV_SYSTEM_CERTS": "1",
+    "UV_NO_PROGRESS": "1",
+}
 
 UV_NAMES: Final = {
     "index-url": "UV_DEFAULT_INDEX",
@@ -31,7 +39,7 @@ def environment(pip_settings: Mapping[str, str], base: Mapping[str, str]) -> dic
     handed_over = {
         UV_NAMES[name]: _as_list(name, value) for name, value in pip_settings.items() if name in UV_NAMES
     }
-    return {"UV_SYSTEM_CERTS": "1", "UV_NO_PROGRESS": "1", **handed_over, **base}
+    return {**AS_PIP_DOES, **handed_over, **base}
 
 
 def pip_settings() -> dict[str, str]:
@@ -49,7 +57,10 @@ def pip_settings() -> dict[str, str]:
 
 
 def run(*arguments: str | Path) -> None:
-    subprocess.run([UV, *arguments], env=environment(pip_settings(), os.environ), check=True)
+    """uv says itself, on standard error, what went wrong."""
+    ran = subprocess.run([UV, *arguments], env=environment(pip_settings(), os.environ), check=False)
+    if ran.returncode:
+        raise Failure(f"uv {arguments[0]} {arguments[1]} failed.")
 
 
 def _as_list(name: str, value: str) -> str:
@@ -61,5 +72,5 @@ def _as_list(name: str, value: str) -> str:
 if __name__ == "__main__":
     try:
         run(*sys.argv[1:])
-    except subprocess.CalledProcessError as failed:
-        sys.exit(failed.returncode)
+    except Failure as failure:
+        sys.exit(str(failure))

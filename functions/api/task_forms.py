@@ -53,9 +53,9 @@ TargetForm = Annotated[WebhookForm | SqsForm, Field(discriminator="type")]
 
 class RetryForm(Form):
     max_attempts: int = Field(5, ge=1, le=20)
-    initial_seconds: float = Field(5, ge=0.1, le=86_400)
-    multiplier: float = Field(2, ge=1, le=10)
-    max_seconds: float = Field(900, ge=1, le=86_400)
+    initial_seconds: float = Field(5.0, ge=0.1, le=86_400)
+    multiplier: float = Field(2.0, ge=1, le=10)
+    max_seconds: float = Field(900.0, ge=1, le=86_400)
     jitter: bool = True
 
     def policy(self) -> RetryPolicy:

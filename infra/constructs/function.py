@@ -5,12 +5,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from aws_cdk import Acknowledgment, Duration, Validations, aws_iam, aws_lambda, aws_sqs
+from aws_cdk import Duration, aws_iam, aws_lambda, aws_sqs
 from constructs import Construct
 
 from infra.bundle import bundle
 from infra.constructs.log_group import LogGroup
 from infra.constructs.runtime import RUNTIME, architecture
+from infra.constructs.waiver import waive
 from infra.environments import Environment
 from postdate.runtime.settings import names
 
@@ -62,9 +63,8 @@ class Function(aws_lambda.Function):
             recursive_loop=aws_lambda.RecursiveLoop.ALLOW if recurs else None,
         )
         logs.grant_write(role)
-        self._role = role
         self._environment = environment
-        self.waive("IAM5[Resource::*]", "X-Ray's two write actions know no resource to name.")
+        waive(role, "IAM5[Resource::*]", "X-Ray's two write actions know no resource to name.")
 
     def allow(self, resource: str, *actions: str) -> None:
         engine = self._environment.engine
@@ -74,10 +74,6 @@ class Function(aws_lambda.Function):
     def _grant(self, resource: str, actions: list[str]) -> None:
         if actions:
             self.add_to_role_policy(aws_iam.PolicyStatement(actions=actions, resources=[resource]))
-
-    def waive(self, rule: str, reason: str) -> None:
-        """Answers a finding of cdk-nag about what this function may do."""
-        Validations.of(self._role).acknowledge(Acknowledgment(id=f"AwsSolutions-{rule}", reason=reason))
 
     def consume(self, queue: aws_sqs.IQueue) -> None:
         self.allow(queue.queue_arn, "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")

@@ -12,6 +12,7 @@ from constructs import Construct
 
 from infra.constructs.function import Function
 from infra.constructs.log_group import LogGroup
+from infra.constructs.waiver import waive
 from infra.environments import Environment
 
 OPEN: Final = ("/health", "/openapi.json", "/docs")
@@ -47,7 +48,10 @@ class HttpApi(Construct):
             "function", api, scope_permission_to_route=False
         )
         for path in OPEN:
-            http.add_routes(path=path, methods=[aws_apigatewayv2.HttpMethod.GET], integration=integration)
+            for route in http.add_routes(
+                path=path, methods=[aws_apigatewayv2.HttpMethod.GET], integration=integration
+            ):
+                waive(route, "APIG4", "Health and the documentation are for those who have no key yet.")
         http.add_routes(
             path="/{proxy+}",
             methods=[aws_apigatewayv2.HttpMethod.ANY],

@@ -1,6 +1,7 @@
 from aws_cdk import Duration, Stack, aws_sqs
 from constructs import Construct
 
+from infra.constructs.waiver import waive
 from infra.environments import Environment
 
 
@@ -40,3 +41,5 @@ class Queue(Construct):
             dead_letter_queue=aws_sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=receives),
             removal_policy=environment.removal_policy,
         )
+        if not environment.tls_only:
+            waive(self, "SQS4", "This stack listens on the loopback interface and speaks plain HTTP.")

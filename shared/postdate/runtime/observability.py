@@ -1,13 +1,17 @@
 """What a function says about itself: one structured line a decision, one metrics line a batch.
 
-Powertools reads the service's name and the namespace from the environment. Tenants and items are never dimensions.
+The only dimension is the function's name, which Lambda itself sets; tenants and items are never dimensions.
 """
+
+import os
 
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
-logger = Logger(utc=True, use_rfc3339=True)
-metrics = Metrics()
+_FUNCTION = os.environ.get("AWS_LAMBDA_FUNCTION_NAME", "postdate")
+
+logger = Logger(service=_FUNCTION, utc=True, use_rfc3339=True)
+metrics = Metrics(namespace="Postdate", service=_FUNCTION)
 
 
 def count(name: str, value: float = 1) -> None:

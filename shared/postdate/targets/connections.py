@@ -3,7 +3,6 @@
 import asyncio
 import ssl
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -18,7 +17,7 @@ class ConnectTimedOut(TimeoutError):
 
 
 class Connections:
-    """At most `idle_max` are kept; those of the longest unused destination go first.
+    """At most `idle_max` are kept, the longest unused go first. Only the loop's thread comes here.
 
     None is kept longer than `idle_seconds_max` by the wall clock: a function may have been frozen in between, and what
     a gateway forgot meanwhile swallows a request without a word.
@@ -38,14 +37,15 @@ class Connections:
         self._idle_seconds_max = idle_seconds_max
         self._connect_seconds_max = connect_seconds_max
         self._clock = clock
-        self._idle: OrderedDict[Key, list[tuple[float, Connection]]] = OrderedDict()
-        self._idle_count = 0
+        self._idle: list[tuple[float, Connection]] = []
 
     def kept(self, endpoint: Endpoint) -> Connection | None:
-        """An idle connection to one of the endpoint's addresses, as they were checked just now."""
-        for address in endpoint.addresses:
-            while idle := self._idle.get(_key(endpoint, address)):
-                kept_at, connection = self._pop(connection_key=_key(endpoint, address), idle=idle, at=-1)
+        """The last used idle connection to one of the endpoint's addresses, as they were checked just now."""
+        keys = {_key(endpoint, address) for address in endpoint.addresses}
+        for index in range(len(self._idle) - 1, -1, -1):
+            kept_at, connection = self._idle[index]
+            if connection.key in keys:
+                del self._idle[index]
                 if 0 <= self._clock() - kept_at <= self._idle_seconds_max and connection.is_usable():
                     return connection
                 connection.abort()
@@ -68,15 +68,17 @@ class Connections:
 
     def keep(self, connection: Connection) -> None:
         connection.rest()
-        self._idle.setdefault(connection.key, []).append((self._clock(), connection))
-        self._idle.move_to_end(connection.key)
-        self._idle_count += 1
-        if self._idle_count > self._idle_max:
+        self._idle.append((self._clock(), connection))
+        if len(self._idle) > self._idle_max:
             self._drop_oldest()
 
     def close(self) -> None:
         while self._idle:
             self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        _, connection = self._idle.pop(0)
+        connection.abort()
 
     async def _connected(self, endpoint: Endpoint, address: str) -> Connection:
         """Goes to this very address: no name is resolved here and no proxy of the environment asked.
@@ -92,19 +94,6 @@ class Connections:
             server_hostname=endpoint.host if secure else None,
         )
         return connection
-
-    def _pop(
-        self, connection_key: Key, idle: list[tuple[float, Connection]], at: int
-    ) -> tuple[float, Connection]:
-        popped = idle.pop(at)
-        self._idle_count -= 1
-        if not idle:
-            del self._idle[connection_key]
-        return popped
-
-    def _drop_oldest(self) -> None:
-        key, idle = next(iter(self._idle.items()))
-        self._pop(key, idle, 0)[1].abort()
 
 
 def _key(endpoint: Endpoint, address: str) -> Key:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 
 
 class BackgroundLoop:
@@ -18,9 +18,9 @@ class BackgroundLoop:
     def start(self, coroutines: Iterable[Coroutine[None, None, None]]) -> None:
         self._loop.call_soon_threadsafe(self._start, list(coroutines))
 
-    def close(self) -> None:
-        """Ends what is under way and the thread."""
-        asyncio.run_coroutine_threadsafe(self._ended(), self._loop).result()
+    def close(self, release: Callable[[], None]) -> None:
+        """Ends what is under way, then lets go of what belongs to the loop, then ends the thread."""
+        asyncio.run_coroutine_threadsafe(self._ended(release), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -31,9 +31,10 @@ class BackgroundLoop:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _ended(self) -> None:
+    async def _ended(self, release: Callable[[], None]) -> None:
         tasks = tuple(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        release()
         await self._loop.shutdown_default_executor()

@@ -1,6 +1,7 @@
 """Host names of the public internet, in the one spelling that every parser reads alike."""
 
 import re
+import unicodedata
 from typing import Final
 
 from postdate.domain.errors import DestinationNotAllowed
@@ -30,8 +31,8 @@ def name_of(host: str) -> str:
 def _ascii(host: str) -> str:
     """An international name as DNS has it.
 
-    Only if it comes back the same: IDNA 2003 folds full-width digits, other dots, `ß` and joiners away, so what the
-    owner wrote and what is called would differ.
+    Only of letters, marks and digits, and only if it comes back the same: IDNA 2003 folds full-width digits, other
+    dots, `ß` and joiners away, so what the owner wrote and what is called would differ.
     """
     if host.isascii():
         return host.lower()
@@ -39,9 +40,13 @@ def _ascii(host: str) -> str:
     written = "".join(char.lower() if char.isascii() else char for char in host)
     try:
         name = written.encode("idna")
-        same = name.decode("idna") == written
+        same = name.decode("idna") == written and all(map(_is_plain, written))
     except UnicodeError:
         same = False
     if not same:
         raise DestinationNotAllowed("the host has characters that names may not hold; write it as xn--")
     return name.decode("ascii")
+
+
+def _is_plain(char: str) -> bool:
+    return char.isascii() or unicodedata.category(char)[0] in "LMN"

@@ -7,8 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import Any
 
-_KEPT_MAX = 1024
-
 
 class Resolver:
     """Asks the system's resolver, which knows no time limit, from threads of its own.
@@ -22,11 +20,13 @@ class Resolver:
         lookup: Callable[..., list[Any]] = socket.getaddrinfo,
         *,
         keep_seconds: float = 5.0,
+        keep_max: int = 1024,
         threads: int = 8,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._lookup = lookup
         self._keep_seconds = keep_seconds
+        self._keep_max = keep_max
         self._clock = clock
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="resolve")
         self._kept: dict[str, tuple[float, Future[tuple[str, ...]]]] = {}
@@ -42,7 +42,7 @@ class Resolver:
             asked_at, question = self._kept.get(host, (0.0, None))
             if question is not None and now - asked_at < self._keep_seconds and not _is_failed(question):
                 return question
-            if len(self._kept) >= _KEPT_MAX:
+            if len(self._kept) >= self._keep_max:
                 self._kept.clear()
             question = self._pool.submit(self._ask, host)
             self._kept[host] = (now, question)

@@ -44,6 +44,9 @@ class WebhookTarget:
     def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
         self._loop.start(self._reported(delivery, report) for delivery in deliveries)
 
+    def close(self) -> None:
+        self._loop.close(release=self._connections.close)
+
     async def _reported(self, delivery: Delivery, report: Report) -> None:
         try:
             async with self._free:
