@@ -32,8 +32,9 @@ test: $(READY)/dev ## the whole suite, on a local stack of its own
 bench: $(READY)/infra ## the benchmark on a local stack of its own
 	@.venv/bin/postdate bench
 
-deploy: $(READY)/infra layer ## deploy every stack of ENV=dev|staging|prod to AWS
+deploy: $(READY)/infra ## deploy every stack of ENV=dev|staging|prod to AWS
 	@case "$(ENV)" in dev|staging|prod) ;; *) echo "There is no ENV=$(ENV) on AWS: dev, staging or prod." >&2; exit 2;; esac
+	@$(PYTHON) -m cli.local.layer
 	@POSTDATE_REQUIRE_LAYER=1 $(CDK) deploy --all --context env=$(ENV)
 
 synth: $(READY)/infra ## synthesise every environment; needs no account
@@ -46,7 +47,8 @@ layer: $(READY)/infra ## build the dependency layer, for this machine and for La
 lock: $(READY)/uv ## resolve requirements/*.txt anew from pyproject.toml
 	@$(PYTHON) -m cli.local.lock
 
-clean: down ## remove everything that make has made
+clean: ## stop every stack and remove all that make has made
+	@[ ! -x .venv/bin/postdate ] || .venv/bin/postdate down --all
 	@rm -rf .venv .build .local cdk.out .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -3,6 +3,7 @@
 import argparse
 import json
 import pkgutil
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -19,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, module in modules.items():
         _describe(chosen.add_parser(name, help=_summary(module), description=module.__doc__), module)
     options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     return _run(modules[options.command], options)
 
 
@@ -44,6 +46,7 @@ def _run(module: ModuleType, options: argparse.Namespace) -> int:
             print(json.dumps({"error": str(failure)}))
         return 1
     except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
         return 1
     print(json.dumps(answer, indent=2) if options.json else module.show(answer))
     return 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from aws_cdk import App, Tags
 
 from infra.bundle import BUILD
+from infra.constructs.layer import LayerMissing
 from infra.environments import ENVIRONMENTS, Environment
 from infra.service import Service
 from infra.state import State
@@ -26,7 +27,10 @@ def main() -> None:
     chosen = app.node.try_get_context("env") or "local"
     if chosen not in ENVIRONMENTS:
         sys.exit(f"there is no environment {chosen!r}; choose one of {', '.join(ENVIRONMENTS)}")
-    postdate(app, ENVIRONMENTS[chosen], require_layer=os.environ.get("POSTDATE_REQUIRE_LAYER") == "1")
+    try:
+        postdate(app, ENVIRONMENTS[chosen], require_layer=os.environ.get("POSTDATE_REQUIRE_LAYER") == "1")
+    except LayerMissing as missing:
+        sys.exit(str(missing))
     app.synth()
 
 

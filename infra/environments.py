@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from aws_cdk import RemovalPolicy
-from aws_cdk.aws_logs import RetentionDays
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +64,7 @@ class Environment:
     settings: Settings
     functions: Mapping[str, Size]
     throttle: Throttle | None
-    log_retention: RetentionDays
+    log_retention_days: int
     keeps_data: bool = False
     destination_queues: tuple[str, ...] = ("postdate-destination-*",)
     platform: str = "linux-arm64"
@@ -99,7 +98,7 @@ LOCAL: Final = Environment(
         "run_tasks": Size(memory_mb=512, timeout_seconds=900, consumers=16),
     },
     throttle=None,
-    log_retention=RetentionDays.ONE_DAY,
+    log_retention_days=1,
     destination_queues=("postdate-local-destination*",),
     platform="local",
     architecture="arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64",
@@ -126,7 +125,7 @@ DEV: Final = Environment(
         "run_tasks": Size(memory_mb=1024, timeout_seconds=900, consumers=10),
     },
     throttle=Throttle(requests_per_second=100, burst=200),
-    log_retention=RetentionDays.ONE_WEEK,
+    log_retention_days=7,
 )
 
 STAGING: Final = Environment(
@@ -139,7 +138,7 @@ STAGING: Final = Environment(
         "run_tasks": Size(memory_mb=1769, timeout_seconds=900, reserved=100, consumers=100),
     },
     throttle=Throttle(requests_per_second=500, burst=1000),
-    log_retention=RetentionDays.ONE_MONTH,
+    log_retention_days=30,
 )
 
 # The reservations leave 100 of an account's first 1,000 concurrent executions free, as Lambda demands.
@@ -153,7 +152,7 @@ PROD: Final = Environment(
         "run_tasks": Size(memory_mb=1769, timeout_seconds=900, reserved=600, consumers=600),
     },
     throttle=Throttle(requests_per_second=2000, burst=4000),
-    log_retention=RetentionDays.THREE_MONTHS,
+    log_retention_days=90,
     keeps_data=True,
 )
 

@@ -10,22 +10,27 @@ from cli.local.place import DEFAULT_PORT, Place
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    place_arguments(parser)
+    parser.add_argument("--all", action="store_true", help="on every port")
+
+
+def place_arguments(parser: argparse.ArgumentParser) -> None:
     usual = os.environ.get("PORT") or str(DEFAULT_PORT)
     parser.add_argument("--port", type=port, default=usual, help=f"of the stack ({DEFAULT_PORT}; also PORT=)")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    place = Place.of(options.port, os.environ)
-    if not place.directory.exists():
-        return {"stopped": False, "port": place.port}
-    with alone(place.lock):
-        return {"stopped": ministack.stop(place), "port": place.port}
+    places = Place.every() if options.all else [Place.of(options.port, os.environ)]
+    return {"stopped": [place.port for place in places if place.directory.exists() and _stop(place)]}
 
 
 def show(answer: dict[str, Any]) -> str:
-    return (
-        f"Stopped port {answer['port']}." if answer["stopped"] else f"Nothing ran on port {answer['port']}."
-    )
+    return "\n".join(f"Stopped port {port}." for port in answer["stopped"]) or "Nothing ran."
+
+
+def _stop(place: Place) -> bool:
+    with alone(place.lock):
+        return ministack.stop(place)
 
 
 def port(text: str) -> int:

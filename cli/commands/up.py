@@ -13,7 +13,7 @@ from cli.progress import say
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    down.arguments(parser)
+    down.place_arguments(parser)
     parser.add_argument("--no-demo", dest="demo", action="store_false", help="register nothing")
     parser.add_argument(
         "--foreground",
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if options.foreground:
         say(f"{show(answer)}\nCtrl-C stops it here.\n")
         watch.until_interrupted(place, stack)
-        return {"stopped": True, "port": place.port}
+        return {"stopped": [place.port]}
     return answer
 
 

@@ -93,7 +93,9 @@ def _environment(place: Place) -> dict[str, str]:
         "LOG_LEVEL": "WARNING",
         "MINISTACK_HOST": "127.0.0.1",
         "MINISTACK_REGION": "us-east-1",
+        "S3_DATA_DIR": str(place.temporary / "s3"),
         "SFTP_ENABLED": "0",
+        "STATE_DIR": str(place.temporary / "state"),
         "TMPDIR": str(place.temporary),
     }
 

@@ -21,6 +21,13 @@ class Place:
         own = ROOT / ".local" if port == DEFAULT_PORT else ROOT / ".local" / str(port)
         return cls(port=port, directory=Path(environment.get("POSTDATE_LOCAL_DIR", own)).absolute())
 
+    @classmethod
+    def every(cls) -> list["Place"]:
+        """Of each stack that was ever started here and not moved elsewhere."""
+        usual = ROOT / ".local"
+        ports = sorted(int(path.name) for path in usual.glob("*") if path.name.isdigit())
+        return [cls.of(port, {}) for port in (DEFAULT_PORT, *ports)] if usual.exists() else []
+
     @property
     def endpoint_url(self) -> str:
         return f"http://127.0.0.1:{self.port}"

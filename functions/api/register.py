@@ -112,7 +112,7 @@ class Registrar:
                 raise IdempotencyInProgress
             return new
         first = _task(tenant, order, id=found.item_id, due_at=found.due_at, now=found.created_at)
-        return Registered(task=first, replayed=True)
+        return Registered(task=replace(first, moved_at=now), replayed=True)
 
     def _stored_form(self, task: Task) -> Task:
         if task.payload.text is None or self.tasks.fits(task):

@@ -28,38 +28,30 @@ class Deliveries:
 
     def prefetch(self, tasks: Iterable[Task]) -> None:
         """Reads the payloads that have rows of their own while there is still time until the instant."""
-        keys = [task.payload.key for task in tasks if task.payload.key is not None]
+        keys = {task.payload.key for task in tasks if task.payload.key is not None} - self._texts.keys()
         if keys:
             self._texts |= self._payloads.get_many(keys)
 
     def start(self, tasks: Sequence[Task], report: Report) -> None:
-        for type_name in {task.destination.type for task in tasks}:
-            ready = []
-            for task in tasks:
-                if task.destination.type != type_name:
-                    continue
-                text = self._text(task)
-                delivery = self._delivery(task, text or "")
-                if text is None:
-                    report(delivery, Failed(reason="its payload could not be read"))
-                else:
-                    ready.append(delivery)
-            if ready:
-                self._targets[type_name].start(ready, report)
-
-    def _text(self, task: Task) -> str | None:
-        key = task.payload.key
-        if key is None:
-            return task.payload.text or ""
-        if key not in self._texts:
+        """A task whose payload or tenant cannot be read has failed this attempt like any other."""
+        ready: dict[str, list[Delivery]] = {}
+        for task in tasks:
             try:
+                tenant = self._tenant(task.tenant) or Tenant(id=task.tenant)
                 self.prefetch([task])
             except Unavailable:
-                return None
-        return self._texts.get(key)
+                tenant = None
+            key = task.payload.key
+            text = task.payload.text if key is None else self._texts.get(key)
+            if tenant is None or (key is not None and text is None):
+                lost = self._delivery(task, Tenant(id=task.tenant), "")
+                report(lost, Failed(reason="its payload or its tenant's settings could not be read"))
+            else:
+                ready.setdefault(task.destination.type, []).append(self._delivery(task, tenant, text or ""))
+        for type_name, deliveries in ready.items():
+            self._targets[type_name].start(deliveries, report)
 
-    def _delivery(self, task: Task, text: str) -> Delivery:
-        tenant = self._tenant(task.tenant) or Tenant(id=task.tenant)
+    def _delivery(self, task: Task, tenant: Tenant, text: str) -> Delivery:
         return Delivery(
             run_id=task.id,
             task_id=task.id,
@@ -67,7 +59,7 @@ class Deliveries:
             attempt=task.attempts,
             token=task.token,
             planned_at=task.planned_at,
-            timeout_seconds=min(task.timeout_seconds, self._seconds_left()),
+            timeout_seconds=max(1.0, min(task.timeout_seconds, self._seconds_left())),
             destination=task.destination,
             payload=text.encode(),
             signing_secrets=tenant.signing_secrets,

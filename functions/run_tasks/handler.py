@@ -6,6 +6,8 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.ledger import Ledger
 from functions.run_tasks.run import Report, Runner
@@ -58,7 +60,12 @@ class Wired:
             }
             for place, message in enumerate(messages)
         ]
-        aws.client("sqs").change_message_visibility_batch(QueueUrl=self.queue_url, Entries=entries)
+        try:
+            aws.client("sqs").change_message_visibility_batch(QueueUrl=self.queue_url, Entries=entries)
+        except (ClientError, BotoCoreError) as error:
+            logger.warning(
+                "leases stay as they are", extra={"action": "not_extended", "error": type(error).__name__}
+            )
 
 
 @cache
@@ -120,5 +127,16 @@ def _tell(report: Report, messages: int) -> None:
     for name, value in counts.items():
         if value:
             count(name, value)
+    for task in report.failures:
+        action = "retry" if task.state.waits else "dead"
+        logger.info(
+            "an attempt failed",
+            extra={
+                "action": action,
+                "task": task.id,
+                "attempt": task.attempts,
+                "reason": task.history[-1].why,
+            },
+        )
     for lateness in report.lateness_ms:
         milliseconds("TaskLateness", lateness)

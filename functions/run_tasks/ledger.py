@@ -56,8 +56,9 @@ class Ledger:
         """The dead letter carries the version that died: a redrive brings back that death and no other."""
         self._add("dead_letters", Via.DEAD, Due.of(task), None, message)
 
-    def defer(self, due: Due, until: datetime, message: Received) -> None:
-        self._add("queue", message.packet.via, due, until, message)
+    def defer(self, due: Due, message: Received, *, not_before: datetime | None) -> None:
+        """`not_before` is the end of somebody's lease; without it the call travels as any other."""
+        self._add("queue", message.packet.via, due, not_before, message)
 
     def send(self) -> None:
         lines, self._lines = sorted(self._lines, key=lambda line: line.together), []

@@ -11,6 +11,7 @@ due goes before an outcome that waits to be written.
 import queue
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -40,7 +41,7 @@ class Call:
 
 @dataclass(kw_only=True, slots=True)
 class Report:
-    """What a batch did, for its log line and metrics, and the messages that have to come back."""
+    """What a batch did, for its log lines and metrics, and the messages that have to come back."""
 
     claimed: int = 0
     succeeded: int = 0
@@ -50,6 +51,7 @@ class Report:
     deferred: int = 0
     fenced_off: int = 0
     lateness_ms: list[float] = field(default_factory=list)
+    failures: list[Task] = field(default_factory=list)
     failed_messages: set[str] = field(default_factory=set)
 
 
@@ -108,9 +110,10 @@ class Runner:
         soon = self._clock.now() + WAIT_MAX
         for call in calls:
             if call.due.due_at > soon:
-                self._defer(call, call.due.due_at)
+                self._defer(call)
         near = (call for call in calls if call.due.due_at <= soon)
-        self._deliveries.prefetch(loaded.values())
+        with suppress(Unavailable):
+            self._deliveries.prefetch(loaded.values())
         return deque(sorted(near, key=lambda call: call.due.due_at)), loaded
 
     def _wait(self, until: datetime) -> None:
@@ -160,7 +163,7 @@ class Runner:
             case Transition():
                 return verdict
             case Deferred():
-                self._defer(Call(due=Due.of(task), message=call.message), verdict.until)
+                self._defer(Call(due=Due.of(task), message=call.message), not_before=verdict.not_before)
             case Buried():
                 self._ledger.bury(task, call.message)
             case Dropped():
@@ -172,8 +175,7 @@ class Runner:
         for call, change in claimed:
             task = change.after
             if task.state is State.DEAD:
-                self._report.dead += 1
-                self._ledger.bury(task, call.message)
+                self._record(call, task)
                 continue
             self._report.claimed += 1
             if task.attempts == 1 and task.lateness_ms is not None:
@@ -210,9 +212,11 @@ class Runner:
                 self._report.succeeded += 1
             case State.RETRYING:
                 self._report.retried += 1
+                self._report.failures.append(task)
                 self._ledger.retry(task, call.message)
             case _:
                 self._report.dead += 1
+                self._report.failures.append(task)
                 self._ledger.bury(task, call.message)
 
     def _renew(self, messages: Sequence[Received]) -> None:
@@ -220,14 +224,12 @@ class Runner:
         until = self._clock.now() + self._lease
         self._extend_messages(messages, self._lease + WAIT_MAX)
         for task, _ in list(self._running.values()):
-            try:
+            with suppress(Unavailable):
                 self._tasks.extend(task, until)
-            except Unavailable:
-                continue
 
-    def _defer(self, call: Call, until: datetime) -> None:
+    def _defer(self, call: Call, *, not_before: datetime | None = None) -> None:
         self._report.deferred += 1
-        self._ledger.defer(call.due, until, call.message)
+        self._ledger.defer(call.due, call.message, not_before=not_before)
 
     def _reload(self, calls: list[Call]) -> dict[str, Task]:
         try:

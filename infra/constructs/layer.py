@@ -9,7 +9,10 @@ from infra.environments import Environment
 
 
 class LayerMissing(RuntimeError):
-    """The dependency layer of this platform has not been built: `make layer` does it."""
+    """The dependency layer of this platform has not been built."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} has not been built: run `make layer`")
 
 
 class Layer(aws_lambda.LayerVersion):
@@ -22,9 +25,9 @@ class Layer(aws_lambda.LayerVersion):
         self, scope: Construct, name: str, *, environment: Environment, build: Path, required: bool
     ) -> None:
         built = build / f"layer-{environment.platform}"
-        missing = not (built / "python").is_dir()
+        missing = None if (built / "python").is_dir() else LayerMissing(built.name)
         if missing and required:
-            raise LayerMissing(f"{built.name} has not been built: run `make layer`")
+            raise missing
         super().__init__(
             scope,
             name,
@@ -34,10 +37,7 @@ class Layer(aws_lambda.LayerVersion):
             compatible_architectures=[architecture(environment)],
         )
         if missing:
-            Annotations.of(self).add_warning_v2(
-                "postdate:layer-missing",
-                f"{built.name} has not been built: run `make layer` before deploying",
-            )
+            Annotations.of(self).add_warning_v2("postdate:layer-missing", str(missing))
 
 
 def _stand_in(build: Path) -> Path:

@@ -1,7 +1,16 @@
+from typing import Final
+
 from aws_cdk import RemovalPolicy, aws_logs
 from constructs import Construct
 
 from infra.environments import Environment
+
+RETENTION: Final = {
+    1: aws_logs.RetentionDays.ONE_DAY,
+    7: aws_logs.RetentionDays.ONE_WEEK,
+    30: aws_logs.RetentionDays.ONE_MONTH,
+    90: aws_logs.RetentionDays.THREE_MONTHS,
+}
 
 
 class LogGroup(aws_logs.LogGroup):
@@ -12,6 +21,6 @@ class LogGroup(aws_logs.LogGroup):
             scope,
             name,
             log_group_name=log_group_name,
-            retention=environment.log_retention,
+            retention=RETENTION[environment.log_retention_days],
             removal_policy=RemovalPolicy.DESTROY,
         )

@@ -18,6 +18,7 @@ from cli.local import aws, ministack
 from cli.local.once import ROOT
 from cli.local.place import Place
 from cli.local.stack import Stack
+from tests.e2e.receiver import Receiver, receiving
 
 PLACE: Final = pytest.StashKey[Place]()
 LOG_LINES_SHOWN: Final = 60
@@ -56,6 +57,22 @@ def stack(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory)
     finally:
         _postdate(place, "down")
         shutil.rmtree(place.directory, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def receiver() -> Iterator[Receiver]:
+    with receiving() as running:
+        yield running
+
+
+@pytest.fixture(scope="session", autouse=True)
+def swept(stack: RunningStack) -> dict[str, Any]:
+    """A task past the open horizon. Registered first of all, so that nobody has to wait for it long."""
+    target = {"type": "sqs", "queue_url": stack.destination_queue_url}
+    answer: dict[str, Any] = (
+        stack.client().post("/api/v1/tasks", {"delay_seconds": 90, "target": target}).expect(201)
+    )
+    return answer
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,6 +13,7 @@ PACKET_ITEMS_MAX = 25
 DELAY_MAX = timedelta(minutes=15)
 AHEAD = timedelta(seconds=1)
 WAIT_MAX = timedelta(seconds=3)
+_SECOND = timedelta(seconds=1)
 
 
 class Via(StrEnum):
@@ -53,9 +54,15 @@ class Packet:
         return min(due.due_at for due in self.dues)
 
     def delay(self, now: datetime) -> timedelta:
-        """How long the queue holds it: whole seconds, so that it arrives one to two seconds before it is due."""
-        wait = self.first_due_at - AHEAD - now if self.not_before is None else self.not_before - now
-        return timedelta(seconds=max(timedelta(0), min(wait, DELAY_MAX)) // timedelta(seconds=1))
+        """How long the queue holds it, in whole seconds: until one to two seconds before it is due.
+
+        What waits for `not_before` is rounded up instead, or it would come back only to be deferred again.
+        """
+        if self.not_before is None:
+            seconds = (self.first_due_at - AHEAD - now) // _SECOND
+        else:
+            seconds = -((now - self.not_before) // _SECOND)
+        return max(timedelta(0), min(seconds * _SECOND, DELAY_MAX))
 
 
 def pack(dues: Iterable[tuple[str, Due]], via: Via) -> Iterator[Packet]:

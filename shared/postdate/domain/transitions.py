@@ -46,10 +46,10 @@ class Dropped:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Deferred:
-    """The call came too soon: it has to be sent again for `until`."""
+    """The call came too soon and has to be sent again: for the task's instant, or for the end of a lease."""
 
-    until: datetime
     why: str
+    not_before: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,14 +112,14 @@ def claim(
     match task.state:
         case State.PENDING | State.RETRYING if due.due_at != task.due_at:
             if repeated:
-                return Deferred(until=task.due_at, why="moved, and its own call may be lost")
+                return Deferred(why="moved, and its own call may be lost")
             return Dropped(why="moved")
         case State.PENDING | State.RETRYING if now < task.due_at:
-            return Deferred(until=task.due_at, why="not due yet")
+            return Deferred(why="not due yet")
         case State.PENDING | State.RETRYING:
             return _start(task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=why)
         case State.RUNNING if task.lease_until is not None and now < task.lease_until:
-            return Deferred(until=task.lease_until, why="another worker has it")
+            return Deferred(why="another worker has it", not_before=task.lease_until)
         case State.RUNNING if task.attempts >= task.retry.max_attempts:
             return _move(
                 task, State.DEAD, now=now, why="its worker died, and no attempt is left", finished_at=now

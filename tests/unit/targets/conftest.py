@@ -4,6 +4,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,7 +51,8 @@ class Receiver:
         return self.requests[index][1]
 
     def close(self) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):  # closed before
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for sock in self._open:
             sock.close()
@@ -121,14 +123,16 @@ def webhook() -> Iterator[Callable[..., WebhookTarget]]:
     """A target that may call loopback, with the times of a test."""
     made: list[WebhookTarget] = []
 
-    def make(*, tls: ssl.SSLContext | None = None, check: Any = None, **limits: Any) -> WebhookTarget:
+    def make(
+        *, tls: ssl.SSLContext | None = None, check: Any = None, drain_seconds: float = 0.05, **limits: Any
+    ) -> WebhookTarget:
         made.append(
             WebhookTarget(
                 check=check or (lambda url, wait: check_url(url, loopback_allowed=True, wait_seconds=wait)),
                 connections=Connections(tls or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), **limits),
                 loop=BackgroundLoop(),
                 now=lambda: NOW,
-                drain_seconds=0.05,
+                drain_seconds=drain_seconds,
             )
         )
         return made[-1]
@@ -152,6 +156,11 @@ def _delivery(address: str = "", **fields: Any) -> Delivery:
         "payload": b'{"n":1}',
     }
     return Delivery(destination=Destination(address=address, **to), **(defaults | fields))
+
+
+@pytest.fixture
+def clock() -> Callable[[], datetime]:
+    return lambda: NOW
 
 
 @pytest.fixture

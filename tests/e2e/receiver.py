@@ -1,0 +1,83 @@
+"""A webhook receiver: real sockets, every arrival noted with its instant, answers scripted by path."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrival:
+    at: float
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def task_id(self) -> str:
+        return self.headers["postdate-task-id"]
+
+
+@dataclass(kw_only=True)
+class Receiver:
+    """`/status/<n>` answers n, `/redirect?to` sends elsewhere, `/hang-once` keeps its first caller waiting."""
+
+    url: str
+    arrivals: list[Arrival] = field(default_factory=list)
+    let_go: threading.Event = field(default_factory=threading.Event)
+
+    def of(self, task_id: str) -> list[Arrival]:
+        return [arrival for arrival in self.arrivals if arrival.task_id == task_id]
+
+    def wait_for(self, task_id: str, count: int = 1, *, seconds: float = 20) -> list[Arrival]:
+        deadline = time.monotonic() + seconds
+        while len(found := self.of(task_id)) < count and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return found
+
+
+@contextmanager
+def receiving() -> Iterator[Receiver]:
+    receiver = Receiver(url="")
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            at = time.time()
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            arrival = Arrival(at=at, path=self.path, headers=headers, body=body)
+            receiver.arrivals.append(arrival)
+            self._answer(arrival)
+
+        def _answer(self, arrival: Arrival) -> None:
+            path, _, rest = self.path.partition("?")
+            if path == "/hang-once" and len(receiver.of(arrival.task_id)) == 1:
+                receiver.let_go.wait(120)
+            status = int(path.removeprefix("/status/")) if path.startswith("/status/") else 204
+            self.send_response(307 if path == "/redirect" else status)
+            if path == "/redirect":
+                self.send_header("Location", rest)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    receiver.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield receiver
+    finally:
+        receiver.let_go.set()
+        server.shutdown()
+        server.server_close()
+        thread.join(5)

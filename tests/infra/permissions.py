@@ -1,0 +1,85 @@
+"""What each role may do, in full. A change here is a change of what a stolen credential is worth."""
+
+from typing import Final
+
+Grants = dict[str, set[str]]
+
+TRACES: Final = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+LOGS: Final = {"logs:CreateLogStream", "logs:PutLogEvents"}
+CONSUME: Final = {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
+DESTINATIONS_ON_AWS: Final = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:postdate-destination-*"
+DESTINATIONS_LOCALLY: Final = (
+    "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:postdate-local-destination*"
+)
+
+GRANTED: Final[dict[str, Grants]] = {
+    "api": {
+        "*": TRACES,
+        "logs:/aws/lambda/api": LOGS,
+        "table:items": {
+            "dynamodb:BatchGetItem",
+            "dynamodb:GetItem",
+            "dynamodb:PartiQLInsert",
+            "dynamodb:PartiQLUpdate",
+        },
+        "table:items/index/by_tenant": {"dynamodb:Query"},
+        "table:payloads": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        "table:idempotency": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        "table:tenants": {"dynamodb:GetItem"},
+        "queue:tasks": {"sqs:SendMessage"},
+    },
+    "authorize": {
+        "*": TRACES,
+        "logs:/aws/lambda/authorize": LOGS,
+        "table:keys": {"dynamodb:GetItem"},
+    },
+    "sweep": {
+        "*": TRACES,
+        "logs:/aws/lambda/sweep": LOGS,
+        "table:items": {"dynamodb:BatchGetItem", "dynamodb:Query"},
+        "table:slots": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"},
+        "queue:tasks": {"sqs:SendMessage"},
+        "queue:ticks": {"sqs:SendMessage", *CONSUME},
+    },
+    "run-tasks": {
+        "*": TRACES,
+        "logs:/aws/lambda/run-tasks": LOGS,
+        "table:items": {"dynamodb:BatchGetItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"},
+        "table:payloads": {"dynamodb:BatchGetItem"},
+        "table:tenants": {"dynamodb:GetItem"},
+        "queue:tasks": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
+        "queue:tasks-dlq": {"sqs:SendMessage"},
+        DESTINATIONS_ON_AWS: {"sqs:SendMessage"},
+    },
+    "the schedule": {
+        "queue:ticks": {"sqs:SendMessage"},
+        "queue:ticks-dlq": {"sqs:SendMessage"},
+    },
+}
+
+# The local engine checks these calls under the names of the API's operations, PartiQL's without a resource.
+ALSO_LOCALLY: Final[dict[str, Grants]] = {
+    "api": {
+        "*": {"dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"},
+        "queue:tasks": {"sqs:SendMessageBatch"},
+    },
+    "sweep": {
+        "queue:tasks": {"sqs:SendMessageBatch"},
+        "queue:ticks": {"sqs:SendMessageBatch"},
+    },
+    "run-tasks": {
+        "*": {"dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"},
+        "queue:tasks": {"sqs:SendMessageBatch", "sqs:ChangeMessageVisibilityBatch"},
+        "queue:tasks-dlq": {"sqs:SendMessageBatch"},
+        DESTINATIONS_LOCALLY: {"sqs:SendMessage", "sqs:SendMessageBatch"},
+    },
+}
+
+
+def granted(role: str, *, environment: str) -> Grants:
+    grants = {resource: set(actions) for resource, actions in GRANTED[role].items()}
+    if environment == "local":
+        grants.pop(DESTINATIONS_ON_AWS, None)
+        for resource, actions in ALSO_LOCALLY.get(role, {}).items():
+            grants.setdefault(resource, set()).update(actions)
+    return grants

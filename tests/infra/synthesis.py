@@ -1,0 +1,91 @@
+"""The synthesised stacks of one environment, read back from their templates under readable names."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from zipfile import ZipFile
+
+from aws_cdk import App
+
+from infra.app import postdate
+from infra.environments import Environment
+
+CONTEXT: Final = json.loads((Path(__file__).parents[2] / "cdk.json").read_text())["context"]
+
+NAMED_BY: Final = {
+    "AWS::DynamoDB::Table": ("table", "TableName"),
+    "AWS::SQS::Queue": ("queue", "QueueName"),
+    "AWS::Lambda::Function": ("function", "FunctionName"),
+    "AWS::Lambda::LayerVersion": ("layer", "LayerName"),
+    "AWS::Logs::LogGroup": ("logs", "LogGroupName"),
+}
+
+Template = dict[str, Any]
+
+
+def app(outdir: Path) -> App:
+    return App(outdir=str(outdir), context=CONTEXT, analytics_reporting=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stacks:
+    environment: Environment
+    assembly: Path
+    state: Template
+    service: Template
+
+    def all(self, kind: str) -> dict[str, Template]:
+        """The resources of this type by their names, without what every name of the environment begins with."""
+        found = {}
+        for template in (self.state, self.service):
+            for logical_id, resource in template["Resources"].items():
+                if resource["Type"] == kind:
+                    found[self._named(logical_id).partition(":")[2] or logical_id] = resource
+        return found
+
+    def properties(self, kind: str) -> dict[str, Template]:
+        return {name: resource["Properties"] for name, resource in self.all(kind).items()}
+
+    def text(self, value: Any) -> str:
+        """What a value will be: `table:items` for a table's name or ARN, `<AWS::Region>` for a region."""
+        match value:
+            case str():
+                return value
+            case {"Ref": str(name)} if name.startswith("AWS::"):
+                return f"<{name}>"
+            case {"Ref": logical_id} | {"Fn::GetAtt": [logical_id, "Arn"]}:
+                return self._named(logical_id)
+            case {"Fn::ImportValue": exported}:
+                outputs = self.state["Outputs"].values()
+                return self.text(
+                    next(each["Value"] for each in outputs if each.get("Export") == {"Name": exported})
+                )
+            case {"Fn::Join": [separator, parts]}:
+                return separator.join(self.text(part) for part in parts)
+        raise ValueError(f"a value of a kind not met before: {value}")
+
+    def asset(self, code: Template) -> list[str]:
+        """What is in the zip that a function or a layer is made from."""
+        with ZipFile(self.assembly / f"asset.{code['S3Key']}") as archive:
+            return archive.namelist()
+
+    def _named(self, logical_id: str) -> str:
+        resource = {**self.state["Resources"], **self.service["Resources"]}[logical_id]
+        if resource["Type"] not in NAMED_BY:
+            return logical_id
+        kind, attribute = NAMED_BY[resource["Type"]]
+        name = str(resource["Properties"][attribute]).replace(f"postdate-{self.environment.name}-", "")
+        return f"{kind}:{name}"
+
+
+def synthesise(environment: Environment, *, build: Path, assembly: Path) -> Stacks:
+    synthesised = app(assembly)
+    state, service = postdate(synthesised, environment, build=build)
+    synthesised.synth()
+    return Stacks(
+        environment=environment,
+        assembly=assembly,
+        state=json.loads((assembly / state.template_file).read_text()),
+        service=json.loads((assembly / service.template_file).read_text()),
+    )

@@ -1,0 +1,61 @@
+from collections import defaultdict
+from typing import Any
+
+import pytest
+
+from tests.infra.permissions import GRANTED, TRACES, Grants, granted
+from tests.infra.synthesis import Stacks
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def statements(stacks: Stacks) -> dict[str, list[dict[str, Any]]]:
+    """The statements of each role, by the function that has it."""
+    roles = {
+        each["Role"]["Fn::GetAtt"][0]: name
+        for name, each in stacks.properties("AWS::Lambda::Function").items()
+    }
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for policy in stacks.properties("AWS::IAM::Policy").values():
+        for role in policy["Roles"]:
+            found[roles.get(role["Ref"], "the schedule")] += policy["PolicyDocument"]["Statement"]
+    return found
+
+
+def grants(stacks: Stacks, role: str) -> Grants:
+    found: Grants = defaultdict(set)
+    for statement in statements(stacks)[role]:
+        for resource in as_list(statement["Resource"]):
+            found[stacks.text(resource)] |= set(as_list(statement["Action"]))
+    return found
+
+
+@pytest.mark.parametrize("role", GRANTED)
+def test_a_role_may_do_exactly_what_is_written_down(stacks: Stacks, role: str) -> None:
+    assert grants(stacks, role) == granted(role, environment=stacks.environment.name)
+
+
+def test_no_role_has_a_permission_from_anywhere_else(stacks: Stacks) -> None:
+    for role in stacks.properties("AWS::IAM::Role").values():
+        assert not {"ManagedPolicyArns", "Policies"} & set(role)
+    assert set(statements(stacks)) == set(GRANTED)
+
+
+def test_no_action_is_a_wildcard(stacks: Stacks) -> None:
+    for role in GRANTED:
+        for actions in grants(stacks, role).values():
+            assert not [action for action in actions if "*" in action]
+
+
+def test_on_aws_only_traces_go_to_every_resource(stacks: Stacks) -> None:
+    if stacks.environment.name == "local":
+        return
+    for role in GRANTED:
+        assert grants(stacks, role).get("*", TRACES) == TRACES
+
+
+def test_every_statement_of_a_role_allows(stacks: Stacks) -> None:
+    for found in statements(stacks).values():
+        assert {statement["Effect"] for statement in found} == {"Allow"}

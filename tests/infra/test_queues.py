@@ -1,0 +1,93 @@
+from tests.infra.synthesis import Stacks
+
+QUEUES = "AWS::SQS::Queue"
+MAPPINGS = "AWS::Lambda::EventSourceMapping"
+
+
+def test_every_queue_has_dead_letters_of_its_own(stacks: Stacks) -> None:
+    queues = stacks.properties(QUEUES)
+    for name, queue in queues.items():
+        if not name.endswith("-dlq"):
+            assert stacks.text(queue["RedrivePolicy"]["deadLetterTargetArn"]) == f"queue:{name}-dlq"
+    assert {
+        name: each["RedrivePolicy"]["maxReceiveCount"]
+        for name, each in queues.items()
+        if "RedrivePolicy" in each
+    } == {
+        "tasks": 8,
+        "ticks": 5,
+    }
+
+
+def test_dead_letters_may_be_redriven_to_the_queue_they_came_from_and_come_from_no_other(
+    stacks: Stacks,
+) -> None:
+    for name, queue in stacks.properties(QUEUES).items():
+        if name.endswith("-dlq"):
+            allowed = queue["RedriveAllowPolicy"]
+            source = f"postdate-{stacks.environment.name}-{name.removesuffix('-dlq')}"
+            assert allowed["redrivePermission"] == "byQueue"
+            assert [stacks.text(arn).rpartition(":")[2] for arn in allowed["sourceQueueArns"]] == [source]
+
+
+def test_dead_letters_outlive_the_messages_of_their_queue(stacks: Stacks) -> None:
+    queues = stacks.properties(QUEUES)
+    for name, queue in queues.items():
+        if not name.endswith("-dlq"):
+            assert queue["MessageRetentionPeriod"] < queues[f"{name}-dlq"]["MessageRetentionPeriod"]
+
+
+def test_every_queue_is_encrypted(stacks: Stacks) -> None:
+    assert all(queue["SqsManagedSseEnabled"] for queue in stacks.properties(QUEUES).values())
+
+
+def test_every_queue_on_aws_refuses_what_comes_without_tls(stacks: Stacks) -> None:
+    refusing = {
+        stacks.text(queue)
+        for policy in stacks.properties("AWS::SQS::QueuePolicy").values()
+        for statement in policy["PolicyDocument"]["Statement"]
+        for queue in policy["Queues"]
+        if statement["Effect"] == "Deny"
+        and statement["Action"] == "sqs:*"
+        and statement["Principal"] == {"AWS": "*"}
+        and statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+        and stacks.text(statement["Resource"]) == stacks.text(queue)
+    }
+    expected = {f"queue:{name}" for name in stacks.properties(QUEUES)}
+    assert refusing == (set() if stacks.environment.name == "local" else expected)
+
+
+def test_nobody_is_let_into_a_queue_by_its_own_policy(stacks: Stacks) -> None:
+    for policy in stacks.properties("AWS::SQS::QueuePolicy").values():
+        assert {statement["Effect"] for statement in policy["PolicyDocument"]["Statement"]} == {"Deny"}
+
+
+def test_every_mapping_reports_partial_failures_and_is_bounded(stacks: Stacks) -> None:
+    mappings = stacks.properties(MAPPINGS)
+    assert {stacks.text(each["EventSourceArn"]) for each in mappings.values()} == {
+        "queue:tasks",
+        "queue:ticks",
+    }
+    for mapping in mappings.values():
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert 2 <= mapping["ScalingConfig"]["MaximumConcurrency"] <= 1000
+        assert mapping["BatchSize"] <= 10
+        assert "MaximumBatchingWindowInSeconds" not in mapping
+
+
+def test_a_message_stays_hidden_for_as_long_as_its_function_may_run(stacks: Stacks) -> None:
+    queues, functions = stacks.properties(QUEUES), stacks.properties("AWS::Lambda::Function")
+    for mapping in stacks.properties(MAPPINGS).values():
+        queue = queues[stacks.text(mapping["EventSourceArn"]).removeprefix("queue:")]
+        function = functions[stacks.text(mapping["FunctionName"]).removeprefix("function:")]
+        assert queue["VisibilityTimeout"] >= function["Timeout"]
+
+
+def test_the_clock_ticks_every_minute_and_a_lost_tick_can_be_found(stacks: Stacks) -> None:
+    (schedule,) = stacks.properties("AWS::Scheduler::Schedule").values()
+    target = schedule["Target"]
+    assert schedule["ScheduleExpression"] == "rate(1 minute)"
+    assert schedule["State"] == "ENABLED"
+    assert target["Input"] == '{"kind":"tick"}'
+    assert stacks.text(target["Arn"]) == "queue:ticks"
+    assert stacks.text(target["DeadLetterConfig"]["Arn"]) == "queue:ticks-dlq"

@@ -1,0 +1,67 @@
+"""cdk-nag's AwsSolutions pack over every environment, and each waiver with its reason."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import App, Stack, Validations, aws_sqs
+from cdk_nag import AwsSolutionsChecks
+
+from infra.app import postdate
+from infra.environments import ENVIRONMENTS
+from tests.infra.synthesis import app
+
+XRAY = "X-Ray's two write actions know no resource to name."
+DESTINATIONS = "Tenants' own queues come and go without a release; their names are ours to give."
+OPEN_PAGES = "Health and the documentation are for those who have no key yet."
+PLAIN_HTTP = "This stack listens on the loopback interface and speaks plain HTTP."
+QUEUES = "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:{}]"
+
+EVERYWHERE = {"AwsSolutions-IAM5[Resource::*]": XRAY, "AwsSolutions-APIG4": OPEN_PAGES}
+ON_AWS = EVERYWHERE | {QUEUES.format("postdate-destination-*"): DESTINATIONS}
+LOCALLY = EVERYWHERE | {
+    QUEUES.format("postdate-local-destination*"): DESTINATIONS,
+    "AwsSolutions-SQS4": PLAIN_HTTP,
+}
+
+
+def violations(checked: App, outdir: Path) -> list[tuple[str, str]]:
+    Validations.of(checked).add_plugins(AwsSolutionsChecks(checked))
+    with suppress(RuntimeError):  # raised when there are any; the report has them in a form to read
+        checked.synth()
+    report = json.loads((outdir / "validation-report.json").read_text())
+    return [
+        (violation["ruleName"], construct["constructPath"])
+        for plugin in report["pluginReports"]
+        for violation in plugin["violations"]
+        for construct in violation["violatingConstructs"]
+    ]
+
+
+def waivers(outdir: Path) -> dict[str, str]:
+    entries: list[Any] = [
+        entry
+        for file in outdir.glob("*.metadata.json")
+        for construct in json.loads(file.read_text()).values()
+        for entry in construct
+        if entry["type"] == Validations.ACKNOWLEDGED_RULES_METADATA_KEY
+    ]
+    return {
+        rule.removeprefix("Annotation::"): why for entry in entries for rule, why in entry["data"].items()
+    }
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+def test_no_rule_is_broken_and_each_waiver_has_its_reason(name: str, build: Path, tmp_path: Path) -> None:
+    checked = app(tmp_path)
+    postdate(checked, ENVIRONMENTS[name], build=build)
+    assert violations(checked, tmp_path) == []
+    assert waivers(tmp_path) == (LOCALLY if name == "local" else ON_AWS)
+
+
+def test_the_rules_are_really_asked(tmp_path: Path) -> None:
+    checked = app(tmp_path)
+    aws_sqs.Queue(Stack(checked, "bare"), "queue")
+    assert {rule for rule, _ in violations(checked, tmp_path)} == {"AwsSolutions-SQS3", "AwsSolutions-SQS4"}

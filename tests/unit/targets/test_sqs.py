@@ -1,0 +1,258 @@
+import base64
+import json
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from moto import mock_aws
+from standardwebhooks import Webhook
+
+from postdate.domain.errors import DestinationNotAllowed
+from postdate.targets.base import Delivered, Failed
+from postdate.targets.sqs import BATCH_BYTES_MAX, SqsTarget, _batches, check_queue
+
+URL = "https://sqs.us-east-1.amazonaws.com/123456789012/postdate-destination-a"
+OTHER = "https://sqs.us-east-1.amazonaws.com/123456789012/postdate-destination-b"
+SECRET = "whsec_" + base64.b64encode(b"s" * 24).decode()
+
+
+class Inline:
+    """An executor that runs what it gets on the spot."""
+
+    def submit(self, function, *args):
+        function(*args)
+
+
+class Client:
+    """Records the calls; `reply` makes an answer, or raises, from the entries of a call."""
+
+    def __init__(self, reply=lambda entries: {"Successful": [{"Id": entry["Id"]} for entry in entries]}):
+        self.reply = reply
+        self.calls = []
+
+    def send_message_batch(self, *, QueueUrl, Entries):  # noqa: N803
+        self.calls.append((QueueUrl, Entries))
+        return self.reply(Entries)
+
+
+def error(code):
+    return ClientError({"Error": {"Code": code, "Message": "secret"}}, "SendMessageBatch")
+
+
+@pytest.fixture
+def sent(deliver, delivery, clock):
+    """The receipts of these deliveries, each given by its fields."""
+
+    def send(client, *fields):
+        to_queue = {"type": "sqs", "address": URL, "queues_allowed": frozenset({URL, OTHER})}
+        target = SqsTarget(client=client, pool=Inline(), now=clock)
+        return deliver.all(target, *(delivery(**(to_queue | one)) for one in fields))
+
+    return send
+
+
+@pytest.mark.parametrize(
+    "queue_url",
+    [
+        OTHER,
+        URL + "/",
+        URL + "?",
+        URL.upper(),
+        URL.replace("https", "http"),
+        URL.replace("123456789012", "210987654321"),
+        " " + URL,
+        "",
+        "postdate-destination-a",
+    ],
+)
+def test_a_queue_that_is_not_on_the_tenants_list_to_the_letter_is_refused(queue_url):
+    check_queue(URL, {URL})
+    with pytest.raises(DestinationNotAllowed):
+        check_queue(queue_url, {URL})
+
+
+def test_a_fifo_queue_is_refused():
+    with pytest.raises(DestinationNotAllowed, match="FIFO"):
+        check_queue(URL + ".fifo", {URL + ".fifo"})
+
+
+def test_the_list_is_asked_again_at_the_attempt(sent):
+    client = Client()
+    receipts = sent(client, {"queues_allowed": frozenset()}, {})
+    assert receipts == [
+        Failed(reason="destination not allowed: the queue is not on the tenant's list", retry=False),
+        Delivered(),
+    ]
+    assert len(client.calls[0][1]) == 1
+
+
+def test_a_message_carries_the_facts_as_attributes_within_the_ten_that_sqs_takes(sent):
+    client = Client()
+    assert sent(client, {"signing_secrets": (SECRET,), "run_id": "run-9"}) == [Delivered()]
+    entry = client.calls[0][1][0]
+    attributes = {name: value["StringValue"] for name, value in entry["MessageAttributes"].items()}
+    assert all(value["DataType"] == "String" for value in entry["MessageAttributes"].values())
+    assert entry["MessageBody"] == '{"n":1}'
+    assert attributes.pop("webhook-signature").startswith("v1,")
+    assert attributes == {
+        "Content-Type": "application/json",
+        "Idempotency-Key": "run-9",
+        "Postdate-Task-Id": "task-1",
+        "Postdate-Attempt": "2",
+        "Postdate-Token": "7",
+        "Postdate-Planned-At": "2026-11-18T10:05:00.250Z",
+        "webhook-id": "run-9",
+        "webhook-timestamp": "1794996300",
+    }
+
+
+def test_a_task_without_a_payload_sends_null_for_sqs_takes_no_empty_message(sent):
+    client = Client()
+    sent(client, {"payload": b""})
+    assert client.calls[0][1][0]["MessageBody"] == "null"
+
+
+def test_characters_that_sqs_would_replace_arrive_as_their_escapes_under_a_valid_signature(sent, clock):
+    client = Client()
+    sent(client, {"payload": '"a\ufffeb\uffff"'.encode(), "signing_secrets": (SECRET,)})
+    entry = client.calls[0][1][0]
+    assert entry["MessageBody"] == '"a\\ufffeb\\uffff"'
+    assert json.loads(entry["MessageBody"]) == "a\ufffeb\uffff"
+    attributes = {name: value["StringValue"] for name, value in entry["MessageAttributes"].items()}
+    assert attributes["webhook-signature"] == Webhook(SECRET).sign("run-1", clock(), entry["MessageBody"])
+
+
+def test_ten_messages_a_call_by_queue_and_in_order(sent):
+    client = Client()
+    fields = [{"run_id": f"run-{number}", "address": (URL, OTHER)[number % 2]} for number in range(24)]
+    assert sent(client, *fields) == [Delivered()] * 24
+    assert [(url, len(entries)) for url, entries in client.calls] == [
+        (URL, 10),
+        (URL, 2),
+        (OTHER, 10),
+        (OTHER, 2),
+    ]
+    runs = [
+        entry["MessageAttributes"]["webhook-id"]["StringValue"]
+        for _, entries in client.calls
+        for entry in entries
+    ]
+    assert runs == [f"run-{number}" for number in (*range(0, 24, 2), *range(1, 24, 2))]
+
+
+def test_four_messages_of_256_kb_do_not_fit_into_one_call_with_their_attributes(sent):
+    client = Client()
+    sent(client, *[{"payload": b"x" * 262_144}] * 4)
+    assert [len(entries) for _, entries in client.calls] == [3, 1]
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(1, 600_000), max_size=25))
+def test_every_call_is_within_both_limits_and_nothing_is_left_out(sizes):
+    class Sized:
+        class destination:  # noqa: N801
+            address = URL
+
+        def __init__(self, size):
+            self.body = range(size)
+
+    deliveries = [Sized(size) for size in sizes]
+    batches = list(_batches(deliveries))
+    assert [one for batch in batches for one in batch] == deliveries
+    for batch in batches:
+        assert 1 <= len(batch) <= 10
+        assert sum(len(one.body) for one in batch) <= BATCH_BYTES_MAX
+
+
+@pytest.mark.parametrize(
+    ("code", "receipt"),
+    [
+        ("InvalidMessageContents", Failed(reason="sqs InvalidMessageContents", retry=False)),
+        ("InvalidParameterValue", Failed(reason="sqs InvalidParameterValue", retry=False)),
+        ("InternalError", Failed(reason="sqs InternalError")),
+        ("KmsThrottled", Failed(reason="sqs KmsThrottled")),
+        ("odd code <script>", Failed(reason="sqs did not take the message")),
+    ],
+)
+def test_one_refused_message_spoils_none_of_its_batch(sent, code, receipt):
+    def reply(entries):
+        failed = {"Id": entries[1]["Id"], "Code": code, "Message": "secret", "SenderFault": True}
+        return {"Successful": [{"Id": entries[0]["Id"]}, {"Id": entries[2]["Id"]}], "Failed": [failed]}
+
+    assert sent(Client(reply), {}, {}, {}) == [Delivered(), receipt, Delivered()]
+
+
+def test_a_message_that_the_answer_does_not_mention_is_not_delivered(sent):
+    client = Client(lambda entries: {"Successful": [{"Id": "1"}]})
+    assert sent(client, {}, {}) == [Failed(reason="sqs did not take the message"), Delivered()]
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("AWS.SimpleQueueService.NonExistentQueue", "sqs NonExistentQueue"),
+        ("QueueDoesNotExist", "sqs QueueDoesNotExist"),
+        ("AccessDenied", "sqs AccessDenied"),
+        ("KMS.AccessDeniedException", "sqs AccessDeniedException"),
+        ("RequestThrottled", "sqs RequestThrottled"),
+        ("ServiceUnavailable", "sqs ServiceUnavailable"),
+        ("", "sqs did not take the message"),
+    ],
+)
+def test_a_fault_of_the_queue_fails_the_call_once_and_may_be_mended(sent, code, reason):
+    def reply(entries):
+        raise error(code)
+
+    client = Client(reply)
+    assert sent(client, {}, {}) == [Failed(reason=reason)] * 2
+    assert len(client.calls) == 1
+
+
+@pytest.mark.parametrize("code", ["AWS.SimpleQueueService.BatchRequestTooLong", "InvalidParameterValue"])
+def test_a_message_that_makes_the_whole_call_fail_fails_alone(sent, code):
+    def reply(entries):
+        if any(entry["MessageBody"] == "bad" for entry in entries):
+            raise error(code)
+        return {"Successful": [{"Id": entry["Id"]} for entry in entries]}
+
+    client = Client(reply)
+    receipts = sent(client, {}, {"payload": b"bad"}, {})
+    assert receipts == [
+        Delivered(),
+        Failed(reason=f"sqs {code.rpartition('.')[2]}", retry=False),
+        Delivered(),
+    ]
+    assert len(client.calls) == 4
+
+
+def test_no_answer_from_sqs_is_a_receipt(sent):
+    def reply(entries):
+        raise EndpointConnectionError(endpoint_url="secret")
+
+    assert sent(Client(reply), {}, {}) == [Failed(reason="sqs did not answer")] * 2
+
+
+def test_a_fault_of_our_own_is_a_receipt(sent):
+    def reply(entries):
+        raise RuntimeError
+
+    assert sent(Client(reply), {}) == [Failed(reason="internal error")]
+
+
+def test_sqs_itself_takes_what_we_send(sent, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    with mock_aws():
+        client = boto3.client("sqs", region_name="us-east-1")
+        url = client.create_queue(QueueName="postdate-destination-a")["QueueUrl"]
+        fields = {"address": url, "queues_allowed": frozenset({url}), "signing_secrets": (SECRET, SECRET)}
+        assert sent(client, *[fields] * 11, {"payload": b""} | fields) == [Delivered()] * 12
+        taken = []
+        while messages := client.receive_message(
+            QueueUrl=url, MaxNumberOfMessages=10, MessageAttributeNames=["All"]
+        ).get("Messages"):
+            taken += messages
+    assert sorted(message["Body"] for message in taken) == ["null", *['{"n":1}'] * 11]
+    assert all(len(message["MessageAttributes"]) == 9 for message in taken)
