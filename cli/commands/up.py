@@ -1,4 +1,4 @@
-"""Start the local stack, or bring the running one up to date, and run a first task on it."""
+"""Start the local stack, or bring the running one up to date, and run two tasks on it."""
 
 import argparse
 import os
@@ -43,9 +43,8 @@ def show(answer: dict[str, Any]) -> str:
         f"  a key          {answer['api_key']}",
         f"  a destination  {answer['destination_queue_url']}",
     ]
-    if first := answer.get("demo"):
-        lines += [
-            f"A first task was due at {first['planned_at']} and ended {first['status']},"
-            f" {first['lateness_ms']} ms late."
-        ]
+    lines += [
+        f"  {task['name']:<13}  due {task['planned_at']}, {task['status']}, {task['lateness_ms']} ms late"
+        for task in answer.get("demo", ())
+    ]
     return "\n".join([*lines, "`make down` stops it."])

@@ -28,7 +28,7 @@ LOG_LINES_SHOWN: Final = 15
 
 
 def installed() -> Path:
-    return built(BUILD / "ministack", _install, of=(REQUIREMENTS, sys.executable, sys.version))
+    return built(BUILD / "ministack", _install, of=(REQUIREMENTS, sys.base_prefix, sys.version))
 
 
 def running(place: Place) -> Process | None:

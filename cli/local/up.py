@@ -2,14 +2,16 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from typing import Final
 
 from cli.local import aws, deploy, ministack, seed
 from cli.local.once import alone
 from cli.local.place import Place
+from cli.local.processes import Process
 from cli.local.stack import Keys, Stack, saved
 from cli.progress import say, step
 
-ADMIN = seed.SCOPES | {"admin"}
+ADMIN: Final = seed.SCOPES | {"admin"}
 
 
 def up(place: Place) -> Stack:
@@ -21,18 +23,17 @@ def up(place: Place) -> Stack:
             say("The last stack here was not stopped but ended; what it left is cleared away.")
         known = saved(place) if engine else None
         try:
-            return _brought_up(place, known)
+            return _brought_up(place, engine, known)
         except BaseException:
             if not engine:
                 ministack.stop(place)
             raise
 
 
-def _brought_up(place: Place, known: Stack | None) -> Stack:
+def _brought_up(place: Place, engine: Process | None, known: Stack | None) -> Stack:
     place.deploy_log.write_text("")
     with ThreadPoolExecutor(max_workers=1) as beside:
         synthesis = beside.submit(deploy.synthesise, place)
-        engine = ministack.running(place)
         if not engine:
             with step("starting the engine"):
                 engine = ministack.start(place)

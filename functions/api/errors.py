@@ -64,10 +64,8 @@ def answer(error: Exception, request_id: str) -> Response[str]:
     )
 
 
-def validation_failed(error: ValidationError, within: str = "") -> errors.Rejected:
+def validation_failed(error: ValidationError, within: str = "") -> errors.ValidationFailed:
     """Pydantic's findings in our words: one line a field, named as the caller wrote it."""
-    if any(finding["type"] == "json_invalid" for finding in error.errors(include_url=False)):
-        return errors.Malformed()
     fields = []
     for finding in error.errors(include_url=False, include_context=False, include_input=False):
         path = [str(step) for step in finding["loc"] if step not in ("webhook", "sqs")]

@@ -5,13 +5,14 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
-from functions.api import errors, tasks
+from functions.api import errors, pages, tasks
 from functions.api.caller import Caller
 from postdate.domain.errors import NotFound, PostdateError
 from postdate.runtime.observability import count, logger, metrics
 
 app = APIGatewayHttpResolver()
 app.include_router(tasks.router)
+app.include_router(pages.router)
 
 
 @app.get("/health")

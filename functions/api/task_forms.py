@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic_core import from_json
 
 from functions.api.errors import validation_failed
 from postdate.domain import instants
-from postdate.domain.errors import PayloadTooLarge, ValidationFailed
+from postdate.domain.errors import Malformed, PayloadTooLarge, ValidationFailed
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import Destination, State, Task
 
@@ -104,6 +105,11 @@ class TaskChangeForm(Form):
 
 
 def parsed(form: type[FormT], text: str | bytes, within: str = "") -> FormT:
+    """Reads a body as the form; `NaN` and the like are no JSON, whatever a lenient reader makes of them."""
+    try:
+        from_json(text, allow_inf_nan=False)
+    except ValueError:
+        raise Malformed from None
     try:
         return form.model_validate_json(text)
     except ValidationError as invalid:

@@ -87,7 +87,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def _postdate(place: Place, *command: str) -> str:
     ran = subprocess.run(
         [sys.executable, "-m", "cli.main", *command, "--json", "--port", str(place.port)],
-        cwd=ROOT, env=os.environ | {"POSTDATE_LOCAL_DIR": str(place.directory)},
+        cwd=ROOT, env=os.environ | {"POSTDATE_LOCAL_DIR": str(place.directory), "DETACH": "1"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if ran.returncode:

@@ -1,0 +1,15 @@
+from dataclasses import dataclass
+from typing import Final
+
+CLIENTS: Final = 4
+BATCH: Final = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """How much of everything: `items` in a burst, `calls` of each kind to the API, `rates` for `seconds` each."""
+
+    items: int
+    calls: int
+    seconds: int
+    rates: tuple[int, ...]

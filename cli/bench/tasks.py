@@ -1,0 +1,72 @@
+"""Registering tasks as a client does, and reading what the table says became of them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from cli.bench.bed import Bed
+from cli.bench.destinations import Destination
+from cli.bench.figures import spread
+from cli.bench.load import Ran, side_by_side
+from cli.bench.plan import BATCH, CLIENTS
+from postdate.domain import instants
+from postdate.stores.tasks_dynamo import DynamoTaskReads
+
+PATH = "/api/v1/tasks"
+
+
+def now() -> datetime:
+    """Rounded up to the millisecond that the API keeps."""
+    return instants.whole(datetime.now(UTC))
+
+
+def ahead(seconds: float) -> datetime:
+    return instants.whole(datetime.now(UTC) + timedelta(seconds=seconds))
+
+
+def form(destination: Destination, run_at: datetime, number: int) -> dict[str, Any]:
+    return {"run_at": run_at.isoformat(), "target": destination.target, "payload": {"n": number}}
+
+
+def register(bed: Bed, forms: Iterable[dict[str, Any]]) -> Ran[dict[str, Any]]:
+    """One by one, by four clients."""
+
+    def caller(opened: ExitStack) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        client = opened.enter_context(bed.client())
+        return lambda form: dict(client.post(PATH, form).expect(201))
+
+    return side_by_side(CLIENTS, forms, caller)
+
+
+def register_batches(bed: Bed, forms: list[dict[str, Any]], clients: int) -> Ran[list[str]]:
+    """By the hundred; the answers are ids."""
+
+    def caller(opened: ExitStack) -> Callable[[list[dict[str, Any]]], list[str]]:
+        client = opened.enter_context(bed.client())
+
+        def call(batch: list[dict[str, Any]]) -> list[str]:
+            results = client.post(f"{PATH}/batch", {"tasks": batch}).expect(200)["results"]
+            return [result["task"]["task_id"] for result in results]
+
+        return call
+
+    batches = [forms[start : start + BATCH] for start in range(0, len(forms), BATCH)]
+    return side_by_side(clients, batches, caller)
+
+
+def own_account(bed: Bed, due_ms: Mapping[str, float]) -> dict[str, float]:
+    """What our own rows say: how long after the instant each was claimed, and how long after it its outcome stood."""
+    kept = DynamoTaskReads(table=bed.environment["ITEMS_TABLE"]).get_many(due_ms)
+    claimed = [
+        instants.milliseconds(task.started_at) - due_ms[task.id] for task in kept.values() if task.started_at
+    ]
+    ended = [
+        instants.milliseconds(task.finished_at) - due_ms[task.id] for task in kept.values() if task.finished_at
+    ]
+    again = sum(task.attempts > 1 for task in kept.values())
+    return (
+        spread(claimed, 50, 99, prefix="claimed_")
+        | spread(ended, 50, 99, prefix="ended_")
+        | {"retried": again, "not_ended": len(due_ms) - len(ended)}
+    )

@@ -1,0 +1,139 @@
+"""The API as an OpenAPI 3.1 document: fields from the forms that read them, problems from the errors that make them.
+
+It is assembled when somebody asks for it; no other request imports this module.
+"""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+
+from functions.api.errors import problem
+from functions.api.reference import examples, fields
+from functions.api.reference.operations import ALWAYS, ERRORS, OPERATIONS, Operation
+from functions.api.task_forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm
+
+VERSION: Final = "0.1.0"
+FORMS: Final = (TaskForm, BatchForm, BatchTaskForm, TaskChangeForm)
+_SCHEMAS: Final = "#/components/schemas/"
+
+
+def document() -> dict[str, Any]:
+    problems, paths = _problems(), dict[str, Any]()
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method] = _described(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Postdate", "version": VERSION, "description": _ABOUT},
+        "servers": [{"url": "."}],
+        "security": [{"key": []}],
+        "paths": paths,
+        "components": {
+            "schemas": _forms() | fields.answers(sorted(problems)),
+            "parameters": fields.PARAMETERS,
+            "headers": fields.HEADERS,
+            "examples": {code: {"summary": does, "value": value} for code, (does, value) in problems.items()},
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": _KEY}},
+        },
+    }
+
+
+_ABOUT: Final = (
+    "Registers calls that are made later: a webhook or a message to an SQS queue, at an instant up to a year ahead. "
+    "Requests and answers are JSON; a field that is not known is refused by its name. Instants are RFC 3339 with an "
+    "offset, and are answered in UTC with milliseconds. Errors are `application/problem+json` with a stable `code`. "
+    'Three answers come from the gateway in front of the API and look like `{"message": "…"}`: 429 when its rate is '
+    "used up, 413 for a body that is larger than it takes, 500 or 503 when a function behind it could not be run."
+)
+_KEY: Final = "`Authorization: Bearer pd_<key id>_<secret>`. A key belongs to one tenant and has scopes."
+_GATEWAY: Final = "The gateway's rate is used up. Not a problem+json."
+
+
+def _described(operation: Operation) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "description": operation.text,
+        "security": [{"key": [operation.scope]}] if operation.scope else [],
+        "responses": {str(operation.status): _success(operation)} | _failures(operation),
+    }
+    if operation.parameters:
+        described["parameters"] = [
+            {"$ref": f"#/components/parameters/{name}"} for name in operation.parameters
+        ]
+    if operation.body:
+        content = {
+            "schema": _ref(operation.body.__name__),
+            "examples": examples.REQUESTS[operation.body.__name__],
+        }
+        described["requestBody"] = {"required": True, "content": {"application/json": content}}
+    return described
+
+
+def _success(operation: Operation) -> dict[str, Any]:
+    headers = {name: {"$ref": f"#/components/headers/{name}"} for name in operation.headers}
+    described: dict[str, Any] = {"description": HTTPStatus(operation.status).phrase}
+    if headers:
+        described["headers"] = headers
+    if operation.answer is None:
+        kind = "text/html" if operation.path == "/docs" else "application/json"
+        return described | {"content": {kind: {"schema": {"type": "string" if "html" in kind else "object"}}}}
+    content = {"schema": _ref(operation.answer), "example": examples.answers()[operation.answer]}
+    return described | {"content": {"application/json": content}}
+
+
+def _failures(operation: Operation) -> dict[str, Any]:
+    if operation.scope is None:
+        return {}
+    problems = _problems()
+    by_status: dict[str, list[str]] = {}
+    for code in (*operation.codes, *ALWAYS):
+        by_status.setdefault(str(problems[code][1]["status"]), []).append(code)
+    failures: dict[str, Any] = {}
+    for status, codes in sorted(by_status.items()):
+        shown = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
+        headers = [name for name, of in fields.ERROR_HEADERS.items() if not of.isdisjoint(codes)]
+        failures[status] = {
+            "description": ", ".join(codes),
+            "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in headers},
+            "content": {"application/problem+json": {"schema": _ref("Problem"), "examples": shown}},
+        }
+    message = {"type": "object", "properties": {"message": {"type": "string"}}}
+    return failures | {"429": {"description": _GATEWAY, "content": {"application/json": {"schema": message}}}}
+
+
+def _problems() -> dict[str, tuple[str, dict[str, Any]]]:
+    """By code: what to do about it, and one as it is sent."""
+    made = [(advice, problem(error, "JKJaXmPLvHcESHA=")) for error, advice in ERRORS]
+    return {told["code"]: (advice, told) for advice, told in made}
+
+
+class _Untitled(GenerateJsonSchema):
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def _forms() -> dict[str, Any]:
+    _, generated = models_json_schema(
+        [(form, "validation") for form in FORMS],
+        ref_template=f"{_SCHEMAS}{{model}}",
+        schema_generator=_Untitled,
+    )
+    schemas: dict[str, Any] = generated["$defs"]
+    for schema in schemas.values():
+        for name, field in schema.get("properties", {}).items():
+            field["description"] = fields.MEANINGS[name]
+    schemas["BatchForm"]["properties"]["tasks"]["items"] = _ref("BatchTaskForm")
+    for name in ("TaskForm", "BatchTaskForm"):
+        schemas[name]["oneOf"] = [_given("run_at", "string"), _given("delay_seconds", "integer")]
+    both = [_given("run_at", "string"), _given("delay_seconds", "integer")]
+    schemas["TaskChangeForm"] |= {"minProperties": 1, "not": {"allOf": both}}
+    return schemas
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": f"{_SCHEMAS}{name}"}
+
+
+def _given(field: str, kind: str) -> dict[str, Any]:
+    return {"required": [field], "properties": {field: {"type": kind}}}

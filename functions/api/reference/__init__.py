@@ -1,0 +1,1 @@
+"""What the API's description is assembled from; imported only when somebody asks for it."""

@@ -1,0 +1,180 @@
+"""The table behind the API's description: what can be asked, by whom, and how each question can fail."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from functions.api.reference.examples import TASK_ID
+from functions.api.task_forms import BatchForm, Form, TaskChangeForm, TaskForm
+from postdate.domain import errors
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Operation:
+    """`answer` names a schema, `codes` the errors beside those that every operation with a key may answer."""
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    text: str
+    answer: str | None = None
+    status: int = 200
+    body: type[Form] | None = None
+    scope: str | None = None
+    parameters: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+
+
+_TASK: Final = "/api/v1/tasks/{task_id}"
+_REFUSED: Final = ("malformed", "validation_failed", "destination_not_allowed", "payload_too_large")
+
+OPERATIONS: Final = (
+    Operation(
+        method="post",
+        path="/api/v1/tasks",
+        name="registerTask",
+        summary="Register a task",
+        text="Stores a call that is made once, at its instant. The answer means that the task is stored and will "
+        "reach a final state. With an Idempotency-Key the request may be sent again: the same key and body "
+        "register nothing new and are answered as the first time.",
+        answer="Task",
+        status=201,
+        body=TaskForm,
+        scope="tasks:write",
+        parameters=("IdempotencyKey",),
+        headers=("Location", "ETag", "Idempotent-Replayed"),
+        codes=(*_REFUSED, "idempotency_key_reused", "idempotency_in_progress"),
+    ),
+    Operation(
+        method="post",
+        path="/api/v1/tasks/batch",
+        name="registerTasks",
+        summary="Register up to 100 tasks",
+        text="Each task is registered or refused by itself, and answered at its index. Each may bring a key of its "
+        "own in `idempotency_key`. The status is 200 whatever became of them.",
+        answer="BatchAnswer",
+        body=BatchForm,
+        scope="tasks:write",
+        codes=("malformed", "validation_failed"),
+    ),
+    Operation(
+        method="get",
+        path="/api/v1/tasks",
+        name="listTasks",
+        summary="List tasks",
+        text="In the order of the minutes that they were registered for. The list is a moment behind: a task that "
+        "was registered just now may be missing. With a filter a page may be short, or empty, and still "
+        "have a `next_cursor`.",
+        answer="TaskList",
+        scope="tasks:read",
+        parameters=("status", "name", "tag", "limit", "cursor"),
+        codes=("validation_failed",),
+    ),
+    Operation(
+        method="get",
+        path=_TASK,
+        name="getTask",
+        summary="Get a task",
+        text="As it is now, with its payload.",
+        answer="TaskWithPayload",
+        scope="tasks:read",
+        parameters=("task_id",),
+        headers=("ETag",),
+        codes=("not_found",),
+    ),
+    Operation(
+        method="patch",
+        path=_TASK,
+        name="changeTask",
+        summary="Change a task",
+        text="Possible while it is PENDING. What is left out, or null, stays as it is; only `payload: null` is a "
+        "payload. `retry` is replaced as a whole.",
+        answer="Task",
+        body=TaskChangeForm,
+        scope="tasks:write",
+        parameters=("task_id", "IfMatch"),
+        headers=("ETag",),
+        codes=(*_REFUSED, "not_found", "invalid_state", "version_conflict"),
+    ),
+    Operation(
+        method="delete",
+        path=_TASK,
+        name="cancelTask",
+        summary="Cancel a task",
+        text="Possible while it is PENDING or RETRYING; no attempt begins after the answer. Cancelling twice is no "
+        "error. The task stays readable.",
+        answer="CancelledTask",
+        scope="tasks:write",
+        parameters=("task_id", "IfMatch"),
+        headers=("ETag",),
+        codes=("validation_failed", "not_found", "invalid_state", "version_conflict"),
+    ),
+    Operation(
+        method="get",
+        path="/health",
+        name="health",
+        summary="Whether the API answers",
+        text="Says that the function runs. It asks no other service.",
+        answer="Health",
+    ),
+    Operation(
+        method="get",
+        path="/openapi.json",
+        name="description",
+        summary="This description",
+        text="OpenAPI 3.1.",
+    ),
+    Operation(
+        method="get",
+        path="/docs",
+        name="documentation",
+        summary="This description as a page",
+        text="HTML in one file. `type` of an error leads to its section.",
+    ),
+)
+
+ALWAYS: Final = ("unauthenticated", "forbidden", "internal", "unavailable")
+
+# One of each kind, and what its receiver can do. The documented problem is what this very error makes.
+ERRORS: Final[tuple[tuple[Exception, str], ...]] = (
+    (errors.Malformed(), "Send JSON."),
+    (
+        errors.ValidationFailed([("delay_seconds", "Input should be greater than or equal to 0")]),
+        "`errors` names each wrong field or header. A field that is not known is refused too.",
+    ),
+    (
+        errors.Unauthenticated(),
+        "Send `Authorization: Bearer <key>`. Paths that do not exist are answered like this too, without a key.",
+    ),
+    (errors.Forbidden("this needs the scope tasks:write"), "Use a key that has the scope named in `detail`."),
+    (
+        errors.NotFound(f"there is no task {TASK_ID}"),
+        "Check the id. What belongs to another tenant is answered in the same words.",
+    ),
+    (
+        errors.InvalidState("RUNNING", "a task that is RUNNING cannot be changed"),
+        "`state` is the state it is in. Nothing was changed.",
+    ),
+    (
+        errors.VersionMismatch("the task has version 2"),
+        "Get the task, decide again, and send If-Match with its new ETag.",
+    ),
+    (errors.IdempotencyKeyReused(), "Use a new key, or send the first body again."),
+    (
+        errors.IdempotencyInProgress(),
+        "Wait for `Retry-After` seconds and send the same request again.",
+    ),
+    (
+        errors.DestinationNotAllowed("numeric host: only names may be called"),
+        "A webhook needs https, a public host name and no credentials in the URL. A queue has to be on the "
+        "tenant's list, and FIFO queues are not supported.",
+    ),
+    (errors.PayloadTooLarge(), "Store it elsewhere and send a reference."),
+    (
+        errors.Unavailable(),
+        "Wait for `Retry-After` seconds and send the same request again, with its Idempotency-Key: without one, "
+        "a task that was stored before the failure is stored twice.",
+    ),
+    (RuntimeError(), "Tell us the `request_id`."),
+)

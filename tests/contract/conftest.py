@@ -1,0 +1,120 @@
+"""The stores twice: the twin in memory, and the one on AWS, for which the local engine stands in."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+
+from cli.local import aws
+from cli.local.place import Place
+from postdate.stores.idempotency import DynamoReservations, MemoryReservations, Reservations
+from postdate.stores.keys import DynamoKeys, Keys, MemoryKeys
+from postdate.stores.passes import DynamoPasses, MemoryPasses, Passes
+from postdate.stores.payloads import DynamoPayloads, MemoryPayloads, Payloads
+from postdate.stores.tasks import Tasks
+from postdate.stores.tasks_dynamo import DynamoTasks
+from postdate.stores.tasks_memory import MemoryTasks
+from postdate.stores.tenants import DynamoTenants, MemoryTenants, Tenants
+from tests import tables
+from tests.boundary import Boundary
+from tests.contract.examples import PLAN, Examples
+
+RETENTION = timedelta(days=35)
+_hours = count()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OnAws:
+    """Made once: a test tells its things from others' by their ids, and nothing is slower than a new client."""
+
+    dynamodb: Any
+    sqs: Any
+    names: dict[str, str]
+    tasks: DynamoTasks
+    payloads: DynamoPayloads
+    reservations: DynamoReservations
+    tenants: DynamoTenants
+    keys: DynamoKeys
+    passes: DynamoPasses
+
+
+@pytest.fixture(scope="session")
+def made_on_aws(engine: Place) -> OnAws:
+    with aws.speaking_to(engine):
+        dynamodb, sqs = aws.client("dynamodb"), aws.client("sqs")
+    names = tables.create(dynamodb, "contract")
+    return OnAws(
+        dynamodb=dynamodb,
+        sqs=sqs,
+        names=names,
+        tasks=DynamoTasks(
+            table=names["items"], client=dynamodb, plan=PLAN, listing_shards=2, retention=RETENTION
+        ),
+        payloads=DynamoPayloads(table=names["payloads"]),
+        reservations=DynamoReservations(table=names["idempotency"]),
+        tenants=DynamoTenants(table=names["tenants"]),
+        keys=DynamoKeys(table=names["keys"]),
+        passes=DynamoPasses(table=names["slots"]),
+    )
+
+
+@pytest.fixture
+def on_aws(made_on_aws: OnAws, boundary: Boundary) -> OnAws:
+    return made_on_aws
+
+
+@pytest.fixture
+def now() -> datetime:
+    """An hour of its own for each test, so that slots are its own as well."""
+    return datetime(2026, 11, 18, 10, 5, 12, 345_000, tzinfo=UTC) + timedelta(hours=next(_hours))
+
+
+@pytest.fixture
+def examples(now: datetime) -> Examples:
+    return Examples(now=now)
+
+
+@pytest.fixture(params=["memory", "aws"])
+def tasks(request: pytest.FixtureRequest) -> Tasks:
+    if request.param == "memory":
+        return MemoryTasks(plan=PLAN)
+    found: OnAws = request.getfixturevalue("on_aws")
+    return found.tasks
+
+
+@pytest.fixture(params=["memory", "aws"])
+def payloads(request: pytest.FixtureRequest) -> Payloads:
+    return MemoryPayloads() if request.param == "memory" else request.getfixturevalue("on_aws").payloads
+
+
+@pytest.fixture(params=["memory", "aws"])
+def reservations(request: pytest.FixtureRequest) -> Reservations:
+    if request.param == "memory":
+        return MemoryReservations()
+    return request.getfixturevalue("on_aws").reservations
+
+
+@pytest.fixture(params=["memory", "aws"])
+def tenants(request: pytest.FixtureRequest) -> Tenants:
+    return MemoryTenants() if request.param == "memory" else request.getfixturevalue("on_aws").tenants
+
+
+@pytest.fixture(params=["memory", "aws"])
+def keys(request: pytest.FixtureRequest) -> Keys:
+    return MemoryKeys() if request.param == "memory" else request.getfixturevalue("on_aws").keys
+
+
+@pytest.fixture(params=["memory", "aws"])
+def passes(request: pytest.FixtureRequest) -> Iterator[Passes]:
+    """The clock's rows have fixed names, so the table is emptied after each test."""
+    if request.param == "memory":
+        yield MemoryPasses()
+        return
+    found: OnAws = request.getfixturevalue("on_aws")
+    yield found.passes
+    table = found.names["slots"]
+    for row in found.dynamodb.scan(TableName=table)["Items"]:
+        found.dynamodb.delete_item(TableName=table, Key={"scope": row["scope"], "name": row["name"]})

@@ -1,0 +1,89 @@
+"""Tasks to store, and what may happen to them."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any, Final
+
+from postdate.domain import transitions
+from postdate.domain.due import Due
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
+from postdate.domain.task import KIND, Destination, Payload, Task
+from postdate.domain.transitions import Failure, Transition
+
+PLAN: Final = ShardPlan.parse("0=4")
+LEASE: Final = timedelta(seconds=40)
+QUEUE: Final = Destination(
+    type="sqs", address="https://sqs.us-east-1.amazonaws.com/123456789012/postdate-destination-orders"
+)
+_uniques = count(1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Examples:
+    """Tasks due at `now` unless said otherwise, registered a minute before. No two share an id."""
+
+    now: datetime
+
+    def task(self, *, due_at: datetime | None = None, tenant: str = "acme", **fields: Any) -> Task:
+        due_at = due_at or self.now
+        unique = next(_uniques).to_bytes(UNIQUE_BYTES)
+        usual: dict[str, Any] = {
+            "destination": QUEUE,
+            "payload": Payload(text='{"order":1}'),
+            "retry": RetryPolicy(),
+            "timeout_seconds": 30,
+            "name": None,
+            "tags": (),
+        }
+        return transitions.register(
+            id=item_id(KIND, PLAN.slot(due_at, unique), unique),
+            tenant=tenant,
+            due_at=due_at,
+            now=self.now - timedelta(minutes=1),
+            **(usual | fields),
+        )
+
+    def tasks(self, number: int, **fields: Any) -> list[Task]:
+        return [self.task(**fields) for _ in range(number)]
+
+
+def claim(task: Task, *, at: datetime | None = None, holder: str = "worker-1") -> Transition:
+    """By a worker that has the task's newest call, when it is due or when the lease of the last one is over."""
+    verdict = transitions.claim(
+        task,
+        Due.of(task),
+        now=at or task.lease_until or task.due_at,
+        lease=LEASE,
+        holder=holder,
+        repeated=False,
+        why="registration",
+    )
+    assert isinstance(verdict, Transition), verdict
+    return verdict
+
+
+def succeed(task: Task) -> Transition:
+    assert task.started_at is not None
+    return transitions.succeed(task, now=task.started_at + timedelta(milliseconds=80), why="delivered")
+
+
+def retry(task: Task, *, after: timedelta) -> Transition:
+    """Fails, and is tried again after this time to the second."""
+    assert task.started_at is not None
+    steady = replace(task, retry=replace(task.retry, jitter=False, initial_seconds=after.total_seconds()))
+    change = transitions.fail(steady, now=task.started_at, failure=Failure(why="http 503"), draw=0.0)
+    return Transition(before=task, after=replace(change.after, retry=task.retry))
+
+
+def reschedule(task: Task, due_at: datetime) -> Transition:
+    return transitions.edit(
+        task, now=task.moved_at + timedelta(seconds=5), due_at=due_at, why="changed run_at"
+    )
+
+
+def cancel(task: Task) -> Transition:
+    change = transitions.cancel(task, now=task.moved_at + timedelta(seconds=6))
+    assert change is not None
+    return change

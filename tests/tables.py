@@ -1,0 +1,48 @@
+"""The tables as their stores need them, made on the local engine; a test holds them against the template."""
+
+from typing import Any, Final
+
+KEYS: Final[dict[str, tuple[str, ...]]] = {
+    "items": ("slot", "id"),
+    "payloads": ("id",),
+    "idempotency": ("key",),
+    "tenants": ("tenant",),
+    "keys": ("key_id",),
+    "slots": ("scope", "name"),
+}
+INDEXES: Final[dict[str, dict[str, tuple[str, ...]]]] = {"items": {"by_tenant": ("listing", "id")}}
+
+
+def definition(name: str) -> dict[str, Any]:
+    """What CreateTable and a template both say of a table."""
+    indexes = INDEXES.get(name, {})
+    attributes = sorted({*KEYS[name], *(key for keys in indexes.values() for key in keys)})
+    found: dict[str, Any] = {
+        "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": _schema(KEYS[name]),
+        "AttributeDefinitions": [{"AttributeName": each, "AttributeType": "S"} for each in attributes],
+    }
+    if indexes:
+        found["GlobalSecondaryIndexes"] = [
+            {
+                "IndexName": index,
+                "KeySchema": _schema(keys),
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
+            for index, keys in indexes.items()
+        ]
+    return found
+
+
+def create(dynamodb: Any, prefix: str) -> dict[str, str]:
+    """All of them under a prefix of their own: the names by which the engine knows them."""
+    names = {name: f"{prefix}-{name}" for name in KEYS}
+    for name, full_name in names.items():
+        dynamodb.create_table(TableName=full_name, **definition(name))
+    return names
+
+
+def _schema(keys: tuple[str, ...]) -> list[dict[str, str]]:
+    return [
+        {"AttributeName": key, "KeyType": kind} for key, kind in zip(keys, ("HASH", "RANGE"), strict=False)
+    ]

@@ -1,0 +1,119 @@
+from dataclasses import replace
+
+import pytest
+
+from postdate.domain import transitions
+from postdate.domain.due import Due
+from postdate.domain.task import State
+from postdate.domain.transitions import Buried, Deferred, Dropped, Failure, Transition
+from tests.unit.doubles import LEASE, MINUTE, SECOND, STEADY, a_task, claimed, in_state
+
+MILLISECOND = SECOND / 1000
+TASK = a_task()
+MOVED = transitions.edit(TASK, now=TASK.due_at - MINUTE, due_at=TASK.due_at + MINUTE, why="later").after
+
+
+def claim(task, *, due=None, now=None, repeated=False):
+    return transitions.claim(
+        task,
+        due or Due.of(task),
+        now=now or task.due_at,
+        lease=LEASE,
+        holder="worker-1",
+        repeated=repeated,
+        why="sweep",
+    )
+
+
+def test_a_claim_numbers_the_attempt_and_names_holder_and_lease():
+    after = claim(TASK, now=TASK.due_at + SECOND).after
+    assert (after.attempts, after.token, after.holder) == (1, 1, "worker-1")
+    assert after.started_at == TASK.due_at + SECOND
+    assert after.lease_until == TASK.due_at + SECOND + LEASE
+    assert (after.history[-1].why, after.history[-1].attempt) == ("sweep", 1)
+
+
+def test_nothing_begins_a_millisecond_early():
+    assert claim(TASK, now=TASK.due_at - MILLISECOND) == Deferred(why="not due yet")
+    assert isinstance(claim(TASK, now=TASK.due_at), Transition)
+
+
+def test_a_changed_task_that_was_not_moved_is_still_claimed_by_the_call_sent_before():
+    changed = transitions.edit(TASK, now=TASK.created_at, due_at=None, why="changed name", name="n").after
+    assert isinstance(claim(changed, due=Due.of(TASK)), Transition)
+
+
+@pytest.mark.parametrize("now", [TASK.due_at, MOVED.due_at, MOVED.due_at + MINUTE])
+def test_the_call_for_an_instant_the_task_was_moved_from_is_dropped(now):
+    assert claim(MOVED, due=Due.of(TASK), now=now) == Dropped(why="moved")
+
+
+def test_a_repeated_call_for_a_moved_task_is_sent_again_for_its_new_instant():
+    verdict = claim(MOVED, due=Due.of(TASK), now=TASK.due_at, repeated=True)
+    assert verdict == Deferred(why="moved, and its own call may be lost")
+
+
+def test_a_repeated_first_call_of_a_retried_task_is_sent_again_for_the_retry():
+    retrying = in_state(State.RETRYING)
+    assert claim(retrying, due=Due.of(TASK), repeated=True) == Deferred(
+        why="moved, and its own call may be lost"
+    )
+    assert claim(retrying, due=Due.of(TASK)) == Dropped(why="moved")
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_live_lease_keeps_everybody_else_away(repeated):
+    running = claimed(TASK)
+    verdict = claim(running, now=running.lease_until - MILLISECOND, repeated=repeated)
+    assert verdict == Deferred(why="another worker has it", not_before=running.lease_until)
+
+
+def test_when_the_lease_is_over_the_next_attempt_has_a_newer_token():
+    running = claimed(TASK)
+    after = claim(running, now=running.lease_until).after
+    assert (after.attempts, after.token, after.holder) == (2, 2, "worker-1")
+    assert after.history[-1].why == "its worker died"
+
+
+def test_a_worker_that_died_with_the_last_attempt_leaves_a_dead_task():
+    running = replace(claimed(TASK), attempts=STEADY.max_attempts)
+    after = claim(running, now=running.lease_until).after
+    assert (after.state, after.token, after.finished_at) == (State.DEAD, running.token, running.lease_until)
+    assert after.history[-1].why == "its worker died, and no attempt is left"
+
+
+def test_a_dead_task_is_brought_back_by_the_letter_of_that_very_death():
+    dead = replace(in_state(State.DEAD), attempts=STEADY.max_attempts, token=7)
+    after = claim(dead).after
+    assert (after.state, after.attempts, after.token, after.finished_at) == (State.RUNNING, 1, 8, None)
+    assert after.history[-1].why == "redriven"
+
+
+@pytest.mark.parametrize("off", [-2, -1, 1])
+def test_no_other_call_brings_a_dead_task_back(off):
+    dead = in_state(State.DEAD)
+    due = replace(Due.of(dead), version=dead.version + off)
+    assert claim(dead, due=due) == Dropped(why="is DEAD")
+
+
+def test_the_letter_of_an_earlier_death_does_not_bring_back_a_later_one():
+    dead = in_state(State.DEAD)
+    letter = Due.of(dead)
+    redriven = claim(dead).after
+    again = transitions.fail(
+        redriven, now=redriven.started_at, failure=Failure(why="gone", final=True), draw=0
+    )
+    assert claim(again.after, due=letter) == Dropped(why="is DEAD")
+
+
+def test_a_repeated_call_of_a_dead_task_has_its_letter_sent_again():
+    dead = in_state(State.DEAD)
+    assert claim(dead, due=Due.of(TASK), repeated=True) == Buried()
+    assert isinstance(claim(dead, repeated=True), Transition)
+
+
+@pytest.mark.parametrize("state", [State.SUCCEEDED, State.CANCELLED])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_what_is_over_stays_over_however_often_it_is_called(state, repeated):
+    assert claim(in_state(state), due=Due.of(TASK), repeated=repeated) == Dropped(why=f"is {state}")
+    assert claim(in_state(state), repeated=repeated) == Dropped(why=f"is {state}")

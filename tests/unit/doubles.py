@@ -1,0 +1,219 @@
+"""What the tests of the rules stand on: a clock that moves only when told, stores and queues that fail when told,
+a target that answers by a script, and tasks in one line."""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from postdate.domain import transitions
+from postdate.domain.due import Due, Packet, Via
+from postdate.domain.errors import Unavailable
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
+from postdate.domain.task import KIND, Destination, Payload, State, Task
+from postdate.domain.transitions import Failure, Transition
+from postdate.runtime.queue import MemoryQueue, Received
+from postdate.stores.tasks import Written
+from postdate.stores.tasks_memory import MemoryTasks
+from postdate.targets.base import Delivered, Delivery, Receipt, Report
+
+START = datetime(2026, 11, 18, 10, 5, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+LEASE = timedelta(seconds=40)
+PLAN = ShardPlan.parse("0=4")
+HOOK = Destination(type="webhook", address="https://hooks.example.com/a")
+STEADY = RetryPolicy(max_attempts=3, initial_seconds=10, jitter=False)
+
+
+class ManualClock:
+    def __init__(self, now: datetime = START) -> None:
+        self._now = now
+
+    def now(self) -> datetime:
+        return self._now
+
+    def sleep_until(self, instant: datetime) -> None:
+        self._now = max(self._now, instant)
+
+    def move(self, by: timedelta) -> None:
+        self._now += by
+
+
+class ScriptedTasks(MemoryTasks):
+    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise.
+
+    `unavailable` and `unanswered` name tasks whose next writes are not made, or made without telling.
+    """
+
+    def __init__(self, *, plan: ShardPlan = PLAN) -> None:
+        super().__init__(plan=plan)
+        self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
+        self.unavailable: defaultdict[str, int] = defaultdict(int)
+        self.unanswered: defaultdict[str, int] = defaultdict(int)
+
+    def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
+        self._happens("get_many")
+        return super().get_many(ids)
+
+    def add(self, tasks: Sequence[Task]) -> list[Written]:
+        self._happens("add")
+        return super().add(tasks)
+
+    def commit(self, transitions: Sequence[Transition]) -> list[Written]:
+        self._happens("commit")
+        return super().commit(transitions)
+
+    def _insert(self, task: Task) -> Written:
+        return self._written(task.id, lambda: super(ScriptedTasks, self)._insert(task))
+
+    def _change(self, transition: Transition) -> Written:
+        return self._written(transition.before.id, lambda: super(ScriptedTasks, self)._change(transition))
+
+    def _happens(self, call: str) -> None:
+        if self.before[call]:
+            self.before[call].popleft()()
+
+    def _written(self, id: str, write: Callable[[], Written]) -> Written:
+        if self.unavailable[id]:
+            self.unavailable[id] -= 1
+            return Written.UNAVAILABLE
+        done = write()
+        if self.unanswered[id]:
+            self.unanswered[id] -= 1
+            return Written.UNAVAILABLE
+        return done
+
+
+class ScriptedQueue(MemoryQueue):
+    """Refuses as many sends as told; what stands in `before` happens first, one thing each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refuses = 0
+        self.before: deque[Callable[[], object]] = deque()
+
+    @property
+    def packets(self) -> list[Packet]:
+        return [packet for packet, _ in self.sent]
+
+    @property
+    def ids(self) -> list[str]:
+        return [due.id for packet in self.packets for due in packet.dues]
+
+    def send(self, packets: Iterable[Packet], *, now: datetime) -> int:
+        if self.before:
+            self.before.popleft()()
+        if self.refuses:
+            self.refuses -= 1
+            raise Unavailable("the queue takes nothing now")
+        return super().send(packets, now=now)
+
+    def take(self) -> list[tuple[Packet, timedelta]]:
+        taken, self.sent = self.sent, []
+        return taken
+
+
+class ScriptedTarget:
+    """Answers on the spot: with what the script says for a task's next attempt, else that it took it.
+
+    A callable of a script is told of the delivery and how to report it, and reports when it likes.
+    """
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.script: defaultdict[str, deque[Receipt | Callable[[Delivery, Report], object]]] = defaultdict(
+            deque
+        )
+        self.started: list[tuple[datetime, Delivery]] = []
+        self._clock = clock
+
+    def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
+        for delivery in deliveries:
+            self.started.append((self._clock.now(), delivery))
+            script = self.script[delivery.task_id]
+            step = script.popleft() if script else Delivered(http_status=200)
+            if callable(step):
+                step(delivery, report)
+            else:
+                report(delivery, step)
+
+
+def unique(number: int) -> bytes:
+    return number.to_bytes(UNIQUE_BYTES)
+
+
+def a_task(
+    number: int = 1,
+    *,
+    due_at: datetime = START,
+    now: datetime = START - 10 * MINUTE,
+    tenant: str = "demo",
+    payload: Payload | None = None,
+    retry: RetryPolicy = STEADY,
+    **fields: Any,
+) -> Task:
+    """A task as it is just after its registration, living in the minute it is due."""
+    task = transitions.register(
+        id=item_id(KIND, PLAN.slot(due_at, unique(number)), unique(number)),
+        tenant=tenant,
+        due_at=due_at,
+        now=now,
+        destination=HOOK,
+        payload=payload or Payload(text="{}"),
+        retry=retry,
+        timeout_seconds=30,
+        name=None,
+        tags=(),
+    )
+    return replace(task, **fields)
+
+
+def claimed(task: Task, *, now: datetime | None = None, holder: str = "worker-0") -> Task:
+    verdict = transitions.claim(
+        task,
+        Due.of(task),
+        now=now or task.due_at,
+        lease=LEASE,
+        holder=holder,
+        repeated=False,
+        why="sweep",
+    )
+    assert isinstance(verdict, Transition)
+    return verdict.after
+
+
+def in_state(state: State, task: Task | None = None) -> Task:
+    """The task in this state, brought there by the events of a usual life, ten seconds after it was due."""
+    waiting = task or a_task()
+    running, now = claimed(waiting), waiting.due_at + 10 * SECOND
+    match state:
+        case State.PENDING:
+            return waiting
+        case State.RUNNING:
+            return running
+        case State.SUCCEEDED:
+            return transitions.succeed(running, now=now, why="http 200").after
+        case State.RETRYING:
+            return transitions.fail(running, now=now, failure=Failure(why="http 500"), draw=0.0).after
+        case State.DEAD:
+            failure = Failure(why="http 410", final=True)
+            return transitions.fail(running, now=now, failure=failure, draw=0.0).after
+        case State.CANCELLED:
+            cancelled = transitions.cancel(waiting, now=now)
+            assert cancelled is not None
+            return cancelled.after
+
+
+def message(
+    *dues: Due | Task, number: int = 1, receives: int = 1, via: Via = Via.SWEEP, tenant: str = "demo"
+) -> Received:
+    """A packet as the queue hands it over for the nth time."""
+    calls = tuple(Due.of(due) if isinstance(due, Task) else due for due in dues)
+    return Received(
+        packet=Packet(tenant=tenant, via=via, dues=calls),
+        message_id=f"message-{number}",
+        receipt=f"receipt-{number}-{receives}",
+        receives=receives,
+    )
