@@ -89,6 +89,7 @@ LOCAL: Final = Environment(
         tick_seconds=10,
         open_lead_seconds=20,
         open_margin_seconds=10,
+        lease_seconds=20,
         loopback_destinations=True,
     ),
     functions={

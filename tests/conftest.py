@@ -7,6 +7,7 @@ counts write units as AWS does.
 
 import socket
 import time
+import warnings
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """Where the engine listens; its environment is set only while a test uses `boundary`."""
     place = Place(port=_free_port(), directory=tmp_path_factory.mktemp("engine"))
-    ministack.start(place)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # the engine outlives the call that starts it
+        ministack.start(place)
     yield place
     ministack.stop(place)
 

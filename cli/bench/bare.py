@@ -54,7 +54,13 @@ class BareEngine:
             {
                 "Statement": f'UPDATE "{self._table}" SET "status"=? SET "version"=?'  # noqa: S608
                 ' WHERE "slot"=? AND "id"=? AND "version"=?',
-                "Parameters": [{"S": status}, {"N": str(version)}, row["slot"], row["id"], {"N": str(version - 1)}],
+                "Parameters": [
+                    {"S": status},
+                    {"N": str(version)},
+                    row["slot"],
+                    row["id"],
+                    {"N": str(version - 1)},
+                ],
             }
             for row in rows
         ]

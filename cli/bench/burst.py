@@ -44,7 +44,9 @@ def _burst(bed: Bed, destination: Destination, items: int) -> Line:
         registered = tasks.register_batches(bed, forms, 1)
     spare = (due_at - tasks.now()).total_seconds()
     if spare < 0:
-        raise Failure(f"{items} registrations took longer than the {items / _REGISTERED_A_SECOND:.0f} s for them.")
+        raise Failure(
+            f"{items} registrations took longer than the {items / _REGISTERED_A_SECOND:.0f} s for them."
+        )
     due_ms = dict.fromkeys(
         (id for ids in registered.answers for id in ids), float(instants.milliseconds(due_at))
     )
@@ -58,7 +60,9 @@ def _burst(bed: Bed, destination: Destination, items: int) -> Line:
         "count": items,
         "registered_per_second": rounded(items / registered.seconds),
         "spare_seconds": rounded(spare),
-        "drain_per_second": (drain := rounded(1000 * len(found.lateness_ms) / last_ms) if last_ms > 0 else None),
+        "drain_per_second": (
+            drain := rounded(1000 * len(found.lateness_ms) / last_ms) if last_ms > 0 else None
+        ),
         "per_second": drain,
         **found.figures(),
         **tasks.own_account(bed, due_ms),
@@ -70,7 +74,11 @@ def _floor(bed: Bed, destination: Destination, items: int) -> float:
     rows = bare.rows(items, tasks.ahead(86_400 * 30))
     bare.execute(bare.inserts(rows))
     work = [
-        (bare.changes(some, "RUNNING", 2), [row["id"]["S"] for row in some], bare.changes(some, "SUCCEEDED", 3))
+        (
+            bare.changes(some, "RUNNING", 2),
+            [row["id"]["S"] for row in some],
+            bare.changes(some, "SUCCEEDED", 3),
+        )
         for some in chunks(rows, STATEMENTS_MAX)
     ]
 

@@ -26,6 +26,8 @@ _FUNCTIONS: Final = ("api", "sweep", "run-tasks")
 _BATCH: Final = 10
 _ARRIVES_WITHIN_SECONDS: Final = 5
 _FAR: Final = timedelta(days=1)
+_SOON: Final = timedelta(seconds=2)
+_ARRIVED: Final = timedelta(seconds=0.9)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,11 +53,12 @@ class Counted:
         self._handlers = _handlers(tasks_queue_url=queue_url)
         self._meter = Meter(destination=destination_url)
         self._sqs = boto3.Session().client("sqs")
+        self._opened = 0
 
     def way(self, tasks: int, *, keyed: bool, far: bool = False) -> dict[str, dict[str, float]]:
         """The counts of each phase, for all of these tasks together; `far` ones are only registered and opened."""
         self._meter.taken = {}
-        due_at = _start_of_minute(datetime.now(UTC) + _FAR) if far else datetime.now(UTC) + timedelta(seconds=2)
+        due_at = self._next_minute() if far else datetime.now(UTC) + _SOON
         with self._meter.phase("register"):
             self._register([self._form(due_at, number, keyed=keyed) for number in range(tasks)])
         if far:
@@ -63,8 +66,15 @@ class Counted:
                 self._open(due_at)
             self._sqs.purge_queue(QueueUrl=self._queue_url)
         else:
+            time.sleep(max(0.0, (due_at - _ARRIVED - datetime.now(UTC)).total_seconds()))
             self._run(tasks)
         return {phase: dict(counts) for phase, counts in self._meter.taken.items()}
+
+    def _next_minute(self) -> datetime:
+        """The start of a minute a day ahead that nothing else is due in and nobody has opened."""
+        self._opened += 1
+        asked = datetime.now(UTC) + _FAR + timedelta(minutes=self._opened)
+        return asked.replace(second=0, microsecond=0)
 
     def _form(self, due_at: datetime, number: int, *, keyed: bool) -> dict[str, Any]:
         target = {"type": "sqs", "queue_url": self._destination_url}
@@ -109,7 +119,8 @@ class Counted:
         if answer["batchItemFailures"]:
             raise RuntimeError(f"not run: {answer}")
         entries = [
-            {"Id": str(place), "ReceiptHandle": message["ReceiptHandle"]} for place, message in enumerate(received)
+            {"Id": str(place), "ReceiptHandle": message["ReceiptHandle"]}
+            for place, message in enumerate(received)
         ]
         with self._meter.phase("completion"):
             self._sqs.delete_message_batch(QueueUrl=self._queue_url, Entries=entries)
@@ -166,10 +177,6 @@ def _record(message: dict[str, Any]) -> dict[str, Any]:
         "body": message["Body"],
         "attributes": message["Attributes"],
     }
-
-
-def _start_of_minute(instant: datetime) -> datetime:
-    return instant.replace(second=0, microsecond=0)
 
 
 def main() -> None:

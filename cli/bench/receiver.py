@@ -49,7 +49,10 @@ class Calls(asyncio.Protocol):
     def _answer(self, head: bytes) -> bytes:
         if head.startswith(b"GET"):
             told = json.dumps(self._noted).encode()
-            return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(told), told)
+            return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (
+                len(told),
+                told,
+            )
         if head.startswith(b"DELETE"):
             self._noted.clear()
         elif named := _ID.search(head):

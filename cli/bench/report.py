@@ -43,7 +43,8 @@ def text(line: Line) -> str:
 
 def tables(lines: Iterable[Line]) -> str:
     """One for what takes time, one for what costs units."""
-    timed, counted = [], []
+    timed: list[Line] = []
+    counted: list[Line] = []
     for line in lines:
         (counted if "write_units" in line else timed).append(line)
     whole = [_table(_TIMES, timed), _table(_UNITS, counted)]
@@ -79,10 +80,4 @@ def _table(columns: Mapping[str, str], lines: Sequence[Line]) -> str:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return (
-        f"{value:g}"
-        if isinstance(value, float) and abs(value) < 1000
-        else f"{value:.0f}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    return f"{value:.10g}" if isinstance(value, float) else str(value)

@@ -98,7 +98,10 @@ def _steady(bed: Bed, rate: int, stream: list[Planned]) -> list[Line]:
                     "count": len(due_ms),
                     **found.figures(),
                     **tasks.own_account(bed, due_ms),
-                    **{f"register_{name}": ms for name, ms in spread(_took(registered.answers), 50, 95).items()},
+                    **{
+                        f"register_{name}": ms
+                        for name, ms in spread(_took(registered.answers), 50, 95).items()
+                    },
                     "registered_behind_seconds": rounded(max(0.0, behind)),
                 }
             )

@@ -62,7 +62,9 @@ def own_account(bed: Bed, due_ms: Mapping[str, float]) -> dict[str, float]:
         instants.milliseconds(task.started_at) - due_ms[task.id] for task in kept.values() if task.started_at
     ]
     ended = [
-        instants.milliseconds(task.finished_at) - due_ms[task.id] for task in kept.values() if task.finished_at
+        instants.milliseconds(task.finished_at) - due_ms[task.id]
+        for task in kept.values()
+        if task.finished_at
     ]
     again = sum(task.attempts > 1 for task in kept.values())
     return (

@@ -32,7 +32,7 @@ def document() -> dict[str, Any]:
             "schemas": _forms() | fields.answers(sorted(problems)),
             "parameters": fields.PARAMETERS,
             "headers": fields.HEADERS,
-            "examples": {code: {"summary": does, "value": value} for code, (does, value) in problems.items()},
+            "examples": problems,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": _KEY}},
         },
     }
@@ -88,7 +88,7 @@ def _failures(operation: Operation) -> dict[str, Any]:
     problems = _problems()
     by_status: dict[str, list[str]] = {}
     for code in (*operation.codes, *ALWAYS):
-        by_status.setdefault(str(problems[code][1]["status"]), []).append(code)
+        by_status.setdefault(str(problems[code]["value"]["status"]), []).append(code)
     failures: dict[str, Any] = {}
     for status, codes in sorted(by_status.items()):
         shown = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
@@ -102,10 +102,13 @@ def _failures(operation: Operation) -> dict[str, Any]:
     return failures | {"429": {"description": _GATEWAY, "content": {"application/json": {"schema": message}}}}
 
 
-def _problems() -> dict[str, tuple[str, dict[str, Any]]]:
-    """By code: what to do about it, and one as it is sent."""
-    made = [(advice, problem(error, "JKJaXmPLvHcESHA=")) for error, advice in ERRORS]
-    return {told["code"]: (advice, told) for advice, told in made}
+def _problems() -> dict[str, dict[str, Any]]:
+    """By code: what it means, what to do about it, and one as it is sent."""
+    made = [(meaning, advice, problem(error, "JKJaXmPLvHcESHA=")) for error, meaning, advice in ERRORS]
+    return {
+        told["code"]: {"summary": meaning, "description": advice, "value": told}
+        for meaning, advice, told in made
+    }
 
 
 class _Untitled(GenerateJsonSchema):

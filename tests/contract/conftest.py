@@ -20,7 +20,7 @@ from postdate.stores.tasks_memory import MemoryTasks
 from postdate.stores.tenants import DynamoTenants, MemoryTenants, Tenants
 from tests import tables
 from tests.boundary import Boundary
-from tests.contract.examples import PLAN, Examples
+from tests.contract.examples import LISTING_SHARDS, PLAN, Examples
 
 RETENTION = timedelta(days=35)
 _hours = count()
@@ -51,7 +51,11 @@ def made_on_aws(engine: Place) -> OnAws:
         sqs=sqs,
         names=names,
         tasks=DynamoTasks(
-            table=names["items"], client=dynamodb, plan=PLAN, listing_shards=2, retention=RETENTION
+            table=names["items"],
+            client=dynamodb,
+            plan=PLAN,
+            listing_shards=LISTING_SHARDS,
+            retention=RETENTION,
         ),
         payloads=DynamoPayloads(table=names["payloads"]),
         reservations=DynamoReservations(table=names["idempotency"]),
@@ -94,7 +98,8 @@ def payloads(request: pytest.FixtureRequest) -> Payloads:
 def reservations(request: pytest.FixtureRequest) -> Reservations:
     if request.param == "memory":
         return MemoryReservations()
-    return request.getfixturevalue("on_aws").reservations
+    found: OnAws = request.getfixturevalue("on_aws")
+    return found.reservations
 
 
 @pytest.fixture(params=["memory", "aws"])

@@ -13,6 +13,7 @@ from postdate.domain.task import KIND, Destination, Payload, Task
 from postdate.domain.transitions import Failure, Transition
 
 PLAN: Final = ShardPlan.parse("0=4")
+LISTING_SHARDS: Final = 2
 LEASE: Final = timedelta(seconds=40)
 QUEUE: Final = Destination(
     type="sqs", address="https://sqs.us-east-1.amazonaws.com/123456789012/postdate-destination-orders"
@@ -26,9 +27,23 @@ class Examples:
 
     now: datetime
 
-    def task(self, *, due_at: datetime | None = None, tenant: str = "acme", **fields: Any) -> Task:
+    def task(
+        self,
+        *,
+        due_at: datetime | None = None,
+        tenant: str = "acme",
+        shard: int | None = None,
+        listed_under: int | None = None,
+        **fields: Any,
+    ) -> Task:
+        """`shard` of its minute and the number of its listing key follow from its id: asked for, they choose one."""
         due_at = due_at or self.now
-        unique = next(_uniques).to_bytes(UNIQUE_BYTES)
+        unique = next(
+            unique
+            for unique in (next(_uniques).to_bytes(UNIQUE_BYTES) for _ in range(1000))
+            if shard in (None, PLAN.slot(due_at, unique).shard)
+            and listed_under in (None, unique[-1] % LISTING_SHARDS)
+        )
         usual: dict[str, Any] = {
             "destination": QUEUE,
             "payload": Payload(text='{"order":1}'),

@@ -17,6 +17,7 @@ def project(tmp_path: Path) -> Path:
         "functions/api/.env",
         "functions/api/.cache/data.py",
         "functions/api/__pycache__/handler.cpython-314.pyc",
+        "functions/api/__pycache__/handler.cpython-314.pyc.140234",
         "functions/api/stray.pyc",
         "functions/sweep/handler.py",
         "functions/README.md",

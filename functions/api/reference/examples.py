@@ -56,10 +56,11 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
 def answers() -> dict[str, Any]:
     """One of each, by the name of its schema."""
     pending, done = _task(), _done()
+    cancelled = transitions.cancel(pending, now=_CREATED + timedelta(minutes=5))
     return {
         "Task": view(pending),
         "TaskWithPayload": {**view(done), "payload": _PAYLOAD},
-        "CancelledTask": {"success": True, **view(transitions.cancel(pending, now=_CREATED).after)},  # type: ignore[union-attr]
+        "CancelledTask": {"success": True, **view(cancelled.after if cancelled else pending)},
         "TaskList": {"tasks": [view(done)], "next_cursor": None},
         "BatchAnswer": {"results": [{"index": 0, "task": view(pending)}]},
         "Health": {"status": "ok"},

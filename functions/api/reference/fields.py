@@ -10,7 +10,7 @@ Schema = dict[str, Any]
 
 MEANINGS: Final = {
     "run_at": "The instant it is due: at most a year ahead, at most a minute ago, which means now.",
-    "delay_seconds": "How long from now it is due.",
+    "delay_seconds": "Instead of `run_at`: how long from now it is due.",
     "target": "Where it goes.",
     "payload": "Any JSON, up to 256 KB as compact JSON text. It is the body that the target gets.",
     "retry": "What follows a failed attempt.",
@@ -26,7 +26,7 @@ MEANINGS: Final = {
     "queue_url": "A queue on your tenant's list.",
     "max_attempts": "How often it is tried at most, the first attempt included.",
     "initial_seconds": "The shortest wait before another attempt.",
-    "multiplier": "By what the longest possible wait grows from attempt to attempt.",
+    "multiplier": "By what the wait may grow from attempt to attempt.",
     "max_seconds": "The longest wait before another attempt, and the most that a `Retry-After` is obeyed.",
     "jitter": "Whether the wait is drawn between the shortest and the longest, so that what failed together "
     "does not return together.",
@@ -109,7 +109,11 @@ def _ref(name: str) -> Schema:
 
 _TASK: Final[dict[str, Schema]] = {
     "task_id": _told(_TEXT, "It holds the minute that the task was registered for, so ids sort by time."),
-    "status": _told(_STATUS, "What may follow what: docs/states.md."),
+    "status": _told(
+        _STATUS,
+        "PENDING and RETRYING wait for an attempt. SUCCEEDED, DEAD and CANCELLED are final; only a redrive brings "
+        "a DEAD task back.",
+    ),
     "name": _or_null(_TEXT),
     "tags": _list(_TEXT),
     "target": {"oneOf": [_ref("WebhookTarget"), _ref("SqsTarget")]},

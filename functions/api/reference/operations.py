@@ -35,9 +35,9 @@ OPERATIONS: Final = (
         path="/api/v1/tasks",
         name="registerTask",
         summary="Register a task",
-        text="Stores a call that is made once, at its instant. The answer means that the task is stored and will "
-        "reach a final state. With an Idempotency-Key the request may be sent again: the same key and body "
-        "register nothing new and are answered as the first time.",
+        text="Stores a call that is made at its instant; one of `run_at` and `delay_seconds` says when. The answer "
+        "means that the task is stored and will reach a final state. With an Idempotency-Key the request may be "
+        "sent again: the same key and body register nothing new and are answered as the first time.",
         answer="Task",
         status=201,
         body=TaskForm,
@@ -136,45 +136,66 @@ OPERATIONS: Final = (
 
 ALWAYS: Final = ("unauthenticated", "forbidden", "internal", "unavailable")
 
-# One of each kind, and what its receiver can do. The documented problem is what this very error makes.
-ERRORS: Final[tuple[tuple[Exception, str], ...]] = (
-    (errors.Malformed(), "Send JSON."),
+# One of each kind, what it means and what its receiver can do. The documented problem is what this very error makes.
+ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
+    (errors.Malformed(), "The body is no JSON.", "Send JSON."),
     (
         errors.ValidationFailed([("delay_seconds", "Input should be greater than or equal to 0")]),
-        "`errors` names each wrong field or header. A field that is not known is refused too.",
+        "A field, a parameter or a header is wrong, or not known.",
+        "`errors` names each of them.",
     ),
     (
         errors.Unauthenticated(),
-        "Send `Authorization: Bearer <key>`. Paths that do not exist are answered like this too, without a key.",
+        "The key is missing, unknown or expired.",
+        "Send `Authorization: Bearer <key>`. Without a good key every path is answered like this, whether it "
+        "exists or not.",
     ),
-    (errors.Forbidden("this needs the scope tasks:write"), "Use a key that has the scope named in `detail`."),
+    (
+        errors.Forbidden("this needs the scope tasks:write"),
+        "The key does not have the scope that this needs.",
+        "Use a key that has the scope named in `detail`.",
+    ),
     (
         errors.NotFound(f"there is no task {TASK_ID}"),
-        "Check the id. What belongs to another tenant is answered in the same words.",
+        "There is no such thing, or it belongs to another tenant.",
+        "Check the id and the key.",
     ),
     (
         errors.InvalidState("RUNNING", "a task that is RUNNING cannot be changed"),
-        "`state` is the state it is in. Nothing was changed.",
+        "The task is in a state that does not allow this.",
+        "`state` says which. Nothing was changed.",
     ),
     (
         errors.VersionMismatch("the task has version 2"),
-        "Get the task, decide again, and send If-Match with its new ETag.",
+        "The task changed since the version in If-Match.",
+        "Get it, decide again, and send its new ETag.",
     ),
-    (errors.IdempotencyKeyReused(), "Use a new key, or send the first body again."),
+    (
+        errors.IdempotencyKeyReused(),
+        "The Idempotency-Key stands for another request.",
+        "Use a new key, or send the first body again.",
+    ),
     (
         errors.IdempotencyInProgress(),
+        "Another request with this Idempotency-Key is still being worked on.",
         "Wait for `Retry-After` seconds and send the same request again.",
     ),
     (
         errors.DestinationNotAllowed("numeric host: only names may be called"),
+        "The webhook or the queue may not be called.",
         "A webhook needs https, a public host name and no credentials in the URL. A queue has to be on the "
         "tenant's list, and FIFO queues are not supported.",
     ),
-    (errors.PayloadTooLarge(), "Store it elsewhere and send a reference."),
+    (
+        errors.PayloadTooLarge(),
+        "The payload is larger than 256 KB as compact JSON text.",
+        "Store it elsewhere and send a reference to it.",
+    ),
     (
         errors.Unavailable(),
-        "Wait for `Retry-After` seconds and send the same request again, with its Idempotency-Key: without one, "
-        "a task that was stored before the failure is stored twice.",
+        "A service that is needed did not answer, or the task was changed by others at the same moment.",
+        "Wait for `Retry-After` seconds and send the same request again. Only with an Idempotency-Key is it "
+        "certain that this does not register a second task.",
     ),
-    (RuntimeError(), "Tell us the `request_id`."),
+    (RuntimeError(), "Something went wrong on our side.", "Report the `request_id`."),
 )

@@ -5,6 +5,7 @@ is one JSON text. A row that keeps under 1 KB, history included, costs one write
 """
 
 import json
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -78,47 +79,50 @@ def listing_key(tenant: str, number: int) -> str:
     return f"{tenant}#{number}"
 
 
-def row_of(rows: type[TaskRow], task: Task, *, listing_shards: int, retention: timedelta) -> TaskRow:
+def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> AttributeMap:
+    """A task as it is written. Built by hand: a model object for each write costs more time than the write's text."""
     number = unique_part(task.id)[-1] % listing_shards
-    return rows(
-        slot=task.home.key,
-        id=task.id,
-        listing=listing_key(task.tenant, number),
-        tenant=task.tenant,
-        status=task.state.value,
-        version=task.version,
-        due=instants.milliseconds(task.due_at),
-        planned=_unless(task.due_at, task.planned_at),
-        created=instants.milliseconds(task.created_at),
-        moved=instants.milliseconds(task.moved_at),
-        target=_target_text(task.destination),
-        payload=task.payload.text,
-        payload_key=task.payload.key,
-        options=_options_text(task),
-        attempts=task.attempts or None,
-        token=task.token or None,
-        lease=_optional(task.lease_until),
-        holder=task.holder,
-        started=_optional(task.started_at),
-        finished=_optional(task.finished_at),
-        error=task.error,
-        history=[_line_text(line) for line in task.history],
-        expires_at=None if task.finished_at is None else int((task.finished_at + retention).timestamp()),
-    )
+    finished = task.finished_at
+    texts = {
+        "slot": task.home.key,
+        "id": task.id,
+        "listing": listing_key(task.tenant, number),
+        "tenant": task.tenant,
+        "status": task.state.value,
+        "target": _target_text(task.destination),
+        "payload": task.payload.text,
+        "payload_key": task.payload.key,
+        "options": _options_text(task),
+        "holder": task.holder,
+        "error": task.error,
+    }
+    numbers = {
+        "version": task.version,
+        "due": instants.milliseconds(task.due_at),
+        "planned": None if task.planned_at == task.due_at else instants.milliseconds(task.planned_at),
+        "created": instants.milliseconds(task.created_at),
+        "moved": instants.milliseconds(task.moved_at),
+        "attempts": task.attempts or None,
+        "token": task.token or None,
+        "lease": _optional(task.lease_until),
+        "started": _optional(task.started_at),
+        "finished": _optional(finished),
+        "expires_at": None if finished is None else int((finished + retention).timestamp()),
+    }
+    history = {"L": [{"S": _line_text(line)} for line in task.history]}
+    return {**_typed(texts, numbers), "history": history}
 
 
-def pointer_of(rows: type[TaskRow], task: Task, slot: Slot) -> TaskRow:
+def pointer_attributes(task: Task, slot: Slot) -> AttributeMap:
     """A row in the slot of the new instant. The version in its key keeps two moves into one slot apart."""
-    return rows(
-        slot=slot.key,
-        id=f"{task.id}~{task.version}",
-        tenant=task.tenant,
-        version=task.version,
-        due=instants.milliseconds(task.due_at),
-        moved=instants.milliseconds(task.moved_at),
-        points_to=task.id,
-        expires_at=int((task.due_at + _POINTER_KEPT).timestamp()),
-    )
+    texts = {"slot": slot.key, "id": f"{task.id}~{task.version}", "tenant": task.tenant, "points_to": task.id}
+    numbers = {
+        "version": task.version,
+        "due": instants.milliseconds(task.due_at),
+        "moved": instants.milliseconds(task.moved_at),
+        "expires_at": int((task.due_at + _POINTER_KEPT).timestamp()),
+    }
+    return _typed(texts, numbers)
 
 
 def task_of(row: TaskRow) -> Task:
@@ -219,8 +223,10 @@ def _compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def _unless(usual: datetime, value: datetime) -> int | None:
-    return None if value == usual else instants.milliseconds(value)
+def _typed(texts: Mapping[str, str | None], numbers: Mapping[str, int | None]) -> AttributeMap:
+    """An empty text is a value; what is None is left out."""
+    written = {name: {"S": text} for name, text in texts.items() if text is not None}
+    return written | {name: {"N": str(number)} for name, number in numbers.items() if number is not None}
 
 
 def _optional(value: datetime | None) -> int | None:

@@ -125,9 +125,7 @@ class DynamoTasks(DynamoTaskReads):
         return list(islice(merge(*shards), limit))
 
     def _attributes(self, task: Task) -> AttributeMap:
-        return task_row.row_of(
-            self._rows, task, listing_shards=self._listing_shards, retention=self._retention
-        ).serialize()
+        return task_row.attributes_of(task, listing_shards=self._listing_shards, retention=self._retention)
 
     def _insert(self, attributes: AttributeMap) -> dict[str, Any]:
         # The statement holds names alone, and those are ours; every value is a parameter.
@@ -158,7 +156,7 @@ class DynamoTasks(DynamoTaskReads):
 
     def _move(self, transition: Transition) -> Written:
         slot = self._plan.slot(transition.after.due_at, unique_part(transition.after.id))
-        pointer = task_row.pointer_of(self._rows, transition.after, slot).serialize()
+        pointer = task_row.pointer_attributes(transition.after, slot)
         update = self._update(transition)
         after = update.pop("after")
         try:

@@ -22,7 +22,7 @@ _REST = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/\[\]-]|%[0-9A-Fa-f]{2})"
 _URL: Final = re.compile(
     rf"(?P<scheme>[A-Za-z]+)://(?P<authority>[^/?#\\\x00-\x20\x7f]*)(?P<path>(?:/{_REST}*)?)(?P<query>(?:\?(?:{_REST}|\?)*)?)"
 )
-_AUTHORITY: Final = re.compile(r"(?P<host>[^:@%\[\]]*)(?::(?P<port>[1-9][0-9]{0,4}))?")
+_AUTHORITY: Final = re.compile(r"(?P<host>[^:]*)(?::(?P<port>[1-9][0-9]{0,4}))?")
 
 Resolve: TypeAlias = Callable[[str, float], Sequence[str]]
 

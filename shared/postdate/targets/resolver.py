@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Resolver:
-    """Asks the system's resolver, which knows no time limit, from threads of its own.
+    """Asks the system's resolver, which knows no time limit, from threads of its own; a dead name server holds one up.
 
     An answer is kept a few seconds, so a burst to one receiver is one question; callers that ask for a name while
     its question is open share it. A failure is not kept.
@@ -21,7 +21,7 @@ class Resolver:
         *,
         keep_seconds: float = 5.0,
         keep_max: int = 1024,
-        threads: int = 8,
+        threads: int = 32,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._lookup = lookup

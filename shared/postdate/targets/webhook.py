@@ -4,7 +4,6 @@ import asyncio
 import ssl
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
 from typing import Final
 
 from postdate.domain.errors import DestinationNotAllowed, ValidationFailed
@@ -17,11 +16,13 @@ from postdate.targets.loop import BackgroundLoop
 from postdate.targets.request import request
 from postdate.targets.verdict import verdict
 
+_NAME_PAUSE_SECONDS: Final = 0.005
+
 
 class WebhookTarget:
     """All deliveries side by side in one loop; `at_once` bounds the sockets.
 
-    `check` is `guard.check_url` with its settings; its second argument is how long it may wait for the name.
+    `check` is `guard.check_url` with its settings; its second argument is `wait_seconds`, 0 here: a loop never waits.
     """
 
     def __init__(
@@ -71,12 +72,16 @@ class WebhookTarget:
         return verdict(head, now=self._now())
 
     async def _checked(self, url: str) -> Endpoint:
-        """At once for a name asked a moment ago; otherwise a thread waits for the resolver."""
-        try:
-            return self._check(url, 0)
-        except NameTimedOut:
-            waited = partial(self._check, url, RESOLVE_SECONDS_MAX)
-            return await asyncio.get_running_loop().run_in_executor(None, waited)
+        """The same check as at registration, repeated until the resolver has answered, so that no thread waits for it."""
+        clock = asyncio.get_running_loop().time
+        ends = clock() + RESOLVE_SECONDS_MAX
+        while True:
+            try:
+                return self._check(url, 0)
+            except NameTimedOut:
+                if clock() > ends:
+                    raise
+            await asyncio.sleep(_NAME_PAUSE_SECONDS)
 
     async def _answer(self, endpoint: Endpoint, request: bytes) -> Head:
         """On a kept connection, else on a new one; on a new one too if the kept one turns out to have ended.

@@ -1,11 +1,13 @@
 """What may and what may not be used for the next delivery."""
 
+import asyncio
 import socket
 import time
 
 import pytest
 
 from postdate.targets.base import Delivered, Failed
+from postdate.targets.connection import Connection
 
 OK = Delivered(http_status=200)
 
@@ -27,7 +29,7 @@ DROPPED = [
     b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
     b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 2\r\n\r\nok",
     b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok-and-more",
-    b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5\r\n\r\nok",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 2\r\n\r\nok",
     b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\nok",
     b"HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok",
@@ -36,6 +38,7 @@ DROPPED = [
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-2\r\nok\r\n0\r\n\r\n",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Trailer: 1\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
     b"HTTP/1.1 200 OK\r\n\r\n",
 ]
@@ -147,3 +150,25 @@ def test_the_longest_unused_connection_goes_first_when_there_are_too_many(
     for there in (one, two, one, three, one, two):
         deliver.all(target, delivery(there.url))
     assert (one.connections, two.connections, three.connections) == (1, 2, 1)
+
+
+@pytest.mark.parametrize("last_words", [b"", b"HTTP/1.1 410 Gone\r\n\r\n"])
+def test_what_happened_while_the_process_was_frozen_is_seen_before_the_loop_has_run(last_words):
+    """The loop would notice one turn later, when the request is already out."""
+
+    async def frozen_and_thawed(server):
+        loop = asyncio.get_running_loop()
+        place = server.getsockname()
+        _, connection = await loop.create_connection(lambda: Connection(("http", "", 0, "")), *place)
+        there, _ = server.accept()
+        usable = connection.is_usable()
+        there.sendall(last_words)
+        there.close()
+        time.sleep(0.01)
+        after = connection.is_usable()
+        connection.abort()
+        await asyncio.sleep(0)
+        return usable, after
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert asyncio.run(frozen_and_thawed(server)) == (True, False)

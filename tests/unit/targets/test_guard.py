@@ -141,3 +141,25 @@ def test_what_dns_says_may_change_but_what_the_url_says_may_not():
         check_url("https://10.0.0.1/", loopback_allowed=False)
     assert not isinstance(literal.value, NameNotUsable)
     assert literal.value.code == "destination_not_allowed"
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("hooks.example.com", "not an absolute URL, or with characters that a URL may not hold"),
+        ("http://hooks.example.com/", "the scheme is not https"),
+        ("https://user@hooks.example.com/", "the URL holds a user or a password"),
+        ("https://[::1]/", "numeric host: only names may be called"),
+        ("https://127.1/", "numeric host: only names may be called"),
+        ("https://hooks.example.com:70000/", "the host or the port is not valid"),
+        ("https://hooks.example.com:25/", "port 25 belongs to another service than the web"),
+        ("https://hooks.example.com./", "the host is empty or ends in a dot"),
+        ("https://hooks%2e.example.com/", "the host is not a valid name"),
+        ("https://printer.local/", "the name is not one of the public internet"),
+        ("https://stra\u00dfe.example/", "the host has characters that names may not hold; write it as xn--"),
+    ],
+)
+def test_the_owner_is_told_what_is_wrong(url, reason):
+    with pytest.raises(DestinationNotAllowed) as refused:
+        check_url(url, loopback_allowed=False, resolve=resolving(PUBLIC))
+    assert str(refused.value) == reason

@@ -1,10 +1,11 @@
 """A name server that answers differently each time gains nothing: one question an attempt, every answer checked."""
 
 import socket
+import threading
 
 import pytest
 
-from postdate.targets.base import Failed
+from postdate.targets.base import Delivered, Failed
 from postdate.targets.guard import check_url
 from postdate.targets.resolver import Resolver
 
@@ -51,14 +52,14 @@ def test_the_connection_goes_to_the_address_that_was_checked_and_the_name_is_ask
 
 
 def test_the_next_attempt_asks_again_and_checks_again(webhook, deliver, delivery, elsewhere):
-    resolver = Resolver(Rebinding("93.184.215.14", "169.254.169.254"), keep_seconds=0)
+    now = [100.0]
+    resolver = Resolver(Rebinding("93.184.215.14", "169.254.169.254"), clock=lambda: now[0])
     target = webhook(
-        check=lambda url, wait: check_url(
-            url, loopback_allowed=False, resolve=resolver, wait_seconds=wait or 1
-        )
+        check=lambda url, wait: check_url(url, loopback_allowed=False, resolve=resolver, wait_seconds=wait)
     )
     attempt = delivery("https://hooks.example.com/")
     assert deliver.all(target, attempt) == [Failed(reason="connection refused")]
+    now[0] += 60
     assert deliver.all(target, attempt) == [Failed(reason="destination not allowed: private address")]
     assert [host for host, *_ in elsewhere] == ["93.184.215.14"]
 
@@ -73,3 +74,20 @@ def test_a_name_that_does_not_resolve_is_tried_again_later(webhook, deliver, del
     )
     receipts = deliver.all(target, delivery("https://hooks.example.com/"))
     assert receipts == [Failed(reason="destination not allowed: the name does not resolve")]
+
+
+def test_a_name_server_that_is_slow_holds_up_nobody_else(receiver, webhook, deliver, delivery):
+    go = threading.Event()
+
+    def lookup(host, port, **options):
+        go.wait(2)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 0))]
+
+    resolver = Resolver(lookup)
+    target = webhook(
+        check=lambda url, wait: check_url(url, loopback_allowed=True, resolve=resolver, wait_seconds=wait)
+    )
+    slow = [delivery(f"https://{number}a.example.com/", timeout_seconds=0.1) for number in range(20)]
+    receipts = deliver.all(target, *slow, delivery(receiver().url))
+    go.set()
+    assert receipts == [Failed(reason="timed out")] * 20 + [Delivered(http_status=200)]

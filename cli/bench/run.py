@@ -1,0 +1,24 @@
+"""The cases of a run, one after the other on one bed."""
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Final, TypeAlias
+
+from cli.bench import bed
+from cli.bench.burst import burst
+from cli.bench.plan import Plan
+from cli.bench.register import register
+from cli.bench.report import Line
+from cli.bench.steady import steady
+from cli.bench.units import units
+from cli.progress import say
+
+Case: TypeAlias = Callable[[bed.Bed, Plan], Iterator[Line]]
+CASES: Final[Mapping[str, Case]] = {"register": register, "burst": burst, "steady": steady, "units": units}
+
+
+def run(plan: Plan, chosen: list[str]) -> Generator[Line, None, None]:
+    """Each line as soon as it is known. The stack goes when the last one is taken, or the caller stops taking."""
+    with bed.made() as ready:
+        for name in chosen:
+            say(f"{name}:")
+            yield from CASES[name](ready, plan)

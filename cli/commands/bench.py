@@ -1,0 +1,62 @@
+"""Measure a local stack of its own: lines of JSON as they come, then a table."""
+
+import argparse
+import sys
+from contextlib import closing
+from typing import Any
+
+from cli.bench import report
+from cli.bench.plan import Plan
+from cli.bench.run import CASES
+from cli.bench.run import run as measured
+from cli.failure import Failure
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", type=_cases, default=list(CASES), help=f"some of {','.join(CASES)}")
+    parser.add_argument("--items", type=_number, default=2000, help="how many tasks a burst has (2000)")
+    parser.add_argument(
+        "--calls", type=_number, default=800, help="how many calls of a kind to the API (800)"
+    )
+    parser.add_argument("--seconds", type=_number, default=60, help="how long each steady rate lasts (60)")
+    parser.add_argument("--rates", type=_rates, default=(20, 50), help="steady rates, tasks a second (20,50)")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """With `--json` the lines are all there is to say, so nothing is left to answer."""
+    plan = Plan(items=options.items, calls=options.calls, seconds=options.seconds, rates=options.rates)
+    lines = []
+    with closing(measured(plan, options.only)) as coming:
+        for line in coming:
+            print(report.text(line), flush=True)
+            lines.append(line)
+    broken = report.broken(lines)
+    if broken and not options.json:
+        print(show({"lines": lines}))
+    if broken:
+        raise Failure(f"Not as promised: {broken}")
+    if options.json:
+        sys.exit(0)
+    return {"lines": lines}
+
+
+def show(answer: dict[str, Any]) -> str:
+    return f"\n{report.tables(answer['lines'])}\n"
+
+
+def _cases(text: str) -> list[str]:
+    chosen = text.split(",")
+    if unknown := [name for name in chosen if name not in CASES]:
+        raise argparse.ArgumentTypeError(f"no such case: {', '.join(unknown)}")
+    return chosen
+
+
+def _rates(text: str) -> tuple[int, ...]:
+    return tuple(_number(part) for part in text.split(","))
+
+
+def _number(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("a number from 1 on")
+    return number

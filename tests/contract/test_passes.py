@@ -1,0 +1,100 @@
+"""How far the sweep has come is noted, and never forgotten by a sweeper that is behind."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from postdate.domain import instants
+from postdate.domain.sweeping import Progress, Stage
+from postdate.stores.passes import Passes
+from tests.contract.conftest import OnAws
+
+
+@pytest.fixture
+def minute(now: datetime) -> int:
+    return instants.minute_of(now)
+
+
+def progress(minute: int, group: int, now: datetime, stage: Stage = Stage.OPEN) -> Progress:
+    return Progress(minute=minute, group=group, stage=stage, opened_at=now)
+
+
+def test_a_pass_is_read_back_as_it_was_noted(passes: Passes, minute: int, now: datetime) -> None:
+    assert passes.get(minute, 0) is None
+    passes.record(progress(minute, 0, now))
+    assert passes.get(minute, 0) == progress(minute, 0, now)
+    assert passes.get(minute, 1) is None
+    assert passes.get(minute + 1, 0) is None
+
+
+def test_the_next_stage_replaces_the_one_before(passes: Passes, minute: int, now: datetime) -> None:
+    for stage in Stage:
+        passes.record(progress(minute, 3, now, stage))
+    assert passes.get(minute, 3) == progress(minute, 3, now, Stage.AUDIT)
+    assert list(passes.between(minute, minute)) == [progress(minute, 3, now, Stage.AUDIT)]
+
+
+def test_the_passes_of_some_minutes_are_all_their_groups_and_no_others(
+    passes: Passes, minute: int, now: datetime
+) -> None:
+    noted = [progress(minute + step, group, now) for step in range(-2, 4) for group in (0, 1, 2, 63)]
+    for each in noted:
+        passes.record(each)
+    wanted = {each for each in noted if minute <= each.minute <= minute + 1}
+    assert set(passes.between(minute, minute + 1)) == wanted
+    assert set(passes.between(minute + 4, minute + 9)) == set()
+    assert set(passes.between(minute, minute - 1)) == set()
+
+
+def test_minutes_are_found_across_the_turn_of_a_year(passes: Passes, now: datetime) -> None:
+    midnight = instants.minute_of(now.replace(month=12, day=31, hour=23, minute=59))
+    noted = {progress(midnight + step, 0, now) for step in range(3)}
+    for each in noted:
+        passes.record(each)
+    assert set(passes.between(midnight, midnight + 2)) == noted
+
+
+def test_the_watermark_rises_and_never_falls(passes: Passes, minute: int) -> None:
+    assert passes.watermark() is None
+    passes.raise_watermark(minute)
+    assert passes.watermark() == minute
+    passes.raise_watermark(minute - 1)
+    passes.raise_watermark(minute)
+    assert passes.watermark() == minute
+    passes.raise_watermark(minute + 5)
+    assert passes.watermark() == minute + 5
+
+
+def test_of_two_sweepers_one_counts_the_heartbeat_on(passes: Passes, now: datetime) -> None:
+    later = now + timedelta(seconds=10)
+    assert passes.beat() is None
+    assert passes.next_beat(0, now)
+    assert not passes.next_beat(0, later)
+    assert passes.beat() == (1, now)
+    assert passes.next_beat(1, later)
+    assert not passes.next_beat(1, later)
+    assert not passes.next_beat(0, later)
+    assert passes.beat() == (2, later)
+
+
+def test_a_heartbeat_that_never_was_is_not_gone_on_from(passes: Passes, now: datetime) -> None:
+    assert not passes.next_beat(5, now)
+    assert passes.beat() is None
+
+
+def test_the_clocks_rows_are_no_passes(passes: Passes, minute: int, now: datetime) -> None:
+    passes.raise_watermark(minute)
+    passes.next_beat(0, now)
+    assert list(passes.between(0, minute + 1)) == []
+    assert passes.watermark() == minute
+
+
+def test_a_pass_is_kept_for_days_after_its_minute(on_aws: OnAws, passes: Passes, now: datetime) -> None:
+    minute = instants.minute_of(now)
+    on_aws.passes.record(progress(minute, 0, now))
+    (row,) = on_aws.dynamodb.scan(TableName=on_aws.names["slots"])["Items"]
+    kept = int(row["expires_at"]["N"]) - now.timestamp()
+    assert timedelta(days=2).total_seconds() < kept < timedelta(days=30).total_seconds()
+    on_aws.dynamodb.delete_item(
+        TableName=on_aws.names["slots"], Key={"scope": row["scope"], "name": row["name"]}
+    )

@@ -1,0 +1,74 @@
+"""Tenants and their keys come back as they went in."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from postdate.stores.keys import ApiKey, Keys, hash_of
+from postdate.stores.tenants import Tenant, Tenants
+from tests.contract.conftest import OnAws
+
+QUEUES = frozenset(f"https://sqs.us-east-1.amazonaws.com/123456789012/queue-{number}" for number in range(3))
+
+
+@pytest.mark.parametrize(
+    "tenant",
+    [
+        Tenant(id="empty"),
+        Tenant(id="full", queue_urls=QUEUES, signing_secrets=("whsec_bmV3", "whsec_b2xk")),
+        Tenant(id="größe 🐈"),
+    ],
+    ids=["empty", "full", "odd"],
+)
+def test_a_tenant_is_read_back_as_it_was_written(tenants: Tenants, tenant: Tenant) -> None:
+    tenants.put(tenant)
+    assert tenants.get(tenant.id) == tenant
+
+
+def test_a_tenant_is_replaced_whole(tenants: Tenants) -> None:
+    tenants.put(Tenant(id="replaced", queue_urls=QUEUES, signing_secrets=("whsec_b2xk",)))
+    rotated = Tenant(id="replaced", signing_secrets=("whsec_bmV3", "whsec_b2xk"))
+    tenants.put(rotated)
+    assert tenants.get("replaced") == rotated
+
+
+def test_a_key_is_read_back_as_it_was_written(keys: Keys, now: datetime) -> None:
+    for_ever = ApiKey(id="k1", secret_sha256=hash_of("s1"), tenant="acme", scopes=frozenset())
+    expiring = ApiKey(
+        id="k2",
+        secret_sha256=hash_of("s2"),
+        tenant="acme",
+        scopes=frozenset({"tasks:read", "tasks:write", "ops"}),
+        expires_at=now.replace(microsecond=0) + timedelta(days=1),
+    )
+    keys.put(for_ever)
+    keys.put(expiring)
+    assert keys.get("k1") == for_ever
+    assert keys.get("k2") == expiring
+
+
+def test_a_revoked_key_accepts_its_secret_no_more(keys: Keys, now: datetime) -> None:
+    now = now.replace(microsecond=0)
+    key = ApiKey(id="k3", secret_sha256=hash_of("s3"), tenant="acme", scopes=frozenset({"ops"}))
+    keys.put(key)
+    stored = keys.get("k3")
+    assert stored is not None
+    assert stored.accepts("s3", now=now)
+    assert not stored.accepts("S3", now=now)
+    revoked = ApiKey(id="k3", secret_sha256=hash_of("s3"), tenant="acme", scopes=frozenset(), expires_at=now)
+    keys.put(revoked)
+    assert keys.get("k3") == revoked
+    assert not revoked.accepts("s3", now=now)
+
+
+def test_whoever_was_never_stored_is_not_found(tenants: Tenants, keys: Keys) -> None:
+    assert tenants.get("nobody") is None
+    assert keys.get("nobody") is None
+
+
+def test_of_a_keys_secret_only_a_hash_is_stored(on_aws: OnAws) -> None:
+    on_aws.keys.put(
+        ApiKey(id="k4", secret_sha256=hash_of("hunter2"), tenant="acme", scopes=frozenset({"ops"}))
+    )
+    row = on_aws.dynamodb.get_item(TableName=on_aws.names["keys"], Key={"key_id": {"S": "k4"}})["Item"]
+    assert "hunter2" not in str(row)

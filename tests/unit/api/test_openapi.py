@@ -1,0 +1,145 @@
+import json
+import re
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+
+from functions.api import errors, openapi
+from functions.api.handler import app
+from functions.api.reference.operations import ALWAYS, ERRORS, OPERATIONS
+from functions.api.task_forms import BatchTaskForm, Form
+
+DOCUMENT = openapi.document()
+SCHEMAS = DOCUMENT["components"]["schemas"]
+METHODS = [(path, method, told) for path, ways in DOCUMENT["paths"].items() for method, told in ways.items()]
+
+
+def fits(name: str, value: Any) -> bool:
+    schema = {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
+    return Draft202012Validator(schema).is_valid(value)
+
+
+def get(path: str) -> dict[str, Any]:
+    http = {"method": "GET", "path": path}
+    event = {
+        "version": "2.0",
+        "rawPath": path,
+        "headers": {},
+        "requestContext": {"http": http, "stage": "$default"},
+    }
+    return app.resolve(event, SimpleNamespace())
+
+
+def routes() -> set[tuple[str, str]]:
+    known = app._static_routes + app._dynamic_routes
+    return {(re.sub("<(.+?)>", r"{\1}", route.path), route.method.lower()) for route in known}
+
+
+def test_the_document_is_valid_openapi() -> None:
+    validate(DOCUMENT)
+
+
+def test_what_is_described_is_routed_and_what_is_routed_is_described() -> None:
+    assert {(path, method) for path, method, _ in METHODS} == routes()
+
+
+def test_the_pages_need_no_key_and_are_served_as_what_they_are() -> None:
+    description, page = get("/openapi.json"), get("/docs")
+    assert json.loads(description["body"]) == DOCUMENT
+    assert description["headers"]["Content-Type"] == "application/json"
+    assert page["headers"]["Content-Type"] == "text/html; charset=utf-8"
+    assert page["headers"]["Content-Security-Policy"].startswith(
+        "default-src 'none'; connect-src 'self'; script-src 'sha256-"
+    )
+
+
+def test_the_page_loads_nothing_from_anywhere_else() -> None:
+    page = get("/docs")["body"]
+    assert not re.search(r"https?://|//[a-z]|@import|url\(", re.sub(r"(?m)^\s*//.*$", "", page))
+
+
+def test_the_description_costs_other_requests_nothing() -> None:
+    for name in ("handler", "pages", "tasks"):
+        before_functions = Path(f"functions/api/{name}.py").read_text().partition("\ndef ")[0]
+        assert "openapi import" not in before_functions
+        assert "import openapi" not in before_functions
+
+
+@pytest.mark.parametrize("form", [*openapi.FORMS, *Form.__subclasses__()], ids=lambda form: form.__name__)
+def test_every_field_of_a_request_is_described(form: type[Form]) -> None:
+    described = SCHEMAS[form.__name__]
+    assert set(described["properties"]) == set(form.model_fields)
+    assert all(field["description"] for field in described["properties"].values())
+    assert described["additionalProperties"] is False
+
+
+def test_no_meaning_is_kept_of_a_field_that_is_gone() -> None:
+    known = {name for form in [*openapi.FORMS, *Form.__subclasses__()] for name in form.model_fields}
+    assert set(openapi.fields.MEANINGS) == known
+
+
+def test_the_examples_of_requests_are_taken() -> None:
+    forms = {form.__name__: form for form in openapi.FORMS}
+    for name, examples in openapi.examples.REQUESTS.items():
+        for example in examples.values():
+            forms[name].model_validate_json(json.dumps(example["value"]))
+            assert fits(name, example["value"])
+    for task in openapi.examples.REQUESTS["BatchForm"]["two"]["value"]["tasks"]:
+        BatchTaskForm.model_validate_json(json.dumps(task))
+
+
+@pytest.mark.parametrize("name", openapi.examples.answers())
+def test_answers_are_made_as_they_are_described(name: str) -> None:
+    answer = openapi.examples.answers()[name]
+    assert fits(name, answer)
+    assert set(answer) == set(SCHEMAS[name]["properties"])
+
+
+@pytest.mark.parametrize(("instant", "taken"), [({}, False), ({"run_at": "2026-11-18T10:05:00Z"}, True)])
+@pytest.mark.parametrize(
+    ("delay", "given"), [({}, False), ({"delay_seconds": 5}, True), ({"delay_seconds": None}, False)]
+)
+def test_a_task_has_one_instant(
+    instant: dict[str, Any], taken: bool, delay: dict[str, Any], given: bool
+) -> None:
+    task = {"target": {"type": "sqs", "queue_url": "https://example.com/queue"}} | instant | delay
+    assert fits("TaskForm", task) is (taken != given)
+
+
+def test_every_error_has_its_code_documented_and_looks_like_its_schema() -> None:
+    problems = DOCUMENT["components"]["examples"]
+    codes = {"unavailable" if status == 503 else family.code for family, status in errors.STATUS.items()}
+    assert set(problems) == codes | {"internal"}
+    assert len(problems) == len(ERRORS)
+    for code, told in problems.items():
+        assert told["value"]["type"] == f"/docs#{code}"
+        assert fits("Problem", told["value"])
+
+
+def test_every_operation_names_the_problems_it_answers() -> None:
+    for operation in OPERATIONS:
+        answers = DOCUMENT["paths"][operation.path][operation.method]["responses"]
+        named = {
+            code
+            for answer in answers.values()
+            for content in answer["content"].values()
+            for code in content.get("examples", ())
+        }
+        assert named == ({*operation.codes, *ALWAYS} if operation.scope else set())
+
+
+def test_what_may_be_sent_again_says_when() -> None:
+    registered = DOCUMENT["paths"]["/api/v1/tasks"]["post"]["responses"]
+    assert {
+        status for status, answer in registered.items() if "Retry-After" in answer.get("headers", {})
+    } == {"409", "503"}
+    assert "WWW-Authenticate" in registered["401"]["headers"]
+
+
+def test_the_version_is_the_projects() -> None:
+    assert tomllib.loads(Path("pyproject.toml").read_text())["project"]["version"] == openapi.VERSION

@@ -1,0 +1,82 @@
+"""The sweeper over stores in memory, four shards a minute in two groups, waking when a test says so."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+
+from functions.sweep.sweep_group import Groups, GroupSweeper
+from functions.sweep.tick import Ticked, Ticker
+from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep
+from postdate.domain.task import Task
+from postdate.stores.passes import MemoryPasses
+from postdate.stores.tasks import Written
+from tests.unit.doubles import PLAN, SECOND, ManualClock, ScriptedQueue, ScriptedTasks
+
+
+class ScriptedPasses(MemoryPasses):
+    """Notes every progress that is recorded; what stands in `before_record` happens first, one thing each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.recorded: list[Progress] = []
+        self.before_record: list[Callable[[], object]] = []
+
+    def record(self, progress: Progress) -> None:
+        if self.before_record:
+            self.before_record.pop(0)()
+        self.recorded.append(progress)
+        super().record(progress)
+
+    def stages(self, minute: int) -> list[Stage | None]:
+        return [done.stage if (done := self.get(minute, group)) else None for group in range(2)]
+
+
+class Sweeping:
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.tasks = ScriptedTasks()
+        self.passes = ScriptedPasses()
+        self.queue = ScriptedQueue()
+        self.groups = Groups(plan=PLAN, size=2)
+        self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
+        self.handed_out: list[list[Sweep]] = []
+        self.sweeper = GroupSweeper(
+            tasks=self.tasks,
+            passes=self.passes,
+            queue=self.queue,
+            groups=self.groups,
+            horizon=self.horizon,
+            clock=self.clock,
+        )
+        self.ticker = Ticker(
+            sweeper=self.sweeper,
+            passes=self.passes,
+            groups=self.groups,
+            horizon=self.horizon,
+            clock=self.clock,
+            hand_out=self.handed_out.append,
+        )
+
+    def stores(self, *tasks: Task) -> None:
+        assert set(self.tasks.add(tasks)) <= {Written.DONE}
+
+    def sweep(self, minute: int, stage: Stage, *, at: datetime | None = None) -> int:
+        """The pass over all groups of the minute; the number of calls sent."""
+        if at is not None:
+            self.clock.sleep_until(at)
+        groups = range(self.groups.count(minute))
+        return sum(self.sweeper.sweep(Sweep(minute=minute, group=group, stage=stage)) for group in groups)
+
+    def ticks(self, *, until: datetime, every: timedelta = 10 * SECOND) -> list[Ticked]:
+        """Wakes now and every so often up to that instant."""
+        made = [self.ticker.tick()]
+        while self.clock.now() + every <= until:
+            self.clock.move(every)
+            made.append(self.ticker.tick())
+        return made
+
+
+@pytest.fixture
+def sweeping() -> Sweeping:
+    return Sweeping()

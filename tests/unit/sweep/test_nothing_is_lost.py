@@ -1,0 +1,149 @@
+"""Whoever writes into a minute, whenever, and whatever his clock says within the margin: somebody sends the call."""
+
+from datetime import timedelta
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from functions.api.change import Changer
+from functions.api.register import Order, Registrar
+from postdate.domain import instants
+from postdate.domain.due import Due, Via
+from postdate.domain.sweeping import Stage
+from postdate.stores.idempotency import MemoryReservations
+from postdate.stores.payloads import MemoryPayloads
+from tests.unit.doubles import (
+    HOOK,
+    MINUTE,
+    PLAN,
+    SECOND,
+    START,
+    STEADY,
+    ManualClock,
+    ScriptedQueue,
+    a_task,
+    unique,
+)
+from tests.unit.sweep.conftest import Sweeping
+
+MINUTE_DUE = instants.minute_of(START)
+OPEN_AT = START - 110 * SECOND
+KEPT = timedelta(days=30)
+
+
+def seconds(first, last):
+    return st.integers(first * 1000, last * 1000).map(lambda count: timedelta(milliseconds=count))
+
+
+WRITES = {
+    "writes_after": seconds(-200, 169),
+    "takes": seconds(0, 30),
+    "skew": seconds(-29, 29),
+    "due_after": seconds(0, 59),
+}
+
+
+class Race:
+    """A writer beside the sweeper. Times are the sweeper's; the writer's clock is ahead of it by `skew`.
+
+    He decides `writes_after` the open pass began, and `takes` so long until the write is in the table.
+    """
+
+    def __init__(self, *, writes_after, takes, skew, due_after):
+        self.sweeping = Sweeping()
+        self.sweeping.clock.move(OPEN_AT - START)
+        self.clock = ManualClock(OPEN_AT + writes_after + skew)
+        self.queue = ScriptedQueue()
+        self.due_at = max(START + due_after, self.clock.now())
+        self.takes, self.written_at = takes, OPEN_AT + writes_after + takes
+        if self.written_at <= OPEN_AT:
+            self.before_open, self.before_write = lambda: None, self._writing
+        else:
+            self.before_write = lambda: (self._open(), self._writing())
+
+    def _open(self):
+        self.sweeping.sweep(MINUTE_DUE, Stage.OPEN, at=OPEN_AT)
+
+    def _writing(self):
+        self.clock.move(self.takes)
+
+    def ends(self):
+        if self.written_at <= OPEN_AT:
+            self._open()
+        self.sweeping.sweep(MINUTE_DUE, Stage.CLOSE, at=START + 2 * MINUTE)
+
+    @property
+    def use_cases(self):
+        return {
+            "tasks": self.sweeping.tasks,
+            "payloads": MemoryPayloads(),
+            "queue": self.queue,
+            "horizon": self.sweeping.horizon,
+            "payload_kept": KEPT,
+            "clock": self.clock,
+        }
+
+    def register(self):
+        self.sweeping.tasks.before["add"].append(self.before_write)
+        registrar = Registrar(
+            reservations=MemoryReservations(), plan=PLAN, unique=lambda: unique(1), **self.use_cases
+        )
+        order = Order(
+            due_at=self.due_at,
+            destination=HOOK,
+            payload="{}",
+            retry=STEADY,
+            timeout_seconds=30,
+            name=None,
+            tags=(),
+            idempotency_key=None,
+            fingerprint="",
+        )
+        (answer,) = registrar.register("demo", [order])
+        return answer.task
+
+    def move(self):
+        task = a_task(due_at=START + 60 * MINUTE, now=START - 60 * MINUTE)
+        self.sweeping.stores(task)
+        self.sweeping.tasks.before["commit"].append(self.before_write)
+        changer = Changer(**self.use_cases)
+        return changer.edit("demo", task.id, version=None, due_at=self.due_at)
+
+    def sent_by(self, task):
+        packets = self.queue.packets + self.sweeping.queue.packets
+        return {packet.via for packet in packets if Due.of(task) in packet.dues}
+
+
+def in_the_minute(race):
+    return instants.minute_of(race.due_at) == MINUTE_DUE
+
+
+@given(st.fixed_dictionaries(WRITES), st.sampled_from([Race.register, Race.move]))
+def test_a_call_is_sent_by_its_writer_or_by_the_open_pass(times, write):
+    race = Race(**times)
+    if in_the_minute(race):
+        task = write(race)
+        race.ends()
+        assert race.sent_by(task) & {Via.REGISTRATION, Via.SWEEP}
+
+
+LATEST = {"writes_after": timedelta(0), "takes": timedelta(seconds=30), "skew": timedelta(seconds=-29)}
+
+
+@given(st.fixed_dictionaries(WRITES), st.sampled_from([Race.register, Race.move]))
+@example({**LATEST, "due_after": timedelta(0)}, Race.register)
+def test_a_call_that_its_writer_could_not_send_is_sent_by_the_open_or_the_closing_pass(times, write):
+    race = Race(**times)
+    if in_the_minute(race):
+        race.queue.refuses = 1
+        task = write(race)
+        race.ends()
+        assert race.sent_by(task) & {Via.SWEEP, Via.CLOSING}
+
+
+@given(st.fixed_dictionaries(WRITES))
+def test_the_closing_pass_sends_nothing_that_was_written_long_before_the_open_pass(times):
+    race = Race(**(times | {"writes_after": timedelta(minutes=-5)}))
+    task = race.register()
+    race.ends()
+    assert Via.CLOSING not in race.sent_by(task)

@@ -1,0 +1,176 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from functions.sweep.sweep_group import Groups
+from postdate.domain import instants, transitions
+from postdate.domain.due import Due, Via
+from postdate.domain.errors import Unavailable
+from postdate.domain.slots import ShardPlan
+from postdate.domain.sweeping import Stage, Sweep
+from postdate.domain.task import State
+from postdate.stores.tasks import Written
+from tests.unit.doubles import MINUTE, SECOND, START, a_task, claimed, in_state
+
+SLOT_MINUTE = instants.minute_of(START)
+AHEAD = START - 2 * MINUTE
+CLOSING = START + 2 * MINUTE
+AUDIT = START + 61 * MINUTE
+
+
+def tasks(numbers, **fields):
+    return [a_task(number, **fields) for number in numbers]
+
+
+@given(shards=st.integers(1, 128), size=st.integers(1, 32))
+def test_every_shard_of_a_minute_is_in_exactly_one_group(shards, size):
+    groups = Groups(plan=ShardPlan.parse(f"0={shards}"), size=size)
+    slots = [slot for group in range(groups.count(SLOT_MINUTE)) for slot in groups.slots(SLOT_MINUTE, group)]
+    assert [slot.shard for slot in slots] == list(range(shards))
+    assert {slot.minute for slot in slots} == {SLOT_MINUTE}
+
+
+def test_the_open_pass_sends_each_task_of_the_minute_once_to_arrive_a_second_early(sweeping):
+    waiting = tasks(range(60))
+    sweeping.stores(*waiting, a_task(100, due_at=START + MINUTE), a_task(101, due_at=START - MINUTE))
+    assert sweeping.sweep(SLOT_MINUTE, Stage.OPEN, at=AHEAD) == 60
+    assert sorted(sweeping.queue.ids) == sorted(task.id for task in waiting)
+    for packet, delay in sweeping.queue.sent:
+        assert (packet.via, delay) == (Via.SWEEP, 0 * SECOND)
+    assert sweeping.passes.stages(SLOT_MINUTE) == [Stage.OPEN, Stage.OPEN]
+
+
+def test_the_open_pass_sends_what_is_due_later_with_a_delay(sweeping):
+    sweeping.clock.move(-2 * MINUTE)
+    sweeping.stores(a_task())
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    assert [delay for _, delay in sweeping.queue.sent] == [119 * SECOND]
+
+
+def test_the_checkpoint_moves_only_after_all_sends_succeeded(sweeping):
+    sweeping.stores(a_task())
+    group = a_task().home.shard // 2
+    sweep = Sweep(minute=SLOT_MINUTE, group=group, stage=Stage.OPEN)
+    sweeping.queue.refuses = 1
+    with pytest.raises(Unavailable):
+        sweeping.sweeper.sweep(sweep)
+    assert sweeping.passes.get(SLOT_MINUTE, group) is None
+    assert sweeping.sweeper.sweep(sweep) == 1
+    assert sweeping.passes.get(SLOT_MINUTE, group).stage is Stage.OPEN
+
+
+def test_a_sweeper_that_dies_before_its_note_repeats_the_pass(sweeping):
+    sweeping.stores(a_task())
+    group = a_task().home.shard // 2
+    sweeping.passes.before_record = [lambda: None] * group + [lambda: 1 / 0]
+    with pytest.raises(ZeroDivisionError):
+        sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    assert sweeping.queue.ids == [a_task().id] * 2
+
+
+def test_a_pass_that_was_made_is_not_made_again(sweeping):
+    sweeping.stores(a_task())
+    assert sweeping.sweep(SLOT_MINUTE, Stage.OPEN) == 1
+    assert sweeping.sweep(SLOT_MINUTE, Stage.OPEN) == 0
+    assert sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING) == 0
+    assert sweeping.sweep(SLOT_MINUTE, Stage.OPEN) == 0
+    assert sweeping.passes.stages(SLOT_MINUTE) == [Stage.CLOSE, Stage.CLOSE]
+
+
+def test_two_sweepers_at_once_send_twice_at_worst_and_leave_one_note(sweeping):
+    sweeping.stores(*tasks(range(8)))
+    sweeping.queue.before.append(lambda: sweeping.sweep(SLOT_MINUTE, Stage.OPEN))
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    sent = sweeping.queue.ids
+    assert set(sent) == {task.id for task in tasks(range(8))}
+    assert max(sent.count(id) for id in sent) == 2
+    assert sweeping.passes.stages(SLOT_MINUTE) == [Stage.OPEN, Stage.OPEN]
+
+
+def test_the_closing_pass_sends_only_what_was_written_late_and_waits(sweeping):
+    opened_at = AHEAD
+    late = {"due_at": START + 30 * SECOND, "now": opened_at - 60 * SECOND}
+    lost, started, over = (
+        a_task(1, **late),
+        claimed(a_task(2, **late)),
+        in_state(State.CANCELLED, a_task(3, **late)),
+    )
+    early = a_task(4, due_at=START + 30 * SECOND, now=opened_at - 61 * SECOND)
+    sweeping.clock.move(-2 * MINUTE)
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    sweeping.stores(lost, started, over, early)
+    assert sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING) == 1
+    ((packet, delay),) = sweeping.queue.sent
+    assert (packet.via, packet.dues, delay) == (Via.CLOSING, (Due.of(lost),), 0 * SECOND)
+
+
+def test_every_later_pass_remembers_when_the_minute_was_opened(sweeping):
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING)
+    sweeping.sweep(SLOT_MINUTE, Stage.AUDIT, at=AUDIT)
+    assert {progress.opened_at for progress in sweeping.passes.recorded} == {START}
+
+
+def moved(sweeping, task, to):
+    """The task moved to another minute, stored, and as it is then."""
+    change = transitions.edit(task, now=task.created_at, due_at=to, why="changed run_at")
+    sweeping.stores(task)
+    assert sweeping.tasks.commit([change]) == [Written.DONE]
+    return change.after
+
+
+def test_a_task_that_was_moved_away_is_skipped_at_home_and_found_by_its_pointer(sweeping):
+    task = moved(sweeping, a_task(), START + 5 * MINUTE)
+    assert sweeping.sweep(SLOT_MINUTE, Stage.OPEN) == 0
+    assert sweeping.sweep(SLOT_MINUTE + 5, Stage.OPEN, at=START + 3 * MINUTE) == 1
+    assert [packet.dues for packet in sweeping.queue.packets] == [(Due.of(task),)]
+
+
+def test_a_move_made_after_the_open_pass_is_repaired_by_the_closing_pass_over_the_new_minute(sweeping):
+    task = a_task(due_at=START + 30 * MINUTE, now=START - 30 * MINUTE)
+    sweeping.stores(task)
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    change = transitions.edit(task, now=START, due_at=START + 20 * SECOND, why="changed run_at")
+    sweeping.tasks.commit([change])
+    assert sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING) == 1
+    assert [packet.dues for packet in sweeping.queue.packets] == [(Due.of(change.after),)]
+
+
+def test_the_audit_finds_what_was_lost_and_nothing_else(sweeping):
+    lost, worker_died = a_task(1), claimed(a_task(2))
+    held = replace(claimed(a_task(3)), lease_until=AUDIT)
+    over = [in_state(state, a_task(9 + place)) for place, state in enumerate(State) if not state.waits]
+    over = [task for task in over if task.state is not State.RUNNING]
+    sweeping.stores(lost, worker_died, held, *over)
+    assert sweeping.sweep(SLOT_MINUTE, Stage.AUDIT, at=AUDIT) == 2
+    assert {packet.via for packet in sweeping.queue.packets} == {Via.AUDIT}
+    assert sorted(sweeping.queue.ids) == sorted([lost.id, worker_died.id])
+
+
+def test_the_audit_asks_the_task_itself_behind_a_pointer(sweeping):
+    to = START + 5 * MINUTE
+    lost = moved(sweeping, a_task(1), to)
+    ended = moved(sweeping, a_task(2), to)
+    sweeping.tasks.commit([transitions.cancel(ended, now=START)])
+    assert sweeping.sweep(SLOT_MINUTE + 5, Stage.AUDIT, at=AUDIT + 5 * MINUTE) == 1
+    assert [packet.dues for packet in sweeping.queue.packets] == [(Due.of(lost),)]
+
+
+def test_the_audit_of_its_home_leaves_a_task_alone_that_was_moved_to_later(sweeping):
+    moved(sweeping, a_task(), AUDIT + 5 * MINUTE)
+    assert sweeping.sweep(SLOT_MINUTE, Stage.AUDIT, at=AUDIT) == 0
+
+
+def test_a_retry_far_ahead_is_found_by_its_pointer_in_the_sweep_of_its_minute(sweeping):
+    running = claimed(a_task())
+    failure = transitions.Failure(why="http 503", retry_after_seconds=1800)
+    policy = replace(running.retry, max_seconds=3600)
+    running = replace(running, retry=policy)
+    sweeping.stores(running)
+    change = transitions.fail(running, now=START, failure=failure, draw=0.0)
+    sweeping.tasks.commit([change])
+    assert sweeping.sweep(SLOT_MINUTE + 30, Stage.OPEN, at=START + 28 * MINUTE) == 1
+    assert [packet.dues for packet in sweeping.queue.packets] == [(Due.of(change.after),)]

@@ -1,0 +1,153 @@
+import pytest
+
+from functions.sweep.tick import INLINE_FOR, SWEEPS_MAX
+from postdate.domain import instants
+from postdate.domain.due import Via
+from postdate.domain.errors import Unavailable
+from postdate.domain.sweeping import Stage, Sweep
+from tests.unit.doubles import MINUTE, SECOND, START, a_task
+
+NOW_MINUTE = instants.minute_of(START)
+
+
+def test_a_task_past_the_horizon_is_opened_once_two_minutes_before_its_minute(sweeping):
+    task = a_task(due_at=START + 10 * MINUTE + 12 * SECOND, now=START)
+    sweeping.stores(task)
+    sweeping.ticks(until=START + 8 * MINUTE - 10 * SECOND)
+    assert sweeping.queue.sent == []
+    sweeping.clock.move(10 * SECOND)
+    sweeping.ticker.tick()
+    ((packet, delay),) = sweeping.queue.sent
+    assert (packet.via, [due.id for due in packet.dues]) == (Via.SWEEP, [task.id])
+    assert delay == 131 * SECOND
+    sweeping.ticks(until=START + 15 * MINUTE)
+    assert len(sweeping.queue.sent) == 1
+
+
+def test_a_tick_tells_what_it_did(sweeping):
+    sweeping.stores(a_task(1), a_task(2))
+    ticked = sweeping.ticker.tick()
+    minutes = range(NOW_MINUTE - 1, NOW_MINUTE + 3)
+    assert (ticked.made, ticked.sent, ticked.overdue, ticked.handed_out) == (2 * len(minutes), 2, 0, 0)
+    assert (ticked.behind_minutes, sweeping.ticker.tick().made) == (1, 0)
+
+
+def test_the_first_tick_of_all_begins_with_the_minute_before_this_one(sweeping):
+    sweeping.ticker.tick()
+    assert sweeping.passes.watermark() == NOW_MINUTE - 2
+    assert min(progress.minute for progress in sweeping.passes.recorded) == NOW_MINUTE - 1
+
+
+def test_after_an_hours_outage_every_missed_minute_is_made_up_for(sweeping):
+    sweeping.ticker.tick()
+    missed = [a_task(number, due_at=START + number * MINUTE, now=START) for number in range(3, 61)]
+    sweeping.stores(*missed)
+    sweeping.clock.move(60 * MINUTE)
+    ticked = sweeping.ticker.tick()
+    assert sorted(sweeping.queue.ids) == sorted(task.id for task in missed)
+    assert ticked.behind_minutes == 57
+    sweeping.ticks(until=START + 63 * MINUTE, every=MINUTE)
+    assert len(sweeping.queue.ids) == len(missed)
+    assert sweeping.passes.stages(NOW_MINUTE + 30) == [Stage.CLOSE, Stage.CLOSE]
+
+
+def test_after_an_outage_what_is_due_now_is_sent_first(sweeping):
+    sweeping.ticker.tick()
+    old, now = a_task(1, due_at=START + 5 * MINUTE), a_task(2, due_at=START + 60 * MINUTE)
+    sweeping.stores(old, now)
+    sweeping.clock.move(60 * MINUTE)
+    sweeping.ticker.tick()
+    assert sweeping.queue.ids == [now.id, old.id]
+
+
+def test_the_watermark_rises_over_audited_minutes_only_and_without_a_gap(sweeping):
+    sweeping.ticker.tick()
+    sweeping.clock.move(62 * MINUTE)
+    sweeping.ticks(until=START + 64 * MINUTE, every=MINUTE)
+    audited = NOW_MINUTE + 64 - 61
+    assert sweeping.passes.watermark() == audited
+    assert sweeping.passes.stages(audited) == [Stage.AUDIT, Stage.AUDIT]
+    assert sweeping.passes.stages(audited + 1) == [Stage.CLOSE, Stage.CLOSE]
+
+
+def test_one_group_without_its_audit_holds_the_watermark(sweeping):
+    sweeping.ticker.tick()
+    first = NOW_MINUTE - 1
+    sweeping.sweep(first, Stage.CLOSE, at=START + 2 * MINUTE)
+    sweeping.clock.sleep_until(START + 60 * MINUTE)
+    sweeping.sweeper.sweep(Sweep(minute=first, group=0, stage=Stage.AUDIT))
+    sweeping.passes.before_record = [refuse] * 1000
+    with pytest.raises(Unavailable):
+        sweeping.ticker.tick()
+    sweeping.passes.before_record = []
+    assert sweeping.passes.watermark() == first - 1
+    sweeping.ticker.tick()
+    assert sweeping.passes.watermark() == first
+
+
+def refuse():
+    raise Unavailable
+
+
+def test_an_audit_counts_what_only_it_found(sweeping):
+    sweeping.ticker.tick()
+    sweeping.stores(a_task(due_at=START + MINUTE, now=START - 60 * MINUTE))
+    sweeping.clock.move(64 * MINUTE)
+    ticks = sweeping.ticks(until=START + 66 * MINUTE, every=MINUTE)
+    assert sum(ticked.overdue for ticked in ticks) == 1
+    assert [packet.via for packet in sweeping.queue.packets] == [Via.AUDIT]
+
+
+def test_a_queue_that_takes_nothing_leaves_the_minute_for_the_next_tick(sweeping):
+    sweeping.stores(a_task())
+    sweeping.queue.refuses = 1
+    with pytest.raises(Unavailable):
+        sweeping.ticker.tick()
+    assert sweeping.queue.ids == []
+    sweeping.ticker.tick()
+    assert sweeping.queue.ids == [a_task().id]
+
+
+def test_what_does_not_fit_into_the_inline_time_is_handed_out_and_nothing_is_forgotten(sweeping):
+    sweeping.ticker.tick()
+    waiting = [a_task(number, due_at=START + (3 + number) * MINUTE) for number in range(20)]
+    sweeping.stores(*waiting)
+    sweeping.clock.move(30 * MINUTE)
+    sweeping.queue.before.extend([lambda: sweeping.clock.move(SECOND)] * 5)
+    ticked = sweeping.ticker.tick()
+    (handed_out,) = sweeping.handed_out
+    assert (ticked.made, ticked.handed_out) == (5, len(handed_out))
+    made = [(progress.minute, progress.group) for progress in sweeping.passes.recorded[-5:]]
+    assert not set(made) & {(sweep.minute, sweep.group) for sweep in handed_out if sweep.stage is Stage.OPEN}
+    for sweep in handed_out:
+        sweeping.sweeper.sweep(sweep)
+    assert sorted(sweeping.queue.ids) == sorted(task.id for task in waiting)
+
+
+def test_what_was_handed_out_and_made_is_not_due_again(sweeping):
+    sweeping.ticker.tick()
+    sweeping.clock.move(5 * MINUTE)
+    sweeping.queue.before.append(lambda: sweeping.clock.move(INLINE_FOR))
+    sweeping.ticker.tick()
+    for sweep in sweeping.handed_out[0]:
+        sweeping.sweeper.sweep(sweep)
+        sweeping.sweeper.sweep(sweep)
+    left = sweeping.ticker.tick()
+    assert {progress.stage for progress in sweeping.passes.recorded[-left.made :]} == {Stage.CLOSE}
+
+
+def test_one_tick_takes_on_no_more_than_it_can_hand_out(sweeping):
+    sweeping.ticker.tick()
+    sweeping.clock.move(24 * 60 * MINUTE)
+    sweeping.queue.before.append(lambda: sweeping.clock.move(INLINE_FOR))
+    ticked = sweeping.ticker.tick()
+    assert (ticked.made, ticked.handed_out) == (1, SWEEPS_MAX - 1)
+
+
+def test_two_ticks_at_once_lose_nothing_and_leave_the_same_notes(sweeping):
+    waiting = [a_task(number, due_at=START + number * SECOND) for number in range(40)]
+    sweeping.stores(*waiting)
+    sweeping.queue.before.extend([lambda: None, lambda: sweeping.ticker.tick()])
+    sweeping.ticker.tick()
+    assert set(sweeping.queue.ids) == {task.id for task in waiting}
+    assert {sweeping.passes.stages(NOW_MINUTE + offset)[0] for offset in range(-1, 3)} == {Stage.OPEN}
