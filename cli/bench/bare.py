@@ -3,52 +3,49 @@
 import os
 import socket
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import Any, Final, TypeAlias, TypeVar
 
 from cli.bench.bed import Bed
+from cli.bench.capacity import Row
 from cli.bench.receiver import ID_HEADER, PATH
-from postdate.domain import transitions
-from postdate.domain.retry import RetryPolicy
-from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
-from postdate.domain.task import KIND, Destination, Payload
-from postdate.stores import task_row
-from postdate.stores.task_row import AttributeMap
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, home, item_id
+from postdate.domain.task import KIND
 
 STATEMENTS_MAX: Final = 25
 MESSAGES_MAX: Final = 10
+_KEYS: Final = ("slot", "id")
 Statement: TypeAlias = dict[str, Any]
 ItemT = TypeVar("ItemT")
 
 
 class BareEngine:
     def __init__(self, bed: Bed) -> None:
+        self._bed = bed
         self._dynamodb = bed.dynamodb
         self._sqs = bed.sqs
         self._queue_url = bed.queue.url
         self._table = bed.environment["ITEMS_TABLE"]
         self._plan = ShardPlan.parse(bed.environment["SHARD_PLAN"])
-        self._listing_shards = int(bed.environment["LISTING_SHARDS"])
 
-    def rows(self, count: int, due_at: datetime) -> list[AttributeMap]:
-        """Rows as registration writes them, each a task of its own."""
-        rows = task_row.task_rows(self._table)
-        return [self._row(rows, due_at) for _ in range(count)]
+    def rows(self, count: int, due_at: datetime) -> list[Row]:
+        """Rows as registration writes them, each of a task of its own: copies of one that it did write."""
+        written = self._read(self._registered(due_at))
+        return [written | self._named(due_at) for _ in range(count)]
 
-    def put(self, row: AttributeMap) -> None:
+    def put(self, row: Row) -> None:
         self._dynamodb.put_item(
             TableName=self._table, Item=row, ConditionExpression="attribute_not_exists(slot)"
         )
 
-    def get(self, row: AttributeMap) -> None:
-        key = {name: row[name] for name in ("slot", "id")}
-        self._dynamodb.get_item(TableName=self._table, Key=key, ConsistentRead=True)
+    def get(self, row: Row) -> None:
+        self._read({name: row[name] for name in _KEYS})
 
-    def inserts(self, rows: Sequence[AttributeMap]) -> list[Statement]:
+    def inserts(self, rows: Sequence[Row]) -> list[Statement]:
         return [self._insert(row) for row in rows]
 
-    def changes(self, rows: Sequence[AttributeMap], status: str, version: int) -> list[Statement]:
+    def changes(self, rows: Sequence[Row], status: str, version: int) -> list[Statement]:
         """A claim or a completion: the state and the version that the last change left decide."""
         return [
             {
@@ -76,27 +73,25 @@ class BareEngine:
             entries = [{"Id": str(place), **_message(id)} for place, id in enumerate(chunk)]
             self._sqs.send_message_batch(QueueUrl=self._queue_url, Entries=entries)
 
-    def _insert(self, row: AttributeMap) -> Statement:
+    def _insert(self, row: Row) -> Statement:
         fields = ",".join(f"'{name}':?" for name in row)
         statement = f'INSERT INTO "{self._table}" VALUE {{{fields}}}'
         return {"Statement": statement, "Parameters": list(row.values())}
 
-    def _row(self, rows: type[task_row.TaskRow], due_at: datetime) -> AttributeMap:
+    def _read(self, key: Row) -> Row:
+        row: Row = self._dynamodb.get_item(TableName=self._table, Key=key, ConsistentRead=True)["Item"]
+        return row
+
+    def _registered(self, due_at: datetime) -> Row:
+        with self._bed.client() as client:
+            form = {"run_at": due_at.isoformat(), "target": self._bed.queue.target, "payload": {"n": 1}}
+            id = client.post("/api/v1/tasks", form).expect(201)["task_id"]
+        return {"slot": {"S": home(id).key}, "id": {"S": id}}
+
+    def _named(self, due_at: datetime) -> Row:
         unique = os.urandom(UNIQUE_BYTES)
-        task = transitions.register(
-            id=item_id(KIND, self._plan.slot(due_at, unique), unique),
-            tenant="bare",
-            due_at=due_at,
-            now=due_at,
-            destination=Destination(type="sqs", address=self._queue_url),
-            payload=Payload(text='{"n":1}'),
-            retry=RetryPolicy(),
-            timeout_seconds=30,
-            name=None,
-            tags=(),
-        )
-        shards, kept = self._listing_shards, timedelta(days=1)
-        return task_row.row_of(rows, task, listing_shards=shards, retention=kept).serialize()
+        slot = self._plan.slot(due_at, unique)
+        return {"slot": {"S": slot.key}, "id": {"S": item_id(KIND, slot, unique)}}
 
 
 class BareCaller:

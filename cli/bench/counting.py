@@ -182,8 +182,8 @@ def _record(message: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     asked = json.load(sys.stdin)
     counted = Counted(**asked["stack"])
-    for way in asked["ways"]:
-        counted.way(**way)
+    counted.way(tasks=1, keyed=True)
+    counted.way(tasks=1, keyed=False, far=True)
     print(json.dumps([counted.way(**way) for way in asked["ways"]]))
 
 

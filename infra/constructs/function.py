@@ -22,7 +22,7 @@ class Function(aws_lambda.Function):
     """`functions/<name>` with its own role and log group, and of `values` exactly what its `Settings` read.
 
     A function whose messages lead back to itself says so with `recurs`: Lambda would otherwise take a
-    heartbeat, or the sixteenth retry of an item, for a runaway loop and drop it.
+    heartbeat, or the sixteenth retry of an item, for a runaway loop and stop it.
     """
 
     def __init__(

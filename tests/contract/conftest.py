@@ -6,10 +6,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
+import boto3
 import pytest
 
 from cli.local import aws
 from cli.local.place import Place
+from postdate.runtime import aws as runtime
 from postdate.stores.idempotency import DynamoReservations, MemoryReservations, Reservations
 from postdate.stores.keys import DynamoKeys, Keys, MemoryKeys
 from postdate.stores.passes import DynamoPasses, MemoryPasses, Passes
@@ -44,7 +46,8 @@ class OnAws:
 @pytest.fixture(scope="session")
 def made_on_aws(engine: Place) -> OnAws:
     with aws.speaking_to(engine):
-        dynamodb, sqs = aws.client("dynamodb"), aws.client("sqs")
+        boto3.setup_default_session()
+        dynamodb, sqs = (runtime.client.__wrapped__(service) for service in ("dynamodb", "sqs"))
     names = tables.create(dynamodb, "contract")
     return OnAws(
         dynamodb=dynamodb,

@@ -89,7 +89,7 @@ def test_the_clocks_rows_are_no_passes(passes: Passes, minute: int, now: datetim
     assert passes.watermark() == minute
 
 
-def test_a_pass_is_kept_for_days_after_its_minute(on_aws: OnAws, passes: Passes, now: datetime) -> None:
+def test_a_pass_is_kept_for_days_after_its_minute(on_aws: OnAws, now: datetime) -> None:
     minute = instants.minute_of(now)
     on_aws.passes.record(progress(minute, 0, now))
     (row,) = on_aws.dynamodb.scan(TableName=on_aws.names["slots"])["Items"]

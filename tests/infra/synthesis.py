@@ -62,7 +62,7 @@ class Stacks:
                     next(each["Value"] for each in outputs if each.get("Export") == {"Name": exported})
                 )
             case {"Fn::Join": [separator, parts]}:
-                return separator.join(self.text(part) for part in parts)
+                return str(separator).join(self.text(part) for part in parts)
         raise ValueError(f"a value of a kind not met before: {value}")
 
     def asset(self, code: Template) -> list[str]:

@@ -53,6 +53,11 @@ class ScriptedTasks(MemoryTasks):
         self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
         self.unavailable: defaultdict[str, int] = defaultdict(int)
         self.unanswered: defaultdict[str, int] = defaultdict(int)
+        self.leases_given: list[datetime] = []
+
+    def get(self, id: str) -> Task | None:
+        self._happens("get")
+        return super().get(id)
 
     def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
         self._happens("get_many")
@@ -65,6 +70,13 @@ class ScriptedTasks(MemoryTasks):
     def commit(self, transitions: Sequence[Transition]) -> list[Written]:
         self._happens("commit")
         return super().commit(transitions)
+
+    def extend(self, task: Task, until: datetime) -> bool:
+        self._happens("extend")
+        given = super().extend(task, until)
+        if given:
+            self.leases_given.append(until)
+        return given
 
     def _insert(self, task: Task) -> Written:
         return self._written(task.id, lambda: super(ScriptedTasks, self)._insert(task))

@@ -33,6 +33,7 @@ class WebhookTarget:
         loop: BackgroundLoop,
         now: Callable[[], datetime],
         at_once: int = 250,
+        name_seconds: float = RESOLVE_SECONDS_MAX,
         drain_seconds: float = 0.2,
     ) -> None:
         self._check = check
@@ -40,6 +41,7 @@ class WebhookTarget:
         self._loop = loop
         self._now = now
         self._free = asyncio.Semaphore(at_once)
+        self._name_seconds = name_seconds
         self._drain_seconds = drain_seconds
 
     def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
@@ -72,9 +74,9 @@ class WebhookTarget:
         return verdict(head, now=self._now())
 
     async def _checked(self, url: str) -> Endpoint:
-        """The same check as at registration, repeated until the resolver has answered, so that no thread waits for it."""
+        """The check of the registration, repeated until the resolver has answered, so that no thread waits for it."""
         clock = asyncio.get_running_loop().time
-        ends = clock() + RESOLVE_SECONDS_MAX
+        ends = clock() + self._name_seconds
         while True:
             try:
                 return self._check(url, 0)

@@ -33,12 +33,12 @@ class ScriptedPasses(MemoryPasses):
 
 
 class Sweeping:
-    def __init__(self) -> None:
+    def __init__(self, *, shards_per_group: int = 2) -> None:
         self.clock = ManualClock()
         self.tasks = ScriptedTasks()
         self.passes = ScriptedPasses()
         self.queue = ScriptedQueue()
-        self.groups = Groups(plan=PLAN, size=2)
+        self.groups = Groups(plan=PLAN, size=shards_per_group)
         self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         self.handed_out: list[list[Sweep]] = []
         self.sweeper = GroupSweeper(

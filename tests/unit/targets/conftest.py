@@ -120,11 +120,16 @@ def receiver() -> Iterator[Callable[..., Receiver]]:
 
 @pytest.fixture
 def webhook() -> Iterator[Callable[..., WebhookTarget]]:
-    """A target that may call loopback, with the times of a test."""
+    """A target that may call loopback, with the times of a test; what it does not know is for its connections."""
     made: list[WebhookTarget] = []
 
     def make(
-        *, tls: ssl.SSLContext | None = None, check: Any = None, drain_seconds: float = 0.05, **limits: Any
+        *,
+        tls: ssl.SSLContext | None = None,
+        check: Any = None,
+        drain_seconds: float = 0.05,
+        name_seconds: float = 1,
+        **limits: Any,
     ) -> WebhookTarget:
         made.append(
             WebhookTarget(
@@ -133,6 +138,7 @@ def webhook() -> Iterator[Callable[..., WebhookTarget]]:
                 loop=BackgroundLoop(),
                 now=lambda: NOW,
                 drain_seconds=drain_seconds,
+                name_seconds=name_seconds,
             )
         )
         return made[-1]

@@ -1,0 +1,186 @@
+"""The four functions on tables and queues of their own, called as Lambda calls them."""
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, TypeAlias
+
+from functions.api.handler import handler as api
+from functions.authorize.handler import handler as authorize
+from functions.run_tasks.handler import handler as run_tasks
+from functions.sweep.handler import handler as sweep
+from postdate.domain.due import Packet
+from postdate.runtime.queue import received
+from postdate.stores.keys import DynamoKeys
+from postdate.stores.tenants import DynamoTenants, Tenant
+from tests.boundary import Call
+
+ALL_SCOPES: Final = "tasks:read tasks:write"
+SIGNING_SECRET: Final = "whsec_c2lnbmluZy1zZWNyZXQtb2YtYS10ZXN0"
+Record: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Context:
+    """As much of Lambda's as our handlers look at."""
+
+    function_name: str = "postdate-test"
+    memory_limit_in_mb: int = 512
+    invoked_function_arn: str = "arn:aws:lambda:us-east-1:000000000000:function:postdate-test"
+    aws_request_id: str = "8f5ba2f6-0000-0000-0000-000000000000"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 60_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class World:
+    dynamodb: Any
+    sqs: Any
+    tables: Mapping[str, str]
+    queues: Mapping[str, str]
+    tenants: DynamoTenants
+    keys: DynamoKeys
+
+    def tenant(self, id: str) -> "Client":
+        """A tenant with a queue of its own, and its client."""
+        queue_url = self.sqs.create_queue(QueueName=f"postdate-test-destination-{id}")["QueueUrl"]
+        self.tenants.put(Tenant(id=id, queue_urls=frozenset({queue_url}), signing_secrets=(SIGNING_SECRET,)))
+        return Client(tenant=id, queue_url=queue_url)
+
+    def received(self, queue_url: str, *, tenant: str | None = None) -> list[Record]:
+        """What a consumer would be given now, as records; of one tenant only, so that tests can share a queue."""
+        found: list[Record] = []
+        while messages := self.sqs.receive_message(
+            QueueUrl=queue_url,
+            MaxNumberOfMessages=10,
+            AttributeNames=["All"],
+            MessageAttributeNames=["All"],
+        ).get("Messages"):
+            found += [_record(message) for message in messages]
+        return [record for record in found if tenant is None or f'"tenant":"{tenant}"' in record["body"]]
+
+    def run(self, records: Iterable[Record]) -> list[str]:
+        """The messages that failed."""
+        answer = run_tasks({"Records": list(records)}, Context())
+        return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+    def sweep(self, *bodies: Any) -> list[str]:
+        """The places of the wake-ups that failed; a text is a body as it is."""
+        records = [
+            {"messageId": str(place), "body": body if isinstance(body, str) else json.dumps(body)}
+            for place, body in enumerate(bodies)
+        ]
+        answer = sweep({"Records": records}, Context())
+        return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+    def authorize(self, headers: Mapping[str, str]) -> dict[str, Any]:
+        answer: dict[str, Any] = authorize({"headers": headers}, Context())
+        return answer
+
+    def sent(self, calls: Iterable[Call], queue: str) -> list[tuple[Packet, timedelta]]:
+        """The packets among these calls to that queue, with their delays."""
+        url = self.queues[queue]
+        return [
+            (packet_of(entry["MessageBody"]), timedelta(seconds=entry["DelaySeconds"]))
+            for call in calls
+            if call.operation == "SendMessageBatch" and call.asked["QueueUrl"] == url
+            for entry in call.asked["Entries"]
+        ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Client:
+    """Requests of one tenant, as they reach the function behind its authorizer."""
+
+    tenant: str
+    queue_url: str = ""
+    scopes: str = ALL_SCOPES
+
+    @property
+    def target(self) -> dict[str, Any]:
+        return {"type": "sqs", "queue_url": self.queue_url}
+
+    def get(self, path: str, query: str = "") -> Answer:
+        return self.call("GET", path, query=query)
+
+    def register(self, *, key: str | None = None, **fields: Any) -> Answer:
+        """A task that is due now and goes to the tenant's own queue, unless said otherwise."""
+        form = {"delay_seconds": 0, "target": self.target, "payload": {"n": 1}} | fields
+        if "run_at" in fields:
+            form.pop("delay_seconds")
+        return self.call("POST", "/api/v1/tasks", form, {} if key is None else {"idempotency-key": key})
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        query: str = "",
+        change: Callable[[dict[str, Any]], None] = lambda event: None,
+    ) -> Answer:
+        """A body that is a text is sent as it is; `change` has the last word about the event."""
+        caller = {"tenant": self.tenant, "key_id": "k1", "scopes": self.scopes}
+        event: dict[str, Any] = {
+            "version": "2.0",
+            "routeKey": "ANY /{proxy+}",
+            "rawPath": path,
+            "rawQueryString": query,
+            "headers": {"content-type": "application/json", "host": "test", **(headers or {})},
+            "requestContext": {
+                "http": {"method": method, "path": path},
+                "stage": "$default",
+                "requestId": "request-1",
+                "authorizer": {"lambda": caller},
+            },
+            "body": body if body is None or isinstance(body, str) else json.dumps(body),
+            "isBase64Encoded": False,
+        }
+        if query:
+            event["queryStringParameters"] = dict(part.split("=", 1) for part in query.split("&"))
+        change(event)
+        answer = api(event, Context())
+        return Answer(
+            status=answer["statusCode"],
+            headers={name.lower(): value for name, value in answer["headers"].items()},
+            body=json.loads(answer["body"]) if answer.get("body") else None,
+        )
+
+
+def in_base64(event: dict[str, Any]) -> None:
+    event["body"] = base64.b64encode(event["body"].encode()).decode()
+    event["isBase64Encoded"] = True
+
+
+def packet_of(body: str) -> Packet:
+    return received(_record({"MessageId": "1", "ReceiptHandle": "r", "Body": body})).packet
+
+
+def again(records: Iterable[Record]) -> list[Record]:
+    """The same messages as the queue would give them out once more."""
+    return [
+        record | {"attributes": record["attributes"] | {"ApproximateReceiveCount": "2"}} for record in records
+    ]
+
+
+def _record(message: Mapping[str, Any]) -> Record:
+    return {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": {"ApproximateReceiveCount": "1"} | message.get("Attributes", {}),
+        "messageAttributes": {
+            name: value["StringValue"] for name, value in message.get("MessageAttributes", {}).items()
+        },
+    }

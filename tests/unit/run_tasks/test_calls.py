@@ -1,0 +1,189 @@
+"""Which calls begin an attempt and when: never early, each at its own instant, a task at most once."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postdate.domain import transitions
+from postdate.domain.due import Due, Via
+from postdate.domain.task import State
+from postdate.stores.tasks import Written
+from postdate.targets.base import Delivered
+from tests.unit.doubles import (
+    LEASE,
+    MINUTE,
+    SECOND,
+    START,
+    a_task,
+    claimed,
+    in_state,
+    message,
+)
+from tests.unit.run_tasks.conftest import Running
+
+MILLISECOND = SECOND / 1000
+
+
+def started(running):
+    return {delivery.task_id: at for at, delivery in running.target.started}
+
+
+@given(st.lists(st.integers(-1_000, 3_000), min_size=1, max_size=30))
+def test_each_item_of_a_batch_begins_at_its_own_instant_and_none_early(offsets):
+    running = Running()
+    tasks = [a_task(number, due_at=START + offset * MILLISECOND) for number, offset in enumerate(offsets)]
+    running.stores(*tasks)
+    report = running.run(*(message(task, number=number) for number, task in enumerate(tasks)))
+    assert started(running) == {task.id: max(task.due_at, START) for task in tasks}
+    assert report.succeeded == len(tasks)
+    assert sorted(report.lateness_ms) == sorted(max(0, -offset) for offset in offsets)
+
+
+def test_what_is_further_away_than_the_wait_is_sent_again_and_holds_nobody_back(running):
+    near, far = a_task(1, due_at=START + 3 * SECOND), a_task(2, due_at=START + 3 * SECOND + MILLISECOND)
+    running.stores(near, far)
+    report = running.run(message(near, far))
+    assert started(running) == {near.id: near.due_at}
+    assert (report.succeeded, report.deferred, report.failed_messages) == (1, 1, set())
+    ((packet, _),) = running.queue.sent
+    assert (packet.via, packet.dues, packet.not_before) == (Via.SWEEP, (Due.of(far),), None)
+    assert running.stored(far) == far
+
+
+def test_a_call_that_was_deferred_is_run_when_it_arrives(running):
+    far = a_task(due_at=START + 30 * SECOND)
+    running.stores(far)
+    running.run(message(far))
+    running.run(running.arrival())
+    assert started(running) == {far.id: far.due_at}
+
+
+def test_calls_of_one_second_that_were_deferred_arrive_before_the_first_of_them(running):
+    tasks = [a_task(number, due_at=START + 30 * SECOND + 300 * number * MILLISECOND) for number in (1, 2, 3)]
+    running.stores(*tasks)
+    running.run(message(*tasks))
+    running.run(running.arrival())
+    assert started(running) == {task.id: task.due_at for task in tasks}
+
+
+def test_a_call_deferred_to_the_end_of_a_lease_makes_no_other_call_late(running):
+    """Both travel on for the same second, one not before its end, the other to be there before its start."""
+    held = claimed(a_task(1, due_at=START - 28 * SECOND + 500 * MILLISECOND))
+    other = a_task(2, due_at=START + 12 * SECOND + 100 * MILLISECOND)
+    assert held.lease_until == START + 12 * SECOND + 500 * MILLISECOND
+    running.stores(held, other)
+    running.run(message(held, other))
+    arrivals = {due.id: START + delay for packet, delay in running.queue.sent for due in packet.dues}
+    assert arrivals[other.id] <= other.due_at
+    assert arrivals[held.id] >= held.lease_until
+
+
+def test_a_call_for_a_task_that_is_running_comes_back_when_its_lease_is_over(running):
+    held = claimed(a_task())
+    running.stores(held)
+    report = running.run(message(a_task()))
+    assert (started(running), report.deferred) == ({}, 1)
+    running.run(running.arrival())
+    assert started(running) == {held.id: held.lease_until}
+
+
+def test_two_messages_of_one_task_in_a_batch_run_it_once(running):
+    task = a_task()
+    running.stores(task)
+    report = running.run(message(task, number=1), message(task, number=2))
+    assert len(running.target.started) == 1
+    assert (report.claimed, report.succeeded, report.failed_messages) == (1, 1, set())
+
+
+def test_a_message_that_names_a_task_twice_runs_it_once(running):
+    task = a_task()
+    running.stores(task)
+    report = running.run(message(task, task))
+    assert len(running.target.started) == 1
+    assert report.succeeded == 1
+
+
+def test_two_messages_of_one_retried_task_run_the_attempt_once(running):
+    task = replace(in_state(State.RETRYING), due_at=START)
+    running.stores(task)
+    running.run(message(task, number=1, via=Via.RETRY), message(task, number=2, via=Via.CLOSING))
+    assert [delivery.attempt for _, delivery in running.target.started] == [2]
+
+
+def test_a_duplicate_of_a_task_that_is_still_running_here_waits_for_its_lease(running):
+    task, other = a_task(1), a_task(2, due_at=START + SECOND)
+    running.stores(task, other)
+    held = []
+    running.target.script[task.id].append(lambda *delivery: held.append(delivery))
+
+    def both_end(delivery, report):
+        for each, tell in [*held, (delivery, report)]:
+            tell(each, Delivered())
+
+    running.target.script[other.id].append(both_end)
+    report = running.run(message(task, number=1), message(task, number=2), message(other, number=3))
+    assert [delivery.task_id for _, delivery in running.target.started] == [task.id, other.id]
+    assert (report.succeeded, report.deferred) == (2, 1)
+    assert [packet.not_before for packet in running.queue.packets] == [START + LEASE]
+
+
+@pytest.mark.parametrize("state", [State.SUCCEEDED, State.CANCELLED, State.DEAD])
+def test_a_call_for_a_task_that_is_over_is_dropped(running, state):
+    over = in_state(state)
+    running.stores(over)
+    report = running.run(message(a_task()))
+    assert (report.dropped, started(running), running.stored(over)) == (1, {}, over)
+    assert running.queue.sent == running.dead_letters.sent == []
+
+
+def test_a_call_for_a_task_that_nobody_knows_is_dropped(running):
+    report = running.run(message(a_task()))
+    assert (report.dropped, report.failed_messages) == (1, set())
+
+
+def test_a_task_cancelled_while_its_call_waits_for_the_instant_is_not_run(running):
+    task = a_task(due_at=START + 2 * SECOND)
+    running.stores(task)
+    running.tasks.before["commit"].append(lambda: commit(running, transitions.cancel(task, now=START)))
+    report = running.run(message(task))
+    assert (started(running), report.dropped, report.failed_messages) == ({}, 1, set())
+
+
+def test_a_task_moved_while_its_call_waits_for_the_instant_is_left_to_its_new_call(running):
+    task = a_task(due_at=START + 2 * SECOND)
+    running.stores(task)
+    later = transitions.edit(task, now=START, due_at=START + MINUTE, why="changed run_at")
+    running.tasks.before["commit"].append(lambda: commit(running, later))
+    report = running.run(message(task))
+    assert (started(running), report.dropped) == ({}, 1)
+    assert running.stored(task) == later.after
+
+
+def test_a_payload_changed_while_its_call_waits_for_the_instant_is_what_is_delivered(running):
+    task = a_task(due_at=START + 2 * SECOND)
+    running.stores(task)
+    payload = replace(task.payload, text='"new"')
+    change = transitions.edit(task, now=START, due_at=None, why="changed payload", payload=payload)
+    running.tasks.before["commit"].append(lambda: commit(running, change))
+    running.run(message(task))
+    assert [delivery.payload for _, delivery in running.target.started] == [b'"new"']
+
+
+def commit(running, change):
+    assert running.tasks.commit([change]) == [Written.DONE]
+
+
+def test_a_repeated_call_for_a_moved_task_goes_on_to_its_new_instant(running):
+    task = a_task()
+    running.stores(task)
+    later = transitions.edit(task, now=START - MINUTE, due_at=START + 30 * SECOND, why="changed run_at")
+    commit(running, later)
+    running.run(message(task, receives=2))
+    assert running.sent == [(Via.SWEEP, Due.of(later.after), 29 * SECOND)]
+
+
+def test_messages_stay_hidden_a_little_longer_than_the_lease(running):
+    running.run(message(number=1), message(number=2))
+    assert running.extended == [(["message-1", "message-2"], LEASE + 3 * SECOND)]

@@ -1,0 +1,289 @@
+"""What a batch does when stores and queues fail, workers are slow, and answers get lost."""
+
+from dataclasses import replace
+
+import pytest
+
+from postdate.domain.due import Due, Via
+from postdate.domain.errors import Unavailable
+from postdate.domain.task import Payload, State
+from postdate.stores.tenants import Tenant
+from postdate.targets.base import Delivered, Failed
+from tests.unit.doubles import LEASE, MINUTE, SECOND, START, a_task, in_state, message
+
+BROKEN = Failed(reason="http 500")
+GONE = Failed(reason="http 410", retry=False)
+ALWAYS = 99
+
+
+def refuse(*_):
+    raise Unavailable
+
+
+def started(running):
+    return [delivery.task_id for _, delivery in running.target.started]
+
+
+def test_a_table_that_cannot_be_read_sends_every_message_back(running):
+    tasks = [a_task(1), a_task(2)]
+    running.stores(*tasks)
+    running.tasks.before["get_many"].append(refuse)
+    report = running.run(message(tasks[0], number=1), message(tasks[1], number=2))
+    assert (report.failed_messages, started(running)) == ({"message-1", "message-2"}, [])
+
+
+def test_a_claim_that_cannot_be_written_sends_its_message_back_and_no_other(running):
+    stuck, fine = a_task(1), a_task(2)
+    running.stores(stuck, fine)
+    running.tasks.unavailable[stuck.id] = ALWAYS
+    report = running.run(message(stuck, number=1), message(fine, number=2))
+    assert (report.failed_messages, started(running)) == ({"message-1"}, [fine.id])
+    assert running.stored(stuck) == stuck
+
+
+def test_a_claim_that_could_not_be_written_at_first_is_made_in_the_same_batch(running):
+    task = a_task()
+    running.stores(task)
+    running.tasks.unavailable[task.id] = 2
+    report = running.run(message(task))
+    assert (report.succeeded, report.failed_messages) == (1, set())
+    assert running.target.started[0][0] - START < SECOND / 5
+
+
+def test_a_claim_whose_answer_was_lost_is_still_this_workers_attempt(running):
+    task = a_task(retry=replace(a_task().retry, max_attempts=1))
+    running.stores(task)
+    running.tasks.unanswered[task.id] = 1
+    report = running.run(message(task))
+    done = running.stored(task)
+    assert (started(running), done.state, done.attempts) == ([task.id], State.SUCCEEDED, 1)
+    assert (report.succeeded, report.failed_messages) == (1, set())
+
+
+def test_an_outcome_that_cannot_be_written_sends_its_message_back_and_no_other(running):
+    stuck, fine = a_task(1), a_task(2)
+    running.stores(stuck, fine)
+
+    def table_fails_from_now(delivery, report):
+        running.tasks.unavailable[stuck.id] = ALWAYS
+        report(delivery, Delivered())
+
+    running.target.script[stuck.id].append(table_fails_from_now)
+    report = running.run(message(stuck, number=1), message(fine, number=2))
+    assert (report.failed_messages, report.succeeded) == ({"message-1"}, 1)
+    assert (running.stored(stuck).state, running.stored(fine).state) == (State.RUNNING, State.SUCCEEDED)
+
+
+def test_an_outcome_that_was_never_written_is_followed_by_an_attempt_with_a_newer_token(running):
+    task = a_task()
+    running.stores(task)
+
+    def table_fails_for_long(delivery, report):
+        running.tasks.unavailable[task.id] = 4
+        report(delivery, Delivered())
+
+    running.target.script[task.id].append(table_fails_for_long)
+    assert running.run(message(task)).failed_messages == {"message-1"}
+    running.clock.move(LEASE + 3 * SECOND)
+    assert running.run(message(task, receives=2)).succeeded == 1
+    assert [delivery.token for _, delivery in running.target.started] == [1, 2]
+
+
+def test_an_outcome_whose_answer_was_lost_is_written_once(running):
+    task = a_task()
+    running.stores(task)
+
+    def answer_gets_lost(delivery, report):
+        running.tasks.unanswered[task.id] = 1
+        report(delivery, BROKEN)
+
+    running.target.script[task.id].append(answer_gets_lost)
+    report = running.run(message(task))
+    assert (report.retried, report.fenced_off, report.failed_messages) == (1, 0, set())
+    assert running.stored(task).version == 3
+    assert [via for via, _, _ in running.sent] == [Via.RETRY]
+
+
+def test_the_outcome_of_a_worker_that_lost_its_lease_is_refused(running):
+    task = a_task()
+    running.stores(task)
+
+    def somebody_else_is_faster(delivery, report):
+        running.clock.move(LEASE)
+        running.run(message(task, receives=2), holder="worker-2")
+        report(delivery, GONE)
+
+    running.target.script[task.id].append(somebody_else_is_faster)
+    report = running.run(message(task))
+    done = running.stored(task)
+    assert (report.fenced_off, report.dead, report.failed_messages) == (1, 0, set())
+    assert (done.state, done.token, done.holder) == (State.SUCCEEDED, 2, "worker-2")
+    assert running.letters == []
+
+
+def test_the_outcome_of_a_worker_whose_lease_is_over_counts_while_nobody_else_has_begun(running):
+    task = a_task()
+    running.stores(task)
+
+    def slow(delivery, report):
+        running.clock.move(10 * MINUTE)
+        report(delivery, Delivered())
+
+    running.target.script[task.id].append(slow)
+    report = running.run(message(task))
+    assert (report.succeeded, report.fenced_off) == (1, 0)
+
+
+def test_a_long_delivery_keeps_its_lease_and_its_message(running):
+    task = a_task()
+    running.stores(task)
+
+    def takes_long(delivery, report):
+        running.clock.move(LEASE / 2)
+        running.on_extend.append(lambda: report(delivery, Delivered()))
+
+    running.target.script[task.id].append(takes_long)
+    report = running.run(message(task))
+    assert running.tasks.leases_given == [START + LEASE / 2 + LEASE]
+    assert running.extended == [(["message-1"], LEASE + 3 * SECOND)] * 2
+    assert (report.succeeded, report.fenced_off) == (1, 0)
+
+
+def test_a_lease_is_not_renewed_before_half_of_it_is_over(running):
+    task = a_task()
+    running.stores(task)
+
+    def nearly_half(delivery, report):
+        running.clock.move(LEASE / 2 - SECOND)
+        report(delivery, Delivered())
+
+    running.target.script[task.id].append(nearly_half)
+    running.run(message(task))
+    assert running.tasks.leases_given == []
+
+
+def test_a_lease_that_cannot_be_renewed_ends_no_delivery(running):
+    task = a_task()
+    running.stores(task)
+
+    def takes_long(delivery, report):
+        running.clock.move(LEASE / 2)
+        running.on_extend.append(lambda: report(delivery, Delivered()))
+        running.tasks.before["extend"].append(refuse)
+
+    running.target.script[task.id].append(takes_long)
+    assert running.run(message(task)).succeeded == 1
+
+
+def test_a_retry_that_could_not_be_sent_is_sent_by_the_message_that_comes_back(running):
+    task = a_task()
+    running.stores(task)
+    running.target.script[task.id].append(BROKEN)
+    running.queue.refuses = 1
+    report = running.run(message(task))
+    retrying = running.stored(task)
+    assert (report.failed_messages, retrying.state) == ({"message-1"}, State.RETRYING)
+
+    report = running.run(message(task, receives=2))
+    assert (report.failed_messages, len(running.target.started)) == (set(), 1)
+    assert running.sent == [(Via.SWEEP, Due.of(retrying), 9 * SECOND)]
+    running.run(running.arrival())
+    assert running.stored(task).state is State.SUCCEEDED
+
+
+def test_a_dead_letter_that_could_not_be_sent_is_sent_by_the_message_that_comes_back(running):
+    task = a_task()
+    running.stores(task)
+    running.target.script[task.id].append(GONE)
+    running.dead_letters.refuses = 1
+    assert running.run(message(task)).failed_messages == {"message-1"}
+    assert running.letters == []
+    assert running.run(message(task, receives=2)).failed_messages == set()
+    assert running.letters == [Due.of(running.stored(task))]
+    assert len(running.target.started) == 1
+
+
+def test_a_dead_letter_is_not_sent_again_by_a_mere_duplicate(running):
+    dead = in_state(State.DEAD)
+    running.stores(dead)
+    running.run(message(a_task(), number=1))
+    assert running.letters == []
+
+
+def test_only_the_messages_whose_calls_could_not_be_sent_on_come_back(running):
+    broken, gone, fine = (a_task(number) for number in (1, 2, 3))
+    running.stores(broken, gone, fine)
+    running.target.script[broken.id].append(BROKEN)
+    running.target.script[gone.id].append(GONE)
+    running.queue.refuses = ALWAYS
+    report = running.run(*(message(task, number=number) for number, task in enumerate((broken, gone, fine))))
+    assert report.failed_messages == {"message-0"}
+    assert running.letters == [Due.of(running.stored(gone))]
+
+
+def test_a_deferred_call_that_could_not_be_sent_on_comes_back_as_its_own_message(running):
+    far = a_task(due_at=START + MINUTE)
+    running.stores(far)
+    running.queue.refuses = 1
+    assert running.run(message(far)).failed_messages == {"message-1"}
+
+
+def test_payloads_in_rows_of_their_own_are_delivered(running):
+    task = a_task(payload=Payload(key="k"))
+    running.payloads.put("k", '{"large":1}', keep_until=START)
+    running.stores(task)
+    running.run(message(task))
+    assert [delivery.payload for _, delivery in running.target.started] == [b'{"large":1}']
+
+
+def test_a_payload_that_is_gone_is_a_failed_attempt_of_its_task_and_no_other(running):
+    lost, fine = a_task(1, payload=Payload(key="gone")), a_task(2)
+    running.stores(lost, fine)
+    report = running.run(message(lost, fine))
+    assert (started(running), report.retried, report.succeeded) == ([fine.id], 1, 1)
+    assert "payload" in running.stored(lost).error
+
+
+class Unreadable:
+    """Payloads and tenants that cannot be read now."""
+
+    def get(self, id):
+        raise Unavailable
+
+    def get_many(self, ids):
+        raise Unavailable
+
+
+def test_payloads_that_cannot_be_read_fail_the_attempts_that_need_them_and_no_other(running):
+    lost, fine = a_task(1, payload=Payload(key="k")), a_task(2)
+    running.stores(lost, fine)
+    running.payloads = Unreadable()
+    report = running.run(message(lost, fine))
+    assert (started(running), report.retried, report.succeeded) == ([fine.id], 1, 1)
+
+
+def test_a_tenant_that_cannot_be_read_is_a_failed_attempt(running):
+    task = a_task()
+    running.stores(task)
+    running.tenants = Unreadable()
+    report = running.run(message(task))
+    assert (started(running), report.retried, report.failed_messages) == ([], 1, set())
+
+
+def test_a_delivery_carries_what_its_tenant_may_call_and_signs_with(running):
+    queue_urls, secrets = frozenset({"https://sqs.example/q"}), ("whsec_new", "whsec_old")
+    running.tenants.put(Tenant(id="demo", queue_urls=queue_urls, signing_secrets=secrets))
+    task = a_task()
+    running.stores(task)
+    running.run(message(task))
+    ((_, delivery),) = running.target.started
+    assert (delivery.queues_allowed, delivery.signing_secrets) == (queue_urls, secrets)
+
+
+@pytest.mark.parametrize(("seconds_left", "timeout"), [(900.0, 30), (12.5, 12.5), (-3.0, 1.0)])
+def test_no_delivery_may_outlive_its_worker(running, seconds_left, timeout):
+    task = a_task()
+    running.stores(task)
+    running.seconds_left = seconds_left
+    running.run(message(task))
+    assert [delivery.timeout_seconds for _, delivery in running.target.started] == [timeout]

@@ -1,0 +1,168 @@
+"""What becomes of a task whose attempt succeeds, fails, or fails for good."""
+
+from dataclasses import replace
+
+import pytest
+
+from postdate.domain.due import Due, Via
+from postdate.domain.slots import unique_part
+from postdate.domain.task import State
+from postdate.targets.base import Delivered, Failed
+from tests.unit.doubles import MINUTE, PLAN, SECOND, START, STEADY, a_task, claimed, in_state, message
+
+BROKEN = Failed(reason="http 500", http_status=500)
+GONE = Failed(reason="http 410", retry=False, http_status=410)
+
+
+def test_a_delivered_task_has_succeeded_at_its_first_attempt(running):
+    task = a_task()
+    running.stores(task)
+    report = running.run(message(task))
+    done = running.stored(task)
+    assert (done.state, done.attempts, done.token, done.lateness_ms) == (State.SUCCEEDED, 1, 1, 0)
+    assert [line.why for line in done.history] == ["registered", "sweep", "http 200"]
+    assert (report.claimed, report.succeeded, report.failed_messages) == (1, 1, set())
+    assert running.queue.sent == running.dead_letters.sent == []
+
+
+def test_the_target_gets_the_run_its_attempt_and_its_fencing_token(running):
+    task = replace(in_state(State.RETRYING), due_at=START, token=6)
+    running.stores(task)
+    running.run(message(task))
+    ((_, delivery),) = running.target.started
+    assert (delivery.run_id, delivery.task_id, delivery.tenant) == (task.id, task.id, "demo")
+    assert (delivery.attempt, delivery.token, delivery.planned_at) == (2, 7, task.planned_at)
+
+
+def test_a_failed_attempt_is_tried_again_by_a_message_that_arrives_a_second_early(running):
+    task = a_task()
+    running.stores(task)
+    running.target.script[task.id].append(BROKEN)
+    report = running.run(message(task))
+    retrying = running.stored(task)
+    assert (retrying.state, retrying.due_at, retrying.error) == (
+        State.RETRYING,
+        START + 10 * SECOND,
+        "http 500",
+    )
+    assert running.sent == [(Via.RETRY, Due.of(retrying), 9 * SECOND)]
+    assert (report.retried, [failed.id for failed in report.failures]) == (1, [task.id])
+
+    running.run(running.arrival())
+    done = running.stored(task)
+    assert [at for at, _ in running.target.started] == [START, START + 10 * SECOND]
+    assert (done.state, done.attempts, done.token, done.error) == (State.SUCCEEDED, 2, 2, None)
+
+
+def test_what_the_receiver_asks_for_is_waited_for(running):
+    task = a_task()
+    running.stores(task)
+    running.target.script[task.id].append(replace(BROKEN, retry_after_seconds=300))
+    running.run(message(task))
+    assert running.sent == [(Via.RETRY, Due.of(running.stored(task)), 299 * SECOND)]
+
+
+def test_a_retry_beyond_fifteen_minutes_goes_by_its_pointer_and_no_message(running):
+    far = replace(STEADY, initial_seconds=901, max_seconds=1800)
+    task = a_task(retry=far)
+    running.stores(task)
+    running.target.script[task.id].append(BROKEN)
+    running.run(message(task))
+    retrying = running.stored(task)
+    assert running.queue.sent == []
+    slot = PLAN.slot(retrying.due_at, unique_part(task.id))
+    assert [entry.due for entry in running.tasks.due_in(slot)] == [Due.of(retrying)]
+
+
+def test_a_retry_in_exactly_fifteen_minutes_still_goes_by_message(running):
+    task = a_task(retry=replace(STEADY, initial_seconds=900))
+    running.stores(task)
+    running.target.script[task.id].append(BROKEN)
+    running.run(message(task))
+    assert running.sent == [(Via.RETRY, Due.of(running.stored(task)), 899 * SECOND)]
+
+
+@pytest.mark.parametrize("script", [[GONE], [BROKEN] * STEADY.max_attempts])
+def test_a_task_that_failed_for_good_is_dead_and_its_letter_names_that_death(running, script):
+    task = a_task()
+    running.stores(task)
+    running.target.script[task.id].extend(script)
+    running.run(message(task))
+    while running.queue.sent:
+        running.run(running.arrival())
+    dead = running.stored(task)
+    assert (dead.state, dead.attempts, dead.error) == (State.DEAD, len(script), script[0].reason)
+    ((packet, delay),) = running.dead_letters.sent
+    assert (packet.via, packet.dues, delay) == (Via.DEAD, (Due.of(dead),), 0 * SECOND)
+
+
+def test_a_redriven_letter_runs_the_task_again_with_all_its_attempts_and_a_newer_token(running):
+    task = a_task()
+    running.stores(task)
+    running.target.script[task.id].extend([GONE, BROKEN, BROKEN])
+    running.run(message(task))
+    running.clock.move(60 * MINUTE)
+    running.run(message(*running.letters, via=Via.DEAD))
+    while running.queue.sent:
+        running.run(running.arrival())
+    done = running.stored(task)
+    assert (done.state, done.attempts) == (State.SUCCEEDED, 3)
+    assert [delivery.token for _, delivery in running.target.started] == [1, 2, 3, 4]
+    assert [delivery.attempt for _, delivery in running.target.started] == [1, 1, 2, 3]
+
+
+def test_a_letter_redriven_twice_makes_one_run(running):
+    task = in_state(State.DEAD)
+    running.stores(task)
+    letter = message(Due.of(task), via=Via.DEAD)
+    running.run(letter)
+    report = running.run(letter)
+    assert len(running.target.started) == 1
+    assert report.dropped == 1
+
+
+def test_the_attempt_of_a_worker_that_died_counts_and_the_last_one_ends_in_a_letter(running):
+    task = replace(claimed(a_task()), attempts=STEADY.max_attempts)
+    running.stores(task)
+    running.clock.sleep_until(task.lease_until)
+    report = running.run(message(task, receives=2))
+    dead = running.stored(task)
+    assert (dead.state, running.letters, report.dead) == (State.DEAD, [Due.of(dead)], 1)
+    assert running.target.started == []
+
+
+def test_a_worker_that_died_in_a_delivery_is_followed_by_one_with_a_newer_token(running):
+    task = claimed(a_task())
+    running.stores(task)
+    running.clock.sleep_until(task.lease_until)
+    running.run(message(a_task(), receives=2))
+    ((_, delivery),) = running.target.started
+    assert (delivery.attempt, delivery.token) == (2, 2)
+    assert running.stored(task).state is State.SUCCEEDED
+
+
+def test_the_items_of_a_message_do_not_share_a_fate(running):
+    fine, broken, gone = (a_task(number) for number in (1, 2, 3))
+    running.stores(fine, broken, gone)
+    running.target.script[broken.id].append(BROKEN)
+    running.target.script[gone.id].append(GONE)
+    report = running.run(message(fine, broken, gone))
+    states = [running.stored(task).state for task in (fine, broken, gone)]
+    assert states == [State.SUCCEEDED, State.RETRYING, State.DEAD]
+    assert (report.succeeded, report.retried, report.dead) == (1, 1, 1)
+
+
+def test_items_of_one_batch_are_delivered_side_by_side(running):
+    tasks = [a_task(number) for number in range(25)]
+    running.stores(*tasks)
+    waiting = []
+
+    def answer_when_all_have_started(delivery, report):
+        waiting.append((delivery, report))
+        if len(waiting) == len(tasks):
+            for held, tell in waiting:
+                tell(held, Delivered())
+
+    for task in tasks:
+        running.target.script[task.id].append(answer_when_all_have_started)
+    assert running.run(message(*tasks)).succeeded == len(tasks)
