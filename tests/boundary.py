@@ -2,14 +2,16 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from botocore import handlers
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
-from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
+from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError
 from botocore.httpsession import URLLib3Session
+
+from tests import gaps
 
 Send: TypeAlias = Callable[[], AWSResponse]
 Fault: TypeAlias = Callable[[AWSPreparedRequest, Send], AWSResponse]
@@ -33,7 +35,7 @@ class Call:
 
 @dataclass(kw_only=True, slots=True)
 class _Plan:
-    operation: str
+    operations: frozenset[str]
     faults: list[Fault]
     when: Callable[[Call], bool]
 
@@ -44,9 +46,15 @@ class Boundary:
     _plans: list[_Plan] = field(default_factory=list)
     _session: URLLib3Session = field(default_factory=URLLib3Session)
 
-    def fail(self, operation: str, *faults: Fault, when: Callable[[Call], bool] = lambda call: True) -> None:
-        """The next calls of this operation meet these faults, one each; what comes after them passes."""
-        self._plans.append(_Plan(operation=operation, faults=list(faults), when=when))
+    def fail(
+        self,
+        operations: str | Iterable[str],
+        *faults: Fault,
+        when: Callable[[Call], bool] = lambda call: True,
+    ) -> None:
+        """The next calls of these operations meet these faults, one each; what comes after them passes."""
+        names = frozenset({operations} if isinstance(operations, str) else operations)
+        self._plans.append(_Plan(operations=names, faults=list(faults), when=when))
 
     def asked(self, operation: str) -> list[Mapping[str, Any]]:
         return [call.asked for call in self.calls if call.operation == operation]
@@ -63,8 +71,12 @@ class Boundary:
         call = Call(operation=event_name.rpartition(".")[2], asked=json.loads(request.body or b"{}"))
         self.calls.append(call)
         for plan in self._plans:
-            if plan.faults and plan.operation == call.operation and plan.when(call):
+            if plan.faults and call.operation in plan.operations and plan.when(call):
                 return plan.faults.pop(0)(request, lambda: self._session.send(request))
+        if call.operation == "ExecuteTransaction":
+            answer = self._session.send(request)
+            content = gaps.completed(call.asked, request.url, answer.content)
+            return _response(request, answer.status_code, content)
         return None
 
 
@@ -74,8 +86,22 @@ def lost(request: AWSPreparedRequest, send: Send) -> AWSResponse:
     raise ConnectionClosedError(endpoint_url=request.url)
 
 
-def unreachable(request: AWSPreparedRequest, send: Send) -> AWSResponse:
-    raise EndpointConnectionError(endpoint_url=request.url)
+def timed_out(request: AWSPreparedRequest, send: Send) -> AWSResponse:
+    """It is done, and later than anybody waits."""
+    send()
+    raise ReadTimeoutError(endpoint_url=request.url)
+
+
+def raising(kind: type[Exception]) -> Fault:
+    """Nothing is done, and botocore sees this error."""
+
+    def fault(request: AWSPreparedRequest, send: Send) -> AWSResponse:
+        raise kind(endpoint_url=request.url)
+
+    return fault
+
+
+unreachable = raising(EndpointConnectionError)
 
 
 def crash_before(request: AWSPreparedRequest, send: Send) -> AWSResponse:
@@ -89,17 +115,18 @@ def crash_after(request: AWSPreparedRequest, send: Send) -> AWSResponse:
 
 def refused(code: str, status: int = 400, **more: Any) -> Fault:
     """AWS answers with this error and does nothing."""
-    return lambda request, send: _response(request, status, {"__type": code, "message": "no", **more})
+    content = json.dumps({"__type": code, "message": "no", **more}).encode()
+    return lambda request, send: _response(request, status, content)
 
 
 def done_but_500(request: AWSPreparedRequest, send: Send) -> AWSResponse:
     send()
-    return _response(request, 500, {"__type": "InternalServerError", "message": "no"})
+    return refused("InternalServerError", 500)(request, send)
 
 
 def answered(content: Mapping[str, Any]) -> Fault:
     """AWS does nothing and says this."""
-    return lambda request, send: _response(request, 200, content)
+    return lambda request, send: _response(request, 200, json.dumps(content).encode())
 
 
 class _Raw(io.BytesIO):
@@ -107,9 +134,9 @@ class _Raw(io.BytesIO):
         yield self.read()
 
 
-def _response(request: AWSPreparedRequest, status: int, content: Mapping[str, Any]) -> AWSResponse:
+def _response(request: AWSPreparedRequest, status: int, content: bytes) -> AWSResponse:
     headers = {"content-type": "application/x-amz-json-1.0"}
-    return AWSResponse(request.url, status, headers, _Raw(json.dumps(content).encode()))
+    return AWSResponse(request.url, status, headers, _Raw(content))
 
 
 BOUNDARY = Boundary()

@@ -18,8 +18,8 @@ from cli.failure import Failure
 from cli.progress import step
 from postdate.domain import instants
 
-_SECONDS_TO_REGISTER: Final = 8
-_REGISTERED_A_SECOND: Final = 200
+_SECONDS_TO_REGISTER: Final = 5
+_REGISTERED_A_SECOND: Final = 300
 _PATIENCE_SECONDS: Final = 30
 _DRAINED_A_SECOND: Final = 50
 
@@ -60,10 +60,7 @@ def _burst(bed: Bed, destination: Destination, items: int) -> Line:
         "count": items,
         "registered_per_second": rounded(items / registered.seconds),
         "spare_seconds": rounded(spare),
-        "drain_per_second": (
-            drain := rounded(1000 * len(found.lateness_ms) / last_ms) if last_ms > 0 else None
-        ),
-        "per_second": drain,
+        "drain_per_second": rounded(1000 * len(found.lateness_ms) / last_ms) if last_ms > 0 else None,
         **found.figures(),
         **tasks.own_account(bed, due_ms),
     }

@@ -12,6 +12,8 @@ _TIMES: Final = {
     "what": "what",
     "count": "count",
     "per_second": "a second",
+    "registered_per_second": "registered/s",
+    "drain_per_second": "drained/s",
     "p50_ms": "p50 ms",
     "p95_ms": "p95 ms",
     "p99_ms": "p99 ms",

@@ -1,5 +1,7 @@
 """The cases of a run, one after the other on one bed."""
 
+import os
+import platform
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Final, TypeAlias
 
@@ -12,13 +14,25 @@ from cli.bench.steady import steady
 from cli.bench.units import units
 from cli.progress import say
 
+BUSY: Final = 0.5
+
 Case: TypeAlias = Callable[[bed.Bed, Plan], Iterator[Line]]
 CASES: Final[Mapping[str, Case]] = {"register": register, "burst": burst, "steady": steady, "units": units}
 
 
 def run(plan: Plan, chosen: list[str]) -> Generator[Line, None, None]:
     """Each line as soon as it is known. The stack goes when the last one is taken, or the caller stops taking."""
+    yield _machine()
     with bed.made() as ready:
         for name in chosen:
             say(f"{name}:")
             yield from CASES[name](ready, plan)
+
+
+def _machine() -> Line:
+    """What the figures were measured on, and how busy it was with other things before."""
+    load = os.getloadavg()[0]
+    if load > BUSY:
+        say(f"This machine is not idle (load {load:.1f}): what follows measures that too.")
+    what = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return {"case": "machine", "what": what, "cores": os.cpu_count(), "load_before": round(load, 2)}

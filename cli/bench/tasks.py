@@ -10,6 +10,7 @@ from cli.bench.destinations import Destination
 from cli.bench.figures import spread
 from cli.bench.load import Ran, side_by_side
 from cli.bench.plan import BATCH, CLIENTS
+from cli.failure import Failure
 from postdate.domain import instants
 from postdate.stores.tasks_dynamo import DynamoTaskReads
 
@@ -47,6 +48,10 @@ def register_batches(bed: Bed, forms: list[dict[str, Any]], clients: int) -> Ran
 
         def call(batch: list[dict[str, Any]]) -> list[str]:
             results = client.post(f"{PATH}/batch", {"tasks": batch}).expect(200)["results"]
+            if refused := [result["error"] for result in results if "error" in result]:
+                raise Failure(
+                    f"The API refused {len(refused)} tasks of a batch, the first with {refused[0]}."
+                )
             return [result["task"]["task_id"] for result in results]
 
         return call

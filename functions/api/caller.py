@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from postdate.domain.errors import Forbidden, Unauthenticated
+from postdate.domain.errors import Forbidden, Unauthenticated, Unavailable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,6 +16,8 @@ class Caller:
     @classmethod
     def of(cls, request_context: Mapping[str, Any]) -> "Caller":
         found = (request_context.get("authorizer") or {}).get("lambda") or {}
+        if found.get("unavailable"):
+            raise Unavailable
         if not found.get("tenant"):
             raise Unauthenticated
         return cls(tenant=found["tenant"], key_id=found["key_id"], scopes=frozenset(found["scopes"].split()))

@@ -31,6 +31,7 @@ class Changer:
     horizon: Horizon
     payload_kept: timedelta
     clock: Clock
+    unique: Callable[[], bytes]
 
     def load(self, tenant: str, id: str) -> Task:
         task = self.tasks.get(id)
@@ -47,8 +48,7 @@ class Changer:
         """`changes` are fields of Task; a payload comes as its text."""
 
         def decide(task: Task, *, now: datetime) -> Transition:
-            decided = transitions.edit(task, now=now, due_at=due_at, why=_why(due_at, changes), **changes)
-            return self._with_payload_stored(decided)
+            return transitions.edit(task, now=now, due_at=due_at, why=_why(due_at, changes), **changes)
 
         task = self._changed(tenant, id, version, decide)
         if due_at is not None and self.horizon.reaches(due_at, self.clock.now()):
@@ -65,6 +65,7 @@ class Changer:
                 return task
             if version is not None and version != task.version:
                 raise VersionMismatch(f"the task has version {task.version}")
+            transition = self._with_payload_stored(transition)
             (written,) = self.tasks.commit([transition])
             if written is Written.DONE:
                 return transition.after
@@ -73,16 +74,19 @@ class Changer:
         raise Conflict
 
     def _with_payload_stored(self, transition: Transition) -> Transition:
-        """A payload of its own row is written anew for each version, and outlives the new instant."""
+        """A payload in a row of its own gets a new row, which outlives the new instant: two who change a task at
+        once must not write into each other's."""
         before, after = transition.before, transition.after
+        if (after.payload, after.due_at) == (before.payload, before.due_at):
+            return transition
         text = after.payload.text
-        if after.payload.key is not None and after.due_at != before.due_at:
+        if after.payload.key is not None:
             text = self.payloads.get(after.payload.key)
-        elif text is None or self.tasks.fits(after):
+        elif self.tasks.fits(after):
             return transition
         if text is None:
             return transition
-        key = f"{after.id}#{after.version}"
+        key = f"{after.id}#{self.unique().hex()}"
         self.payloads.put(key, text, keep_until=after.due_at + self.payload_kept)
         return Transition(before=before, after=replace(after, payload=Payload(key=key)))
 

@@ -32,7 +32,13 @@ def problem(error: Exception, request_id: str) -> dict[str, Any]:
     """The problem as JSON; an error that is not ours tells nothing of itself."""
     status = _status(error)
     known = isinstance(error, errors.PostdateError) and status is not HTTPStatus.INTERNAL_SERVER_ERROR
-    code = "unavailable" if status is HTTPStatus.SERVICE_UNAVAILABLE else getattr(error, "code", "internal")
+    code = (
+        "unavailable"
+        if status is HTTPStatus.SERVICE_UNAVAILABLE
+        else error.code
+        if isinstance(error, errors.PostdateError)
+        else "internal"
+    )
     told: dict[str, Any] = {
         "type": f"/docs#{code}",
         "title": status.phrase,
@@ -69,7 +75,11 @@ def validation_failed(error: ValidationError, within: str = "") -> errors.Valida
     fields = []
     for finding in error.errors(include_url=False, include_context=False, include_input=False):
         path = [str(step) for step in finding["loc"] if step not in ("webhook", "sqs")]
-        message = "is not a known field" if finding["type"] == "extra_forbidden" else finding["msg"]
+        message = (
+            "is not a known field"
+            if finding["type"] == "extra_forbidden"
+            else finding["msg"].removeprefix("Value error, ")
+        )
         fields.append((".".join([*([within] if within else []), *path]) or "body", message))
     return errors.ValidationFailed(fields)
 

@@ -2,10 +2,20 @@
 
 import hashlib
 import json
+import re
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import from_json
 
 from functions.api.errors import validation_failed
@@ -16,11 +26,22 @@ from postdate.domain.task import Destination, State, Task
 
 DELAY_SECONDS_MAX = 31_536_000
 PAYLOAD_BYTES_MAX = 256 * 1024
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}")
 PAST_ALLOWED = timedelta(minutes=1)
 
 FormT = TypeVar("FormT", bound="Form")
 Tag = Annotated[str, Field(min_length=1, max_length=64)]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
+
+
+def _rfc3339(given: object) -> object:
+    """Pydantic would also take a number of seconds written as text."""
+    if not isinstance(given, str) or not _DATE.match(given):
+        raise ValueError("is an instant such as 2026-11-18T10:05:00Z")
+    return given
+
+
+Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_rfc3339)]
 
 
 class Form(BaseModel):
@@ -64,7 +85,7 @@ class RetryForm(Form):
 
 
 class TaskForm(Form):
-    run_at: AwareDatetime | None = None
+    run_at: Instant | None = None
     delay_seconds: int | None = Field(None, ge=0, le=DELAY_SECONDS_MAX)
     target: TargetForm
     payload: JsonValue = None
@@ -89,7 +110,7 @@ class BatchForm(Form):
 
 
 class TaskChangeForm(Form):
-    run_at: AwareDatetime | None = None
+    run_at: Instant | None = None
     delay_seconds: int | None = Field(None, ge=0, le=DELAY_SECONDS_MAX)
     target: TargetForm | None = None
     payload: JsonValue = None
@@ -97,7 +118,10 @@ class TaskChangeForm(Form):
 
     @model_validator(mode="after")
     def _changes_something(self) -> "TaskChangeForm":
-        if not self.model_fields_set:
+        changed = {
+            name for name in self.model_fields_set if name == "payload" or getattr(self, name) is not None
+        }
+        if not changed:
             raise ValueError("nothing to change")
         if self.run_at is not None and self.delay_seconds is not None:
             raise ValueError("only one of run_at and delay_seconds makes sense")
@@ -122,16 +146,18 @@ def due_at(form: TaskForm | TaskChangeForm, now: datetime) -> datetime | None:
         return now + timedelta(seconds=form.delay_seconds)
     if form.run_at is None:
         return None
-    asked = instants.whole(form.run_at)
-    if asked < now - PAST_ALLOWED:
+    if form.run_at < now - PAST_ALLOWED:
         raise ValidationFailed([("run_at", "is in the past")])
-    if asked > now + timedelta(seconds=DELAY_SECONDS_MAX):
+    if form.run_at > now + timedelta(seconds=DELAY_SECONDS_MAX):
         raise ValidationFailed([("run_at", "is more than a year ahead")])
-    return max(asked, now)
+    return max(instants.whole(form.run_at), now)
 
 
 def payload_text(payload: JsonValue) -> str:
-    text = json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
+    try:
+        text = json.dumps(payload, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        raise ValidationFailed([("payload", "holds a number that no reader would read back")]) from None
     if len(text.encode()) > PAYLOAD_BYTES_MAX:
         raise PayloadTooLarge
     return text
@@ -186,15 +212,20 @@ def _target(destination: Destination) -> dict[str, Any]:
 
 
 def _last_run(task: Task) -> dict[str, Any] | None:
-    if task.started_at is None:
+    """The newest attempt as the history tells it: the line after its start says how it ended."""
+    starts = [place for place, line in enumerate(task.history) if line.to is State.RUNNING]
+    if not starts:
         return None
+    start, *later = task.history[starts[-1] :]
+    end = later[0] if later else None
+    ended_well = end is not None and end.to is State.SUCCEEDED
     return {
         "planned_at": _text(task.planned_at),
-        "started_at": _text(task.started_at),
-        "finished_at": _text(task.finished_at),
+        "started_at": _text(start.at),
+        "finished_at": _text(end.at if end else None),
         "lateness_ms": task.lateness_ms,
         "token": task.token,
-        "status": "FAILED" if task.state in (State.RETRYING, State.DEAD) else task.state.value,
+        "status": "RUNNING" if end is None else "SUCCEEDED" if ended_well else "FAILED",
     }
 
 

@@ -53,7 +53,7 @@ class Wired:
             horizon=horizon,
             payload_kept=retention + _PAYLOAD_OUTLIVES,
             clock=self.clock,
-            unique=lambda: os.urandom(UNIQUE_BYTES),
+            unique=_unique,
         )
         self.changer = Changer(
             tasks=self.tasks,
@@ -62,7 +62,12 @@ class Wired:
             horizon=horizon,
             payload_kept=retention + _PAYLOAD_OUTLIVES,
             clock=self.clock,
+            unique=_unique,
         )
+
+
+def _unique() -> bytes:
+    return os.urandom(UNIQUE_BYTES)
 
 
 @cache

@@ -43,11 +43,14 @@ class Deliveries:
                 tenant = None
             key = task.payload.key
             text = task.payload.text if key is None else self._texts.get(key)
+            type_name = task.destination.type
             if tenant is None or (key is not None and text is None):
                 lost = self._delivery(task, Tenant(id=task.tenant), "")
                 report(lost, Failed(reason="its payload or its tenant's settings could not be read"))
+            elif type_name not in self._targets:
+                report(self._delivery(task, tenant, ""), Failed(reason=f"no way to a {type_name} is known"))
             else:
-                ready.setdefault(task.destination.type, []).append(self._delivery(task, tenant, text or ""))
+                ready.setdefault(type_name, []).append(self._delivery(task, tenant, text or ""))
         for type_name, deliveries in ready.items():
             self._targets[type_name].start(deliveries, report)
 

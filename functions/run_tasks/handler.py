@@ -90,7 +90,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         extend_messages=given.extend,
         clock=given.clock,
         lease=given.lease,
-        holder=context.aws_request_id[:8],
+        holder=context.aws_request_id[:13],
         draw=random.random,
     )
     report = runner.run(messages)

@@ -11,7 +11,7 @@ from itertools import groupby, islice
 from typing import Literal
 
 from postdate.domain import instants
-from postdate.domain.due import DELAY_MAX, PACKET_ITEMS_MAX, Due, Packet, Via
+from postdate.domain.due import PACKET_ITEMS_MAX, Due, Packet, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.task import Task
 from postdate.runtime.clock import Clock
@@ -30,14 +30,10 @@ class _Line:
     message_id: str
 
     @property
-    def together(self) -> tuple[str, str, str, int]:
+    def together(self) -> tuple[str, str, str, bool, int]:
         """Lines that are equal in this travel in one packet."""
-        return (
-            self.where,
-            self.tenant,
-            self.via,
-            instants.milliseconds(self.not_before or self.due.due_at) // 1000,
-        )
+        second = instants.milliseconds(self.not_before or self.due.due_at) // 1000
+        return self.where, self.tenant, self.via, self.not_before is not None, second
 
 
 class Ledger:
@@ -48,9 +44,7 @@ class Ledger:
         self.failed_messages: set[str] = set()
 
     def retry(self, task: Task, message: Received) -> None:
-        """A retry further away than the queue can hold waits behind its pointer, for a later sweep."""
-        if task.due_at <= self._clock.now() + DELAY_MAX:
-            self._add("queue", Via.RETRY, Due.of(task), None, message)
+        self._add("queue", Via.RETRY, Due.of(task), None, message)
 
     def bury(self, task: Task, message: Received) -> None:
         """The dead letter carries the version that died: a redrive brings back that death and no other."""

@@ -79,17 +79,20 @@ class Runner:
         self._holder = holder
         self._draw = draw
         self._inbox: queue.SimpleQueue[tuple[Delivery, Receipt]] = queue.SimpleQueue()
+        self._known: dict[str, Task] = {}
         self._running: dict[str, tuple[Task, Call]] = {}
+        self._claimed: set[str] = set()
+        self._started: set[str] = set()
         self._report = Report()
 
     def run(self, messages: Sequence[Received]) -> Report:
         self._extend_messages(messages, self._lease + WAIT_MAX)
         renewal = self._clock.now() + self._lease / 2
-        agenda, loaded = self._agenda(messages)
+        agenda = self._agenda(messages)
         while agenda or self._running:
             now = self._clock.now()
             if agenda and agenda[0].due.due_at <= now:
-                self._claim(_take_due(agenda, now), loaded)
+                self._claim(_take_due(agenda, now))
             elif renewal <= now:
                 self._renew(messages)
                 renewal = now + self._lease / 2
@@ -99,22 +102,22 @@ class Runner:
         self._report.failed_messages |= self._ledger.failed_messages
         return self._report
 
-    def _agenda(self, messages: Sequence[Received]) -> tuple[deque[Call], dict[str, Task]]:
+    def _agenda(self, messages: Sequence[Received]) -> deque[Call]:
         """What to do in the order of its instants; what is further away than a worker may wait is sent again."""
         calls = [Call(due=due, message=message) for message in messages for due in message.packet.dues]
         try:
-            loaded = self._tasks.get_many(call.due.id for call in calls)
+            self._known = self._tasks.get_many(call.due.id for call in calls)
         except Unavailable:
             self._fail(calls)
-            return deque(), {}
+            return deque()
         soon = self._clock.now() + WAIT_MAX
         for call in calls:
             if call.due.due_at > soon:
                 self._defer(call)
         near = (call for call in calls if call.due.due_at <= soon)
         with suppress(Unavailable):
-            self._deliveries.prefetch(loaded.values())
-        return deque(sorted(near, key=lambda call: call.due.due_at)), loaded
+            self._deliveries.prefetch(self._known.values())
+        return deque(sorted(near, key=lambda call: call.due.due_at))
 
     def _wait(self, until: datetime) -> None:
         """Until the instant or the first outcome, whichever is sooner."""
@@ -129,10 +132,11 @@ class Runner:
             finished.append(self._inbox.get())
         self._finish(finished)
 
-    def _claim(self, calls: list[Call], loaded: dict[str, Task]) -> None:
+    def _claim(self, calls: list[Call]) -> None:
         for _ in range(_TRIES):
             now = self._clock.now()
-            wanted = [(call, change) for call in calls if (change := self._decide(call, loaded, now))]
+            wanted = [(call, change) for call in calls if (change := self._decide(call, now))]
+            self._claimed |= {change.after.id for _, change in wanted}
             written = self._tasks.commit([change for _, change in wanted])
             self._start([pair for pair, done in zip(wanted, written, strict=True) if done is Written.DONE])
             calls = [
@@ -142,13 +146,18 @@ class Runner:
                 return
             if Written.UNAVAILABLE in written:
                 self._pause()
-            loaded = loaded | self._reload(calls)
+            with suppress(Unavailable):
+                self._known |= self._tasks.get_many(call.due.id for call in calls)
         self._fail(calls)
 
-    def _decide(self, call: Call, loaded: dict[str, Task], now: datetime) -> Transition | None:
-        task = loaded.get(call.due.id)
+    def _decide(self, call: Call, now: datetime) -> Transition | None:
+        task = self._known.get(call.due.id)
         if task is None:
             self._report.dropped += 1
+            return None
+        if task.holder == self._holder and task.id in self._claimed - self._started:
+            # Our own claim, whose answer got lost: nobody else will run it.
+            self._launch([(call, task)])
             return None
         verdict = transitions.claim(
             task,
@@ -171,18 +180,24 @@ class Runner:
         return None
 
     def _start(self, claimed: list[tuple[Call, Transition]]) -> None:
-        started = []
         for call, change in claimed:
-            task = change.after
-            if task.state is State.DEAD:
-                self._record(call, task)
-                continue
+            if change.after.state is State.DEAD:
+                self._record(call, change)
+        self._launch(
+            [(call, change.after) for call, change in claimed if change.after.state is State.RUNNING]
+        )
+
+    def _launch(self, claimed: list[tuple[Call, Task]]) -> None:
+        for call, task in claimed:
             self._report.claimed += 1
             if task.attempts == 1 and task.lateness_ms is not None:
                 self._report.lateness_ms.append(task.lateness_ms)
+            self._started.add(task.id)
+            self._known[task.id] = task
             self._running[task.id] = (task, call)
-            started.append(task)
-        self._deliveries.start(started, lambda delivery, receipt: self._inbox.put((delivery, receipt)))
+        self._deliveries.start(
+            [task for _, task in claimed], lambda delivery, receipt: self._inbox.put((delivery, receipt))
+        )
 
     def _finish(self, finished: list[tuple[Delivery, Receipt]]) -> None:
         now = self._clock.now()
@@ -196,7 +211,7 @@ class Runner:
             written = self._tasks.commit([change for _, change in pairs])
             for ((_, call), change), done in zip(pairs, written, strict=True):
                 if done is Written.DONE:
-                    self._record(call, change.after)
+                    self._record(call, change)
                 elif done is Written.CONFLICT:
                     self._report.fenced_off += 1
             self._ledger.send()
@@ -206,14 +221,17 @@ class Runner:
             self._pause()
         self._fail([call for (_, call), _ in pairs])
 
-    def _record(self, call: Call, task: Task) -> None:
+    def _record(self, call: Call, change: Transition) -> None:
+        """A retry that points to a later minute is left to that minute's sweep."""
+        task = self._known[change.after.id] = change.after
         match task.state:
             case State.SUCCEEDED:
                 self._report.succeeded += 1
             case State.RETRYING:
                 self._report.retried += 1
                 self._report.failures.append(task)
-                self._ledger.retry(task, call.message)
+                if not change.points:
+                    self._ledger.retry(task, call.message)
             case _:
                 self._report.dead += 1
                 self._report.failures.append(task)
@@ -230,12 +248,6 @@ class Runner:
     def _defer(self, call: Call, *, not_before: datetime | None = None) -> None:
         self._report.deferred += 1
         self._ledger.defer(call.due, call.message, not_before=not_before)
-
-    def _reload(self, calls: list[Call]) -> dict[str, Task]:
-        try:
-            return self._tasks.get_many(call.due.id for call in calls)
-        except Unavailable:
-            return {}
 
     def _fail(self, calls: Iterable[Call]) -> None:
         self._report.failed_messages |= {call.message.message_id for call in calls}

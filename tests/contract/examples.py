@@ -87,9 +87,12 @@ def succeed(task: Task) -> Transition:
 def retry(task: Task, *, after: timedelta) -> Transition:
     """Fails, and is tried again after this time to the second."""
     assert task.started_at is not None
-    steady = replace(task, retry=replace(task.retry, jitter=False, initial_seconds=after.total_seconds()))
+    seconds = after.total_seconds()
+    steady = replace(
+        task, retry=replace(task.retry, jitter=False, initial_seconds=seconds, max_seconds=seconds)
+    )
     change = transitions.fail(steady, now=task.started_at, failure=Failure(why="http 503"), draw=0.0)
-    return Transition(before=task, after=replace(change.after, retry=task.retry))
+    return replace(change, before=task, after=replace(change.after, retry=task.retry))
 
 
 def reschedule(task: Task, due_at: datetime) -> Transition:

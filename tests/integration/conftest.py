@@ -1,7 +1,7 @@
-"""The functions' environment: tables and queues on the local engine, new ones for each file of tests."""
+"""The functions and what they find in their environment: tables and queues on the local engine."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 
 import boto3
@@ -19,6 +19,7 @@ from postdate.stores.tenants import DynamoTenants
 from tests import tables
 from tests.boundary import Boundary
 from tests.e2e.receiver import Receiver, receiving
+from tests.integration.meter import METER  # noqa: F401 (before the first client is made)
 from tests.integration.world import Client, World
 
 SETTINGS = {
@@ -36,28 +37,22 @@ SETTINGS = {
 QUEUES = {"tasks": "TASKS_QUEUE_URL", "tasks-dlq": "TASKS_DLQ_URL", "ticks": "TICKS_QUEUE_URL"}
 _tenants = count(1)
 _worlds = count(1)
+_wired_for: list[Mapping[str, str]] = []
 
 
 @pytest.fixture(scope="session")
-def new_world(engine: Place) -> Callable[[pytest.MonkeyPatch], World]:
-    def make(environment: pytest.MonkeyPatch) -> World:
+def new_world(engine: Place) -> Callable[[], World]:
+    def make() -> World:
         prefix = f"integration-{next(_worlds)}"
         with aws.speaking_to(engine):
             boto3.setup_default_session()
             dynamodb, sqs = (runtime.client.__wrapped__(service) for service in ("dynamodb", "sqs"))
         names = tables.create(dynamodb, prefix)
+        attributes = {"VisibilityTimeout": "900"}
         queues = {
-            name: sqs.create_queue(QueueName=f"{prefix}-{name}", Attributes={"VisibilityTimeout": "900"})[
-                "QueueUrl"
-            ]
+            name: sqs.create_queue(QueueName=f"{prefix}-{name}", Attributes=attributes)["QueueUrl"]
             for name in QUEUES
         }
-        for name, value in SETTINGS.items():
-            environment.setenv(name, value)
-        for name, table in names.items():
-            environment.setenv(f"{name.upper()}_TABLE", table)
-        for name, variable in QUEUES.items():
-            environment.setenv(variable, queues[name])
         return World(
             dynamodb=dynamodb,
             sqs=sqs,
@@ -65,22 +60,41 @@ def new_world(engine: Place) -> Callable[[pytest.MonkeyPatch], World]:
             queues=queues,
             tenants=DynamoTenants(table=names["tenants"]),
             keys=DynamoKeys(table=names["keys"]),
+            environment=SETTINGS
+            | {f"{name.upper()}_TABLE": table for name, table in names.items()}
+            | {variable: queues[name] for name, variable in QUEUES.items()},
         )
 
     return make
 
 
+@pytest.fixture(scope="session")
+def common_world(new_world: Callable[[], World]) -> Iterator[World]:
+    """For all who tell their things from others' by their tenant."""
+    yield new_world()
+    forget()
+
+
 @pytest.fixture(scope="module")
-def shared_world(new_world: Callable[[pytest.MonkeyPatch], World]) -> Iterator[World]:
-    with pytest.MonkeyPatch.context() as environment:
-        forget()
-        yield new_world(environment)
-        forget()
+def own_world(new_world: Callable[[], World]) -> Iterator[World]:
+    """For those who look at whole tables."""
+    yield new_world()
+    forget()
 
 
 @pytest.fixture
-def world(shared_world: World, boundary: Boundary) -> World:
-    return shared_world
+def world(common_world: World, boundary: Boundary, monkeypatch: pytest.MonkeyPatch) -> World:
+    return entered(common_world, monkeypatch)
+
+
+def entered(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The functions' environment is this world; they are made anew if it was another before."""
+    for name, value in world.environment.items():
+        monkeypatch.setenv(name, value)
+    if _wired_for != [world.environment]:
+        forget()
+        _wired_for[:] = [world.environment]
+    return world
 
 
 @pytest.fixture
@@ -100,5 +114,6 @@ def forget() -> None:
     """The functions as they are before their first event."""
     if run_tasks.wired.cache_info().currsize:
         run_tasks.wired().targets["webhook"].close()  # type: ignore[attr-defined]
+    _wired_for.clear()
     for cached in (wiring.wired, authorize.wired, run_tasks.wired, sweep.wired, runtime.client):
         cached.cache_clear()

@@ -170,10 +170,24 @@ def test_a_changed_instant_payload_and_target_are_what_is_stored(client: Client)
     assert [(line["version"], line["status"]) for line in read["history"]] == [(1, "PENDING"), (2, "PENDING")]
 
 
-def test_a_large_payload_survives_a_change_of_the_instant(client: Client) -> None:
+@pytest.mark.parametrize("payload", ["small", "y" * 5000], ids=["small", "large"])
+def test_a_task_moved_far_away_keeps_its_payload_and_is_pointed_to(
+    client: Client, world: World, payload: str
+) -> None:
+    task_id = client.register(delay_seconds=600, payload=payload).body["task_id"]
+    assert client.call("PATCH", f"{TASKS}/{task_id}", {"delay_seconds": 86_400}).status == 200
+    assert client.get(f"{TASKS}/{task_id}").body["payload"] == payload
+    rows = world.dynamodb.scan(TableName=world.tables["items"], ConsistentRead=True)["Items"]
+    (home,) = [row for row in rows if row["id"] == {"S": task_id}]
+    (pointer,) = [row for row in rows if row.get("points_to") == {"S": task_id}]
+    assert (pointer["due"], pointer["version"]) == (home["due"], home["version"])
+
+
+def test_a_large_payload_that_becomes_small_and_large_again_is_the_last_one_given(client: Client) -> None:
     path = f"{TASKS}/{client.register(delay_seconds=600, payload='y' * 5000).body['task_id']}"
-    assert client.call("PATCH", path, {"delay_seconds": 86_400}).status == 200
-    assert client.get(path).body["payload"] == "y" * 5000
+    for payload in ("small", "z" * 6000, "x" * 4000):
+        assert client.call("PATCH", path, {"payload": payload}).status == 200
+        assert client.get(path).body["payload"] == payload
 
 
 def test_a_task_moved_close_is_called_by_who_moves_it(

@@ -47,7 +47,13 @@ _INSTANT: Final[Schema] = {"type": "string", "format": "date-time"}
 _STATUS: Final[Schema] = {"type": "string", "enum": [state.value for state in State]}
 
 PARAMETERS: Final[dict[str, Schema]] = {
-    "task_id": {"name": "task_id", "in": "path", "required": True, "description": "Its id.", "schema": _TEXT},
+    "task_id": {
+        "name": "task_id",
+        "in": "path",
+        "required": True,
+        "description": "The id of a task.",
+        "schema": _TEXT,
+    },
     "status": _query("status", "Only tasks in this state.", _STATUS),
     "name": _query("name", "Only tasks of this name.", _TEXT),
     "tag": _query("tag", "Only tasks with this tag.", _TEXT),

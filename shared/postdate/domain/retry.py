@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from postdate.domain import instants
+
 _EXPONENT_MAX = 64
 
 
@@ -29,7 +31,7 @@ class RetryPolicy:
         delay = self._delay_seconds(attempts, draw)
         if asked_seconds is not None:
             delay = max(delay, min(asked_seconds, self.max_seconds))
-        return now + timedelta(seconds=delay)
+        return instants.whole(now + timedelta(seconds=delay))
 
     def _delay_seconds(self, attempts: int, draw: float) -> float:
         exponent = min(attempts if self.jitter else attempts - 1, _EXPONENT_MAX)

@@ -68,6 +68,12 @@ def item_id(kind: str, slot: Slot, unique: bytes) -> str:
     return f"{kind}_{prefix}{_encode(int.from_bytes(unique), _UNIQUE_CHARACTERS)}"
 
 
+def is_id(item: object) -> bool:
+    """Of the form of our ids; whether there is such an item, only its table knows."""
+    body = item.rpartition("_")[2] if isinstance(item, str) else ""
+    return len(body) == _PREFIX_CHARACTERS + _UNIQUE_CHARACTERS and _VALUES.keys() >= set(body)
+
+
 def home(item: str) -> Slot:
     number = _decode(_body(item)[:_PREFIX_CHARACTERS])
     return Slot(minute=number >> _SHARD_BITS, shard=number & (_SHARDS_MAX - 1))
@@ -78,10 +84,9 @@ def unique_part(item: str) -> bytes:
 
 
 def _body(item: str) -> str:
-    body = item.rpartition("_")[2]
-    if len(body) != _PREFIX_CHARACTERS + _UNIQUE_CHARACTERS or not _VALUES.keys() >= set(body):
+    if not is_id(item):
         raise NotFound(f"{item[:64]!r} is no id of ours")
-    return body
+    return item.rpartition("_")[2]
 
 
 def _encode(number: int, characters: int) -> str:

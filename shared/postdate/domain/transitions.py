@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from postdate.domain.due import Due
+from postdate.domain.due import DELAY_MAX, Due
 from postdate.domain.errors import InvalidState
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import Destination, HistoryLine, Payload, State, Task
@@ -26,15 +26,16 @@ HISTORY_LINES_MAX: Final = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Transition:
-    """A change decided but not yet written: it holds while `before` is still what is stored."""
+    """A change decided but not yet written: it holds while `before` is still what is stored.
+
+    One decided `over_lease` takes the task from a worker whose lease is over, and holds only while it was not made
+    longer. One that `points` has moved the task to another minute, whose slot needs a pointer to the task's home.
+    """
 
     before: Task
     after: Task
-
-    @property
-    def leaves_home(self) -> bool:
-        """The new instant lies in another minute than the last: its slot needs a pointer to the task's home."""
-        return self.after.due_at != self.before.due_at and not self.after.home.holds(self.after.due_at)
+    over_lease: bool = False
+    points: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,13 +122,14 @@ def claim(
         case State.RUNNING if task.lease_until is not None and now < task.lease_until:
             return Deferred(why="another worker has it", not_before=task.lease_until)
         case State.RUNNING if task.attempts >= task.retry.max_attempts:
-            return _move(
-                task, State.DEAD, now=now, why="its worker died, and no attempt is left", finished_at=now
-            )
+            why = "its worker died, and no attempt is left"
+            death = _move(task, State.DEAD, now=now, why=why, finished_at=now, error=why)
+            return replace(death, over_lease=True)
         case State.RUNNING:
-            return _start(
+            again = _start(
                 task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why="its worker died"
             )
+            return replace(again, over_lease=True)
         case State.DEAD if due.version == task.version:
             return _start(task, now=now, lease=lease, holder=holder, attempts=1, why="redriven")
         case State.DEAD if repeated:
@@ -141,14 +143,16 @@ def succeed(task: Task, *, now: datetime, why: str) -> Transition:
 
 
 def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transition:
+    """A retry that the queue can hold until it is due needs no pointer: its message is its call."""
     retry_at = task.retry.next_attempt_at(
         attempts=task.attempts, now=now, draw=draw, asked_seconds=failure.retry_after_seconds
     )
     if failure.final or retry_at is None:
         return _move(task, State.DEAD, now=now, why=failure.why, finished_at=now, error=failure.why)
-    return _move(
+    retry = _move(
         task, State.RETRYING, now=now, why=failure.why, due_at=retry_at, moved_at=now, error=failure.why
     )
+    return replace(retry, points=retry_at > now + DELAY_MAX)
 
 
 def cancel(task: Task, *, now: datetime) -> Transition | None:
@@ -166,7 +170,8 @@ def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **chan
         raise InvalidState(task.state, f"a task that is {task.state} cannot be changed")
     if due_at is not None:
         changes |= {"planned_at": due_at, "due_at": due_at, "moved_at": now}
-    return _move(task, State.PENDING, now=now, why=why, **changes)
+    points = due_at is not None and due_at != task.due_at and not task.home.holds(due_at)
+    return replace(_move(task, State.PENDING, now=now, why=why, **changes), points=points)
 
 
 def _start(

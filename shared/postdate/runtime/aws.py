@@ -1,4 +1,8 @@
-"""AWS clients with waits that fit a function: made once, on the first event."""
+"""AWS clients with waits that fit a function: made once, on the first event.
+
+What they send is built by the stores and the queue, whose contract tests check it: checking each request's form once
+more, as botocore would, takes a good part of a batch's time.
+"""
 
 from functools import cache
 from typing import Any
@@ -11,6 +15,7 @@ _WAITS = Config(
     read_timeout=5,
     retries={"mode": "standard", "max_attempts": 4},
     max_pool_connections=64,
+    parameter_validation=False,
 )
 
 

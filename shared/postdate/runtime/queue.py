@@ -12,6 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from postdate.domain import instants
 from postdate.domain.due import Due, Packet, Via
 from postdate.domain.errors import Unavailable
+from postdate.domain.slots import is_id
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -89,8 +90,8 @@ def received(record: Mapping[str, Any]) -> Received:
     """Reads a record of an SQS event; raises ValueError for a body that is none of ours."""
     try:
         body = json.loads(record["body"])
-        if body["form"] != _FORM:
-            raise ValueError(f"form {body['form']!r} is unknown")
+        if body["form"] != _FORM or not all(is_id(id) for id, _, _ in body["dues"]):
+            raise ValueError("the message is of another form")
         dues = tuple(
             Due(id=id, version=version, due_at=instants.from_milliseconds(due_ms))
             for id, version, due_ms in body["dues"]

@@ -8,23 +8,26 @@ from pynamodb.exceptions import PynamoDBException
 
 from postdate.domain.errors import Unavailable
 
-PASSING = frozenset(
+_PASSING = frozenset(
     {
         "InternalServerError",
         "ItemCollectionSizeLimitExceeded",
-        "LimitExceededException",
+        "LimitExceeded",
         "ProvisionedThroughputExceeded",
-        "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
         "RequestThrottled",
         "ServiceUnavailable",
+        "Throttling",
         "ThrottlingError",
-        "ThrottlingException",
         "TransactionConflict",
-        "TransactionConflictException",
-        "TransactionInProgressException",
+        "TransactionInProgress",
     }
 )
+
+
+def passes(code: str) -> bool:
+    """Inside a batch's answer the codes come without the suffix that they have as errors."""
+    return code.removesuffix("Exception") in _PASSING
 
 
 @contextmanager
@@ -33,11 +36,11 @@ def translated() -> Iterator[None]:
         yield
     except ClientError as error:
         code = error.response["Error"]["Code"]
-        if code not in PASSING:
+        if not passes(code):
             raise
         raise Unavailable(code) from error
     except PynamoDBException as error:
-        if error.cause is None or (error.cause_response_code and error.cause_response_code not in PASSING):
+        if error.cause is None or (error.cause_response_code and not passes(error.cause_response_code)):
             raise
         raise Unavailable(error.cause_response_code) from error
     except BotoCoreError as error:

@@ -119,7 +119,8 @@ class MemoryReservations:
         return found
 
     def replace(self, found: Reservation, wanted: Reservation) -> bool:
-        if self._kept[_hash(found)].item_id != found.item_id:
+        kept = self._kept.get(_hash(found))
+        if kept is None or kept.item_id != found.item_id:
             return False
         self._kept[_hash(found)] = wanted
         return True

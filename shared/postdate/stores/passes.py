@@ -56,6 +56,8 @@ class DynamoPasses:
         self._rows = Rows
 
     def between(self, first: int, last: int) -> Iterable[Progress]:
+        if last < first:
+            return []
         named = self._rows.name.between(_name(first, 0), _name(last, 99))
         with translated():
             return [_progress(row) for row in self._rows.query("passes", named, consistent_read=True)]

@@ -15,11 +15,11 @@ from pynamodb.exceptions import DoesNotExist
 from postdate.domain import instants
 from postdate.domain.due import Due
 from postdate.domain.errors import Unavailable
-from postdate.domain.slots import ShardPlan, Slot, home, unique_part
+from postdate.domain.slots import ShardPlan, Slot, home, is_id, unique_part
 from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
 from postdate.stores import task_row
-from postdate.stores.faults import PASSING, translated
+from postdate.stores.faults import passes, translated
 from postdate.stores.task_row import AttributeMap
 from postdate.stores.tasks import Entry, Written
 
@@ -46,7 +46,7 @@ class DynamoTaskReads:
                 return None
 
     def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
-        keys = [(home(id).key, id) for id in dict.fromkeys(ids)]
+        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id)]
         with translated():
             return {row.id: task_row.task_of(row) for row in self._rows.batch_get(keys, consistent_read=True)}
 
@@ -85,7 +85,7 @@ class DynamoTasks(DynamoTaskReads):
 
     def commit(self, transitions: Sequence[Transition]) -> list[Written]:
         written = [Written.UNAVAILABLE] * len(transitions)
-        staying = [place for place, transition in enumerate(transitions) if not transition.leaves_home]
+        staying = [place for place, transition in enumerate(transitions) if not transition.points]
         results = self._execute([self._update(transitions[place]) for place in staying])
         for place, result in zip(staying, results, strict=True):
             written[place] = result
@@ -139,10 +139,7 @@ class DynamoTasks(DynamoTaskReads):
         before, after = self._attributes(transition.before), self._attributes(transition.after)
         changed = [name for name in after if after[name] != before.get(name)]
         removed = [name for name in before if name not in after]
-        held = [
-            "version",
-            *(["lease"] if "lease" in before and transition.after.state is State.RUNNING else []),
-        ]
+        held = ["version", "lease"] if transition.over_lease else ["version"]
         return {
             "Statement": f'UPDATE "{self._table}"'  # noqa: S608
             + "".join(f' SET "{name}"=?' for name in changed)
@@ -188,15 +185,16 @@ def _written(response: dict[str, Any], after: AttributeMap | None) -> Written:
     error = response.get("Error")
     if error is None:
         return Written.DONE
-    if error["Code"] in _PRESENT:
+    code = error["Code"].removesuffix("Exception")
+    if code in _PRESENT:
         return (
             Written.DONE
             if after is not None and _is_stored(after, error.get("Item", {}))
             else Written.CONFLICT
         )
-    if error["Code"] in PASSING:
+    if passes(code):
         return Written.UNAVAILABLE
-    raise RuntimeError(f"{error['Code']}: {error.get('Message')}")
+    raise RuntimeError(f"{code}: {error.get('Message')}")
 
 
 def _is_stored(after: AttributeMap, stored: AttributeMap) -> bool:

@@ -58,14 +58,17 @@ class MemoryTasks:
 
     def _change(self, transition: Transition) -> Written:
         stored = self._tasks.get(transition.before.id)
-        if stored == transition.after:
+        if (
+            stored is not None
+            and replace(stored, lease_until=transition.after.lease_until) == transition.after
+        ):
             return Written.DONE
         if stored is None or stored.version != transition.before.version:
             return Written.CONFLICT
-        if transition.after.state is State.RUNNING and stored.lease_until != transition.before.lease_until:
+        if transition.over_lease and stored.lease_until != transition.before.lease_until:
             return Written.CONFLICT
         self._tasks[stored.id] = transition.after
-        if transition.leaves_home:
+        if transition.points:
             slot = self._plan.slot(transition.after.due_at, unique_part(stored.id))
             self._pointers.setdefault(slot, []).append(replace(Entry.of(transition.after), state=None))
         return Written.DONE

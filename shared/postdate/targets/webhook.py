@@ -34,7 +34,7 @@ class WebhookTarget:
         now: Callable[[], datetime],
         at_once: int = 250,
         name_seconds: float = RESOLVE_SECONDS_MAX,
-        drain_seconds: float = 0.2,
+        drain_seconds: float = 1.0,
     ) -> None:
         self._check = check
         self._connections = connections
@@ -51,27 +51,30 @@ class WebhookTarget:
         self._loop.close(release=self._connections.close)
 
     async def _reported(self, delivery: Delivery, report: Report) -> None:
-        try:
-            async with self._free:
-                receipt = await self._receipt(delivery)
-        except Exception as error:
-            receipt = internal_error(error)
-        report(delivery, receipt)
+        """Reports as soon as the head of the answer is there: the body only decides about the connection."""
+        async with self._free:
+            answered = None
+            try:
+                receipt, answered = await self._attempted(delivery)
+            except Exception as error:
+                receipt = internal_error(error)
+            report(delivery, receipt)
+            if answered:
+                await self._released(*answered)
 
-    async def _receipt(self, delivery: Delivery) -> Receipt:
+    async def _attempted(self, delivery: Delivery) -> tuple[Receipt, tuple[Connection, Head] | None]:
         try:
             async with asyncio.timeout(delivery.timeout_seconds):
                 endpoint = await self._checked(delivery.destination.address)
-                head = await self._answer(endpoint, request(delivery, endpoint, at=self._now()))
+                answered = await self._answered(endpoint, request(delivery, endpoint, at=self._now()))
         except DestinationNotAllowed as refused:
-            return Failed(
-                reason=f"destination not allowed: {refused}", retry=isinstance(refused, NameNotUsable)
-            )
+            retry = isinstance(refused, NameNotUsable)
+            return Failed(reason=f"destination not allowed: {refused}", retry=retry), None
         except ValidationFailed:
-            return Failed(reason="header not allowed", retry=False)
+            return Failed(reason="header not allowed", retry=False), None
         except (OSError, AnswerBroken) as error:
-            return Failed(reason=_reason(error))
-        return verdict(head, now=self._now())
+            return Failed(reason=_reason(error)), None
+        return verdict(answered[1], now=self._now()), answered
 
     async def _checked(self, url: str) -> Endpoint:
         """The check of the registration, repeated until the resolver has answered, so that no thread waits for it."""
@@ -85,29 +88,35 @@ class WebhookTarget:
                     raise
             await asyncio.sleep(_NAME_PAUSE_SECONDS)
 
-    async def _answer(self, endpoint: Endpoint, request: bytes) -> Head:
+    async def _answered(self, endpoint: Endpoint, request: bytes) -> tuple[Connection, Head]:
         """On a kept connection, else on a new one; on a new one too if the kept one turns out to have ended.
 
         The receiver may then see one attempt twice, with the same key and token, as after any lost answer.
         """
         if kept := self._connections.kept(endpoint):
             try:
-                return await self._exchange(kept, request)
+                return await _exchanged(kept, request)
             except Unanswered:
                 pass
-        return await self._exchange(await self._connections.opened(endpoint), request)
+        return await _exchanged(await self._connections.opened(endpoint), request)
 
-    async def _exchange(self, connection: Connection, request: bytes) -> Head:
+    async def _released(self, connection: Connection, head: Head) -> None:
         reusable = False
         try:
-            head = await exchange(connection, request)
             reusable = await drained(connection, head, wait_seconds=self._drain_seconds)
-            return head
         finally:
             if reusable:
                 self._connections.keep(connection)
             else:
                 connection.abort()
+
+
+async def _exchanged(connection: Connection, request: bytes) -> tuple[Connection, Head]:
+    try:
+        return connection, await exchange(connection, request)
+    except BaseException:
+        connection.abort()
+        raise
 
 
 _REASONS: Final[tuple[tuple[type[OSError], str], ...]] = (

@@ -76,10 +76,9 @@ class Service:
             "horizon": self.horizon,
             "payload_kept": KEPT,
             "clock": self.clock,
+            "unique": lambda: unique(next(numbers)),
         }
-        self.registrar = Registrar(
-            reservations=self.reservations, plan=PLAN, unique=lambda: unique(next(numbers)), **shared
-        )
+        self.registrar = Registrar(reservations=self.reservations, plan=PLAN, **shared)
         self.changer = Changer(**shared)
 
     def register(self, **fields: Any) -> Registered:

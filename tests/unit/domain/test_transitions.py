@@ -155,13 +155,13 @@ def test_only_a_change_of_minute_away_from_home_leaves_it():
     before = a_task()
     edit = transitions.edit
     minute_later = edit(before, now=NOW, due_at=before.due_at + MINUTE, why="later")
-    assert minute_later.leaves_home
-    assert not edit(before, now=NOW, due_at=before.due_at + 59 * SECOND, why="within").leaves_home
-    assert not edit(before, now=NOW, due_at=before.due_at, why="the same").leaves_home
+    assert minute_later.points
+    assert not edit(before, now=NOW, due_at=before.due_at + 59 * SECOND, why="within").points
+    assert not edit(before, now=NOW, due_at=before.due_at, why="the same").points
     back = edit(minute_later.after, now=NOW, due_at=before.due_at, why="back")
-    assert not back.leaves_home
+    assert not back.points
     unmoved = edit(minute_later.after, now=NOW, due_at=None, why="changed payload")
-    assert not unmoved.leaves_home
+    assert not unmoved.points
 
 
 def test_a_failed_attempt_tells_why_and_when_it_was_moved():

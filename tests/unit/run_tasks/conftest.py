@@ -26,6 +26,7 @@ class Running:
         self.queue = ScriptedQueue()
         self.dead_letters = ScriptedQueue()
         self.target = ScriptedTarget(self.clock)
+        self.queue_target = ScriptedTarget(self.clock)
         self.extended: list[tuple[list[str], timedelta]] = []
         self.on_extend: list[Callable[[], object]] = []
         self.seconds_left = 900.0
@@ -45,7 +46,7 @@ class Running:
         return Runner(
             tasks=self.tasks,
             deliveries=Deliveries(
-                targets={"webhook": self.target},
+                targets={"webhook": self.target, "sqs": self.queue_target},
                 payloads=self.payloads,
                 tenant=self.tenants.get,
                 seconds_left=lambda: self.seconds_left,

@@ -113,7 +113,7 @@ def test_two_messages_of_one_retried_task_run_the_attempt_once(running):
 
 
 def test_a_duplicate_of_a_task_that_is_still_running_here_waits_for_its_lease(running):
-    task, other = a_task(1), a_task(2, due_at=START + SECOND)
+    task, other = a_task(1), a_task(2)
     running.stores(task, other)
     held = []
     running.target.script[task.id].append(lambda *delivery: held.append(delivery))

@@ -6,7 +6,7 @@ import pytest
 
 from postdate.domain.due import Due, Via
 from postdate.domain.slots import unique_part
-from postdate.domain.task import State
+from postdate.domain.task import Destination, State
 from postdate.targets.base import Delivered, Failed
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START, STEADY, a_task, claimed, in_state, message
 
@@ -32,6 +32,14 @@ def test_the_target_gets_the_run_its_attempt_and_its_fencing_token(running):
     ((_, delivery),) = running.target.started
     assert (delivery.run_id, delivery.task_id, delivery.tenant) == (task.id, task.id, "demo")
     assert (delivery.attempt, delivery.token, delivery.planned_at) == (2, 7, task.planned_at)
+
+
+def test_each_task_goes_to_the_target_of_its_kind(running):
+    hook, queue = a_task(1), replace(a_task(2), destination=Destination(type="sqs", address="q"))
+    running.stores(hook, queue)
+    running.run(message(hook, queue))
+    assert [delivery.task_id for _, delivery in running.target.started] == [hook.id]
+    assert [delivery.task_id for _, delivery in running.queue_target.started] == [queue.id]
 
 
 def test_a_failed_attempt_is_tried_again_by_a_message_that_arrives_a_second_early(running):
@@ -166,3 +174,22 @@ def test_items_of_one_batch_are_delivered_side_by_side(running):
     for task in tasks:
         running.target.script[task.id].append(answer_when_all_have_started)
     assert running.run(message(*tasks)).succeeded == len(tasks)
+
+
+def test_what_is_due_begins_before_an_outcome_that_waits_is_written(running):
+    first, second = a_task(1), a_task(2, due_at=START + SECOND)
+    running.stores(first, second)
+    seen = []
+
+    def takes_a_second(delivery, report):
+        running.clock.move(SECOND)
+        report(delivery, Delivered())
+
+    def looks_at_the_first(delivery, report):
+        seen.append(running.stored(first).state)
+        report(delivery, Delivered())
+
+    running.target.script[first.id].append(takes_a_second)
+    running.target.script[second.id].append(looks_at_the_first)
+    assert running.run(message(first, second)).succeeded == 2
+    assert seen == [State.RUNNING]

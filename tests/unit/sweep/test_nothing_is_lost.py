@@ -81,13 +81,12 @@ class Race:
             "horizon": self.sweeping.horizon,
             "payload_kept": KEPT,
             "clock": self.clock,
+            "unique": lambda: unique(1),
         }
 
     def register(self):
         self.sweeping.tasks.before["add"].append(self.before_write)
-        registrar = Registrar(
-            reservations=MemoryReservations(), plan=PLAN, unique=lambda: unique(1), **self.use_cases
-        )
+        registrar = Registrar(reservations=MemoryReservations(), plan=PLAN, **self.use_cases)
         order = Order(
             due_at=self.due_at,
             destination=HOOK,

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ import pytest
 from postdate.domain.task import Destination
 from postdate.targets.base import Delivery, Receipt
 from postdate.targets.connections import Connections
-from postdate.targets.flight import Flight
 from postdate.targets.guard import check_url
 from postdate.targets.loop import BackgroundLoop
 from postdate.targets.webhook import WebhookTarget
@@ -176,11 +176,9 @@ def delivery() -> Callable[..., Delivery]:
 
 def _deliver(target: Any, *deliveries: Delivery) -> list[Receipt]:
     """The receipts, in the order of the deliveries."""
-    flight = Flight({delivery.destination.type: target for delivery in deliveries})
-    flight.start(deliveries)
-    came = []
-    while flight.under_way:
-        came += flight.landed(wait_seconds=5) or pytest.fail("nothing landed")
+    inbox: SimpleQueue[tuple[Delivery, Receipt]] = SimpleQueue()
+    target.start(deliveries, lambda *report: inbox.put(report))
+    came = [inbox.get(timeout=5) for _ in deliveries]
     return [next(receipt for landed, receipt in came if landed is delivery) for delivery in deliveries]
 
 

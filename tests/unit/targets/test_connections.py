@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import threading
 import time
 
 import pytest
@@ -67,7 +68,7 @@ def test_a_body_that_comes_a_moment_later_leaves_the_connection_open(receiver, w
         sock.sendall(b"k\r\n0\r\n\r\n")
 
     there = receiver(late)
-    assert twice(webhook(drain_seconds=1), deliver, delivery, there.url) == [OK, OK]
+    assert twice(webhook(drain_seconds=1), deliver, delivery, there.url, lambda: time.sleep(0.05)) == [OK, OK]
     assert there.connections == 1
 
 
@@ -172,3 +173,16 @@ def test_what_happened_while_the_process_was_frozen_is_seen_before_the_loop_has_
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert asyncio.run(frozen_and_thawed(server)) == (True, False)
+
+
+def test_a_body_that_does_not_come_costs_the_connection_after_a_moment(receiver, webhook, deliver, delivery):
+    ended = threading.Event()
+
+    def withhold(sock):
+        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+        if sock.recv(1) == b"":
+            ended.set()
+        return False
+
+    assert deliver.all(webhook(), delivery(receiver(withhold).url)) == [OK]
+    assert ended.wait(1)

@@ -1,0 +1,89 @@
+"""What a task costs: its write units from the request to the stored outcome, indexes included."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+
+from cli.local import aws
+from cli.local.place import Place
+from tests.boundary import Boundary
+from tests.e2e.receiver import Receiver
+from tests.integration.conftest import entered
+from tests.integration.meter import METER, Meter
+from tests.integration.world import Client, World
+
+HUNDRED_BYTES = {"order": "2026-11-18-000042", "customer": "c-81723", "amount": 1999, "note": "x" * 20}
+
+
+@pytest.fixture
+def world(own_world: World, boundary: Boundary, monkeypatch: pytest.MonkeyPatch) -> World:
+    return entered(own_world, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def started_meter(own_world: World, engine: Place) -> Iterator[Meter]:
+    with aws.speaking_to(engine):
+        METER.start(boto3.client("dynamodb"), own_world.tables)
+    yield METER
+    METER.stop()
+
+
+@pytest.fixture
+def meter(started_meter: Meter, client: Client) -> Meter:
+    started_meter.units.clear()
+    return started_meter
+
+
+@pytest.fixture(params=["sqs", "webhook"])
+def target(request: pytest.FixtureRequest, client: Client, receiver: Receiver) -> dict[str, Any]:
+    if request.param == "sqs":
+        return client.target
+    return {"type": "webhook", "url": f"{receiver.url}/status/204", "headers": {"X-Shop": "7"}}
+
+
+def run_to_its_end(world: World, client: Client, **fields: Any) -> None:
+    registered = client.register(**fields)
+    assert registered.status == 201
+    assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
+    task = client.get(f"/api/v1/tasks/{registered.body['task_id']}").body
+    assert (task["status"], task["attempts"]) == ("SUCCEEDED", 1)
+
+
+@pytest.mark.parametrize(("key", "units"), [(None, 4), ("order-42", 5)], ids=["without a key", "with a key"])
+def test_a_usual_task_takes_four_write_units_and_a_key_one_more(
+    world: World, client: Client, meter: Meter, target: dict[str, Any], key: str | None, units: int
+) -> None:
+    run_to_its_end(world, client, key=key, target=target, payload=HUNDRED_BYTES)
+    assert meter.units.total() <= units
+    assert meter.units["items"] == 4
+    assert meter.units["refused"] == 0
+
+
+def test_a_large_payload_is_paid_once_when_it_is_written(
+    world: World, client: Client, meter: Meter, target: dict[str, Any]
+) -> None:
+    payload = "x" * 100 * 1024
+    run_to_its_end(world, client, target=target, payload=payload)
+    assert meter.units["items"] == 4
+    assert meter.units["payloads"] == math.ceil((len(payload) + 100) / 1024)
+    assert meter.units.total() == meter.units["items"] + meter.units["payloads"]
+
+
+def test_a_request_sent_again_with_its_key_costs_its_two_refused_writes(
+    world: World, client: Client, meter: Meter
+) -> None:
+    assert client.register(key="again", delay_seconds=600).status == 201
+    assert meter.units == {"items": 2, "idempotency": 1, "refused": 0}
+    assert client.register(key="again", delay_seconds=600).status == 201
+    assert meter.units == {"items": 2, "idempotency": 1, "refused": 2}
+
+
+def test_the_meter_sees_what_a_row_and_its_index_cost(world: World, client: Client, meter: Meter) -> None:
+    client.register(delay_seconds=600, tags=[f"{place:02}" + "x" * 60 for place in range(10)], name="y" * 100)
+    assert meter.units["items"] == 2 + 1
+    (task,) = client.get("/api/v1/tasks").body["tasks"]
+    client.call("PATCH", f"/api/v1/tasks/{task['task_id']}", {"delay_seconds": 1200})
+    assert meter.units["items"] == 3 + 2 * (2 + 1)

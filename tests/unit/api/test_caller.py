@@ -1,0 +1,46 @@
+import pytest
+
+from functions.api.caller import Caller
+from postdate.domain.errors import Forbidden, Unauthenticated
+
+
+def context(**found):
+    return {"authorizer": {"lambda": found}}
+
+
+def test_a_caller_is_whom_the_authorizer_found():
+    caller = Caller.of(context(tenant="demo", key_id="k1", scopes="tasks:read tasks:write"))
+    assert caller == Caller(tenant="demo", key_id="k1", scopes=frozenset({"tasks:read", "tasks:write"}))
+
+
+@pytest.mark.parametrize(
+    "request_context",
+    [
+        {},
+        {"authorizer": None},
+        {"authorizer": {}},
+        {"authorizer": {"lambda": None}},
+        context(tenant="", key_id="", scopes=""),
+        context(tenant=None, key_id="k", scopes="tasks:read"),
+    ],
+    ids=str,
+)
+def test_nobody_is_not_a_caller(request_context):
+    with pytest.raises(Unauthenticated):
+        Caller.of(request_context)
+
+
+def test_a_caller_with_the_scope_may_go_on():
+    caller = Caller.of(context(tenant="demo", key_id="k", scopes="tasks:read"))
+    assert caller.needs("tasks:read") is caller
+
+
+@pytest.mark.parametrize("scope", ["tasks:write", "tasks", "tasks:rea", ""])
+def test_a_caller_without_the_very_scope_is_refused(scope):
+    with pytest.raises(Forbidden):
+        Caller.of(context(tenant="demo", key_id="k", scopes="tasks:read ops")).needs(scope)
+
+
+def test_a_caller_without_scopes_may_do_nothing():
+    with pytest.raises(Forbidden):
+        Caller.of(context(tenant="demo", key_id="k", scopes="")).needs("tasks:read")

@@ -1,0 +1,127 @@
+"""The documentation against what it speaks of."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from postdate.domain.task import State
+from postdate.domain.transitions import ALLOWED
+
+PAGES: Final = [Path("README.md"), Path("CHANGELOG.md"), *sorted(Path("docs").rglob("*.md"))]
+TEXTS: Final = {page: page.read_text(encoding="utf-8") for page in PAGES}
+README: Final = TEXTS[Path("README.md")]
+SOURCE: Final = "\n".join(
+    path.read_text(encoding="utf-8").lower()
+    for folder in ("functions", "shared", "infra")
+    for path in sorted(Path(folder).rglob("*.py"))
+)
+
+
+def arrows() -> list[tuple[str, str]]:
+    (diagram,) = re.findall(
+        r"```mermaid\nstateDiagram-v2\n(.*?)```", TEXTS[Path("docs/states.md")], re.DOTALL
+    )
+    return re.findall(r"^\s+(\S+) --> (\S+?)(?:: .+)?$", diagram, re.MULTILINE)
+
+
+def code(text: str) -> set[str]:
+    """What stands between single backticks, outside of blocks."""
+    return set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", TEXTS[page], re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_arrows_of_the_diagram_are_the_table_of_transitions() -> None:
+    drawn = [arrow for arrow in arrows() if "[*]" not in arrow]
+    assert len(drawn) == len(set(drawn))
+    assert set(drawn) == {
+        (before.value, after.value) for before, afters in ALLOWED.items() for after in afters
+    }
+
+
+def test_the_diagram_begins_at_registration_and_ends_where_nothing_follows() -> None:
+    assert [arrow for arrow in arrows() if arrow[0] == "[*]"] == [("[*]", State.PENDING.value)]
+    assert {before for before, after in arrows() if after == "[*]"} == {
+        state.value for state, afters in ALLOWED.items() if not afters
+    }
+
+
+def test_every_state_is_explained() -> None:
+    explained = re.findall(r"^\| ([A-Z]+) \|", TEXTS[Path("docs/states.md")], re.MULTILINE)
+    assert explained == [state.value for state in (*State,) if state.value in explained]
+    assert set(explained) == set(State.__members__)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", TEXTS[page]):
+        assert not target.startswith(("http", "/")), f"{target} leaves the project"
+        file, _, anchor = target.partition("#")
+        path = page.parent / file if file else page
+        assert path.exists(), f"{page} links to {target}"
+        if anchor:
+            assert anchor in anchors(Path(path.resolve().relative_to(Path.cwd())))
+
+
+def test_what_make_is_said_to_do_it_does() -> None:
+    targets = set(re.findall(r"^([a-z]+):", Path("Makefile").read_text(), re.MULTILINE))
+    named = {
+        name for text in TEXTS.values() for name in re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE)
+    }
+    assert named <= targets
+    assert {"up", "down", "test", "check", "bench", "deploy"} <= named
+
+
+def test_the_readmes_files_and_folders_exist() -> None:
+    rooms = re.findall(r"^\| `([^`]+)` \|", README, re.MULTILINE)
+    assert len(rooms) > 5
+    assert [room for room in rooms if not Path(room).is_dir()] == []
+    (tiers,) = re.findall(r"^\| `tests/` \| (.+) \|$", README, re.MULTILINE)
+    assert {name for name in code(tiers) if not Path("tests", name).is_dir()} == set()
+
+
+def test_every_function_is_named_in_the_architecture() -> None:
+    functions = {path.parent.name for path in Path("functions").glob("*/handler.py")}
+    assert functions <= code(TEXTS[Path("docs/architecture.md")])
+    assert functions <= code(README)
+
+
+def test_every_test_that_a_page_calls_a_witness_exists() -> None:
+    tests = {
+        name
+        for path in Path("tests").rglob("*.py")
+        for name in re.findall(r"def (test_\w+)", path.read_text())
+    }
+    witnesses = {name for text in TEXTS.values() for name in code(text) if name.startswith("test_")}
+    assert len(witnesses) > 20
+    assert witnesses - tests == set()
+
+
+def test_every_promise_has_a_witness() -> None:
+    promises = TEXTS[Path("docs/guarantees.md")].partition("## What holds")[2].partition("\n## ")[0]
+    told = promises.strip().split("\n\n")
+    assert len(told) > 8
+    assert [promise for promise in told if "Shown by: `test_" not in promise.replace("by:\n", "by: ")] == []
+
+
+def test_the_glossarys_words_are_the_codes_words() -> None:
+    words = re.findall(r"^\| \*\*(.+?)\*\* \|", TEXTS[Path("docs/glossary.md")], re.MULTILINE)
+    assert len(words) > 30
+    assert [word for word in words if not re.search(word.replace(" ", "[ _]?"), SOURCE)] == []
+
+
+def test_every_decision_is_in_the_index_and_says_its_number() -> None:
+    decisions = sorted(path.name for path in Path("docs/decisions").glob("[0-9]*.md"))
+    index = TEXTS[Path("docs/decisions/README.md")]
+    assert re.findall(r"\((\d{4}-.+?\.md)\)", index) == decisions
+    assert all(TEXTS[Path("docs/decisions", name)].startswith(f"# {int(name[:4])}. ") for name in decisions)
+
+
+def test_the_changes_know_the_version() -> None:
+    (version,) = re.findall(r'^version = "(.+)"$', Path("pyproject.toml").read_text(), re.MULTILINE)
+    assert re.findall(r"^## (\S+?),", TEXTS[Path("CHANGELOG.md")], re.MULTILINE)[0] == version
