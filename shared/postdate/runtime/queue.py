@@ -97,7 +97,7 @@ def received(record: Mapping[str, Any]) -> Received:
             for id, version, due_ms in body["dues"]
         )
         packet = Packet(tenant=body["tenant"], via=Via(body["via"]), dues=dues)
-    except (KeyError, TypeError) as unreadable:
+    except (KeyError, TypeError, OverflowError) as unreadable:
         raise ValueError("the message is no packet") from unreadable
     return Received(
         packet=packet,
