@@ -54,7 +54,10 @@ def _project_files() -> list[Path]:
 
 
 def _cdk(place: Place, *arguments: str) -> None:
-    environment = cdk.environment(aws.environment(place)) | {"POSTDATE_REQUIRE_LAYER": "1", "CDK_VALIDATION": "false"}
+    environment = cdk.environment(aws.environment(place)) | {
+        "POSTDATE_REQUIRE_LAYER": "1",
+        "CDK_VALIDATION": "false",
+    }
     with place.deploy_log.open("a") as log:
         print("cdk", *arguments, file=log, flush=True)
         ran = subprocess.run(

@@ -4,6 +4,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from cli import tenants
 from cli.local import aws, deploy, ministack, seed
 from cli.local.once import alone
 from cli.local.place import Place
@@ -11,7 +12,7 @@ from cli.local.processes import Process
 from cli.local.stack import Keys, Stack, saved
 from cli.progress import say, step
 
-ADMIN: Final = seed.SCOPES | {"admin"}
+ADMIN: Final = tenants.SCOPES | {"admin"}
 
 
 def up(place: Place) -> Stack:
@@ -51,13 +52,13 @@ def _brought_up(place: Place, engine: Process | None, known: Stack | None) -> St
 
 def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int) -> Stack:
     queue_url = seed.destination_queue()
-    tenants, keys = outputs["TenantsTable"], outputs["KeysTable"]
-    demo = seed.tenant(tenants, "demo", queue_urls=frozenset({queue_url}))
-    other = seed.tenant(tenants, "other")
+    table, keys = outputs["TenantsTable"], outputs["KeysTable"]
+    demo = tenants.tenant(table, "demo", queue_urls=frozenset({queue_url}))
+    other = tenants.tenant(table, "other")
     bearers = known or Keys(
-        api_key=seed.key(keys, demo.id),
-        admin_key=seed.key(keys, demo.id, ADMIN),
-        other_tenant_key=seed.key(keys, other.id),
+        api_key=tenants.key(keys, demo.id),
+        admin_key=tenants.key(keys, demo.id, ADMIN),
+        other_tenant_key=tenants.key(keys, other.id),
     )
     api_url = f"{place.endpoint_url}/_aws/execute-api/{outputs['ApiId']}"
     return Stack(

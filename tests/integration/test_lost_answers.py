@@ -29,7 +29,6 @@ from tests.boundary import (
     lost,
     raising,
     refused,
-    timed_out,
     unreachable,
 )
 from tests.contract.examples import PLAN, Examples, cancel, claim, reschedule, retry, succeed
@@ -44,9 +43,7 @@ EVERYTHING: Final = (
 )
 TRIES: Final = 5
 _keys = count()
-committed = pytest.mark.parametrize(
-    "fault", [lost, timed_out, done_but_500], ids=["lost", "timed out", "broken"]
-)
+committed = pytest.mark.parametrize("fault", [lost, done_but_500], ids=["lost", "broken"])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

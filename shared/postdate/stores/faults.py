@@ -8,6 +8,7 @@ from pynamodb.exceptions import PynamoDBException
 
 from postdate.domain.errors import Unavailable
 
+REFUSALS = (BotoCoreError, ClientError, PynamoDBException)
 _PASSING = frozenset(
     {
         "InternalServerError",

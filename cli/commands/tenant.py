@@ -1,0 +1,54 @@
+"""Make a tenant of an environment on AWS, or let it use more queues, and give it a new key."""
+
+import argparse
+import re
+from typing import Any, Final
+
+from cli import tenants
+from cli.failure import Failure
+from postdate.domain.errors import Unavailable
+from postdate.stores.faults import REFUSALS
+
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tenant", type=_name, help="lower-case letters, digits and hyphens")
+    parser.add_argument("--env", required=True, choices=("dev", "staging", "prod"), help="which environment")
+    parser.add_argument(
+        "--queue", action="append", default=[], metavar="URL", help="an SQS queue its tasks may go to"
+    )
+    parser.add_argument("--admin", action="store_true", help="the key also administers")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Speaks to the account that the environment's credentials are for, as `make deploy` does."""
+    tables = f"postdate-{options.env}"
+    scopes = tenants.SCOPES | ({"admin"} if options.admin else set())
+    try:
+        made = tenants.tenant(f"{tables}-tenants", options.tenant, queue_urls=frozenset(options.queue))
+        key = tenants.key(f"{tables}-keys", options.tenant, scopes)
+    except (Unavailable, *REFUSALS) as error:
+        raise Failure(f"{options.env} could not be reached: {error}") from error
+    return {
+        "tenant": made.id,
+        "key": key,
+        "signing_secret": made.signing_secrets[0],
+        "queue_urls": sorted(made.queue_urls),
+    }
+
+
+def show(answer: dict[str, Any]) -> str:
+    lines = [
+        f"Tenant {answer['tenant']}. Its key is told only now:",
+        f"  key             {answer['key']}",
+        f"  signing secret  {answer['signing_secret']}",
+        *(f"  may send to     {url}" for url in answer["queue_urls"]),
+    ]
+    return "\n".join(lines)
+
+
+def _name(text: str) -> str:
+    if not NAME.fullmatch(text):
+        raise argparse.ArgumentTypeError("a tenant is up to 63 lower-case letters, digits and hyphens")
+    return text
