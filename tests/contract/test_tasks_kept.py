@@ -10,6 +10,8 @@ from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import Destination, HistoryLine, Payload, State, Task
 from postdate.domain.transitions import HISTORY_LINES_MAX
 from postdate.stores.tasks import Tasks, Written
+from tests.boundary import Boundary
+from tests.contract.conftest import OnAws
 from tests.contract.examples import Examples, claim, retry, succeed
 
 
@@ -99,6 +101,19 @@ def test_many_are_read_at_once_however_many_and_however_often_named(tasks: Tasks
     asked = [task.id for task in [*stored, *stored[:7], examples.task()]]
     assert tasks.get_many(asked) == {task.id: task for task in stored}
     assert tasks.get_many(iter(asked[:2])) == {task.id: task for task in stored[:2]}
+
+
+def test_a_task_is_read_as_it_is_now_wherever_that_decides(
+    on_aws: OnAws, boundary: Boundary, examples: Examples
+) -> None:
+    """The engine is never behind, so what is asked of it has to say so."""
+    task = examples.task()
+    on_aws.tasks.get(task.id)
+    on_aws.tasks.get_many([task.id])
+    list(on_aws.tasks.due_in(task.home))
+    (read,), (many,), (query,) = (boundary.asked(name) for name in ("GetItem", "BatchGetItem", "Query"))
+    assert (read["ConsistentRead"], query["ConsistentRead"]) == (True, True)
+    assert [each["ConsistentRead"] for each in many["RequestItems"].values()] == [True]
 
 
 def test_a_small_payload_fits_its_tasks_row_and_a_large_one_does_not(

@@ -5,6 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from threading import Timer
 from typing import Any
 
 from postdate.domain import transitions
@@ -17,7 +18,7 @@ from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.queue import MemoryQueue, Received
 from postdate.stores.tasks import Written
 from postdate.stores.tasks_memory import MemoryTasks
-from postdate.targets.base import Delivered, Delivery, Receipt, Report
+from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report
 
 START = datetime(2026, 11, 18, 10, 5, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -131,8 +132,11 @@ class ScriptedQueue(MemoryQueue):
 class ScriptedTarget:
     """Answers on the spot: with what the script says for a task's next attempt, else that it took it.
 
-    A callable of a script is told of the delivery and how to report it, and reports when it likes.
+    A callable of a script is told of the delivery and how to report it, and reports when it likes. If nobody does, as
+    when a rule under test is broken, the delivery fails after some real seconds instead of keeping the test for ever.
     """
+
+    FORGOTTEN_AFTER_SECONDS = 5.0
 
     def __init__(self, clock: ManualClock) -> None:
         self.script: defaultdict[str, deque[Receipt | Callable[[Delivery, Report], object]]] = defaultdict(
@@ -140,6 +144,11 @@ class ScriptedTarget:
         )
         self.started: list[tuple[datetime, Delivery]] = []
         self._clock = clock
+        self._forgotten: list[Timer] = []
+
+    def close(self) -> None:
+        for timer in self._forgotten:
+            timer.cancel()
 
     def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
         for delivery in deliveries:
@@ -147,9 +156,17 @@ class ScriptedTarget:
             script = self.script[delivery.task_id]
             step = script.popleft() if script else Delivered(http_status=200)
             if callable(step):
+                self._forget(delivery, report)
                 step(delivery, report)
             else:
                 report(delivery, step)
+
+    def _forget(self, delivery: Delivery, report: Report) -> None:
+        failed = Failed(reason="nobody ended it")
+        timer = Timer(self.FORGOTTEN_AFTER_SECONDS, report, (delivery, failed))
+        timer.daemon = True
+        timer.start()
+        self._forgotten.append(timer)
 
 
 def unique(number: int) -> bytes:

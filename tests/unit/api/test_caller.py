@@ -1,7 +1,7 @@
 import pytest
 
 from functions.api.caller import Caller
-from postdate.domain.errors import Forbidden, Unauthenticated
+from postdate.domain.errors import Forbidden, Unauthenticated, Unavailable
 
 
 def context(**found):
@@ -28,6 +28,11 @@ def test_a_caller_is_whom_the_authorizer_found():
 def test_nobody_is_not_a_caller(request_context):
     with pytest.raises(Unauthenticated):
         Caller.of(request_context)
+
+
+def test_a_key_that_could_not_be_read_is_no_wrong_key():
+    with pytest.raises(Unavailable):
+        Caller.of(context(tenant="", key_id="", scopes="", unavailable="true"))
 
 
 def test_a_caller_with_the_scope_may_go_on():

@@ -102,6 +102,25 @@ def test_an_entry_of_the_index_without_a_task_is_passed_over():
     )
 
 
+def test_a_page_that_is_full_with_the_last_that_was_looked_at_is_not_the_last():
+    tasks = [a_task(number) for number in range(101)]
+    assert [len(found) for found in pages(stored(*tasks), status="PENDING", limit="100")] == [100, 1]
+
+
+def test_what_is_another_tenants_is_passed_over_whatever_the_index_says():
+    theirs = a_task(2, tenant="other")
+    table = stored(a_task(1), theirs)
+
+    class Mixed(ScriptedTasks):
+        def listed(self, tenant, *, after, limit):
+            return [id for id in sorted([a_task(1).id, theirs.id]) if id > after][:limit]
+
+        def get_many(self, ids):
+            return table.get_many(ids)
+
+    assert pages(Mixed()) == [[a_task(1)]]
+
+
 def test_a_page_has_twenty_tasks_unless_asked_otherwise():
     found = pages(stored(*(a_task(number) for number in range(LIMIT_DEFAULT + 1))))
     assert [len(tasks) for tasks in found] == [20, 1]

@@ -203,9 +203,16 @@ class TestInstants:
 
 
 class TestChanges:
-    @pytest.mark.parametrize("text", ["{}", '{"run_at": "2026-11-18T10:06:00Z", "delay_seconds": 1}'])
+    @pytest.mark.parametrize(
+        "text",
+        ["{}", '{"run_at": null, "target": null}', '{"run_at": "2026-11-18T10:06:00Z", "delay_seconds": 1}'],
+    )
     def test_a_change_of_nothing_or_to_two_instants_is_refused(self, text):
         assert fields_refused(TaskChangeForm, text) == ["body"]
+
+    def test_a_payload_can_be_changed_to_null(self):
+        form = parsed(TaskChangeForm, '{"payload": null}')
+        assert (form.payload, form.model_fields_set) == (None, {"payload"})
 
     @pytest.mark.parametrize("field", ["name", "tags", "timeout_seconds", "status", "task_id"])
     def test_what_cannot_be_changed_is_refused_by_its_name(self, field):

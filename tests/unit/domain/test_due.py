@@ -48,6 +48,11 @@ def test_there_are_no_more_packets_than_needed(calls):
     assert len(list(pack(calls, Via.SWEEP))) == sum(-(-size // PACKET_ITEMS_MAX) for size in sizes.values())
 
 
+def test_a_packet_holds_twenty_five_calls_and_not_one_more():
+    calls = [("demo", Due(id=f"task_{number}", version=1, due_at=START)) for number in range(26)]
+    assert [len(each.dues) for each in pack(calls, Via.SWEEP)] == [25, 1]
+
+
 @given(offset=OFFSETS)
 def test_a_delay_is_whole_seconds_within_what_the_queue_takes(offset):
     delay = packet(START).delay(START - offset)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from postdate.domain import instants
 from postdate.domain.errors import NotFound
-from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, Slot, home, item_id, unique_part
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, Slot, home, is_id, item_id, unique_part
 from tests.unit.doubles import PLAN, START, a_task
 
 MINUTES = st.integers(0, 2**30 - 1)
@@ -20,7 +20,7 @@ BODY = "0w8qk4r03m9c0000000000zz"
 @given(slot=SLOTS, unique=UNIQUES)
 def test_an_id_gives_back_the_slot_and_the_part_it_was_made_of(slot, unique):
     id = item_id("task", slot, unique)
-    assert (home(id), unique_part(id)) == (slot, unique)
+    assert (is_id(id), home(id), unique_part(id)) == (True, slot, unique)
 
 
 @given(first=SLOTS, second=SLOTS, unique=UNIQUES, other=UNIQUES)
@@ -54,10 +54,16 @@ def test_two_ids_are_equal_only_when_all_they_are_made_of_is(slot, unique, other
     ],
 )
 def test_what_is_no_id_of_ours_is_not_found(id):
+    assert not is_id(id)
     with pytest.raises(NotFound):
         home(id)
     with pytest.raises(NotFound):
         unique_part(id)
+
+
+@pytest.mark.parametrize("item", [None, 5, b"task_", ["task"]])
+def test_what_is_no_text_is_no_id(item):
+    assert not is_id(item)
 
 
 @given(

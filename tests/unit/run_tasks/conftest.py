@@ -1,6 +1,6 @@
 """The runner over stores in memory, with a target that answers by a script."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 
 import pytest
@@ -81,5 +81,7 @@ class Running:
 
 
 @pytest.fixture
-def running() -> Running:
-    return Running()
+def running() -> Iterator[Running]:
+    made = Running()
+    yield made
+    made.target.close()

@@ -9,7 +9,7 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.task import Payload, State
 from postdate.stores.tenants import Tenant
 from postdate.targets.base import Delivered, Failed
-from tests.unit.doubles import LEASE, MINUTE, SECOND, START, a_task, in_state, message
+from tests.unit.doubles import LEASE, MINUTE, SECOND, START, STEADY, a_task, claimed, in_state, message
 
 BROKEN = Failed(reason="http 500")
 GONE = Failed(reason="http 410", retry=False)
@@ -132,6 +132,39 @@ def test_the_outcome_of_a_worker_whose_lease_is_over_counts_while_nobody_else_ha
     running.target.script[task.id].append(slow)
     report = running.run(message(task))
     assert (report.succeeded, report.fenced_off) == (1, 0)
+
+
+@pytest.mark.parametrize("attempts", [1, STEADY.max_attempts])
+def test_a_lease_that_was_made_longer_meanwhile_is_respected(running, attempts):
+    task = replace(claimed(a_task()), attempts=attempts)
+    running.stores(task)
+    running.clock.sleep_until(task.lease_until)
+    longer = task.lease_until + LEASE
+    running.tasks.before["commit"].append(lambda: running.tasks.extend(task, longer))
+    report = running.run(message(task, receives=2))
+    assert (started(running), report.deferred, report.dead) == ([], 1, 0)
+    assert running.stored(task) == replace(task, lease_until=longer)
+    assert [packet.not_before for packet in running.queue.packets] == [longer]
+
+
+def test_a_retry_is_not_lost_when_its_message_was_deferred_by_somebody_else_meanwhile(running):
+    """The message came back while its worker was still at it, was sent on for the end of the lease and deleted; then
+    the worker commits a retry and cannot send it. What was sent on is the only call left."""
+    task = a_task()
+    running.stores(task)
+
+    def seen_by_another(delivery, report):
+        running.run(message(task, receives=2), holder="worker-2")
+        running.queue.refuses = 1
+        report(delivery, BROKEN)
+
+    running.target.script[task.id].append(seen_by_another)
+    running.run(message(task))
+    assert running.stored(task).state is State.RETRYING
+    running.run(running.arrival())
+    while running.queue.sent:
+        running.run(running.arrival())
+    assert running.stored(task).state is State.SUCCEEDED
 
 
 def test_a_long_delivery_keeps_its_lease_and_its_message(running):

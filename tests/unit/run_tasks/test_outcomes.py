@@ -42,6 +42,14 @@ def test_each_task_goes_to_the_target_of_its_kind(running):
     assert [delivery.task_id for _, delivery in running.queue_target.started] == [queue.id]
 
 
+def test_a_task_whose_target_is_of_no_known_kind_fails_its_attempt_and_no_other(running):
+    odd, fine = replace(a_task(1), destination=Destination(type="pigeon", address="loft")), a_task(2)
+    running.stores(odd, fine)
+    report = running.run(message(odd, fine))
+    assert (report.retried, report.succeeded) == (1, 1)
+    assert "pigeon" in running.stored(odd).error
+
+
 def test_a_failed_attempt_is_tried_again_by_a_message_that_arrives_a_second_early(running):
     task = a_task()
     running.stores(task)
