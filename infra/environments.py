@@ -95,7 +95,7 @@ LOCAL: Final = Environment(
     functions={
         "api": Size(memory_mb=512, timeout_seconds=29),
         "authorize": Size(memory_mb=256, timeout_seconds=10),
-        "sweep": Size(memory_mb=512, timeout_seconds=60, consumers=4),
+        "sweep": Size(memory_mb=512, timeout_seconds=300, consumers=4),
         "run_tasks": Size(memory_mb=512, timeout_seconds=900, consumers=16),
     },
     throttle=None,
@@ -122,7 +122,7 @@ DEV: Final = Environment(
     functions={
         "api": Size(memory_mb=1024, timeout_seconds=29),
         "authorize": Size(memory_mb=512, timeout_seconds=10),
-        "sweep": Size(memory_mb=1024, timeout_seconds=60, consumers=4),
+        "sweep": Size(memory_mb=1024, timeout_seconds=300, consumers=4),
         "run_tasks": Size(memory_mb=1024, timeout_seconds=900, consumers=10),
     },
     throttle=Throttle(requests_per_second=100, burst=200),
@@ -135,8 +135,8 @@ STAGING: Final = Environment(
     functions={
         "api": Size(memory_mb=1024, timeout_seconds=29, reserved=50),
         "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=50),
-        "sweep": Size(memory_mb=1024, timeout_seconds=60, reserved=8, consumers=8),
-        "run_tasks": Size(memory_mb=1769, timeout_seconds=900, reserved=100, consumers=100),
+        "sweep": Size(memory_mb=1024, timeout_seconds=300, reserved=8, consumers=8),
+        "run_tasks": Size(memory_mb=1024, timeout_seconds=900, reserved=100, consumers=100),
     },
     throttle=Throttle(requests_per_second=500, burst=1000),
     log_retention_days=30,
@@ -145,12 +145,12 @@ STAGING: Final = Environment(
 # The reservations leave 100 of an account's first 1,000 concurrent executions free, as Lambda demands.
 PROD: Final = Environment(
     name="prod",
-    settings=Settings(shard_plan="0=128", listing_shards=16),
+    settings=Settings(shard_plan="0=128", shards_per_group=32, listing_shards=16),
     functions={
         "api": Size(memory_mb=1769, timeout_seconds=29, reserved=150),
         "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=118),
-        "sweep": Size(memory_mb=1769, timeout_seconds=60, reserved=32, consumers=32),
-        "run_tasks": Size(memory_mb=1769, timeout_seconds=900, reserved=600, consumers=600),
+        "sweep": Size(memory_mb=1769, timeout_seconds=300, reserved=32, consumers=32),
+        "run_tasks": Size(memory_mb=1024, timeout_seconds=900, reserved=600, consumers=600),
     },
     throttle=Throttle(requests_per_second=2000, burst=4000),
     log_retention_days=90,

@@ -61,7 +61,7 @@ class Service(Stack):
         sweep.allow(state.slots.table_arn, GET, QUERY, PUT, UPDATE)
         sweep.allow(state.tasks.queue.queue_arn, SEND)
         sweep.allow(state.ticks.queue.queue_arn, SEND)
-        sweep.consume(state.ticks.queue)
+        sweep.consume(state.ticks.queue, at_once=1)
 
     def _run_tasks(self) -> None:
         run_tasks, state = self._function("run_tasks", recurs=True), self._state
@@ -77,7 +77,7 @@ class Service(Stack):
                 f"IAM5[Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:{pattern}]",
                 "Tenants' own queues come and go without a release; their names are ours to give.",
             )
-        run_tasks.consume(state.tasks.queue)
+        run_tasks.consume(state.tasks.queue, at_once=10)
 
     def _tick(self) -> None:
         """A tick that cannot be delivered joins the dead ticks: one place to look when the clock stands."""

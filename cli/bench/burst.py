@@ -16,7 +16,6 @@ from cli.bench.plan import CLIENTS, Plan
 from cli.bench.report import Line
 from cli.failure import Failure
 from cli.progress import step
-from postdate.domain import instants
 
 _SECONDS_TO_REGISTER: Final = 5
 _REGISTERED_A_SECOND: Final = 300
@@ -47,9 +46,7 @@ def _burst(bed: Bed, destination: Destination, items: int) -> Line:
         raise Failure(
             f"{items} registrations took longer than the {items / _REGISTERED_A_SECOND:.0f} s for them."
         )
-    due_ms = dict.fromkeys(
-        (id for ids in registered.answers for id in ids), float(instants.milliseconds(due_at))
-    )
+    due_ms = dict.fromkeys((id for ids in registered.answers for id in ids), tasks.ms(due_at))
     patience = _PATIENCE_SECONDS + items / _DRAINED_A_SECOND
     with step(f"waiting {spare:.0f} s for the instant, then for {items} arrivals"):
         found = judged(destination, due_ms, due_at, patience)

@@ -19,12 +19,12 @@ from cli.bench.timers import timers
 from cli.progress import step
 
 _PATIENCE_SECONDS: Final = 30
-_HEAD_START: Final = timedelta(seconds=0.5)
 
 
 class Registered(NamedTuple):
     one: Planned
     task_id: str
+    due_at: datetime
     took_ms: float
 
 
@@ -45,40 +45,38 @@ def steady(bed: Bed, plan: Plan) -> Iterator[Line]:
 def _steady(bed: Bed, rate: int, stream: list[Planned]) -> list[Line]:
     for destination in bed.destinations:
         destination.clear()
-    begin = datetime.now(UTC) + _HEAD_START
+    began = time.perf_counter()
     with step(f"{len(stream)} tasks, {rate} a second"):
-        registered = _registered(bed, stream, begin)
-    behind = (datetime.now(UTC) - begin).total_seconds() - stream[-1].register
+        registered = _registered(bed, stream)
+    per_second = len(stream) / (time.perf_counter() - began)
     with step("waiting for the last of them"):
-        lines = [_line(bed, destination, registered, begin, rate) for destination in bed.destinations]
-    return [line | {"registered_behind_seconds": rounded(behind)} for line in lines]
+        lines = [_line(bed, destination, registered, rate) for destination in bed.destinations]
+    return [line | {"registered_per_second": rounded(per_second)} for line in lines]
 
 
-def _registered(bed: Bed, stream: list[Planned], begin: datetime) -> list[Registered]:
-    """By the clock of the stream, as long as four clients keep up with it."""
+def _registered(bed: Bed, stream: list[Planned]) -> list[Registered]:
+    """At its rate as long as four clients keep up with it. When they do not, what is due moves with them."""
+    begin = datetime.now(UTC)
 
     def caller(opened: ExitStack) -> Callable[[Planned], Registered]:
         client = opened.enter_context(bed.client())
 
         def call(one: Planned) -> Registered:
-            sleep_until(begin + timedelta(seconds=one.register))
-            began = time.perf_counter()
-            form = tasks.form(one.one_of(bed.destinations), one.due_at(begin), one.number)
+            sleep_until(begin + timedelta(seconds=one.after))
+            began, due_at = time.perf_counter(), tasks.ahead(one.ahead)
+            form = tasks.form(one.one_of(bed.destinations), due_at, one.number)
             id = client.post(tasks.PATH, form).expect(201)["task_id"]
-            return Registered(one, id, 1000 * (time.perf_counter() - began))
+            return Registered(one, id, due_at, 1000 * (time.perf_counter() - began))
 
         return call
 
     return side_by_side(CLIENTS, stream, caller).answers
 
 
-def _line(
-    bed: Bed, destination: Destination, registered: list[Registered], begin: datetime, rate: int
-) -> Line:
+def _line(bed: Bed, destination: Destination, registered: list[Registered], rate: int) -> Line:
     mine = [each for each in registered if each.one.one_of(bed.destinations) is destination]
-    due_ms = {each.task_id: each.one.due_ms(begin) for each in mine}
-    last = max(each.one.due_at(begin) for each in mine)
-    found = judged(destination, due_ms, last, _PATIENCE_SECONDS)
+    due_ms = {each.task_id: tasks.ms(each.due_at) for each in mine}
+    found = judged(destination, due_ms, max(each.due_at for each in mine), _PATIENCE_SECONDS)
     return {
         "case": "steady",
         "what": f"{rate}/s, half of them to {destination.name}",

@@ -1,30 +1,23 @@
-"""A steady stream of tasks: when each is registered, when it is due and where it goes."""
+"""A steady stream of tasks: when each is registered, how much later it is due and where it goes."""
 
 import random
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 from cli.bench.destinations import Destination
-from postdate.domain import instants
 
 AHEAD_SECONDS: Final = (3.0, 20.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Planned:
-    """One task of a stream, its instants in seconds after the stream's begin."""
+    """One task of a stream: `after` its begin it is registered, and due as long as `ahead` from then, in seconds."""
 
     number: int
-    register: float
-    due: float
-
-    def due_at(self, begin: datetime) -> datetime:
-        return instants.whole(begin + timedelta(seconds=self.due))
-
-    def due_ms(self, begin: datetime) -> float:
-        return float(instants.milliseconds(self.due_at(begin)))
+    after: float
+    ahead: float
 
     def one_of(self, destinations: tuple[Destination, ...]) -> Destination:
         """Each gets its share, turn by turn."""
@@ -35,7 +28,7 @@ def planned(rate: int, seconds: float) -> list[Planned]:
     """Drawn with a fixed seed: every run has the same stream."""
     drawn = random.Random(rate)  # noqa: S311 (no secret)
     return [
-        Planned(number=number, register=number / rate, due=number / rate + drawn.uniform(*AHEAD_SECONDS))
+        Planned(number=number, after=number / rate, ahead=drawn.uniform(*AHEAD_SECONDS))
         for number in range(round(rate * seconds))
     ]
 

@@ -26,6 +26,10 @@ def ahead(seconds: float) -> datetime:
     return instants.whole(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
+def ms(instant: datetime) -> float:
+    return float(instants.milliseconds(instant))
+
+
 def form(destination: Destination, run_at: datetime, number: int) -> dict[str, Any]:
     return {"run_at": run_at.isoformat(), "target": destination.target, "payload": {"n": number}}
 

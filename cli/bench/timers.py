@@ -1,50 +1,57 @@
 """The floor of punctuality: timers in this process, each of which sleeps to the instant and makes one bare call."""
 
+import random
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from cli.bench import tasks
 from cli.bench.bare import BareCaller, BareEngine
 from cli.bench.bed import Bed
 from cli.bench.load import side_by_side
 from cli.bench.outcome import Outcome, outcome
-from cli.bench.stream import AHEAD_SECONDS, Planned, planned, sleep_until
+from cli.bench.stream import sleep_until
 from cli.progress import step
 
 _SECONDS: Final = 10
+_HEAD_START_SECONDS: Final = 1
 _TIMERS: Final = 8
 
 
 def timers(bed: Bed, rate: int) -> dict[str, Outcome]:
-    """What came of them at each destination, by its name."""
+    """What came of them at each destination, by its name; so many a second, at instants drawn at random."""
     bare = BareEngine(bed)
-    stream = sorted(planned(rate, _SECONDS), key=lambda one: one.due)
+    drawn = random.Random(rate)  # noqa: S311 (no secret)
+    afters = sorted(drawn.uniform(0, _SECONDS) for _ in range(rate * _SECONDS))
     for destination in bed.destinations:
         destination.clear()
-    begin = datetime.now(UTC) + timedelta(seconds=1 - AHEAD_SECONDS[0])
+    due_at = {
+        f"bare-{number}": tasks.ahead(_HEAD_START_SECONDS + after) for number, after in enumerate(afters)
+    }
+    mine = {
+        destination.name: list(due_at)[place :: len(bed.destinations)]
+        for place, destination in enumerate(bed.destinations)
+    }
+    to_queue = frozenset(mine[bed.queue.name])
 
-    def caller(opened: ExitStack) -> Callable[[Planned], None]:
+    def caller(opened: ExitStack) -> Callable[[str], None]:
         connection = BareCaller(bed.webhook.port)
         opened.callback(connection.close)
 
-        def call(one: Planned) -> None:
-            sleep_until(one.due_at(begin))
-            if one.one_of(bed.destinations) is bed.queue:
-                bare.send([_id(one)])
+        def call(id: str) -> None:
+            sleep_until(due_at[id])
+            if id in to_queue:
+                bare.send([id])
             else:
-                connection.post(_id(one))
+                connection.post(id)
 
         return call
 
-    with step(f"{len(stream)} bare timers, {rate} a second"):
-        side_by_side(_TIMERS, stream, caller)
-    found = {}
-    for destination in bed.destinations:
-        mine = {_id(one): one.due_ms(begin) for one in stream if one.one_of(bed.destinations) is destination}
-        found[destination.name] = outcome(mine, destination.arrivals())
-    return found
-
-
-def _id(one: Planned) -> str:
-    return f"bare-{one.number}"
+    with step(f"{len(due_at)} bare timers, {rate} a second"):
+        side_by_side(_TIMERS, due_at, caller)
+    return {
+        destination.name: outcome(
+            {id: tasks.ms(due_at[id]) for id in mine[destination.name]}, destination.arrivals()
+        )
+        for destination in bed.destinations
+    }

@@ -91,9 +91,8 @@ class Changer:
         return Transition(before=before, after=replace(after, payload=Payload(key=key)))
 
     def _call(self, task: Task) -> None:
-        now = self.clock.now()
         try:
-            self.queue.send(pack([(task.tenant, Due.of(task))], Via.REGISTRATION), now=now)
+            self.queue.send(pack([(task.tenant, Due.of(task))], Via.REGISTRATION))
         except Unavailable as error:
             logger.warning(
                 "a call is left to the closing pass", extra={"action": "call_not_sent", "reason": str(error)}

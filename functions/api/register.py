@@ -25,12 +25,14 @@ from postdate.stores.payloads import Payloads
 from postdate.stores.tasks import Tasks, Written
 
 KEY_KEPT = timedelta(days=30)
+_REQUEST_LIVES = timedelta(seconds=30)
 _AT_ONCE = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
-    """A request that was understood."""
+    """A request that was understood. What speaks against it now counts only if its key is new: an answer that was
+    given once is given again, whatever has happened to the instant or the destination since."""
 
     due_at: datetime
     destination: Destination
@@ -41,6 +43,7 @@ class Order:
     tags: tuple[str, ...]
     idempotency_key: str | None
     fingerprint: str
+    refusal: PostdateError | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,9 +79,9 @@ class Registrar:
 
         with ThreadPoolExecutor(min(_AT_ONCE, len(orders))) as pool:
             drafts = list(pool.map(prepared, orders))
-        stored = [draft[1] for draft in drafts if isinstance(draft, tuple)]
+        stored = list({draft[1].id: draft[1] for draft in drafts if isinstance(draft, tuple)}.values())
         written = dict(zip([task.id for task in stored], self.tasks.add(stored), strict=True))
-        lost = {id for id, done in written.items() if done is Written.UNAVAILABLE}
+        lost = {id for id, done in written.items() if done not in (Written.DONE, Written.CONFLICT)}
         self._call(task for task in stored if task.id not in lost)
         return [
             draft if isinstance(draft, PostdateError) else Unavailable() if draft[1].id in lost else draft[0]
@@ -87,6 +90,8 @@ class Registrar:
 
     def _reserved(self, tenant: str, order: Order, now: datetime) -> Registered:
         """The task that this order stands for: a new one, or the one its key stood for before."""
+        if order.refusal is not None:
+            return self._replayed(tenant, order, now)
         unique = self.unique()
         id = item_id(KIND, self.plan.slot(order.due_at, unique), unique)
         new = Registered(task=_task(tenant, order, id=id, due_at=order.due_at, now=now))
@@ -106,13 +111,23 @@ class Registrar:
             return new
         if found.fingerprint != order.fingerprint:
             raise IdempotencyKeyReused
-        if instants.end_of(instants.minute_of(found.due_at)) < now and self.tasks.get(found.item_id) is None:
-            # Nothing was promised yet, and the slot of the first try takes no more items.
+        given_up = instants.end_of(instants.minute_of(found.due_at)) + _REQUEST_LIVES
+        if given_up < now and self.tasks.get(found.item_id) is None:
+            # Nothing was promised yet, the first try is over, and its slot takes no more items.
             if not self.reservations.replace(found, wanted):
                 raise IdempotencyInProgress
             return new
-        first = _task(tenant, order, id=found.item_id, due_at=found.due_at, now=found.created_at)
-        return Registered(task=replace(first, moved_at=now), replayed=True)
+        return _first_answer(tenant, order, found, now)
+
+    def _replayed(self, tenant: str, order: Order, now: datetime) -> Registered:
+        """An order that would be refused as a new one."""
+        assert order.refusal is not None  # noqa: S101
+        found = self.reservations.find(tenant, order.idempotency_key) if order.idempotency_key else None
+        if found is None or self.tasks.get(found.item_id) is None:
+            raise order.refusal
+        if found.fingerprint != order.fingerprint:
+            raise IdempotencyKeyReused
+        return _first_answer(tenant, order, found, now)
 
     def _stored_form(self, task: Task) -> Task:
         if task.payload.text is None or self.tasks.fits(task):
@@ -126,12 +141,18 @@ class Registrar:
         now = self.clock.now()
         near = [(task.tenant, Due.of(task)) for task in tasks if self.horizon.reaches(task.due_at, now)]
         try:
-            self.queue.send(pack(near, Via.REGISTRATION), now=now)
+            self.queue.send(pack(near, Via.REGISTRATION))
         except Unavailable as error:
             logger.warning(
                 "calls are left to the closing pass",
                 extra={"action": "call_not_sent", "tasks": len(near), "reason": str(error)},
             )
+
+
+def _first_answer(tenant: str, order: Order, found: Reservation, now: datetime) -> Registered:
+    """What was answered the first time follows from the request, which is the same, and from what its key kept."""
+    first = _task(tenant, order, id=found.item_id, due_at=found.due_at, now=found.created_at)
+    return Registered(task=replace(first, moved_at=now), replayed=True)
 
 
 def _task(tenant: str, order: Order, *, id: str, due_at: datetime, now: datetime) -> Task:

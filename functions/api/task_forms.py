@@ -140,16 +140,17 @@ def parsed(form: type[FormT], text: str | bytes, within: str = "") -> FormT:
         raise validation_failed(invalid, within) from None
 
 
-def due_at(form: TaskForm | TaskChangeForm, now: datetime) -> datetime | None:
-    """The instant asked for. One that has just passed means now: the caller's clock is not ours."""
+def due_at(form: TaskForm | TaskChangeForm, now: datetime) -> datetime | ValidationFailed | None:
+    """The instant asked for, or what speaks against it. One that has just passed means now: the caller's clock is
+    not ours."""
     if form.delay_seconds is not None:
         return now + timedelta(seconds=form.delay_seconds)
     if form.run_at is None:
         return None
     if form.run_at < now - PAST_ALLOWED:
-        raise ValidationFailed([("run_at", "is in the past")])
+        return ValidationFailed([("run_at", "is in the past")])
     if form.run_at > now + timedelta(seconds=DELAY_SECONDS_MAX):
-        raise ValidationFailed([("run_at", "is more than a year ahead")])
+        return ValidationFailed([("run_at", "is more than a year ahead")])
     return max(instants.whole(form.run_at), now)
 
 

@@ -1,20 +1,23 @@
 """Routes of /api/v1/tasks."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.api_gateway import Router
+from pydantic import JsonValue
 
 from functions.api import requests
+from functions.api.destinations import refusals
 from functions.api.errors import problem
 from functions.api.listing import Query, page
 from functions.api.register import Order, Registered
 from functions.api.task_forms import (
     BatchForm,
     BatchTaskForm,
+    Form,
     TaskChangeForm,
     TaskForm,
     due_at,
@@ -26,9 +29,6 @@ from functions.api.task_forms import (
 from functions.api.wiring import wired
 from postdate.domain.errors import PostdateError
 from postdate.domain.task import Destination, Payload
-from postdate.targets.guard import check_url
-from postdate.targets.headers import check_headers
-from postdate.targets.sqs import check_queue
 
 router = Router()
 READ, WRITE = "tasks:read", "tasks:write"
@@ -38,8 +38,10 @@ READ, WRITE = "tasks:read", "tasks:write"
 def register() -> Response[Any]:
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
-    form = parsed(TaskForm, requests.body(event))
-    order = _order(form, tenant, wired().clock.now(), requests.idempotency_key(event))
+    form, key = parsed(TaskForm, requests.body(event)), requests.idempotency_key(event)
+    (order,) = _orders([(form, key)], tenant)
+    if isinstance(order, PostdateError):
+        raise order
     (answer,) = wired().registrar.register(tenant, [order])
     if isinstance(answer, PostdateError):
         raise answer
@@ -53,17 +55,12 @@ def register() -> Response[Any]:
 def register_batch() -> dict[str, Any]:
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
-    now = wired().clock.now()
-    answers: list[PostdateError | Registered | Order] = []
-    for given in parsed(BatchForm, requests.body(event)).tasks:
-        try:
-            form = parsed(BatchTaskForm, json.dumps(given))
-            answers.append(_order(form, tenant, now, form.idempotency_key))
-        except PostdateError as error:
-            answers.append(error)
-    orders = [answer for answer in answers if isinstance(answer, Order)]
+    read = [_read(given) for given in parsed(BatchForm, requests.body(event)).tasks]
+    ordered = iter(_orders([(form, form.idempotency_key) for form in read if isinstance(form, Form)], tenant))
+    asked = [next(ordered) if isinstance(form, Form) else form for form in read]
+    orders = [answer for answer in asked if isinstance(answer, Order)]
     registered = iter(wired().registrar.register(tenant, orders) if orders else ())
-    results = [next(registered) if isinstance(answer, Order) else answer for answer in answers]
+    results = [next(registered) if isinstance(answer, Order) else answer for answer in asked]
     request_id = event["requestContext"]["requestId"]
     return {"results": [_result(index, result, request_id) for index, result in enumerate(results)]}
 
@@ -93,7 +90,7 @@ def change(task_id: str) -> Response[Any]:
         tenant,
         task_id,
         version=requests.version_wanted(event),
-        due_at=due_at(form, wired().clock.now()),
+        due_at=_instant(form),
         **_changes(form, tenant),
     )
     return requests.item(view(task))
@@ -107,13 +104,33 @@ def cancel(task_id: str) -> Response[Any]:
     return requests.item({"success": True, **view(task)})
 
 
-def _order(form: TaskForm, tenant: str, now: datetime, key: str | None) -> Order:
-    due = due_at(form, now)
-    assert due is not None  # noqa: S101 (the form has one instant)
-    text = payload_text(form.payload)
+def _read(given: JsonValue) -> BatchTaskForm | PostdateError:
+    try:
+        return parsed(BatchTaskForm, json.dumps(given))
+    except PostdateError as error:
+        return error
+
+
+def _orders(asked: Sequence[tuple[TaskForm, str | None]], tenant: str) -> list[Order | PostdateError]:
+    now = wired().clock.now()
+    refused = _refusals([form.target.destination() for form, _ in asked], tenant)
+    return [_order(form, key, now, refused) for form, key in asked]
+
+
+def _order(
+    form: TaskForm, key: str | None, now: datetime, refused: Mapping[Destination, PostdateError]
+) -> Order | PostdateError:
+    destination = form.target.destination()
+    try:
+        text = payload_text(form.payload)
+    except PostdateError as error:
+        return error
+    instant = due_at(form, now)
+    refusal = instant if isinstance(instant, PostdateError) else refused.get(destination)
     return Order(
-        due_at=due,
-        destination=_checked(form.target.destination(), tenant),
+        due_at=instant if isinstance(instant, datetime) else now,
+        refusal=refusal,
+        destination=destination,
         payload=text,
         retry=form.retry.policy(),
         timeout_seconds=form.timeout_seconds,
@@ -124,26 +141,32 @@ def _order(form: TaskForm, tenant: str, now: datetime, key: str | None) -> Order
     )
 
 
+def _instant(form: TaskChangeForm) -> datetime | None:
+    instant = due_at(form, wired().clock.now())
+    if isinstance(instant, PostdateError):
+        raise instant
+    return instant
+
+
 def _changes(form: TaskChangeForm, tenant: str) -> Mapping[str, Any]:
     changes: dict[str, Any] = {}
     if "payload" in form.model_fields_set:
         changes["payload"] = Payload(text=payload_text(form.payload))
     if form.target is not None:
-        changes["destination"] = _checked(form.target.destination(), tenant)
+        changes["destination"] = form.target.destination()
+        for refusal in _refusals([changes["destination"]], tenant).values():
+            raise refusal
     if form.retry is not None:
         changes["retry"] = form.retry.policy()
     return changes
 
 
-def _checked(destination: Destination, tenant: str) -> Destination:
-    """Refuses what may not be called now; every attempt asks again."""
-    if destination.type == "sqs":
-        known = wired().tenants.get(tenant)
-        check_queue(destination.address, known.queue_urls if known else ())
-    else:
-        check_headers(destination.headers)
-        check_url(destination.address, loopback_allowed=wired().loopback_allowed)
-    return destination
+def _refusals(destinations: Sequence[Destination], tenant: str) -> Mapping[Destination, PostdateError]:
+    if not destinations:
+        return {}
+    known = wired().tenants.get(tenant)
+    allowed = known.queue_urls if known else frozenset()
+    return refusals(destinations, queues_allowed=allowed, loopback_allowed=wired().loopback_allowed)
 
 
 def _result(index: int, answer: PostdateError | Registered, request_id: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class Wired:
             DynamoTenants(table=given.tenants_table).get, keep=_TENANT_KEPT, clock=self.clock
         )
         plan, retention = ShardPlan.parse(given.shard_plan), timedelta(days=given.retention_days)
-        queue = SqsQueue(url=given.tasks_queue_url, client=aws.client("sqs"))
+        queue = SqsQueue(url=given.tasks_queue_url, client=aws.client("sqs"), clock=self.clock)
         horizon = Horizon(
             lead=timedelta(seconds=given.open_lead_seconds),
             margin=timedelta(seconds=given.open_margin_seconds),

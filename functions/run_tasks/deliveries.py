@@ -1,6 +1,7 @@
 """Turns claimed tasks into deliveries and puts them on their way."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from postdate.domain.errors import Unavailable
 from postdate.domain.task import Task
@@ -24,35 +25,44 @@ class Deliveries:
         self._payloads = payloads
         self._tenant = tenant
         self._seconds_left = seconds_left
+        self._asked: set[str] = set()
+        self._tenants: dict[str, Tenant] = {}
         self._texts: dict[str, str] = {}
 
     def prefetch(self, tasks: Iterable[Task]) -> None:
-        """Reads the payloads that have rows of their own while there is still time until the instant."""
-        keys = {task.payload.key for task in tasks if task.payload.key is not None} - self._texts.keys()
+        """Reads what deliveries need beside their tasks while there is still time until the instant.
+
+        Each thing is asked for once a batch: what cannot be read does not hold up the others again and again.
+        """
+        given = list(tasks)
+        for tenant in {task.tenant for task in given} - self._asked:
+            with suppress(Unavailable):
+                self._tenants[tenant] = self._tenant(tenant) or Tenant(id=tenant)
+        keys = {task.payload.key for task in given if task.payload.key is not None} - self._asked
         if keys:
-            self._texts |= self._payloads.get_many(keys)
+            with suppress(Unavailable):
+                self._texts |= self._payloads.get_many(keys)
+        self._asked |= keys | {task.tenant for task in given}
 
     def start(self, tasks: Sequence[Task], report: Report) -> None:
-        """A task whose payload or tenant cannot be read has failed this attempt like any other."""
+        """A task that cannot be put on its way has failed this attempt like any other."""
+        self.prefetch(tasks)
         ready: dict[str, list[Delivery]] = {}
         for task in tasks:
-            try:
-                tenant = self._tenant(task.tenant) or Tenant(id=task.tenant)
-                self.prefetch([task])
-            except Unavailable:
-                tenant = None
-            key = task.payload.key
-            text = task.payload.text if key is None else self._texts.get(key)
-            type_name = task.destination.type
-            if tenant is None or (key is not None and text is None):
-                lost = self._delivery(task, Tenant(id=task.tenant), "")
-                report(lost, Failed(reason="its payload or its tenant's settings could not be read"))
+            type_name, tenant, text = task.destination.type, self._tenants.get(task.tenant), self._text(task)
+            delivery = self._delivery(task, tenant or Tenant(id=task.tenant), text or "")
+            if tenant is None or text is None:
+                report(delivery, Failed(reason="its payload or its tenant's settings could not be read"))
             elif type_name not in self._targets:
-                report(self._delivery(task, tenant, ""), Failed(reason=f"no way to a {type_name} is known"))
+                report(delivery, Failed(reason=f"no way to a {type_name} is known"))
             else:
-                ready.setdefault(type_name, []).append(self._delivery(task, tenant, text or ""))
+                ready.setdefault(type_name, []).append(delivery)
         for type_name, deliveries in ready.items():
             self._targets[type_name].start(deliveries, report)
+
+    def _text(self, task: Task) -> str | None:
+        key = task.payload.key
+        return (task.payload.text or "") if key is None else self._texts.get(key)
 
     def _delivery(self, task: Task, tenant: Tenant, text: str) -> Delivery:
         return Delivery(

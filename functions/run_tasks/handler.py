@@ -1,7 +1,7 @@
 """Packets of due tasks from the queue -> each delivered at its instant, its outcome committed."""
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -10,7 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.ledger import Ledger
-from functions.run_tasks.run import Report, Runner
+from functions.run_tasks.run import Runner, Tally
 from functions.run_tasks.settings import Settings
 from postdate.domain.slots import ShardPlan
 from postdate.runtime import aws, settings
@@ -25,6 +25,7 @@ from postdate.targets.registry import targets
 
 _TENANT_KEPT = timedelta(seconds=30)
 _SECONDS_TO_SETTLE = 10
+_BACK_OFF_MAX = timedelta(minutes=15)
 
 
 class Wired:
@@ -35,8 +36,8 @@ class Wired:
         sqs, self.clock = aws.client("sqs"), SystemClock()
         self.lease = timedelta(seconds=given.lease_seconds)
         self.queue_url = given.tasks_queue_url
-        self.queue = SqsQueue(url=given.tasks_queue_url, client=sqs)
-        self.dead_letters = SqsQueue(url=given.tasks_dlq_url, client=sqs)
+        self.queue = SqsQueue(url=given.tasks_queue_url, client=sqs, clock=self.clock)
+        self.dead_letters = SqsQueue(url=given.tasks_dlq_url, client=sqs, clock=self.clock)
         self.payloads = DynamoPayloads(table=given.payloads_table)
         self.tenants = Cached(
             DynamoTenants(table=given.tenants_table).get, keep=_TENANT_KEPT, clock=self.clock
@@ -52,20 +53,33 @@ class Wired:
 
     def extend(self, messages: Iterable[Received], visible_after: timedelta) -> None:
         """A message that dies with this worker comes back when the lease is over, not after the queue's own time."""
+        self._hide([(message, visible_after) for message in messages])
+
+    def back_off(self, messages: Iterable[Received]) -> None:
+        """What failed comes back later each time: its eight tries outlast an outage of half an hour."""
+        self._hide(
+            [(message, min(self.lease * 2 ** (message.receives - 1), _BACK_OFF_MAX)) for message in messages]
+        )
+
+    def _hide(self, messages: Sequence[tuple[Received, timedelta]]) -> None:
         entries = [
             {
                 "Id": str(place),
                 "ReceiptHandle": message.receipt,
-                "VisibilityTimeout": int(visible_after.total_seconds()),
+                "VisibilityTimeout": int(until.total_seconds()),
             }
-            for place, message in enumerate(messages)
+            for place, (message, until) in enumerate(messages)
         ]
+        if not entries:
+            return
         try:
-            aws.client("sqs").change_message_visibility_batch(QueueUrl=self.queue_url, Entries=entries)
+            client = aws.client("sqs")
+            answer = client.change_message_visibility_batch(QueueUrl=self.queue_url, Entries=entries)
+            errors = [failure["Code"] for failure in answer.get("Failed", ())]
         except (ClientError, BotoCoreError) as error:
-            logger.warning(
-                "leases stay as they are", extra={"action": "not_extended", "error": type(error).__name__}
-            )
+            errors = [type(error).__name__]
+        if errors:
+            logger.warning("leases stay as they are", extra={"action": "not_extended", "errors": errors})
 
 
 @cache
@@ -77,26 +91,42 @@ def wired() -> Wired:
 @metrics.log_metrics
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     messages, unreadable = _read(event["Records"])
+    tally = Tally()
+    try:
+        tally = _runner(context).run(messages)
+    except Exception:
+        # What was decided is stored or will be decided again; the messages bring it back.
+        logger.exception("a batch broke off", extra={"action": "batch_broke_off"})
+        tally.failed_messages |= {message.message_id for message in messages}
+    failed = [message for message in messages if message.message_id in tally.failed_messages]
+    wired().back_off(failed)
+    _tell(tally, len(messages))
+    ids = [*unreadable, *(message.message_id for message in failed)]
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
+
+
+def _runner(context: Any) -> Runner:
     given = wired()
-    runner = Runner(
+
+    def seconds_left() -> float:
+        return float(context.get_remaining_time_in_millis()) / 1000 - _SECONDS_TO_SETTLE
+
+    return Runner(
         tasks=given.tasks,
         deliveries=Deliveries(
             targets=given.targets,
             payloads=given.payloads,
             tenant=given.tenants.get,
-            seconds_left=lambda: context.get_remaining_time_in_millis() / 1000 - _SECONDS_TO_SETTLE,
+            seconds_left=seconds_left,
         ),
-        ledger=Ledger(queue=given.queue, dead_letters=given.dead_letters, clock=given.clock),
+        ledger=Ledger(queue=given.queue, dead_letters=given.dead_letters),
         extend_messages=given.extend,
         clock=given.clock,
         lease=given.lease,
         holder=context.aws_request_id[:13],
+        seconds_left=seconds_left,
         draw=random.random,
     )
-    report = runner.run(messages)
-    _tell(report, len(messages))
-    failed = [*unreadable, *sorted(report.failed_messages)]
-    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
 
 
 def _read(records: Iterable[Mapping[str, Any]]) -> tuple[list[Received], list[str]]:
@@ -112,22 +142,22 @@ def _read(records: Iterable[Mapping[str, Any]]) -> tuple[list[Received], list[st
     return messages, unreadable
 
 
-def _tell(report: Report, messages: int) -> None:
+def _tell(tally: Tally, messages: int) -> None:
     counts = {
-        "TasksClaimed": report.claimed,
-        "TasksSucceeded": report.succeeded,
-        "TasksRetried": report.retried,
-        "TasksDead": report.dead,
-        "CallsDropped": report.dropped,
-        "CallsDeferred": report.deferred,
-        "OutcomesFencedOff": report.fenced_off,
-        "MessagesFailed": len(report.failed_messages),
+        "TasksClaimed": tally.claimed,
+        "TasksSucceeded": tally.succeeded,
+        "TasksRetried": tally.retried,
+        "TasksDead": tally.dead,
+        "CallsDropped": tally.dropped,
+        "CallsDeferred": tally.deferred,
+        "OutcomesFencedOff": tally.fenced_off,
+        "MessagesFailed": len(tally.failed_messages),
     }
     count("Packets", messages)
     for name, value in counts.items():
         if value:
             count(name, value)
-    for task in report.failures:
+    for task in tally.failures:
         action = "retry" if task.state.waits else "dead"
         logger.info(
             "an attempt failed",
@@ -138,5 +168,5 @@ def _tell(report: Report, messages: int) -> None:
                 "reason": task.history[-1].why,
             },
         )
-    for lateness in report.lateness_ms:
+    for lateness in tally.lateness_ms:
         milliseconds("TaskLateness", lateness)

@@ -14,7 +14,6 @@ from postdate.domain import instants
 from postdate.domain.due import PACKET_ITEMS_MAX, Due, Packet, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.task import Task
-from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue, Received
 
 _Where = Literal["queue", "dead_letters"]
@@ -26,50 +25,60 @@ class _Line:
     tenant: str
     via: Via
     due: Due
+    seen: bool
     not_before: datetime | None
     message_id: str
 
     @property
-    def together(self) -> tuple[str, str, str, bool, int]:
+    def together(self) -> tuple[str, str, str, bool, bool, int]:
         """Lines that are equal in this travel in one packet."""
         second = instants.milliseconds(self.not_before or self.due.due_at) // 1000
-        return self.where, self.tenant, self.via, self.not_before is not None, second
+        return self.where, self.tenant, self.via, self.seen, self.not_before is not None, second
 
 
 class Ledger:
-    def __init__(self, *, queue: Queue, dead_letters: Queue, clock: Clock) -> None:
+    def __init__(self, *, queue: Queue, dead_letters: Queue) -> None:
         self._queues: dict[_Where, Queue] = {"queue": queue, "dead_letters": dead_letters}
-        self._clock = clock
         self._lines: list[_Line] = []
         self.failed_messages: set[str] = set()
 
     def retry(self, task: Task, message: Received) -> None:
-        self._add("queue", Via.RETRY, Due.of(task), None, message)
+        self._add("queue", Via.RETRY, Due.of(task), message)
 
     def bury(self, task: Task, message: Received) -> None:
         """The dead letter carries the version that died: a redrive brings back that death and no other."""
-        self._add("dead_letters", Via.DEAD, Due.of(task), None, message)
+        self._add("dead_letters", Via.DEAD, Due.of(task), message)
 
     def defer(self, due: Due, message: Received, *, not_before: datetime | None) -> None:
         """`not_before` is the end of somebody's lease; without it the call travels as any other."""
-        self._add("queue", message.packet.via, due, not_before, message)
+        self._add("queue", message.packet.via, due, message, seen=True, not_before=not_before)
 
     def send(self) -> None:
         lines, self._lines = sorted(self._lines, key=lambda line: line.together), []
         for where, group in groupby(lines, key=lambda line: line.where):
             packets = list(_packets(group))
             try:
-                self._queues[where].send((packet for packet, _ in packets), now=self._clock.now())
+                self._queues[where].send(packet for packet, _ in packets)
             except Unavailable:
                 self.failed_messages |= {message_id for _, messages in packets for message_id in messages}
 
-    def _add(self, where: _Where, via: Via, due: Due, not_before: datetime | None, message: Received) -> None:
+    def _add(
+        self,
+        where: _Where,
+        via: Via,
+        due: Due,
+        message: Received,
+        *,
+        seen: bool = False,
+        not_before: datetime | None = None,
+    ) -> None:
         self._lines.append(
             _Line(
                 where=where,
                 tenant=message.packet.tenant,
                 via=via,
                 due=due,
+                seen=seen,
                 not_before=not_before,
                 message_id=message.message_id,
             )
@@ -80,9 +89,11 @@ def _packets(lines: Iterator[_Line]) -> Iterator[tuple[Packet, set[str]]]:
     for _, group in groupby(lines, key=lambda line: line.together):
         while chunk := list(islice(group, PACKET_ITEMS_MAX)):
             first = chunk[0]
-            dues = tuple(line.due for line in chunk)
-            waits = [line.not_before for line in chunk if line.not_before is not None]
             packet = Packet(
-                tenant=first.tenant, via=first.via, dues=dues, not_before=max(waits) if waits else None
+                tenant=first.tenant,
+                via=first.via,
+                dues=tuple(line.due for line in chunk),
+                seen=first.seen,
+                not_before=max((line.not_before for line in chunk if line.not_before), default=None),
             )
             yield packet, {line.message_id for line in chunk}

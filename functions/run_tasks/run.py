@@ -5,7 +5,7 @@ message is back and the next attempt has a newer token. One that dies after the 
 or the dead letter was sent, leaves its own message: delivered again, it finds the task waiting or dead and sends it.
 
 One thread decides and commits; destinations work in threads of their own and report into an inbox. An item that is
-due goes before an outcome that waits to be written.
+due goes before an outcome that waits to be written, and nothing waits for a slow neighbour.
 """
 
 import queue
@@ -27,20 +27,22 @@ from postdate.runtime.queue import Received
 from postdate.stores.tasks import Tasks, Written
 from postdate.targets.base import Delivered, Delivery, Receipt
 
-_TRIES = 4
-_PAUSE = timedelta(milliseconds=60)
+_CLAIM_TRIES = 4
+_PAUSE = timedelta(milliseconds=50)
+_PAUSE_MAX = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """One item of one message, on its way through this batch."""
+    """One item of one message, on its way through this batch, looked at `at`."""
 
     due: Due
     message: Received
+    at: datetime
 
 
 @dataclass(kw_only=True, slots=True)
-class Report:
+class Tally:
     """What a batch did, for its log lines and metrics, and the messages that have to come back."""
 
     claimed: int = 0
@@ -56,7 +58,7 @@ class Report:
 
 
 class Runner:
-    """Made anew for each batch; everything it touches is given."""
+    """Made anew for each batch; everything it touches is given. `seconds_left` is this worker's time to live."""
 
     def __init__(
         self,
@@ -68,6 +70,7 @@ class Runner:
         clock: Clock,
         lease: timedelta,
         holder: str,
+        seconds_left: Callable[[], float],
         draw: Callable[[], float],
     ) -> None:
         self._tasks = tasks
@@ -77,51 +80,56 @@ class Runner:
         self._clock = clock
         self._lease = lease
         self._holder = holder
+        self._seconds_left = seconds_left
         self._draw = draw
         self._inbox: queue.SimpleQueue[tuple[Delivery, Receipt]] = queue.SimpleQueue()
         self._known: dict[str, Task] = {}
-        self._running: dict[str, tuple[Task, Call]] = {}
-        self._claimed: set[str] = set()
-        self._started: set[str] = set()
-        self._report = Report()
+        self._running: dict[tuple[str, int], tuple[Task, Call]] = {}
+        self._in_flight = 0
+        self._unwritten: list[tuple[Call, Transition]] = []
+        self._write_at = clock.now()
+        self._pause = _PAUSE
+        self._tally = Tally()
 
-    def run(self, messages: Sequence[Received]) -> Report:
+    def run(self, messages: Sequence[Received]) -> Tally:
         self._extend_messages(messages, self._lease + WAIT_MAX)
-        renewal = self._clock.now() + self._lease / 2
+        renew_at = self._clock.now() + self._lease / 2
         agenda = self._agenda(messages)
         while agenda or self._running:
             now = self._clock.now()
-            if agenda and agenda[0].due.due_at <= now:
+            if agenda and agenda[0].at <= now:
                 self._claim(_take_due(agenda, now))
-            elif renewal <= now:
+            elif self._unwritten and self._write_at <= now:
+                self._write_outcomes()
+            elif renew_at <= now:
                 self._renew(messages)
-                renewal = now + self._lease / 2
+                renew_at = now + self._lease / 2
             else:
-                self._wait(min([renewal, *(call.due.due_at for call in list(agenda)[:1])]))
+                instants = [renew_at, *(call.at for call in list(agenda)[:1])]
+                self._wait(min([*instants, *([self._write_at] if self._unwritten else [])]))
         self._ledger.send()
-        self._report.failed_messages |= self._ledger.failed_messages
-        return self._report
+        self._tally.failed_messages |= self._ledger.failed_messages
+        return self._tally
 
     def _agenda(self, messages: Sequence[Received]) -> deque[Call]:
-        """What to do in the order of its instants; what is further away than a worker may wait is sent again."""
-        calls = [Call(due=due, message=message) for message in messages for due in message.packet.dues]
+        """What to look at in the order of its instants: what a worker may not wait for, at once."""
+        now = self._clock.now()
+        calls = [
+            Call(due=due, message=message, at=due.due_at if due.due_at <= now + WAIT_MAX else now)
+            for message in messages
+            for due in message.packet.dues
+        ]
         try:
             self._known = self._tasks.get_many(call.due.id for call in calls)
         except Unavailable:
             self._fail(calls)
             return deque()
-        soon = self._clock.now() + WAIT_MAX
-        for call in calls:
-            if call.due.due_at > soon:
-                self._defer(call)
-        near = (call for call in calls if call.due.due_at <= soon)
-        with suppress(Unavailable):
-            self._deliveries.prefetch(self._known.values())
-        return deque(sorted(near, key=lambda call: call.due.due_at))
+        self._deliveries.prefetch(self._known.values())
+        return deque(sorted(calls, key=lambda call: call.at))
 
     def _wait(self, until: datetime) -> None:
         """Until the instant or the first outcome, whichever is sooner."""
-        if not self._running:
+        if not self._in_flight:
             self._clock.sleep_until(until)
             return
         try:
@@ -130,39 +138,49 @@ class Runner:
             return
         while len(finished) < PACKET_ITEMS_MAX and not self._inbox.empty():
             finished.append(self._inbox.get())
-        self._finish(finished)
+        self._in_flight -= len(finished)
+        now = self._clock.now()
+        for delivery, receipt in finished:
+            task, call = self._running[delivery.task_id, delivery.token]
+            self._unwritten.append((call, _outcome(task, receipt, now=now, draw=self._draw())))
+        self._write_outcomes()
 
     def _claim(self, calls: list[Call]) -> None:
-        for _ in range(_TRIES):
-            now = self._clock.now()
-            wanted = [(call, change) for call in calls if (change := self._decide(call, now))]
-            self._claimed |= {change.after.id for _, change in wanted}
-            written = self._tasks.commit([change for _, change in wanted])
-            self._start([pair for pair, done in zip(wanted, written, strict=True) if done is Written.DONE])
-            calls = [
-                call for (call, _), done in zip(wanted, written, strict=True) if done is not Written.DONE
-            ]
-            if not calls:
-                return
-            if Written.UNAVAILABLE in written:
-                self._pause()
+        """A change whose answer is missing is written once more as it is: if it is stored already, it is ours."""
+        changes: list[tuple[Call, Transition]] = self._decide(calls)
+        for attempt in range(_CLAIM_TRIES):
+            written = self._tasks.commit([change for _, change in changes])
+            self._start(_those(changes, written, Written.DONE))
+            self._fail(call for call, _ in _those(changes, written, Written.REFUSED))
+            lost = [call for call, _ in _those(changes, written, Written.CONFLICT)]
+            changes = _those(changes, written, Written.UNAVAILABLE)
+            if changes and attempt < _CLAIM_TRIES - 1:
+                self._clock.sleep_until(self._clock.now() + _PAUSE * (attempt + self._draw()))
+            changes += self._decide(lost, reload=True)
+            if not changes:
+                break
+        soon = self._clock.now() + _PAUSE_MAX
+        for call, change in changes:
+            self._defer(call, change.before, not_before=soon)
+        self._ledger.send()
+
+    def _decide(self, calls: list[Call], *, reload: bool = False) -> list[tuple[Call, Transition]]:
+        if reload and calls:
             with suppress(Unavailable):
                 self._known |= self._tasks.get_many(call.due.id for call in calls)
-        self._fail(calls)
+        decided = ((call, self._verdict(call)) for call in calls)
+        return [(call, change) for call, change in decided if change is not None]
 
-    def _decide(self, call: Call, now: datetime) -> Transition | None:
+    def _verdict(self, call: Call) -> Transition | None:
         task = self._known.get(call.due.id)
         if task is None:
-            self._report.dropped += 1
-            return None
-        if task.holder == self._holder and task.id in self._claimed - self._started:
-            # Our own claim, whose answer got lost: nobody else will run it.
-            self._launch([(call, task)])
+            # A task outlives its calls, so it is there and cannot be read: its message has to stay.
+            self._fail([call])
             return None
         verdict = transitions.claim(
             task,
             call.due,
-            now=now,
+            now=self._clock.now(),
             lease=self._lease,
             holder=self._holder,
             repeated=call.message.repeated,
@@ -172,99 +190,90 @@ class Runner:
             case Transition():
                 return verdict
             case Deferred():
-                self._defer(Call(due=Due.of(task), message=call.message), not_before=verdict.not_before)
+                self._defer(call, task, not_before=verdict.not_before)
             case Buried():
                 self._ledger.bury(task, call.message)
             case Dropped():
-                self._report.dropped += 1
+                self._tally.dropped += 1
         return None
 
     def _start(self, claimed: list[tuple[Call, Transition]]) -> None:
+        started = []
         for call, change in claimed:
-            if change.after.state is State.DEAD:
+            task = self._known[change.after.id] = change.after
+            if task.state is State.DEAD:
                 self._record(call, change)
-        self._launch(
-            [(call, change.after) for call, change in claimed if change.after.state is State.RUNNING]
-        )
-
-    def _launch(self, claimed: list[tuple[Call, Task]]) -> None:
-        for call, task in claimed:
-            self._report.claimed += 1
+                continue
+            self._tally.claimed += 1
             if task.attempts == 1 and task.lateness_ms is not None:
-                self._report.lateness_ms.append(task.lateness_ms)
-            self._started.add(task.id)
-            self._known[task.id] = task
-            self._running[task.id] = (task, call)
-        self._deliveries.start(
-            [task for _, task in claimed], lambda delivery, receipt: self._inbox.put((delivery, receipt))
-        )
+                self._tally.lateness_ms.append(task.lateness_ms)
+            self._running[task.id, task.token] = (task, call)
+            started.append(task)
+        self._in_flight += len(started)
+        self._deliveries.start(started, lambda delivery, receipt: self._inbox.put((delivery, receipt)))
 
-    def _finish(self, finished: list[tuple[Delivery, Receipt]]) -> None:
-        now = self._clock.now()
-        ended = [self._running.pop(delivery.task_id) for delivery, _ in finished]
-        changes = [
-            _outcome(task, receipt, now=now, draw=self._draw())
-            for (task, _), (_, receipt) in zip(ended, finished, strict=True)
-        ]
-        pairs = list(zip(ended, changes, strict=True))
-        for _ in range(_TRIES):
-            written = self._tasks.commit([change for _, change in pairs])
-            for ((_, call), change), done in zip(pairs, written, strict=True):
-                if done is Written.DONE:
-                    self._record(call, change)
-                elif done is Written.CONFLICT:
-                    self._report.fenced_off += 1
-            self._ledger.send()
-            pairs = [pair for pair, done in zip(pairs, written, strict=True) if done is Written.UNAVAILABLE]
-            if not pairs:
-                return
-            self._pause()
-        self._fail([call for (_, call), _ in pairs])
+    def _write_outcomes(self) -> None:
+        """What cannot be written now is written later, as long as this worker lives and holds the lease."""
+        written = self._tasks.commit([change for _, change in self._unwritten])
+        for call, change in _those(self._unwritten, written, Written.DONE):
+            self._record(call, change)
+        self._tally.fenced_off += len(_those(self._unwritten, written, Written.CONFLICT))
+        self._fail(call for call, _ in _those(self._unwritten, written, Written.REFUSED))
+        kept = _those(self._unwritten, written, Written.UNAVAILABLE)
+        if kept and self._seconds_left() <= 0:
+            self._fail(call for call, _ in kept)
+            kept = []
+        for pair in self._unwritten:
+            if pair not in kept:
+                self._running.pop((pair[1].before.id, pair[1].before.token))
+        self._unwritten = kept
+        self._pause = min(self._pause * 2, _PAUSE_MAX) if kept else _PAUSE
+        self._write_at = self._clock.now() + self._pause
+        self._ledger.send()
 
     def _record(self, call: Call, change: Transition) -> None:
         """A retry that points to a later minute is left to that minute's sweep."""
         task = self._known[change.after.id] = change.after
-        match task.state:
-            case State.SUCCEEDED:
-                self._report.succeeded += 1
-            case State.RETRYING:
-                self._report.retried += 1
-                self._report.failures.append(task)
-                if not change.points:
-                    self._ledger.retry(task, call.message)
-            case _:
-                self._report.dead += 1
-                self._report.failures.append(task)
-                self._ledger.bury(task, call.message)
+        if task.state is State.SUCCEEDED:
+            self._tally.succeeded += 1
+            return
+        self._tally.failures.append(task)
+        if task.state is State.DEAD:
+            self._tally.dead += 1
+            self._ledger.bury(task, call.message)
+            return
+        self._tally.retried += 1
+        if not change.points:
+            self._ledger.retry(task, call.message)
 
     def _renew(self, messages: Sequence[Received]) -> None:
         """Long work keeps what it holds: the messages, and the lease of each task that is still running."""
-        until = self._clock.now() + self._lease
         self._extend_messages(messages, self._lease + WAIT_MAX)
-        for task, _ in list(self._running.values()):
-            with suppress(Unavailable):
-                self._tasks.extend(task, until)
+        self._tasks.extend([task for task, _ in self._running.values()], self._clock.now() + self._lease)
 
-    def _defer(self, call: Call, *, not_before: datetime | None = None) -> None:
-        self._report.deferred += 1
-        self._ledger.defer(call.due, call.message, not_before=not_before)
+    def _defer(self, call: Call, task: Task, *, not_before: datetime | None) -> None:
+        self._tally.deferred += 1
+        self._ledger.defer(Due.of(task), call.message, not_before=not_before)
 
     def _fail(self, calls: Iterable[Call]) -> None:
-        self._report.failed_messages |= {call.message.message_id for call in calls}
-
-    def _pause(self) -> None:
-        self._clock.sleep_until(self._clock.now() + _PAUSE * (0.5 + self._draw()))
+        self._tally.failed_messages |= {call.message.message_id for call in calls}
 
 
 def _take_due(agenda: deque[Call], now: datetime) -> list[Call]:
-    """The next calls that are due, at most a packet's worth and each task once."""
+    """The next calls whose instant has come, at most a packet's worth and each task once."""
     taken: dict[str, Call] = {}
-    while agenda and agenda[0].due.due_at <= now and len(taken) < PACKET_ITEMS_MAX:
+    while agenda and agenda[0].at <= now and len(taken) < PACKET_ITEMS_MAX:
         if agenda[0].due.id in taken:
             break
         call = agenda.popleft()
         taken[call.due.id] = call
     return list(taken.values())
+
+
+def _those(
+    changes: list[tuple[Call, Transition]], written: list[Written], which: Written
+) -> list[tuple[Call, Transition]]:
+    return [pair for pair, done in zip(changes, written, strict=True) if done is which]
 
 
 def _outcome(task: Task, receipt: Receipt, *, now: datetime, draw: float) -> Transition:

@@ -1,7 +1,7 @@
 """A tick of the scheduler, its own heartbeat, or a pass handed out -> opens, closes and audits slots."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -18,6 +18,8 @@ from postdate.runtime.observability import count, logger, metrics
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.passes import DynamoPasses
 from postdate.stores.tasks_dynamo import DynamoTaskReads
+
+_TOLD_MAX = 20
 
 
 class Wired:
@@ -53,7 +55,7 @@ class Wired:
         self.sweeper = GroupSweeper(
             tasks=DynamoTaskReads(table=given.items_table),
             passes=passes,
-            queue=SqsQueue(url=given.tasks_queue_url, client=sqs),
+            queue=SqsQueue(url=given.tasks_queue_url, client=sqs, clock=clock),
             groups=groups,
             horizon=horizon,
             clock=clock,
@@ -103,8 +105,9 @@ def _handle(wake_up: Mapping[str, Any]) -> None:
             if wired().heartbeat.beat(number):
                 _tick()
         case {"kind": "sweep", "minute": int(minute), "group": int(group), "stage": str(stage)}:
-            sent = wired().sweeper.sweep(Sweep(minute=minute, group=group, stage=Stage(stage)))
-            count("Overdue" if stage == Stage.AUDIT else "CallsSent", sent)
+            swept = wired().sweeper.sweep(Sweep(minute=minute, group=group, stage=Stage(stage)))
+            count("CallsSent", swept.sent)
+            _tell_overdue(swept.overdue)
         case _:
             raise ValueError("a wake-up of no known kind")
 
@@ -112,16 +115,27 @@ def _handle(wake_up: Mapping[str, Any]) -> None:
 def _tick() -> None:
     ticked = wired().ticker.tick()
     count("CallsSent", ticked.sent)
-    count("Overdue", ticked.overdue)
+    count("SweepsFailed", ticked.failed)
+    _tell_overdue(ticked.overdue)
     count("SweepBehindMinutes", ticked.behind_minutes)
-    if ticked.sent or ticked.handed_out or ticked.overdue:
+    if ticked.sent or ticked.handed_out or ticked.failed:
         logger.info(
             "swept",
             extra={
                 "action": "swept",
                 "made": ticked.made,
+                "failed": ticked.failed,
                 "handed_out": ticked.handed_out,
                 "sent": ticked.sent,
-                "overdue": ticked.overdue,
             },
+        )
+
+
+def _tell_overdue(overdue: Sequence[str]) -> None:
+    """What the audit found means that a call was lost: it is sent again, and somebody should know why."""
+    count("Overdue", len(overdue))
+    if overdue:
+        logger.error(
+            "tasks were in nobody's hands",
+            extra={"action": "overdue", "count": len(overdue), "tasks": list(overdue[:_TOLD_MAX])},
         )

@@ -3,14 +3,14 @@
 A crash before the note makes the next sweeper repeat the pass. That is harmless: the claim decides, not the call.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from postdate.domain.due import Due, Via, pack
+from postdate.domain.due import Via, pack
 from postdate.domain.slots import ShardPlan, Slot
-from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep, wants_call
+from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep, is_settled, wants_call
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.passes import Passes
@@ -36,6 +36,14 @@ class Groups:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Swept:
+    """What one pass did: calls sent, and which of them the audit found in nobody's hands."""
+
+    sent: int = 0
+    overdue: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class GroupSweeper:
     tasks: TaskReads
     passes: Passes
@@ -44,44 +52,48 @@ class GroupSweeper:
     horizon: Horizon
     clock: Clock
 
-    def sweep(self, sweep: Sweep) -> int:
-        """The number of calls sent; 0 also when somebody else made this pass already."""
-        began_at = self.clock.now()
+    def sweep(self, sweep: Sweep) -> Swept:
+        """Does nothing when somebody else made this pass already."""
+        now = self.clock.now()
         done = self.passes.get(sweep.minute, sweep.group)
         if done is not None and not _follows(sweep.stage, done.stage):
-            return 0
-        opened_at = began_at if done is None else done.opened_at
-        chosen = list(self._chosen(sweep, opened_at, began_at))
-        self.queue.send(pack(chosen, _VIA[sweep.stage]), now=self.clock.now())
-        self.passes.record(
-            Progress(minute=sweep.minute, group=sweep.group, stage=sweep.stage, opened_at=opened_at)
-        )
-        return len(chosen)
+            return Swept()
+        opened_at = now if done is None else done.opened_at
+        found = list(self._found(sweep))
+        calls = [
+            (entry.tenant, entry.due)
+            for slot, entry in found
+            if self._wants(sweep, slot, entry, opened_at, now)
+        ]
+        self.queue.send(pack(calls, _VIA[sweep.stage]))
+        progress = Progress(minute=sweep.minute, group=sweep.group, stage=sweep.stage, opened_at=opened_at)
+        if sweep.stage is not Stage.AUDIT:
+            self.passes.record(progress)
+            return Swept(sent=len(calls))
+        if not all(entry.state and is_settled(entry.due.due_at, entry.state, now) for _, entry in found):
+            progress = replace(progress, stage=Stage.CLOSE, looked_at=now)
+        self.passes.record(progress)
+        return Swept(sent=len(calls), overdue=tuple(due.id for _, due in calls))
 
-    def _chosen(self, sweep: Sweep, opened_at: datetime, now: datetime) -> Iterator[tuple[str, Due]]:
-        wanted = self._judge(sweep.stage, opened_at, now)
+    def _found(self, sweep: Sweep) -> Iterator[tuple[Slot, Entry]]:
         slots = self.groups.slots(sweep.minute, sweep.group)
         with ThreadPoolExecutor(min(_READERS, len(slots))) as readers:
             for slot, entries in zip(slots, readers.map(self._read, slots), strict=True):
                 for entry in self._resolved(entries) if sweep.stage is Stage.AUDIT else entries:
-                    if wanted(slot, entry):
-                        yield entry.tenant, entry.due
+                    yield slot, entry
 
-    def _judge(self, stage: Stage, opened_at: datetime, now: datetime) -> Callable[[Slot, Entry], bool]:
-        def wanted(slot: Slot, entry: Entry) -> bool:
-            return wants_call(
-                stage,
-                slot,
-                due_at=entry.due.due_at,
-                moved_at=entry.moved_at,
-                state=entry.state,
-                lease_until=entry.lease_until,
-                opened_at=opened_at,
-                margin=self.horizon.margin,
-                now=now,
-            )
-
-        return wanted
+    def _wants(self, sweep: Sweep, slot: Slot, entry: Entry, opened_at: datetime, now: datetime) -> bool:
+        return wants_call(
+            sweep.stage,
+            slot,
+            due_at=entry.due.due_at,
+            moved_at=entry.moved_at,
+            state=entry.state,
+            lease_until=entry.lease_until,
+            opened_at=opened_at,
+            margin=self.horizon.margin,
+            now=now,
+        )
 
     def _read(self, slot: Slot) -> list[Entry]:
         return list(self.tasks.due_in(slot))

@@ -5,24 +5,27 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-from functions.sweep.sweep_group import Groups, GroupSweeper
+from functions.sweep.sweep_group import Groups, GroupSweeper, Swept
 from postdate.domain import instants
 from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep, sweeps_due
 from postdate.runtime.clock import Clock
+from postdate.runtime.observability import logger
 from postdate.stores.passes import Passes
 
 INLINE_FOR = timedelta(seconds=5)
 SWEEPS_MAX = 400
+FIRST_LOOKS_BACK = 60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ticked:
-    """What a wake-up did: passes made and handed out, calls sent, and calls that only the audit found missing."""
+    """What a wake-up did: passes made, failed and handed out, calls sent, and what only the audit found."""
 
     made: int
+    failed: int
     handed_out: int
     sent: int
-    overdue: int
+    overdue: tuple[str, ...]
     behind_minutes: int
 
 
@@ -38,23 +41,33 @@ class Ticker:
     def tick(self) -> Ticked:
         """Raises the watermark at the end; a crash anywhere before that costs the next tick a look at more minutes."""
         began_at = self.clock.now()
-        watermark = self._watermark(began_at)
-        minutes = range(watermark + 1, self.horizon.last_minute(began_at) + 1)
+        minutes = range(self._watermark(began_at) + 1, self.horizon.last_minute(began_at) + 1)
         due = self._due(minutes)[:SWEEPS_MAX]
-        sent = overdue = made = 0
-        while made < len(due) and self.clock.now() < began_at + INLINE_FOR:
-            calls = self.sweeper.sweep(due[made])
-            sent += calls
-            overdue += calls if due[made].stage is Stage.AUDIT else 0
-            made += 1
-        if made < len(due):
-            self.hand_out(due[made:])
+        swept: list[Swept | None] = []
+        while len(swept) < len(due) and self.clock.now() < began_at + INLINE_FOR:
+            swept.append(self._swept(due[len(swept)]))
+        left = due[len(swept) :]
+        if left:
+            self.hand_out(left)
         self._raise_watermark(minutes)
+        made = [each for each in swept if each is not None]
         unopened = [sweep.minute for sweep in due if sweep.stage is Stage.OPEN]
-        behind = max(0, instants.minute_of(began_at) - min(unopened)) if unopened else 0
         return Ticked(
-            made=made, handed_out=len(due) - made, sent=sent, overdue=overdue, behind_minutes=behind
+            made=len(made),
+            failed=len(swept) - len(made),
+            handed_out=len(left),
+            sent=sum(each.sent for each in made),
+            overdue=tuple(id for each in made for id in each.overdue),
+            behind_minutes=max(0, instants.minute_of(began_at) - min(unopened)) if unopened else 0,
         )
+
+    def _swept(self, sweep: Sweep) -> Swept | None:
+        """One slot that cannot be read or sent must not stop the clock for all others; the next tick tries it again."""
+        try:
+            return self.sweeper.sweep(sweep)
+        except Exception:
+            logger.exception("a pass failed", extra={"action": "pass_failed", "pass": str(sweep)})
+            return None
 
     def _due(self, minutes: range) -> list[Sweep]:
         groups = {minute: self.groups.count(minute) for minute in minutes}
@@ -68,10 +81,10 @@ class Ticker:
         }
 
     def _watermark(self, now: datetime) -> int:
-        """The first sweep of all begins with this minute: nothing was accepted before it."""
+        """The first sweep of all begins an hour back: registration may have worked before the sweeper did."""
         watermark = self.passes.watermark()
         if watermark is None:
-            watermark = instants.minute_of(now) - 2
+            watermark = instants.minute_of(now) - FIRST_LOOKS_BACK
             self.passes.raise_watermark(watermark)
         return watermark
 

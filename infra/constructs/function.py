@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Final
 
 from aws_cdk import Duration, aws_iam, aws_lambda, aws_sqs
 from constructs import Construct
@@ -14,8 +13,6 @@ from infra.constructs.runtime import RUNTIME, architecture
 from infra.constructs.waiver import waive
 from infra.environments import Environment
 from postdate.runtime.settings import names
-
-BATCH: Final = 10
 
 
 class Function(aws_lambda.Function):
@@ -75,12 +72,12 @@ class Function(aws_lambda.Function):
         if actions:
             self.add_to_role_policy(aws_iam.PolicyStatement(actions=actions, resources=[resource]))
 
-    def consume(self, queue: aws_sqs.IQueue) -> None:
+    def consume(self, queue: aws_sqs.IQueue, *, at_once: int) -> None:
         self.allow(queue.queue_arn, "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
         self.add_event_source_mapping(
             "messages",
             event_source_arn=queue.queue_arn,
-            batch_size=BATCH,
+            batch_size=at_once,
             report_batch_item_failures=True,
             max_concurrency=self._environment.functions[self.node.id].consumers,
         )

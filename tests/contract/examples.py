@@ -9,7 +9,7 @@ from postdate.domain import transitions
 from postdate.domain.due import Due
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
-from postdate.domain.task import KIND, Destination, Payload, Task
+from postdate.domain.task import KIND, Destination, Payload, State, Task
 from postdate.domain.transitions import Failure, Transition
 
 PLAN: Final = ShardPlan.parse("0=4")
@@ -80,18 +80,16 @@ def claim(task: Task, *, at: datetime | None = None, holder: str = "worker-1") -
 
 
 def succeed(task: Task) -> Transition:
-    assert task.started_at is not None
-    return transitions.succeed(task, now=task.started_at + timedelta(milliseconds=80), why="delivered")
+    return transitions.succeed(task, now=started(task) + timedelta(milliseconds=80), why="delivered")
 
 
 def retry(task: Task, *, after: timedelta) -> Transition:
     """Fails, and is tried again after this time to the second."""
-    assert task.started_at is not None
     seconds = after.total_seconds()
     steady = replace(
         task, retry=replace(task.retry, jitter=False, initial_seconds=seconds, max_seconds=seconds)
     )
-    change = transitions.fail(steady, now=task.started_at, failure=Failure(why="http 503"), draw=0.0)
+    change = transitions.fail(steady, now=started(task), failure=Failure(why="http 503"), draw=0.0)
     return replace(change, before=task, after=replace(change.after, retry=task.retry))
 
 
@@ -105,3 +103,8 @@ def cancel(task: Task) -> Transition:
     change = transitions.cancel(task, now=task.moved_at + timedelta(seconds=6))
     assert change is not None
     return change
+
+
+def started(task: Task) -> datetime:
+    """When the newest attempt began."""
+    return next(line.at for line in reversed(task.history) if line.to is State.RUNNING)

@@ -56,13 +56,9 @@ def test_minutes_are_found_across_the_turn_of_a_year(passes: Passes, now: dateti
 
 def test_the_watermark_rises_and_never_falls(passes: Passes, minute: int) -> None:
     assert passes.watermark() is None
-    passes.raise_watermark(minute)
-    assert passes.watermark() == minute
-    passes.raise_watermark(minute - 1)
-    passes.raise_watermark(minute)
-    assert passes.watermark() == minute
-    passes.raise_watermark(minute + 5)
-    assert passes.watermark() == minute + 5
+    for raised_to, stands_at in ((0, 0), (2, 2), (1, 2), (2, 2), (5, 5), (-9, 5)):
+        passes.raise_watermark(minute + raised_to)
+        assert passes.watermark() == minute + stands_at
 
 
 def test_of_two_sweepers_one_counts_the_heartbeat_on(passes: Passes, now: datetime) -> None:

@@ -17,6 +17,19 @@ from tests.contract.examples import Examples
 SECOND = timedelta(seconds=1)
 
 
+@dataclass(frozen=True)
+class Still:
+    """A clock that stands."""
+
+    at: datetime
+
+    def now(self) -> datetime:
+        return self.at
+
+    def sleep_until(self, instant: datetime) -> None:
+        raise AssertionError("nobody sleeps here")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watched:
     """A queue, and what was put into it: packets as a receiver reads them, with their delays."""
@@ -28,13 +41,13 @@ class Watched:
 @pytest.fixture
 def sqs_queue(on_aws: OnAws, now: datetime) -> SqsQueue:
     url = on_aws.sqs.create_queue(QueueName=f"contract-{now:%d-%H}")["QueueUrl"]
-    return SqsQueue(url=url, client=on_aws.sqs)
+    return SqsQueue(url=url, client=on_aws.sqs, clock=Still(now))
 
 
 @pytest.fixture(params=["memory", "aws"])
-def watched(request: pytest.FixtureRequest) -> Watched:
+def watched(request: pytest.FixtureRequest, now: datetime) -> Watched:
     if request.param == "memory":
-        memory = MemoryQueue()
+        memory = MemoryQueue(Still(now))
         return Watched(queue=memory, sent=lambda: [_read_again(*each) for each in memory.sent])
     queue: SqsQueue = request.getfixturevalue("sqs_queue")
     boundary: Boundary = request.getfixturevalue("boundary")
@@ -67,7 +80,7 @@ def packets(examples: Examples, number: int) -> list[Packet]:
 def test_what_is_sent_arrives_whole_and_in_order(watched: Watched, examples: Examples, now: datetime) -> None:
     many = list(pack((("größe 🐈", Due.of(task)) for task in examples.tasks(60)), Via.AUDIT))
     assert [len(packet.dues) for packet in many] == [PACKET_ITEMS_MAX, PACKET_ITEMS_MAX, 10]
-    assert watched.queue.send(iter(many), now=now) == 3
+    watched.queue.send(iter(many))
     assert [packet for packet, _ in watched.sent()] == many
 
 
@@ -76,7 +89,7 @@ def test_any_number_of_packets_is_sent(
     watched: Watched, examples: Examples, now: datetime, number: int
 ) -> None:
     sent = packets(examples, number)
-    assert watched.queue.send(sent, now=now) == number
+    watched.queue.send(sent)
     assert [packet for packet, _ in watched.sent()] == sent
 
 
@@ -96,7 +109,7 @@ def test_a_packet_is_held_back_until_a_second_before_its_first_item_is_due(
     watched: Watched, examples: Examples, now: datetime, due_in: timedelta, delay: timedelta
 ) -> None:
     dues = (Due.of(examples.task(due_at=now + due_in + extra * SECOND)) for extra in (3, 0, 9))
-    watched.queue.send([Packet(tenant="acme", via=Via.SWEEP, dues=tuple(dues))], now=now)
+    watched.queue.send([Packet(tenant="acme", via=Via.SWEEP, dues=tuple(dues))])
     assert [held for _, held in watched.sent()] == [delay]
 
 
@@ -104,7 +117,7 @@ def test_a_packet_that_waits_for_a_lease_is_held_back_until_then(
     watched: Watched, examples: Examples, now: datetime
 ) -> None:
     (packet,) = packets(examples, 1)
-    watched.queue.send([replace(packet, not_before=now + 40 * SECOND)], now=now)
+    watched.queue.send([replace(packet, not_before=now + 40 * SECOND)])
     assert watched.sent() == [(packet, 40 * SECOND)]
 
 
@@ -112,7 +125,7 @@ def test_what_lies_in_the_queue_is_what_was_sent(
     sqs_queue: SqsQueue, on_aws: OnAws, examples: Examples, now: datetime
 ) -> None:
     sent = packets(examples, 11)
-    sqs_queue.send(sent, now=now)
+    sqs_queue.send(sent)
     url = on_aws.sqs.get_queue_url(QueueName=f"contract-{now:%d-%H}")["QueueUrl"]
     found: list[Packet] = []
     while messages := on_aws.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
@@ -129,7 +142,7 @@ def test_only_what_the_queue_did_not_take_is_sent_again(
         answered({"Successful": [], "Failed": [{"Id": "1", **not_taken}, {"Id": "4", **not_taken}]}),
     )
     sent = packets(examples, 5)
-    assert sqs_queue.send(sent, now=now) == 5
+    sqs_queue.send(sent)
     first, second = boundary.asked("SendMessageBatch")
     assert second["Entries"] == [first["Entries"][1], first["Entries"][4]]
 
@@ -140,7 +153,7 @@ def test_a_queue_that_goes_on_refusing_is_unavailable(
     failed = {"Id": "0", "Code": "InternalError", "SenderFault": False}
     boundary.fail("SendMessageBatch", *[answered({"Successful": [], "Failed": [failed]})] * 9)
     with pytest.raises(Unavailable):
-        sqs_queue.send(packets(examples, 1), now=now)
+        sqs_queue.send(packets(examples, 1))
     assert len(boundary.asked("SendMessageBatch")) == 3
 
 
@@ -153,7 +166,7 @@ def test_a_queue_that_does_not_answer_is_unavailable_and_one_that_comes_back_is_
     sqs_queue: SqsQueue, boundary: Boundary, examples: Examples, now: datetime, fault: Any
 ) -> None:
     boundary.fail("SendMessageBatch", fault, fault)
-    assert sqs_queue.send(packets(examples, 1), now=now) == 1
+    sqs_queue.send(packets(examples, 1))
     boundary.fail("SendMessageBatch", *[fault] * 50)
     with pytest.raises(Unavailable):
-        sqs_queue.send(packets(examples, 1), now=now)
+        sqs_queue.send(packets(examples, 1))

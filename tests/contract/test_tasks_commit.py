@@ -55,7 +55,7 @@ def test_a_claim_is_known_as_ones_own_even_when_its_lease_was_made_longer_since(
     tasks.add([task])
     mine = claim(task)
     tasks.commit([mine])
-    assert tasks.extend(mine.after, examples.now + timedelta(minutes=5))
+    assert tasks.extend([mine.after], examples.now + timedelta(minutes=5)) == [Written.DONE]
     assert tasks.commit([mine]) == [Written.DONE]
 
 
@@ -73,7 +73,7 @@ def test_an_outcome_is_written_whatever_became_of_its_own_lease(tasks: Tasks, ex
     tasks.add([task])
     claimed = claim(task).after
     tasks.commit([claim(task)])
-    assert tasks.extend(claimed, examples.now + timedelta(minutes=5))
+    assert tasks.extend([claimed], examples.now + timedelta(minutes=5)) == [Written.DONE]
     assert tasks.commit([succeed(claimed)]) == [Written.DONE]
     assert tasks.get(task.id) == succeed(claimed).after
 
@@ -98,7 +98,7 @@ def test_a_claim_decided_from_a_lease_that_was_made_longer_since_is_refused(
     first = claim(task)
     tasks.commit([first])
     late = claim(first.after, holder="worker-2")
-    assert tasks.extend(first.after, examples.now + timedelta(minutes=5))
+    assert tasks.extend([first.after], examples.now + timedelta(minutes=5)) == [Written.DONE]
     assert tasks.commit([late]) == [Written.CONFLICT]
     kept = tasks.get(task.id)
     assert kept is not None
@@ -116,27 +116,27 @@ def test_a_burial_decided_from_a_lease_that_was_made_longer_since_is_refused(
     tasks.commit([last])
     burial = claim(last.after, holder="worker-2")
     assert burial.after.state is State.DEAD
-    assert tasks.extend(last.after, examples.now + timedelta(minutes=5))
+    assert tasks.extend([last.after], examples.now + timedelta(minutes=5)) == [Written.DONE]
     assert tasks.commit([burial]) == [Written.CONFLICT]
     assert tasks.commit([succeed(last.after)]) == [Written.DONE]
 
 
 def test_a_lease_is_made_longer_only_for_the_claim_that_runs(tasks: Tasks, examples: Examples) -> None:
     task, until = examples.task(), examples.now + timedelta(minutes=3)
-    assert not tasks.extend(task, until)
+    assert tasks.extend([task], until) == [Written.CONFLICT]
     tasks.add([task])
-    assert not tasks.extend(task, until)
+    assert tasks.extend([task], until) == [Written.CONFLICT]
     first = claim(task).after
     tasks.commit([claim(task)])
-    assert tasks.extend(first, until)
+    assert tasks.extend([first], until) == [Written.DONE]
     assert tasks.get(task.id) == replace(first, lease_until=until)
     second = claim(replace(first, lease_until=until), holder="worker-2").after
     tasks.commit([claim(replace(first, lease_until=until), holder="worker-2")])
-    assert not tasks.extend(first, until + LONGER)
-    assert tasks.extend(second, until + LONGER)
+    assert tasks.extend([first], until + LONGER) == [Written.CONFLICT]
+    assert tasks.extend([second], until + LONGER) == [Written.DONE]
     dead = fail(second, now=until, failure=Failure(why="http 410", final=True), draw=0.0)
     tasks.commit([dead])
-    assert not tasks.extend(second, until + 2 * LONGER)
+    assert tasks.extend([second], until + 2 * LONGER) == [Written.CONFLICT]
     assert tasks.get(task.id) == dead.after
 
 

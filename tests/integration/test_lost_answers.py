@@ -147,7 +147,7 @@ def test_a_lease_that_was_made_longer_is_ones_own(
 ) -> None:
     stores.tasks.commit([claim(task)])
     boundary.fail("BatchExecuteStatement", fault)
-    assert stores.tasks.extend(claim(task).after, NOW + timedelta(minutes=2))
+    assert stores.tasks.extend([claim(task).after], NOW + timedelta(minutes=2)) == [Written.DONE]
 
 
 @committed
@@ -223,7 +223,7 @@ def test_a_table_that_does_not_answer_is_unavailable_whatever_is_asked_of_it(
         "get_many": lambda: stores.tasks.get_many([task.id]),
         "due_in": lambda: list(stores.tasks.due_in(task.home)),
         "listed": lambda: stores.tasks.listed("acme", after="", limit=1),
-        "extend": lambda: stores.tasks.extend(claim(task).after, NOW),
+        "extend": lambda: stores.tasks.extend([claim(task).after], NOW),
         "payload": lambda: stores.payloads.get("1"),
         "payloads": lambda: stores.payloads.get_many(["1"]),
         "put": lambda: stores.payloads.put("1", "1", keep_until=NOW),
@@ -269,7 +269,7 @@ def test_what_never_reached_the_table_is_unavailable_and_unchanged(
     changes = [claim(task), reschedule(task, task.due_at + FAR)]
     assert stores.tasks.commit(changes) == [Written.UNAVAILABLE] * 2
     with pytest.raises(Unavailable):
-        stores.tasks.extend(claim(task).after, NOW)
+        stores.tasks.extend([claim(task).after], NOW)
     boundary.clear()
     assert stores.tasks.get(task.id) == task
     assert stores.tasks.get(other.id) is None

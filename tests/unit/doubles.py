@@ -72,11 +72,10 @@ class ScriptedTasks(MemoryTasks):
         self._happens("commit")
         return super().commit(transitions)
 
-    def extend(self, task: Task, until: datetime) -> bool:
+    def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
         self._happens("extend")
-        given = super().extend(task, until)
-        if given:
-            self.leases_given.append(until)
+        given = super().extend(tasks, until)
+        self.leases_given += [until for done in given if done is Written.DONE]
         return given
 
     def _insert(self, task: Task) -> Written:
@@ -103,8 +102,8 @@ class ScriptedTasks(MemoryTasks):
 class ScriptedQueue(MemoryQueue):
     """Refuses as many sends as told; what stands in `before` happens first, one thing each time."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__(clock)
         self.refuses = 0
         self.before: deque[Callable[[], object]] = deque()
 
@@ -116,13 +115,13 @@ class ScriptedQueue(MemoryQueue):
     def ids(self) -> list[str]:
         return [due.id for packet in self.packets for due in packet.dues]
 
-    def send(self, packets: Iterable[Packet], *, now: datetime) -> int:
+    def send(self, packets: Iterable[Packet]) -> None:
         if self.before:
             self.before.popleft()()
         if self.refuses:
             self.refuses -= 1
             raise Unavailable("the queue takes nothing now")
-        return super().send(packets, now=now)
+        super().send(packets)
 
     def take(self) -> list[tuple[Packet, timedelta]]:
         taken, self.sent = self.sent, []
@@ -236,12 +235,17 @@ def in_state(state: State, task: Task | None = None) -> Task:
 
 
 def message(
-    *dues: Due | Task, number: int = 1, receives: int = 1, via: Via = Via.SWEEP, tenant: str = "demo"
+    *dues: Due | Task,
+    number: int = 1,
+    receives: int = 1,
+    via: Via = Via.SWEEP,
+    tenant: str = "demo",
+    seen: bool = False,
 ) -> Received:
     """A packet as the queue hands it over for the nth time."""
     calls = tuple(Due.of(due) if isinstance(due, Task) else due for due in dues)
     return Received(
-        packet=Packet(tenant=tenant, via=via, dues=calls),
+        packet=Packet(tenant=tenant, via=via, dues=calls, seen=seen),
         message_id=f"message-{number}",
         receipt=f"receipt-{number}-{receives}",
         receives=receives,

@@ -42,11 +42,15 @@ class Due:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Packet:
-    """Up to 25 items of one tenant that are due within the same second, or wait for the same instant."""
+    """Up to 25 items of one tenant that are due within the same second, or wait for the same instant.
+
+    `seen` says that a worker had it before and sent it on: what is true of a message delivered twice is true of it.
+    """
 
     tenant: str
     via: Via
     dues: tuple[Due, ...]
+    seen: bool = False
     not_before: datetime | None = None
 
     @property
@@ -66,12 +70,12 @@ class Packet:
 
 
 def pack(dues: Iterable[tuple[str, Due]], via: Via) -> Iterator[Packet]:
-    """Packets of (tenant, due) pairs: one tenant, one second, at most 25 items each."""
+    """Packets of (tenant, due) pairs: one tenant, one second, at most 25 items each; the soonest first."""
 
-    def tenant_and_second(pair: tuple[str, Due]) -> tuple[str, int]:
-        return pair[0], instants.milliseconds(pair[1].due_at) // 1000
+    def second_and_tenant(pair: tuple[str, Due]) -> tuple[int, str]:
+        return instants.milliseconds(pair[1].due_at) // 1000, pair[0]
 
-    for (tenant, _), group in groupby(sorted(dues, key=tenant_and_second), key=tenant_and_second):
+    for (_, tenant), group in groupby(sorted(dues, key=second_and_tenant), key=second_and_tenant):
         members = (due for _, due in group)
         while chunk := tuple(islice(members, PACKET_ITEMS_MAX)):
             yield Packet(tenant=tenant, via=via, dues=chunk)

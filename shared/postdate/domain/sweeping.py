@@ -2,7 +2,8 @@
 
     open   everything that is due in the slot is sent
     close  what was registered or moved too late for the open pass, by somebody who died before sending it himself
-    audit  what is overdue and in nobody's hands; in a healthy system that is nothing
+    audit  what is overdue and in nobody's hands; in a healthy system that is nothing. It is repeated until everything
+           that is called from this minute has ended
 
 A registrar need not know which passes have run: whoever writes into a slot that may have been opened sends the call
 himself, and a margin far above any skew between two machines' clocks decides on "may".
@@ -15,11 +16,13 @@ from enum import StrEnum
 from typing import Final
 
 from postdate.domain import instants
+from postdate.domain.due import DELAY_MAX
 from postdate.domain.slots import Slot
 from postdate.domain.task import State
 
 CLOSES_AFTER: Final = timedelta(minutes=1)
 AUDITED_AFTER: Final = timedelta(hours=1)
+AUDITED_AGAIN_AFTER: Final = timedelta(minutes=10)
 OVERDUE_AFTER: Final = timedelta(minutes=10)
 
 
@@ -58,12 +61,14 @@ class Horizon:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """The newest finished pass over one group of a minute's shards. `opened_at` is when its open pass began."""
+    """The newest finished pass over one group of a minute's shards. `opened_at` is when its open pass began,
+    `looked_at` when an audit found that something has not ended yet."""
 
     minute: int
     group: int
     stage: Stage
     opened_at: datetime
+    looked_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,12 +94,22 @@ def sweeps_due(
         for group in range(groups[minute]):
             done = progress.get((minute, group))
             stage = _NEXT[done.stage if done else None]
-            if stage is not None and horizon.due(stage, minute, now):
+            rests = (
+                done is not None and done.looked_at is not None and now < done.looked_at + AUDITED_AGAIN_AFTER
+            )
+            if stage is not None and horizon.due(stage, minute, now) and not rests:
                 found.append(Sweep(minute=minute, group=group, stage=stage))
     current = instants.minute_of(now) - 1
     return sorted(
         found, key=lambda sweep: (sweep.stage is not Stage.OPEN or sweep.minute < current, sweep.minute)
     )
+
+
+def is_settled(due_at: datetime, state: State, now: datetime) -> bool:
+    """It has ended, or waits for a minute whose own audit will see it."""
+    if state.waits:
+        return due_at > now + DELAY_MAX
+    return state is not State.RUNNING
 
 
 def wants_call(

@@ -78,7 +78,6 @@ class Task:
     token: int = 0
     lease_until: datetime | None = None
     holder: str | None = None
-    started_at: datetime | None = None
     finished_at: datetime | None = None
     error: str | None = None
     history: tuple[HistoryLine, ...] = ()
@@ -90,5 +89,5 @@ class Task:
     @property
     def lateness_ms(self) -> int | None:
         """How long after its planned instant the first attempt began."""
-        first = next((line.at for line in self.history if line.to is State.RUNNING), self.started_at)
+        first = next((line.at for line in self.history if line.to is State.RUNNING), None)
         return None if first is None else round((first - self.planned_at).total_seconds() * 1000)

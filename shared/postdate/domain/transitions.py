@@ -107,20 +107,25 @@ def claim(
 ) -> Verdict:
     """Takes the task for one attempt, if this call is the one to do it.
 
-    `repeated` says that the queue delivered the call before: a worker died with it and may have committed a change
-    without the message that belongs to it, so what is found waiting, or dead, is sent again.
+    `repeated` says that a worker had the call before. If it died, it may have committed a change without sending the
+    message that belongs to it: what is found waiting, or dead, is sent again. And a task is taken from a worker whose
+    lease is over only by a call that waited for that in the queue: no promise rests on two machines' clocks.
     """
     match task.state:
         case State.PENDING | State.RETRYING if due.due_at != task.due_at:
-            if repeated:
+            if repeated and task.due_at <= now + DELAY_MAX:
                 return Deferred(why="moved, and its own call may be lost")
             return Dropped(why="moved")
         case State.PENDING | State.RETRYING if now < task.due_at:
+            if task.due_at > now + DELAY_MAX:
+                return Dropped(why="a later sweep has it")
             return Deferred(why="not due yet")
         case State.PENDING | State.RETRYING:
             return _start(task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=why)
         case State.RUNNING if task.lease_until is not None and now < task.lease_until:
             return Deferred(why="another worker has it", not_before=task.lease_until)
+        case State.RUNNING if not repeated:
+            return Deferred(why="its lease may be over, by this clock alone", not_before=now + lease)
         case State.RUNNING if task.attempts >= task.retry.max_attempts:
             why = "its worker died, and no attempt is left"
             death = _move(task, State.DEAD, now=now, why=why, finished_at=now, error=why)
@@ -185,7 +190,6 @@ def _start(
         attempts=attempts,
         token=task.token + 1,
         holder=holder,
-        started_at=now,
         finished_at=None,
         lease_until=now + lease,
     )

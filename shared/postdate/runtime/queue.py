@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -13,12 +14,15 @@ from postdate.domain import instants
 from postdate.domain.due import Due, Packet, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.slots import is_id
+from postdate.runtime.clock import Clock
+from postdate.runtime.observability import logger
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 _ENTRIES_MAX = 10
 _TRIES = 3
+_SENDERS = 8
 _FORM = 1
 
 
@@ -33,56 +37,67 @@ class Received:
 
     @property
     def repeated(self) -> bool:
-        return self.receives > 1
+        """A worker had it before."""
+        return self.receives > 1 or self.packet.seen
 
 
 class Queue(Protocol):
-    def send(self, packets: Iterable[Packet], *, now: datetime) -> int:
-        """Sends all of them so that each arrives a second before it is due; their number. Raises Unavailable when
-        one could not be sent: then the caller sends them all again, which is harmless."""
+    def send(self, packets: Iterable[Packet]) -> None:
+        """Sends all of them so that each arrives a second before it is due. Raises Unavailable when one could not be
+        sent: then the caller sends them all again, which is harmless."""
 
 
 class SqsQueue:
-    def __init__(self, *, url: str, client: "BaseClient") -> None:
+    def __init__(self, *, url: str, client: "BaseClient", clock: Clock) -> None:
         self._url = url
         self._client = client
+        self._clock = clock
 
-    def send(self, packets: Iterable[Packet], *, now: datetime) -> int:
+    def send(self, packets: Iterable[Packet]) -> None:
         waiting = iter(packets)
-        sent = 0
-        while chunk := list(islice(waiting, _ENTRIES_MAX)):
-            self._send_chunk([_entry(place, packet, now) for place, packet in enumerate(chunk)])
-            sent += len(chunk)
-        return sent
+        chunks = iter(lambda: list(islice(waiting, _ENTRIES_MAX)), [])
+        first, second = next(chunks, []), next(chunks, [])
+        if not second:
+            self._send_chunk(first)
+            return
+        with ThreadPoolExecutor(_SENDERS) as senders:
+            for _ in senders.map(self._send_chunk, chain([first, second], chunks)):
+                pass
 
-    def _send_chunk(self, entries: list[dict[str, Any]]) -> None:
-        for _ in range(_TRIES):
+    def _send_chunk(self, packets: list[Packet]) -> None:
+        """The delay is counted from the moment of sending: a long queue of chunks takes its time."""
+        now = self._clock.now()
+        entries = [_entry(place, packet, now) for place, packet in enumerate(packets)]
+        for _ in range(_TRIES if entries else 0):
             try:
                 response = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
             except (ClientError, BotoCoreError) as error:
+                logger.error("packets were not taken", extra={"action": "not_sent", "error": str(error)})
                 raise Unavailable(f"{type(error).__name__} on sending") from error
             refused = {failure["Id"] for failure in response.get("Failed", ())}
             entries = [entry for entry in entries if entry["Id"] in refused]
             if not entries:
                 return
-        raise Unavailable(f"{len(entries)} packets were not taken by the queue")
+        if entries:
+            raise Unavailable(f"{len(entries)} packets were not taken by the queue")
 
 
 class MemoryQueue:
     """What was sent, in order, with the delay it was sent with: the twin for tests of the rules."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self.sent: list[tuple[Packet, timedelta]] = []
 
-    def send(self, packets: Iterable[Packet], *, now: datetime) -> int:
-        chunk = [(packet, packet.delay(now)) for packet in packets]
-        self.sent += chunk
-        return len(chunk)
+    def send(self, packets: Iterable[Packet]) -> None:
+        self.sent += [(packet, packet.delay(self._clock.now())) for packet in packets]
 
 
 def text_of(packet: Packet) -> str:
     dues = [[due.id, due.version, instants.milliseconds(due.due_at)] for due in packet.dues]
-    body = {"form": _FORM, "tenant": packet.tenant, "via": packet.via.value, "dues": dues}
+    body: dict[str, Any] = {"form": _FORM, "tenant": packet.tenant, "via": packet.via.value, "dues": dues}
+    if packet.seen:
+        body["seen"] = True
     return json.dumps(body, separators=(",", ":"))
 
 
@@ -96,7 +111,7 @@ def received(record: Mapping[str, Any]) -> Received:
             Due(id=id, version=version, due_at=instants.from_milliseconds(due_ms))
             for id, version, due_ms in body["dues"]
         )
-        packet = Packet(tenant=body["tenant"], via=Via(body["via"]), dues=dues)
+        packet = Packet(tenant=body["tenant"], via=Via(body["via"]), dues=dues, seen=body.get("seen") is True)
     except (KeyError, TypeError, OverflowError) as unreadable:
         raise ValueError("the message is no packet") from unreadable
     return Received(

@@ -35,6 +35,9 @@ class Reservations(Protocol):
     def reserve(self, wanted: Reservation, *, now: datetime) -> Reservation:
         """Writes it, unless the key stands for something already: then that is answered."""
 
+    def find(self, tenant: str, key: str) -> Reservation | None:
+        """What the key stands for."""
+
     def replace(self, found: Reservation, wanted: Reservation) -> bool:
         """Lets the key stand for another item; False when somebody else was faster."""
 
@@ -66,11 +69,27 @@ class DynamoReservations:
                 except PutError as error:
                     if error.cause_response_code != "ConditionalCheckFailedException":
                         raise
-                try:
-                    return self._reservation(self._rows.get(_hash(wanted), consistent_read=True), wanted)
-                except DoesNotExist:
-                    continue
+                found = self.find(wanted.tenant, wanted.key)
+                if found is not None:
+                    return found
         raise RuntimeError("a reservation came and went three times")
+
+    def find(self, tenant: str, key: str) -> Reservation | None:
+        with translated():
+            try:
+                row = self._rows.get(_hash(tenant, key), consistent_read=True)
+            except DoesNotExist:
+                return None
+        ends = row.expires_at
+        return Reservation(
+            tenant=tenant,
+            key=key,
+            fingerprint=row.fingerprint,
+            item_id=row.item_id,
+            due_at=instants.from_milliseconds(int(row.due)),
+            created_at=instants.from_milliseconds(int(row.created)),
+            keep_until=None if ends is None else instants.from_milliseconds(int(ends) * 1000),
+        )
 
     def replace(self, found: Reservation, wanted: Reservation) -> bool:
         with translated():
@@ -85,26 +104,12 @@ class DynamoReservations:
     def _row(self, reservation: Reservation) -> _Row:
         keep_until = reservation.keep_until
         return self._rows(
-            key=_hash(reservation),
+            key=_hash(reservation.tenant, reservation.key),
             fingerprint=reservation.fingerprint,
             item_id=reservation.item_id,
             due=instants.milliseconds(reservation.due_at),
             created=instants.milliseconds(reservation.created_at),
             expires_at=None if keep_until is None else int(keep_until.timestamp()),
-        )
-
-    @staticmethod
-    def _reservation(row: _Row, wanted: Reservation) -> Reservation:
-        return Reservation(
-            tenant=wanted.tenant,
-            key=wanted.key,
-            fingerprint=row.fingerprint,
-            item_id=row.item_id,
-            due_at=instants.from_milliseconds(int(row.due)),
-            created_at=instants.from_milliseconds(int(row.created)),
-            keep_until=None
-            if row.expires_at is None
-            else instants.EPOCH + instants.MINUTE * row.expires_at / 60,
         )
 
 
@@ -113,19 +118,22 @@ class MemoryReservations:
         self._kept: dict[str, Reservation] = {}
 
     def reserve(self, wanted: Reservation, *, now: datetime) -> Reservation:
-        found = self._kept.get(_hash(wanted))
+        found = self.find(wanted.tenant, wanted.key)
         if found is None or (found.keep_until is not None and found.keep_until < now):
-            found = self._kept[_hash(wanted)] = wanted
+            found = self._kept[_hash(wanted.tenant, wanted.key)] = wanted
         return found
 
+    def find(self, tenant: str, key: str) -> Reservation | None:
+        return self._kept.get(_hash(tenant, key))
+
     def replace(self, found: Reservation, wanted: Reservation) -> bool:
-        kept = self._kept.get(_hash(found))
+        kept = self.find(found.tenant, found.key)
         if kept is None or kept.item_id != found.item_id:
             return False
-        self._kept[_hash(found)] = wanted
+        self._kept[_hash(found.tenant, found.key)] = wanted
         return True
 
 
-def _hash(reservation: Reservation) -> str:
-    """The tenant is a part of the hash and of the row's key in the clear, so no key reaches another tenant's row."""
-    return f"{reservation.tenant}#{hashlib.sha256(reservation.key.encode()).hexdigest()}"
+def _hash(tenant: str, key: str) -> str:
+    """The tenant stands in the row's key in the clear, so that no key reaches another tenant's row."""
+    return f"{tenant}#{hashlib.sha256(key.encode()).hexdigest()}"

@@ -13,7 +13,7 @@ from postdate.domain.sweeping import Progress, Stage
 from postdate.stores.faults import translated
 from postdate.stores.rows import Connection
 
-_KEPT = timedelta(days=7)
+_KEPT = timedelta(days=40)
 _REFUSED = "ConditionalCheckFailedException"
 
 
@@ -43,6 +43,7 @@ class _Row(Model):
     name = UnicodeAttribute(range_key=True)
     stage = UnicodeAttribute(null=True)
     at = NumberAttribute(null=True)
+    looked = NumberAttribute(null=True)
     number = NumberAttribute(null=True)
     expires_at = NumberAttribute(null=True)
 
@@ -73,6 +74,7 @@ class DynamoPasses:
                 name=_name(progress.minute, progress.group),
                 stage=progress.stage.value,
                 at=instants.milliseconds(progress.opened_at),
+                looked=None if progress.looked_at is None else instants.milliseconds(progress.looked_at),
                 expires_at=int((instants.end_of(progress.minute) + _KEPT).timestamp()),
             ).save()
 
@@ -157,4 +159,5 @@ def _progress(row: _Row) -> Progress:
         group=int(group),
         stage=Stage(row.stage),
         opened_at=instants.from_milliseconds(int(row.at)),
+        looked_at=None if row.looked is None else instants.from_milliseconds(int(row.looked)),
     )

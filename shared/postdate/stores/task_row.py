@@ -21,7 +21,7 @@ from postdate.stores.rows import Connection
 
 ROW_BYTES_BILLED_ONCE = 1024
 HISTORY_RESERVE_BYTES = 240
-_POINTER_KEPT = timedelta(days=2)
+_POINTER_KEPT = timedelta(days=40)
 
 AttributeMap = dict[str, dict[str, Any]]
 
@@ -54,7 +54,6 @@ class TaskRow(Model):
     token = NumberAttribute(null=True)
     lease = NumberAttribute(null=True)
     holder = UnicodeAttribute(null=True)
-    started = NumberAttribute(null=True)
     finished = NumberAttribute(null=True)
     error = UnicodeAttribute(null=True)
     history: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
@@ -105,7 +104,6 @@ def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> A
         "attempts": task.attempts or None,
         "token": task.token or None,
         "lease": _optional(task.lease_until),
-        "started": _optional(task.started_at),
         "finished": _optional(finished),
         "expires_at": None if finished is None else int((finished + retention).timestamp()),
     }
@@ -152,7 +150,6 @@ def task_of(row: TaskRow) -> Task:
         token=int(row.token or 0),
         lease_until=_instant(row.lease),
         holder=row.holder,
-        started_at=_instant(row.started),
         finished_at=_instant(row.finished),
         error=row.error,
         history=tuple(_line_of(text) for text in row.history or ()),

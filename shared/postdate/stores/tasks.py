@@ -13,11 +13,12 @@ from postdate.domain.transitions import Transition
 
 
 class Written(Enum):
-    """What became of one change in a batch of them."""
+    """What became of one change in a batch of them. REFUSED will not change by itself: somebody has to look."""
 
     DONE = auto()
     CONFLICT = auto()
     UNAVAILABLE = auto()
+    REFUSED = auto()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,8 +64,8 @@ class Tasks(TaskReads, Protocol):
         """Writes each change if its task is still what it was decided from; a change that is stored already counts
         as done. One that moves its task to another minute writes the pointer there in the same transaction."""
 
-    def extend(self, task: Task, until: datetime) -> bool:
-        """Makes the lease of a running task longer; False when the task is no longer this worker's."""
+    def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
+        """Makes the leases of running tasks longer; CONFLICT where a task is no longer this worker's."""
 
     def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
         """Ids of a tenant's tasks in the order of their home minutes, a moment behind the truth."""

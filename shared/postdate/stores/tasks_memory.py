@@ -34,12 +34,8 @@ class MemoryTasks:
     def commit(self, transitions: Sequence[Transition]) -> list[Written]:
         return [self._change(transition) for transition in transitions]
 
-    def extend(self, task: Task, until: datetime) -> bool:
-        stored = self._tasks.get(task.id)
-        if stored is None or stored.state is not State.RUNNING or stored.token != task.token:
-            return False
-        self._tasks[task.id] = replace(stored, lease_until=until)
-        return True
+    def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
+        return [self._extend(task, until) for task in tasks]
 
     def due_in(self, slot: Slot) -> Iterator[Entry]:
         yield from [Entry.of(task) for task in self._tasks.values() if task.home == slot]
@@ -49,6 +45,13 @@ class MemoryTasks:
         return sorted(task.id for task in self._tasks.values() if task.tenant == tenant and task.id > after)[
             :limit
         ]
+
+    def _extend(self, task: Task, until: datetime) -> Written:
+        stored = self._tasks.get(task.id)
+        if stored is None or stored.state is not State.RUNNING or stored.token != task.token:
+            return Written.CONFLICT
+        self._tasks[task.id] = replace(stored, lease_until=until)
+        return Written.DONE
 
     def _insert(self, task: Task) -> Written:
         if task.id in self._tasks:

@@ -66,7 +66,7 @@ class Service:
         self.tasks = ScriptedTasks()
         self.payloads = ScriptedPayloads()
         self.reservations = LockedReservations()
-        self.queue = ScriptedQueue()
+        self.queue = ScriptedQueue(self.clock)
         self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         numbers = count(1)
         shared: dict[str, Any] = {

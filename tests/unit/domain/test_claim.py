@@ -28,7 +28,7 @@ def claim(task, *, due=None, now=None, repeated=False):
 def test_a_claim_numbers_the_attempt_and_names_holder_and_lease():
     after = claim(TASK, now=TASK.due_at + SECOND).after
     assert (after.attempts, after.token, after.holder) == (1, 1, "worker-1")
-    assert after.started_at == TASK.due_at + SECOND
+    assert after.history[-1].at == TASK.due_at + SECOND
     assert after.lease_until == TASK.due_at + SECOND + LEASE
     assert (after.history[-1].why, after.history[-1].attempt) == ("sweep", 1)
 
@@ -101,7 +101,7 @@ def test_the_letter_of_an_earlier_death_does_not_bring_back_a_later_one():
     letter = Due.of(dead)
     redriven = claim(dead).after
     again = transitions.fail(
-        redriven, now=redriven.started_at, failure=Failure(why="gone", final=True), draw=0
+        redriven, now=redriven.history[-1].at, failure=Failure(why="gone", final=True), draw=0
     )
     assert claim(again.after, due=letter) == Dropped(why="is DEAD")
 

@@ -7,7 +7,7 @@ import pytest
 
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.ledger import Ledger
-from functions.run_tasks.run import Report, Runner
+from functions.run_tasks.run import Runner, Tally
 from postdate.domain.due import Due, Via
 from postdate.domain.task import Task
 from postdate.runtime.queue import Received
@@ -23,8 +23,8 @@ class Running:
         self.tasks = ScriptedTasks()
         self.payloads = MemoryPayloads()
         self.tenants = MemoryTenants()
-        self.queue = ScriptedQueue()
-        self.dead_letters = ScriptedQueue()
+        self.queue = ScriptedQueue(self.clock)
+        self.dead_letters = ScriptedQueue(self.clock)
         self.target = ScriptedTarget(self.clock)
         self.queue_target = ScriptedTarget(self.clock)
         self.extended: list[tuple[list[str], timedelta]] = []
@@ -39,7 +39,7 @@ class Running:
         assert found is not None
         return found
 
-    def run(self, *messages: Received, holder: str = "worker-1") -> Report:
+    def run(self, *messages: Received, holder: str = "worker-1") -> Tally:
         return self.runner(holder).run(messages)
 
     def runner(self, holder: str = "worker-1") -> Runner:
@@ -51,11 +51,12 @@ class Running:
                 tenant=self.tenants.get,
                 seconds_left=lambda: self.seconds_left,
             ),
-            ledger=Ledger(queue=self.queue, dead_letters=self.dead_letters, clock=self.clock),
+            ledger=Ledger(queue=self.queue, dead_letters=self.dead_letters),
             extend_messages=self._extend,
             clock=self.clock,
             lease=LEASE,
             holder=holder,
+            seconds_left=lambda: self.seconds_left,
             draw=lambda: 0.5,
         )
 
@@ -63,7 +64,14 @@ class Running:
         """The only packet that was sent on, as it arrives: the clock has moved to that instant."""
         ((packet, delay),) = self.queue.take()
         self.clock.move(delay)
-        return message(*packet.dues, number=number, receives=receives, via=packet.via, tenant=packet.tenant)
+        return message(
+            *packet.dues,
+            number=number,
+            receives=receives,
+            via=packet.via,
+            tenant=packet.tenant,
+            seen=packet.seen,
+        )
 
     @property
     def letters(self) -> list[Due]:

@@ -11,7 +11,7 @@ from postdate.domain.due import Due, Packet, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.slots import Slot, item_id
 from postdate.runtime.queue import SqsQueue, received, text_of
-from tests.unit.doubles import SECOND, START, a_task, message, unique
+from tests.unit.doubles import SECOND, START, ManualClock, a_task, message, unique
 
 IDS = st.builds(
     lambda minute, number: item_id("task", Slot(minute=minute, shard=number % 4), unique(number)),
@@ -117,12 +117,12 @@ def packets(number):
 
 
 def send(sqs, number):
-    return SqsQueue(url="q", client=sqs).send(packets(number), now=START)
+    SqsQueue(url="q", client=sqs, clock=ManualClock(START)).send(packets(number))
 
 
 def test_packets_are_sent_in_tens_each_with_its_delay():
     sqs = Sqs()
-    assert send(sqs, 23) == 23
+    send(sqs, 23)
     assert [len(batch) for batch in sqs.batches] == [10, 10, 3]
     assert {entry["DelaySeconds"] for batch in sqs.batches for entry in batch} == {59}
     assert all(len({entry["Id"] for entry in batch}) == len(batch) for batch in sqs.batches)
@@ -130,13 +130,13 @@ def test_packets_are_sent_in_tens_each_with_its_delay():
 
 def test_nothing_to_send_is_no_call():
     sqs = Sqs()
-    assert send(sqs, 0) == 0
+    send(sqs, 0)
     assert sqs.batches == []
 
 
 def test_only_what_was_refused_is_sent_again():
     sqs = Sqs(("1", "3"), ("3",))
-    assert send(sqs, 5) == 5
+    send(sqs, 5)
     assert [[entry["Id"] for entry in batch] for batch in sqs.batches] == [
         ["0", "1", "2", "3", "4"],
         ["1", "3"],
@@ -164,5 +164,5 @@ def test_a_queue_that_does_not_answer_is_told_as_such(error):
 
 def test_a_packet_overdue_is_sent_without_a_delay_and_never_with_a_negative_one():
     sqs = Sqs()
-    SqsQueue(url="q", client=sqs).send(packets(1), now=START + timedelta(days=1))
+    SqsQueue(url="q", client=sqs, clock=ManualClock(START + timedelta(days=1))).send(packets(1))
     assert [entry["DelaySeconds"] for entry in sqs.batches[0]] == [0]

@@ -37,7 +37,7 @@ class Sweeping:
         self.clock = ManualClock()
         self.tasks = ScriptedTasks()
         self.passes = ScriptedPasses()
-        self.queue = ScriptedQueue()
+        self.queue = ScriptedQueue(self.clock)
         self.groups = Groups(plan=PLAN, size=shards_per_group)
         self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         self.handed_out: list[list[Sweep]] = []

@@ -1,5 +1,6 @@
 """Whoever writes into a minute, whenever, and whatever his clock says within the margin: somebody sends the call."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import example, given
@@ -7,9 +8,10 @@ from hypothesis import strategies as st
 
 from functions.api.change import Changer
 from functions.api.register import Order, Registrar
-from postdate.domain import instants
+from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.sweeping import Stage
+from postdate.domain.transitions import Failure, Transition
 from postdate.stores.idempotency import MemoryReservations
 from postdate.stores.payloads import MemoryPayloads
 from tests.unit.doubles import (
@@ -22,6 +24,7 @@ from tests.unit.doubles import (
     ManualClock,
     ScriptedQueue,
     a_task,
+    claimed,
     unique,
 )
 from tests.unit.sweep.conftest import Sweeping
@@ -53,7 +56,7 @@ class Race:
         self.sweeping = Sweeping(shards_per_group=4)
         self.sweeping.clock.move(OPEN_AT - START)
         self.clock = ManualClock(OPEN_AT + writes_after + skew)
-        self.queue = ScriptedQueue()
+        self.queue = ScriptedQueue(self.clock)
         self.due_at = max(START + due_after, self.clock.now())
         self.takes, self.written_at = takes, OPEN_AT + writes_after + takes
         if self.written_at <= OPEN_AT:
@@ -145,3 +148,21 @@ def test_the_closing_pass_sends_nothing_that_was_written_long_before_the_open_pa
     task = race.register()
     race.ends()
     assert race.sent_by(task) == {Via.SWEEP}
+
+
+def test_a_retry_whose_call_got_lost_is_found_by_a_sweep_however_long_its_task_has_been_failing():
+    """Its home is audited while it still waits, and is not looked at again."""
+    sweeping = Sweeping(shards_per_group=4)
+    task = a_task(retry=replace(STEADY, max_attempts=20, initial_seconds=900))
+    sweeping.stores(task)
+    for _ in range(5):
+        running = claimed(task)
+        sweeping.tasks.commit([Transition(before=task, after=running)])
+        retry = transitions.fail(running, now=task.due_at, failure=Failure(why="http 500"), draw=0.0)
+        sweeping.tasks.commit([retry])
+        task = retry.after
+    assert task.due_at == START + 75 * MINUTE
+    sweeping.sweep(MINUTE_DUE, Stage.AUDIT, at=START + 61 * MINUTE)
+    for stage, at in ((Stage.OPEN, 73), (Stage.CLOSE, 77), (Stage.AUDIT, 136)):
+        sweeping.sweep(MINUTE_DUE + 75, stage, at=START + at * MINUTE)
+    assert Due.of(task) in [due for packet in sweeping.queue.packets for due in packet.dues]

@@ -1,0 +1,35 @@
+"""Which destinations of a request may be called now. Every attempt asks again."""
+
+from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from postdate.domain.errors import PostdateError
+from postdate.domain.task import Destination
+from postdate.targets.guard import check_url
+from postdate.targets.headers import check_headers
+from postdate.targets.sqs import check_queue
+
+_AT_ONCE = 32
+
+
+def refusals(
+    destinations: Iterable[Destination], *, queues_allowed: Collection[str], loopback_allowed: bool
+) -> Mapping[Destination, PostdateError]:
+    """What speaks against those that are refused; each is asked for once and side by side, for a name can take
+    seconds not to resolve."""
+
+    def refusal(destination: Destination) -> PostdateError | None:
+        try:
+            if destination.type == "sqs":
+                check_queue(destination.address, queues_allowed)
+            else:
+                check_headers(destination.headers)
+                check_url(destination.address, loopback_allowed=loopback_allowed)
+        except PostdateError as error:
+            return error
+        return None
+
+    distinct = list(dict.fromkeys(destinations))
+    with ThreadPoolExecutor(min(_AT_ONCE, len(distinct))) as pool:
+        found = zip(distinct, pool.map(refusal, distinct), strict=True)
+        return {destination: error for destination, error in found if error is not None}
