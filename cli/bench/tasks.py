@@ -67,9 +67,7 @@ def register_batches(bed: Bed, forms: list[dict[str, Any]], clients: int) -> Ran
 def own_account(bed: Bed, due_ms: Mapping[str, float]) -> dict[str, float]:
     """What our own rows say: how long after the instant each was claimed, and how long after it its outcome stood."""
     kept = DynamoTaskReads(table=bed.environment["ITEMS_TABLE"]).get_many(due_ms)
-    claimed = [
-        instants.milliseconds(task.started_at) - due_ms[task.id] for task in kept.values() if task.started_at
-    ]
+    claimed = [float(task.lateness_ms) for task in kept.values() if task.lateness_ms is not None]
     ended = [
         instants.milliseconds(task.finished_at) - due_ms[task.id]
         for task in kept.values()

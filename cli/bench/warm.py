@@ -1,8 +1,6 @@
 """The engine starts a function's worker when it first needs one more, about a second each: that is done before."""
 
-import os
 import time
-from datetime import datetime
 from typing import Final
 
 from cli.bench import tasks
@@ -11,14 +9,10 @@ from cli.bench.bed import Bed
 from cli.bench.plan import CLIENTS
 from cli.failure import Failure
 from cli.progress import step
-from postdate.domain.due import Due, Packet, Via
-from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
-from postdate.domain.task import KIND
-from postdate.runtime.queue import SqsQueue
 
 _CALLS: Final = 25 * CLIENTS
 _TAKEN_AT_ONCE: Final = 10
-_HELD_SECONDS: Final = 2.5
+_HELD_SECONDS: Final = 4
 _TASKS: Final = 800
 _AHEAD_SECONDS: Final = 6
 _PATIENCE_SECONDS: Final = 90
@@ -34,24 +28,18 @@ def api(bed: Bed) -> None:
 
 
 def executors(bed: Bed) -> None:
-    """Calls for tasks that do not exist hold a worker until they are due: enough of them start all there may be.
+    """Tasks of one message each hold a worker until they are due: enough of them start all there may be.
 
-    Then some real ones open the connections, and a tick starts the sweeper and its heartbeat.
+    Then packets open the connections, and a tick starts the sweeper and its heartbeat.
     """
     with step("warming up the executors"):
         bed.sqs.send_message(QueueUrl=bed.stack.queues["ticks"], MessageBody='{"kind":"tick"}')
-        now, due_at = tasks.now(), tasks.ahead(_HELD_SECONDS)
-        queue = SqsQueue(url=bed.stack.queues["tasks"], client=bed.sqs)
-        queue.send((_call_of_nothing(bed, due_at) for _ in range(bed.executors * _TAKEN_AT_ONCE)), now=now)
+        due_at = tasks.ahead(_HELD_SECONDS)
+        kinds = list(bed.destinations)
+        held = range(bed.executors * _TAKEN_AT_ONCE)
+        tasks.register(bed, [tasks.form(kinds[number % len(kinds)], due_at, number) for number in held])
         _emptied(bed)
         _some_real_ones(bed)
-
-
-def _call_of_nothing(bed: Bed, due_at: datetime) -> Packet:
-    unique = os.urandom(UNIQUE_BYTES)
-    slot = ShardPlan.parse(bed.environment["SHARD_PLAN"]).slot(due_at, unique)
-    due = Due(id=item_id(KIND, slot, unique), version=1, due_at=due_at)
-    return Packet(tenant="nobody", via=Via.REGISTRATION, dues=(due,))
 
 
 def _emptied(bed: Bed) -> None:

@@ -88,7 +88,7 @@ class Changer:
             return transition
         key = f"{after.id}#{self.unique().hex()}"
         self.payloads.put(key, text, keep_until=after.due_at + self.payload_kept)
-        return Transition(before=before, after=replace(after, payload=Payload(key=key)))
+        return replace(transition, after=replace(after, payload=Payload(key=key)))
 
     def _call(self, task: Task) -> None:
         try:

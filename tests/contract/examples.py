@@ -72,7 +72,7 @@ def claim(task: Task, *, at: datetime | None = None, holder: str = "worker-1") -
         now=at or task.lease_until or task.due_at,
         lease=LEASE,
         holder=holder,
-        repeated=False,
+        repeated=task.state is State.RUNNING,
         why="registration",
     )
     assert isinstance(verdict, Transition), verdict

@@ -1,5 +1,6 @@
 """How far the sweep has come is noted, and never forgotten by a sweeper that is behind."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -32,6 +33,14 @@ def test_the_next_stage_replaces_the_one_before(passes: Passes, minute: int, now
         passes.record(progress(minute, 3, now, stage))
     assert passes.get(minute, 3) == progress(minute, 3, now, Stage.AUDIT)
     assert list(passes.between(minute, minute)) == [progress(minute, 3, now, Stage.AUDIT)]
+
+
+def test_an_audit_that_has_to_look_again_says_since_when(passes: Passes, minute: int, now: datetime) -> None:
+    again = replace(progress(minute, 0, now, Stage.CLOSE), looked_at=now + timedelta(hours=1))
+    passes.record(again)
+    assert passes.get(minute, 0) == again
+    passes.record(progress(minute, 0, now, Stage.AUDIT))
+    assert passes.get(minute, 0) == progress(minute, 0, now, Stage.AUDIT)
 
 
 def test_the_passes_of_some_minutes_are_all_their_groups_and_no_others(
@@ -90,7 +99,7 @@ def test_a_pass_is_kept_for_days_after_its_minute(on_aws: OnAws, now: datetime) 
     on_aws.passes.record(progress(minute, 0, now))
     (row,) = on_aws.dynamodb.scan(TableName=on_aws.names["slots"])["Items"]
     kept = int(row["expires_at"]["N"]) - now.timestamp()
-    assert timedelta(days=2).total_seconds() < kept < timedelta(days=30).total_seconds()
+    assert timedelta(days=2).total_seconds() < kept < timedelta(days=60).total_seconds()
     on_aws.dynamodb.delete_item(
         TableName=on_aws.names["slots"], Key={"scope": row["scope"], "name": row["name"]}
     )

@@ -43,6 +43,17 @@ def test_a_taken_key_says_what_it_stands_for(
     assert reservations.reserve(other, now=now + timedelta(days=29)) == wanted
 
 
+def test_a_key_is_found_by_whoever_asks_what_it_stands_for(
+    reservations: Reservations, wanted: Reservation, other: Reservation, now: datetime
+) -> None:
+    assert reservations.find(wanted.tenant, wanted.key) is None
+    reservations.reserve(wanted, now=now)
+    assert reservations.find(wanted.tenant, wanted.key) == wanted
+    assert reservations.find("acme-2", wanted.key) is None
+    reservations.replace(wanted, other)
+    assert reservations.find(wanted.tenant, wanted.key) == other
+
+
 def test_the_same_key_of_another_tenant_is_another_key(
     reservations: Reservations, wanted: Reservation, now: datetime
 ) -> None:

@@ -140,6 +140,25 @@ def test_a_lease_is_made_longer_only_for_the_claim_that_runs(tasks: Tasks, examp
     assert tasks.get(task.id) == dead.after
 
 
+def test_many_leases_are_made_longer_at_once_and_each_is_judged_alone(
+    tasks: Tasks, examples: Examples
+) -> None:
+    stored = examples.tasks(30)
+    tasks.add(stored)
+    tasks.commit([claim(task) for task in stored])
+    running = [claim(task).after for task in stored]
+    tasks.commit([succeed(task) for task in running[::3]])
+    until = examples.now + timedelta(minutes=5)
+    assert tasks.extend(running, until) == [
+        Written.CONFLICT if place % 3 == 0 else Written.DONE for place in range(30)
+    ]
+    kept = tasks.get_many(task.id for task in stored)
+    assert [kept[task.id].lease_until for task in stored] == [
+        None if place % 3 == 0 else until for place in range(30)
+    ]
+    assert tasks.extend([], until) == []
+
+
 def test_sixty_changes_at_once_are_each_judged_alone_and_answered_in_order(
     tasks: Tasks, examples: Examples
 ) -> None:

@@ -116,6 +116,20 @@ def test_a_task_is_read_as_it_is_now_wherever_that_decides(
     assert [each["ConsistentRead"] for each in many["RequestItems"].values()] == [True]
 
 
+def test_a_row_that_only_newer_code_can_read_hides_no_other(on_aws: OnAws, examples: Examples) -> None:
+    known, newer = examples.tasks(2, shard=0)
+    on_aws.tasks.add([known, newer])
+    on_aws.dynamodb.update_item(
+        TableName=on_aws.names["items"],
+        Key={"slot": {"S": newer.home.key}, "id": {"S": newer.id}},
+        UpdateExpression="SET #status = :status",
+        ExpressionAttributeNames={"#status": "status"},
+        ExpressionAttributeValues={":status": {"S": "HIBERNATING"}},
+    )
+    assert on_aws.tasks.get_many([known.id, newer.id]) == {known.id: known}
+    assert [entry.due.id for entry in on_aws.tasks.due_in(known.home)] == [known.id]
+
+
 def test_a_small_payload_fits_its_tasks_row_and_a_large_one_does_not(
     tasks: Tasks, examples: Examples
 ) -> None:

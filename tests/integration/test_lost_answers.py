@@ -223,10 +223,10 @@ def test_a_table_that_does_not_answer_is_unavailable_whatever_is_asked_of_it(
         "get_many": lambda: stores.tasks.get_many([task.id]),
         "due_in": lambda: list(stores.tasks.due_in(task.home)),
         "listed": lambda: stores.tasks.listed("acme", after="", limit=1),
-        "extend": lambda: stores.tasks.extend([claim(task).after], NOW),
         "payload": lambda: stores.payloads.get("1"),
         "payloads": lambda: stores.payloads.get_many(["1"]),
         "put": lambda: stores.payloads.put("1", "1", keep_until=NOW),
+        "find": lambda: stores.reservations.find("acme", "key"),
         "reserve": lambda: stores.reservations.reserve(reservation, now=NOW),
         "replace": lambda: stores.reservations.replace(reservation, reservation),
         "between": lambda: stores.passes.between(1, 2),
@@ -268,8 +268,7 @@ def test_what_never_reached_the_table_is_unavailable_and_unchanged(
     assert stores.tasks.add([other]) == [Written.UNAVAILABLE]
     changes = [claim(task), reschedule(task, task.due_at + FAR)]
     assert stores.tasks.commit(changes) == [Written.UNAVAILABLE] * 2
-    with pytest.raises(Unavailable):
-        stores.tasks.extend([claim(task).after], NOW)
+    assert stores.tasks.extend([claim(task).after], NOW) == [Written.UNAVAILABLE]
     boundary.clear()
     assert stores.tasks.get(task.id) == task
     assert stores.tasks.get(other.id) is None
@@ -294,13 +293,15 @@ def test_a_statement_that_aws_could_not_carry_out_is_unavailable_alone(
     assert stores.tasks.commit(changes) == [Written.DONE, Written.UNAVAILABLE]
 
 
-def test_a_statement_that_is_wrong_is_no_matter_of_time(
-    stores: Stores, boundary: Boundary, task: Task
+@pytest.mark.parametrize("code", ["ValidationError", "AccessDenied", "ResourceNotFound", "SomethingNew"])
+def test_a_statement_that_is_wrong_is_refused_alone(
+    stores: Stores, boundary: Boundary, task: Task, code: str
 ) -> None:
-    error = {"Error": {"Code": "ValidationError", "Message": "what?"}}
-    boundary.fail("BatchExecuteStatement", answered({"Responses": [error]}))
-    with pytest.raises(RuntimeError, match="ValidationError"):
-        stores.tasks.commit([claim(task)])
+    """Time does not mend it, so it is no matter of time; its neighbours' results count all the same."""
+    error = {"Error": {"Code": code, "Message": "what?"}}
+    boundary.fail("BatchExecuteStatement", answered({"Responses": [{}, error, {}]}))
+    changes = [claim(task), cancel(task), claim(task)]
+    assert stores.tasks.commit(changes) == [Written.DONE, Written.REFUSED, Written.DONE]
 
 
 def cancelled(*reasons: dict[str, Any]) -> Fault:

@@ -9,7 +9,7 @@ from standardwebhooks import Webhook
 
 from postdate.domain.due import Via
 from postdate.stores.tenants import Tenant
-from tests.boundary import Boundary, Send, answered
+from tests.boundary import Boundary, Send, answered, unreachable
 from tests.e2e.receiver import Receiver
 from tests.integration.world import SIGNING_SECRET, Client, Record, World, again
 
@@ -185,7 +185,7 @@ def test_a_message_with_an_id_that_is_none_of_ours_takes_no_other_with_it(
     assert set(states(client).values()) == {"SUCCEEDED"}
 
 
-def test_a_packet_whose_task_cannot_be_written_comes_back_and_the_others_do_not(
+def test_a_task_that_cannot_be_written_now_is_called_again_and_holds_up_no_other(
     world: World, client: Client, boundary: Boundary
 ) -> None:
     good, bad = (client.register(payload=payload).body["task_id"] for payload in ("good", "bad"))
@@ -201,9 +201,16 @@ def test_a_packet_whose_task_cannot_be_written_comes_back_and_the_others_do_not(
         ]
         return answered({"Responses": responses})(request, send)
 
-    boundary.fail("BatchExecuteStatement", *[throttled] * 9, when=lambda call: call.names(bad))
-    assert world.run(records.values()) == [records[bad]["messageId"]]
+    boundary.clear()
+    boundary.fail("BatchExecuteStatement", *[throttled] * 99, when=lambda call: call.names(bad))
+    assert world.run(records.values()) == []
     assert states(client) == {good: "SUCCEEDED", bad: "PENDING"}
+    ((packet, delay),) = world.sent(boundary.calls, "tasks")
+    assert [due.id for due in packet.dues] == [bad]
+    assert delay <= timedelta(seconds=2)
+
+    boundary.fail("SendMessageBatch", *[unreachable] * 99, when=lambda call: call.names("-tasks"))
+    assert world.run(records.values()) == [records[bad]["messageId"]]
     boundary.clear()
     assert world.run(again([records[bad]])) == []
     assert states(client) == {good: "SUCCEEDED", bad: "SUCCEEDED"}

@@ -78,6 +78,7 @@ def stored(world: World, stores: tuple[DynamoTasks, DynamoPasses]) -> Iterator[S
     """Empty again after each test: whatever one sweep does, the next one finds done."""
     tasks, passes = stores
     now = instants.from_milliseconds(instants.milliseconds(datetime.now(UTC)))
+    passes.raise_watermark(instants.minute_of(now) - 3)
     yield Stored(tasks=tasks, passes=passes, now=now)
     for name in ("items", "slots"):
         for row in world.dynamodb.scan(TableName=world.tables[name])["Items"]:
@@ -233,8 +234,7 @@ def test_a_pass_that_could_not_read_a_slot_to_its_end_sends_and_notes_nothing(
 def test_a_tick_goes_on_where_the_last_sweep_was_stopped(
     world: World, stored: Stored, boundary: Boundary
 ) -> None:
-    missed = stored.task(-timedelta(minutes=5), registered=-timedelta(minutes=40))
-    stored.passes.raise_watermark(missed.home.minute - 1)
+    missed = stored.task(-timedelta(minutes=2), registered=-timedelta(minutes=40))
     for _ in range(3):
         assert world.sweep(TICK) == []
     assert [due for _, due in sent_dues(world, boundary)] == [Due.of(missed)]

@@ -46,7 +46,8 @@ class ManualClock:
 class ScriptedTasks(MemoryTasks):
     """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise.
 
-    `unavailable` and `unanswered` name tasks whose next writes are not made, or made without telling.
+    `unavailable` and `unanswered` name tasks whose next writes are not made, or made without telling; what is
+    `refused` is never written.
     """
 
     def __init__(self, *, plan: ShardPlan = PLAN) -> None:
@@ -54,6 +55,7 @@ class ScriptedTasks(MemoryTasks):
         self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
         self.unavailable: defaultdict[str, int] = defaultdict(int)
         self.unanswered: defaultdict[str, int] = defaultdict(int)
+        self.refused: set[str] = set()
         self.leases_given: list[datetime] = []
 
     def get(self, id: str) -> Task | None:
@@ -78,6 +80,9 @@ class ScriptedTasks(MemoryTasks):
         self.leases_given += [until for done in given if done is Written.DONE]
         return given
 
+    def _extend(self, task: Task, until: datetime) -> Written:
+        return self._written(task.id, lambda: super(ScriptedTasks, self)._extend(task, until))
+
     def _insert(self, task: Task) -> Written:
         return self._written(task.id, lambda: super(ScriptedTasks, self)._insert(task))
 
@@ -89,6 +94,8 @@ class ScriptedTasks(MemoryTasks):
             self.before[call].popleft()()
 
     def _written(self, id: str, write: Callable[[], Written]) -> Written:
+        if id in self.refused:
+            return Written.REFUSED
         if self.unavailable[id]:
             self.unavailable[id] -= 1
             return Written.UNAVAILABLE

@@ -26,6 +26,18 @@ _PASSING = frozenset(
 )
 
 
+def is_refused(error: PynamoDBException) -> bool:
+    """A condition did not hold."""
+    return _code(error) == "ConditionalCheckFailedException"
+
+
+def _code(error: PynamoDBException) -> str | None:
+    """An error without an answer, such as a time-out, has a response too: None."""
+    response = getattr(error.cause, "response", None) or {}
+    code: str | None = response.get("Error", {}).get("Code")
+    return code
+
+
 def passes(code: str) -> bool:
     """Inside a batch's answer the codes come without the suffix that they have as errors."""
     return code.removesuffix("Exception") in _PASSING
@@ -41,8 +53,9 @@ def translated() -> Iterator[None]:
             raise
         raise Unavailable(code) from error
     except PynamoDBException as error:
-        if error.cause is None or (error.cause_response_code and not passes(error.cause_response_code)):
+        refusal = _code(error)
+        if error.cause is None or (refusal and not passes(refusal)):
             raise
-        raise Unavailable(error.cause_response_code) from error
+        raise Unavailable(refusal) from error
     except BotoCoreError as error:
         raise Unavailable(type(error).__name__) from error

@@ -14,7 +14,7 @@ from pynamodb.exceptions import DoesNotExist, PutError
 from pynamodb.models import Model
 
 from postdate.domain import instants
-from postdate.stores.faults import translated
+from postdate.stores.faults import is_refused, translated
 from postdate.stores.rows import Connection
 
 
@@ -67,7 +67,7 @@ class DynamoReservations:
                     self._row(wanted).save(condition=free)
                     return wanted
                 except PutError as error:
-                    if error.cause_response_code != "ConditionalCheckFailedException":
+                    if not is_refused(error):
                         raise
                 found = self.find(wanted.tenant, wanted.key)
                 if found is not None:
@@ -96,9 +96,11 @@ class DynamoReservations:
             try:
                 self._row(wanted).save(condition=self._rows.item_id == found.item_id)
             except PutError as error:
-                if error.cause_response_code != "ConditionalCheckFailedException":
+                if not is_refused(error):
                     raise
-                return False
+                # It may be our own first try, whose answer got lost.
+                now = self.find(wanted.tenant, wanted.key)
+                return now is not None and now.item_id == wanted.item_id
         return True
 
     def _row(self, reservation: Reservation) -> _Row:

@@ -1,5 +1,6 @@
 """How far the sweep has come: which groups of which minutes were opened, closed and audited, and when."""
 
+import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -10,11 +11,10 @@ from pynamodb.models import Model
 
 from postdate.domain import instants
 from postdate.domain.sweeping import Progress, Stage
-from postdate.stores.faults import translated
+from postdate.stores.faults import is_refused, translated
 from postdate.stores.rows import Connection
 
 _KEPT = timedelta(days=40)
-_REFUSED = "ConditionalCheckFailedException"
 
 
 class Passes(Protocol):
@@ -45,6 +45,7 @@ class _Row(Model):
     at = NumberAttribute(null=True)
     looked = NumberAttribute(null=True)
     number = NumberAttribute(null=True)
+    by = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)
 
 
@@ -88,7 +89,7 @@ class DynamoPasses:
             try:
                 self._rows(scope="clock", name="watermark", number=minute).save(condition=lower)
             except PutError as error:
-                if error.cause_response_code != _REFUSED:
+                if not is_refused(error):
                     raise
 
     def beat(self) -> tuple[int, datetime] | None:
@@ -96,17 +97,23 @@ class DynamoPasses:
         return None if row is None else (int(row.number), instants.from_milliseconds(int(row.at)))
 
     def next_beat(self, after: int, now: datetime) -> bool:
-        same = self._rows.number == after
+        same, mark = self._rows.number == after, secrets.token_hex(8)
         with translated():
             try:
                 self._rows("clock", "heartbeat").update(
-                    actions=[self._rows.number.set(after + 1), self._rows.at.set(instants.milliseconds(now))],
+                    actions=[
+                        self._rows.number.set(after + 1),
+                        self._rows.at.set(instants.milliseconds(now)),
+                        self._rows.by.set(mark),
+                    ],
                     condition=same if after else same | self._rows.number.does_not_exist(),
                 )
             except UpdateError as error:
-                if error.cause_response_code != _REFUSED:
+                if not is_refused(error):
                     raise
-                return False
+                # It may be our own first try, whose answer got lost.
+                row = self._find("clock", "heartbeat")
+                return row is not None and row.by == mark
         return True
 
     def _find(self, scope: str, name: str) -> _Row | None:

@@ -86,17 +86,22 @@ class DynamoTasks(DynamoTaskReads):
         return written
 
     def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
-        held = ("slot", "id", "status", "token")
-        attributes = [self._attributes(task) for task in tasks]
         lease = {"N": str(instants.milliseconds(until))}
+        running = {"S": State.RUNNING.value}
         return self._execute(
             [
                 {
-                    "Statement": f'UPDATE "{self._table}" SET "lease"=? WHERE '  # noqa: S608
-                    + " AND ".join(f'"{name}"=?' for name in held),
-                    "Parameters": [lease, *(row[name] for name in held)],
+                    "Statement": f'UPDATE "{self._table}" SET "lease"=? '  # noqa: S608
+                    'WHERE "slot"=? AND "id"=? AND "status"=? AND "token"=?',
+                    "Parameters": [
+                        lease,
+                        {"S": task.home.key},
+                        {"S": task.id},
+                        running,
+                        {"N": str(task.token)},
+                    ],
                 }
-                for row in attributes
+                for task in tasks
             ]
         )
 

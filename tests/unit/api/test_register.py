@@ -3,7 +3,12 @@ import pytest
 from functions.api.register import KEY_KEPT, Registered
 from postdate.domain import instants
 from postdate.domain.due import Due, Via
-from postdate.domain.errors import IdempotencyInProgress, IdempotencyKeyReused, Unavailable
+from postdate.domain.errors import (
+    IdempotencyInProgress,
+    IdempotencyKeyReused,
+    Unavailable,
+    ValidationFailed,
+)
 from postdate.domain.task import Payload, State
 from tests.unit.api.conftest import FAR, KEPT, order
 from tests.unit.doubles import MINUTE, SECOND, START
@@ -151,6 +156,14 @@ class TestKeys:
         assert answer.task.home.holds(now)
         assert service.register(idempotency_key="k", due_at=now).task.id == answer.task.id
 
+    def test_a_retry_does_not_take_the_slot_from_a_first_try_that_may_still_be_under_way(self, service):
+        service.tasks.before["add"].append(crash)
+        with pytest.raises(KeyboardInterrupt):
+            service.register(idempotency_key="k", due_at=SOON)
+        given_up = START + MINUTE + 30 * SECOND
+        service.clock.sleep_until(given_up)
+        assert service.register(idempotency_key="k", due_at=given_up).task.due_at == SOON
+
     def test_of_two_such_retries_one_wins_and_the_other_is_told_to_come_back(self, service):
         service.tasks.before["add"].append(crash)
         with pytest.raises(KeyboardInterrupt):
@@ -178,6 +191,42 @@ class TestKeys:
         with pytest.raises(Unavailable):
             service.register(idempotency_key="k")
         assert service.tasks.listed("demo", after="", limit=10) == []
+
+
+class TestRefusals:
+    """What speaks against an order now counts only if it was not answered before."""
+
+    PAST = ValidationFailed([("run_at", "is in the past")])
+
+    @pytest.mark.parametrize("key", [None, "k"])
+    def test_a_new_order_that_is_refused_leaves_neither_task_nor_key(self, service, key):
+        with pytest.raises(ValidationFailed):
+            service.register(refusal=self.PAST, idempotency_key=key)
+        assert service.tasks.listed("demo", after="", limit=10) == []
+        assert service.reservations.find("demo", "k") is None
+
+    def test_an_order_that_was_answered_is_answered_again_though_it_would_be_refused_now(self, service):
+        first = service.registered(idempotency_key="k", due_at=SOON)
+        service.clock.move(60 * MINUTE)
+        again = service.register(idempotency_key="k", due_at=service.clock.now(), refusal=self.PAST)
+        assert (again.replayed, again.task.id, again.task.due_at) == (True, first.id, SOON)
+
+    def test_another_order_with_its_key_is_told_so_and_not_answered(self, service):
+        service.register(idempotency_key="k", fingerprint="one")
+        with pytest.raises(IdempotencyKeyReused):
+            service.register(idempotency_key="k", fingerprint="another", refusal=self.PAST)
+
+    def test_an_order_whose_key_was_reserved_and_no_more_is_refused(self, service):
+        service.tasks.before["add"].append(crash)
+        with pytest.raises(KeyboardInterrupt):
+            service.register(idempotency_key="k", due_at=SOON)
+        service.clock.move(60 * MINUTE)
+        with pytest.raises(ValidationFailed):
+            service.register(idempotency_key="k", due_at=service.clock.now(), refusal=self.PAST)
+
+    def test_a_refused_order_spoils_no_other(self, service):
+        answers = service.registrar.register("demo", [order(), order(refusal=self.PAST)])
+        assert [type(answer) for answer in answers] == [Registered, ValidationFailed]
 
 
 class TestBatches:

@@ -171,6 +171,11 @@ class TestInstants:
     def asked(self, run_at):
         return due_at(parsed(TaskForm, body(delay_seconds=MISSING, run_at=run_at)), NOW)
 
+    def refused(self, run_at):
+        """Told and not raised: it counts only for a request that was not answered before."""
+        refusal = self.asked(run_at)
+        return isinstance(refusal, ValidationFailed) and [name for name, _ in refusal.fields] == ["run_at"]
+
     def test_a_delay_counts_from_now(self):
         assert due_at(parsed(TaskForm, body(delay_seconds=90)), NOW) == NOW + 90 * SECOND
 
@@ -184,15 +189,13 @@ class TestInstants:
 
     @pytest.mark.parametrize("offset", [-60.001, -86_400, DELAY_SECONDS_MAX + 0.001])
     def test_the_past_and_what_is_more_than_a_year_ahead_are_refused(self, offset):
-        with pytest.raises(ValidationFailed, match="run_at"):
-            self.asked((NOW + timedelta(seconds=offset)).isoformat())
+        assert self.refused((NOW + timedelta(seconds=offset)).isoformat())
 
     @pytest.mark.parametrize(
         "run_at", ["9999-12-31T23:59:59-14:00", "9999-12-31T23:59:59.9999Z", "0001-01-01T00:00:00+14:00"]
     )
     def test_the_edges_of_the_calendar_are_refused_like_any_other_instant_too_far(self, run_at):
-        with pytest.raises(ValidationFailed, match="run_at"):
-            self.asked(run_at)
+        assert self.refused(run_at)
 
     def test_a_year_ahead_is_allowed(self):
         last = NOW + DELAY_SECONDS_MAX * SECOND

@@ -53,6 +53,20 @@ def test_a_repeated_call_for_a_moved_task_is_sent_again_for_its_new_instant():
     assert verdict == Deferred(why="moved, and its own call may be lost")
 
 
+def test_a_repeated_call_is_not_sent_on_for_an_instant_that_a_sweep_will_see():
+    later = transitions.edit(TASK, now=TASK.created_at, due_at=TASK.due_at + 16 * MINUTE, why="later").after
+    call = Due.of(TASK)
+    soon = later.due_at - 15 * MINUTE
+    assert claim(later, due=call, now=soon - MILLISECOND, repeated=True) == Dropped(why="moved")
+    assert isinstance(claim(later, due=call, now=soon, repeated=True), Deferred)
+
+
+def test_a_call_that_comes_more_than_fifteen_minutes_early_is_left_to_a_sweep():
+    early = TASK.due_at - 15 * MINUTE
+    assert isinstance(claim(TASK, now=early), Deferred)
+    assert claim(TASK, now=early - MILLISECOND) == Dropped(why="a later sweep has it")
+
+
 def test_a_repeated_first_call_of_a_retried_task_is_sent_again_for_the_retry():
     retrying = in_state(State.RETRYING)
     assert claim(retrying, due=Due.of(TASK), repeated=True) == Deferred(
@@ -70,16 +84,25 @@ def test_a_live_lease_keeps_everybody_else_away(repeated):
 
 def test_when_the_lease_is_over_the_next_attempt_has_a_newer_token():
     running = claimed(TASK)
-    after = claim(running, now=running.lease_until).after
+    change = claim(running, now=running.lease_until, repeated=True)
+    after = change.after
     assert (after.attempts, after.token, after.holder) == (2, 2, "worker-1")
-    assert after.history[-1].why == "its worker died"
+    assert (after.history[-1].why, change.over_lease) == ("its worker died", True)
 
 
 def test_a_worker_that_died_with_the_last_attempt_leaves_a_dead_task():
     running = replace(claimed(TASK), attempts=STEADY.max_attempts)
-    after = claim(running, now=running.lease_until).after
+    change = claim(running, now=running.lease_until, repeated=True)
+    after, why = change.after, "its worker died, and no attempt is left"
     assert (after.state, after.token, after.finished_at) == (State.DEAD, running.token, running.lease_until)
-    assert after.history[-1].why == "its worker died, and no attempt is left"
+    assert (after.history[-1].why, after.error, change.over_lease) == (why, why, True)
+
+
+def test_a_lease_that_is_over_by_this_clock_alone_is_waited_for_once_more_in_the_queue():
+    running = replace(claimed(TASK), attempts=STEADY.max_attempts)
+    now = running.lease_until + MINUTE
+    verdict = claim(running, now=now)
+    assert verdict == Deferred(why="its lease may be over, by this clock alone", not_before=now + LEASE)
 
 
 def test_a_dead_task_is_brought_back_by_the_letter_of_that_very_death():

@@ -48,6 +48,12 @@ def test_there_are_no_more_packets_than_needed(calls):
     assert len(list(pack(calls, Via.SWEEP))) == sum(-(-size // PACKET_ITEMS_MAX) for size in sizes.values())
 
 
+@given(CALLS)
+def test_what_is_due_soonest_is_packed_first(calls):
+    seconds = [second_of(each.dues[0]) for each in pack(calls, Via.SWEEP)]
+    assert seconds == sorted(seconds)
+
+
 def test_a_packet_holds_twenty_five_calls_and_not_one_more():
     calls = [("demo", Due(id=f"task_{number}", version=1, due_at=START)) for number in range(26)]
     assert [len(each.dues) for each in pack(calls, Via.SWEEP)] == [25, 1]

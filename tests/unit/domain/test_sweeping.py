@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -5,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postdate.domain import instants
-from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep, sweeps_due, wants_call
+from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep, is_settled, sweeps_due, wants_call
 from postdate.domain.task import State
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START, unique
 
@@ -88,6 +89,30 @@ def test_a_pass_is_not_due_before_its_time_whatever_was_done():
     assert due([MINUTE_NOW + 3]) == []
     assert due([MINUTE_NOW], [done(MINUTE_NOW, Stage.OPEN)]) == []
     assert due([MINUTE_NOW - 30], [done(MINUTE_NOW - 30, Stage.CLOSE)]) == []
+
+
+def test_an_audit_that_found_something_still_under_way_is_repeated_ten_minutes_later():
+    long_ago = MINUTE_NOW - 120
+    looked = replace(done(long_ago, Stage.CLOSE), looked_at=START - 10 * MINUTE)
+    assert due([long_ago], [looked], now=START - MILLISECOND) == []
+    assert due([long_ago], [looked]) == [Sweep(minute=long_ago, group=0, stage=Stage.AUDIT)]
+
+
+@pytest.mark.parametrize("state", FINAL)
+def test_what_is_over_is_settled(state):
+    assert is_settled(START, state, START)
+
+
+@pytest.mark.parametrize("state", [State.PENDING, State.RETRYING])
+def test_what_waits_is_settled_only_if_the_audit_of_another_minute_will_see_it(state):
+    """What the queue can hold has no pointer in the minute it is due."""
+    assert not is_settled(START - MINUTE, state, START)
+    assert not is_settled(START + 15 * MINUTE, state, START)
+    assert is_settled(START + 15 * MINUTE + MILLISECOND, state, START)
+
+
+def test_what_runs_is_not_settled():
+    assert not is_settled(START - MINUTE, State.RUNNING, START)
 
 
 def test_each_group_of_a_minute_has_passes_of_its_own():

@@ -1,4 +1,5 @@
-from dataclasses import fields
+from dataclasses import fields, replace
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
@@ -20,7 +21,7 @@ GONE = Failure(why="http 410", final=True)
 
 def claim(task, *, now=NOW, due=None):
     return transitions.claim(
-        task, due or Due.of(task), now=now, lease=LEASE, holder="worker-1", repeated=False, why="sweep"
+        task, due or Due.of(task), now=now, lease=LEASE, holder="worker-1", repeated=True, why="sweep"
     )
 
 
@@ -34,7 +35,7 @@ EVENTS = {
 }
 
 # What each event makes of a task in each state: its next state, or what is answered instead. The claim is one that
-# comes with the newest call, when the task is due and nobody holds it.
+# comes with the newest call, delivered before, when the task is due and nobody holds it.
 CELLS = {
     State.PENDING: (State.RUNNING, REFUSED, REFUSED, REFUSED, State.CANCELLED, State.PENDING),
     State.RUNNING: (State.RUNNING, State.SUCCEEDED, State.RETRYING, State.DEAD, REFUSED, REFUSED),
@@ -151,7 +152,7 @@ def test_an_edit_without_an_instant_moves_nothing():
     assert changed == {"payload", "version", "history"}
 
 
-def test_only_a_change_of_minute_away_from_home_leaves_it():
+def test_only_a_change_of_minute_away_from_home_needs_a_pointer():
     before = a_task()
     edit = transitions.edit
     minute_later = edit(before, now=NOW, due_at=before.due_at + MINUTE, why="later")
@@ -162,6 +163,13 @@ def test_only_a_change_of_minute_away_from_home_leaves_it():
     assert not back.points
     unmoved = edit(minute_later.after, now=NOW, due_at=None, why="changed payload")
     assert not unmoved.points
+
+
+@pytest.mark.parametrize(("seconds", "points"), [(10, False), (900, False), (900.001, True), (86_400, True)])
+def test_only_a_retry_that_the_queue_cannot_hold_needs_a_pointer(seconds, points):
+    policy = replace(STEADY, initial_seconds=seconds, max_seconds=86_400)
+    change = EVENTS["fail"](in_state(State.RUNNING, a_task(retry=policy)))
+    assert (change.after.due_at, change.points) == (NOW + timedelta(seconds=seconds), points)
 
 
 def test_a_failed_attempt_tells_why_and_when_it_was_moved():

@@ -14,7 +14,16 @@ from postdate.runtime.queue import Received
 from postdate.stores.payloads import MemoryPayloads
 from postdate.stores.tasks import Written
 from postdate.stores.tenants import MemoryTenants
-from tests.unit.doubles import LEASE, ManualClock, ScriptedQueue, ScriptedTarget, ScriptedTasks, message
+from tests.unit.doubles import (
+    LEASE,
+    MINUTE,
+    START,
+    ManualClock,
+    ScriptedQueue,
+    ScriptedTarget,
+    ScriptedTasks,
+    message,
+)
 
 
 class Running:
@@ -29,7 +38,7 @@ class Running:
         self.queue_target = ScriptedTarget(self.clock)
         self.extended: list[tuple[list[str], timedelta]] = []
         self.on_extend: list[Callable[[], object]] = []
-        self.seconds_left = 900.0
+        self.dies_at = START + 15 * MINUTE
 
     def stores(self, *tasks: Task) -> None:
         assert set(self.tasks.add(tasks)) == {Written.DONE}
@@ -49,14 +58,14 @@ class Running:
                 targets={"webhook": self.target, "sqs": self.queue_target},
                 payloads=self.payloads,
                 tenant=self.tenants.get,
-                seconds_left=lambda: self.seconds_left,
+                seconds_left=self._seconds_left,
             ),
             ledger=Ledger(queue=self.queue, dead_letters=self.dead_letters),
             extend_messages=self._extend,
             clock=self.clock,
             lease=LEASE,
             holder=holder,
-            seconds_left=lambda: self.seconds_left,
+            seconds_left=self._seconds_left,
             draw=lambda: 0.5,
         )
 
@@ -80,6 +89,9 @@ class Running:
     @property
     def sent(self) -> list[tuple[Via, Due, timedelta]]:
         return [(packet.via, due, delay) for packet, delay in self.queue.sent for due in packet.dues]
+
+    def _seconds_left(self) -> float:
+        return (self.dies_at - self.clock.now()).total_seconds()
 
     def _extend(self, messages: Iterable[Received], visible_after: timedelta) -> None:
         """What stands in `on_extend` happens then, one thing each time."""

@@ -28,25 +28,36 @@ def test_a_table_that_cannot_be_read_sends_every_message_back(running):
     tasks = [a_task(1), a_task(2)]
     running.stores(*tasks)
     running.tasks.before["get_many"].append(refuse)
-    report = running.run(message(tasks[0], number=1), message(tasks[1], number=2))
-    assert (report.failed_messages, started(running)) == ({"message-1", "message-2"}, [])
+    tally = running.run(message(tasks[0], number=1), message(tasks[1], number=2))
+    assert (tally.failed_messages, started(running)) == ({"message-1", "message-2"}, [])
 
 
-def test_a_claim_that_cannot_be_written_sends_its_message_back_and_no_other(running):
+def test_a_claim_that_cannot_be_written_is_tried_again_soon_and_holds_nobody_up(running):
     stuck, fine = a_task(1), a_task(2)
     running.stores(stuck, fine)
-    running.tasks.unavailable[stuck.id] = ALWAYS
-    report = running.run(message(stuck, number=1), message(fine, number=2))
-    assert (report.failed_messages, started(running)) == ({"message-1"}, [fine.id])
-    assert running.stored(stuck) == stuck
+    running.tasks.unavailable[stuck.id] = 4
+    tally = running.run(message(stuck, number=1), message(fine, number=2))
+    assert (tally.failed_messages, started(running)) == (set(), [fine.id])
+    assert (tally.deferred, running.stored(stuck)) == (1, stuck)
+    running.run(running.arrival())
+    assert running.stored(stuck).state is State.SUCCEEDED
+    assert running.clock.now() - START < 5 * SECOND
+
+
+def test_a_claim_that_is_refused_keeps_its_message_and_no_other(running):
+    odd, fine = a_task(1), a_task(2)
+    running.stores(odd, fine)
+    running.tasks.refused.add(odd.id)
+    tally = running.run(message(odd, number=1), message(fine, number=2))
+    assert (tally.failed_messages, started(running)) == ({"message-1"}, [fine.id])
 
 
 def test_a_claim_that_could_not_be_written_at_first_is_made_in_the_same_batch(running):
     task = a_task()
     running.stores(task)
     running.tasks.unavailable[task.id] = 2
-    report = running.run(message(task))
-    assert (report.succeeded, report.failed_messages) == (1, set())
+    tally = running.run(message(task))
+    assert (tally.succeeded, tally.failed_messages) == (1, set())
     assert running.target.started[0][0] - START < SECOND / 5
 
 
@@ -54,13 +65,28 @@ def test_a_claim_whose_answer_was_lost_is_still_this_workers_attempt(running):
     task = a_task(retry=replace(a_task().retry, max_attempts=1))
     running.stores(task)
     running.tasks.unanswered[task.id] = 1
-    report = running.run(message(task))
+    tally = running.run(message(task))
     done = running.stored(task)
     assert (started(running), done.state, done.attempts) == ([task.id], State.SUCCEEDED, 1)
-    assert (report.succeeded, report.failed_messages) == (1, set())
+    assert (tally.succeeded, tally.failed_messages) == (1, set())
 
 
-def test_an_outcome_that_cannot_be_written_sends_its_message_back_and_no_other(running):
+def test_an_outcome_that_cannot_be_written_is_written_later_and_holds_nobody_up(running):
+    stuck, fine = a_task(1), a_task(2, due_at=START + 3 * SECOND)
+    running.stores(stuck, fine)
+
+    def table_fails_for_a_minute(delivery, report):
+        running.tasks.unavailable[stuck.id] = 30
+        report(delivery, Delivered())
+
+    running.target.script[stuck.id].append(table_fails_for_a_minute)
+    tally = running.run(message(stuck, number=1), message(fine, number=2))
+    assert (tally.failed_messages, tally.succeeded) == (set(), 2)
+    assert [at for at, _ in running.target.started] == [stuck.due_at, fine.due_at]
+    assert [running.stored(task).attempts for task in (stuck, fine)] == [1, 1]
+
+
+def test_an_outcome_that_cannot_be_written_while_its_worker_lives_keeps_its_message_and_no_other(running):
     stuck, fine = a_task(1), a_task(2)
     running.stores(stuck, fine)
 
@@ -69,9 +95,11 @@ def test_an_outcome_that_cannot_be_written_sends_its_message_back_and_no_other(r
         report(delivery, Delivered())
 
     running.target.script[stuck.id].append(table_fails_from_now)
-    report = running.run(message(stuck, number=1), message(fine, number=2))
-    assert (report.failed_messages, report.succeeded) == ({"message-1"}, 1)
+    running.dies_at = START + 30 * SECOND
+    tally = running.run(message(stuck, number=1), message(fine, number=2))
+    assert (tally.failed_messages, tally.succeeded) == ({"message-1"}, 1)
     assert (running.stored(stuck).state, running.stored(fine).state) == (State.RUNNING, State.SUCCEEDED)
+    assert running.clock.now() - running.dies_at < 3 * SECOND
 
 
 def test_an_outcome_that_was_never_written_is_followed_by_an_attempt_with_a_newer_token(running):
@@ -79,14 +107,29 @@ def test_an_outcome_that_was_never_written_is_followed_by_an_attempt_with_a_newe
     running.stores(task)
 
     def table_fails_for_long(delivery, report):
-        running.tasks.unavailable[task.id] = 4
+        running.tasks.unavailable[task.id] = ALWAYS
         report(delivery, Delivered())
 
     running.target.script[task.id].append(table_fails_for_long)
+    running.dies_at = START + 30 * SECOND
     assert running.run(message(task)).failed_messages == {"message-1"}
+    running.tasks.unavailable.clear()
     running.clock.move(LEASE + 3 * SECOND)
     assert running.run(message(task, receives=2)).succeeded == 1
     assert [delivery.token for _, delivery in running.target.started] == [1, 2]
+
+
+def test_an_outcome_that_is_refused_keeps_its_message_and_no_other(running):
+    odd, fine = a_task(1), a_task(2)
+    running.stores(odd, fine)
+
+    def too_odd_to_store(delivery, report):
+        running.tasks.refused.add(odd.id)
+        report(delivery, Delivered())
+
+    running.target.script[odd.id].append(too_odd_to_store)
+    tally = running.run(message(odd, number=1), message(fine, number=2))
+    assert (tally.failed_messages, tally.succeeded) == ({"message-1"}, 1)
 
 
 def test_an_outcome_whose_answer_was_lost_is_written_once(running):
@@ -98,8 +141,8 @@ def test_an_outcome_whose_answer_was_lost_is_written_once(running):
         report(delivery, BROKEN)
 
     running.target.script[task.id].append(answer_gets_lost)
-    report = running.run(message(task))
-    assert (report.retried, report.fenced_off, report.failed_messages) == (1, 0, set())
+    tally = running.run(message(task))
+    assert (tally.retried, tally.fenced_off, tally.failed_messages) == (1, 0, set())
     assert running.stored(task).version == 3
     assert [via for via, _, _ in running.sent] == [Via.RETRY]
 
@@ -114,9 +157,9 @@ def test_the_outcome_of_a_worker_that_lost_its_lease_is_refused(running):
         report(delivery, GONE)
 
     running.target.script[task.id].append(somebody_else_is_faster)
-    report = running.run(message(task))
+    tally = running.run(message(task))
     done = running.stored(task)
-    assert (report.fenced_off, report.dead, report.failed_messages) == (1, 0, set())
+    assert (tally.fenced_off, tally.dead, tally.failed_messages) == (1, 0, set())
     assert (done.state, done.token, done.holder) == (State.SUCCEEDED, 2, "worker-2")
     assert running.letters == []
 
@@ -130,8 +173,8 @@ def test_the_outcome_of_a_worker_whose_lease_is_over_counts_while_nobody_else_ha
         report(delivery, Delivered())
 
     running.target.script[task.id].append(slow)
-    report = running.run(message(task))
-    assert (report.succeeded, report.fenced_off) == (1, 0)
+    tally = running.run(message(task))
+    assert (tally.succeeded, tally.fenced_off) == (1, 0)
 
 
 @pytest.mark.parametrize("attempts", [1, STEADY.max_attempts])
@@ -140,9 +183,9 @@ def test_a_lease_that_was_made_longer_meanwhile_is_respected(running, attempts):
     running.stores(task)
     running.clock.sleep_until(task.lease_until)
     longer = task.lease_until + LEASE
-    running.tasks.before["commit"].append(lambda: running.tasks.extend(task, longer))
-    report = running.run(message(task, receives=2))
-    assert (started(running), report.deferred, report.dead) == ([], 1, 0)
+    running.tasks.before["commit"].append(lambda: running.tasks.extend([task], longer))
+    tally = running.run(message(task, receives=2))
+    assert (started(running), tally.deferred, tally.dead) == ([], 1, 0)
     assert running.stored(task) == replace(task, lease_until=longer)
     assert [packet.not_before for packet in running.queue.packets] == [longer]
 
@@ -176,10 +219,10 @@ def test_a_long_delivery_keeps_its_lease_and_its_message(running):
         running.on_extend.append(lambda: report(delivery, Delivered()))
 
     running.target.script[task.id].append(takes_long)
-    report = running.run(message(task))
+    tally = running.run(message(task))
     assert running.tasks.leases_given == [START + LEASE / 2 + LEASE]
     assert running.extended == [(["message-1"], LEASE + 3 * SECOND)] * 2
-    assert (report.succeeded, report.fenced_off) == (1, 0)
+    assert (tally.succeeded, tally.fenced_off) == (1, 0)
 
 
 def test_a_lease_is_not_renewed_before_half_of_it_is_over(running):
@@ -202,7 +245,7 @@ def test_a_lease_that_cannot_be_renewed_ends_no_delivery(running):
     def takes_long(delivery, report):
         running.clock.move(LEASE / 2)
         running.on_extend.append(lambda: report(delivery, Delivered()))
-        running.tasks.before["extend"].append(refuse)
+        running.tasks.unavailable[task.id] = 1
 
     running.target.script[task.id].append(takes_long)
     assert running.run(message(task)).succeeded == 1
@@ -213,12 +256,12 @@ def test_a_retry_that_could_not_be_sent_is_sent_by_the_message_that_comes_back(r
     running.stores(task)
     running.target.script[task.id].append(BROKEN)
     running.queue.refuses = 1
-    report = running.run(message(task))
+    tally = running.run(message(task))
     retrying = running.stored(task)
-    assert (report.failed_messages, retrying.state) == ({"message-1"}, State.RETRYING)
+    assert (tally.failed_messages, retrying.state) == ({"message-1"}, State.RETRYING)
 
-    report = running.run(message(task, receives=2))
-    assert (report.failed_messages, len(running.target.started)) == (set(), 1)
+    tally = running.run(message(task, receives=2))
+    assert (tally.failed_messages, len(running.target.started)) == (set(), 1)
     assert running.sent == [(Via.SWEEP, Due.of(retrying), 9 * SECOND)]
     running.run(running.arrival())
     assert running.stored(task).state is State.SUCCEEDED
@@ -249,8 +292,8 @@ def test_only_the_messages_whose_calls_could_not_be_sent_on_come_back(running):
     running.target.script[broken.id].append(BROKEN)
     running.target.script[gone.id].append(GONE)
     running.queue.refuses = ALWAYS
-    report = running.run(*(message(task, number=number) for number, task in enumerate((broken, gone, fine))))
-    assert report.failed_messages == {"message-0"}
+    tally = running.run(*(message(task, number=number) for number, task in enumerate((broken, gone, fine))))
+    assert tally.failed_messages == {"message-0"}
     assert running.letters == [Due.of(running.stored(gone))]
 
 
@@ -272,8 +315,8 @@ def test_payloads_in_rows_of_their_own_are_delivered(running):
 def test_a_payload_that_is_gone_is_a_failed_attempt_of_its_task_and_no_other(running):
     lost, fine = a_task(1, payload=Payload(key="gone")), a_task(2)
     running.stores(lost, fine)
-    report = running.run(message(lost, fine))
-    assert (started(running), report.retried, report.succeeded) == ([fine.id], 1, 1)
+    tally = running.run(message(lost, fine))
+    assert (started(running), tally.retried, tally.succeeded) == ([fine.id], 1, 1)
     assert "payload" in running.stored(lost).error
 
 
@@ -291,16 +334,16 @@ def test_payloads_that_cannot_be_read_fail_the_attempts_that_need_them_and_no_ot
     lost, fine = a_task(1, payload=Payload(key="k")), a_task(2)
     running.stores(lost, fine)
     running.payloads = Unreadable()
-    report = running.run(message(lost, fine))
-    assert (started(running), report.retried, report.succeeded) == ([fine.id], 1, 1)
+    tally = running.run(message(lost, fine))
+    assert (started(running), tally.retried, tally.succeeded) == ([fine.id], 1, 1)
 
 
 def test_a_tenant_that_cannot_be_read_is_a_failed_attempt(running):
     task = a_task()
     running.stores(task)
     running.tenants = Unreadable()
-    report = running.run(message(task))
-    assert (started(running), report.retried, report.failed_messages) == ([], 1, set())
+    tally = running.run(message(task))
+    assert (started(running), tally.retried, tally.failed_messages) == ([], 1, set())
 
 
 def test_a_delivery_carries_what_its_tenant_may_call_and_signs_with(running):
@@ -317,6 +360,6 @@ def test_a_delivery_carries_what_its_tenant_may_call_and_signs_with(running):
 def test_no_delivery_may_outlive_its_worker(running, seconds_left, timeout):
     task = a_task()
     running.stores(task)
-    running.seconds_left = seconds_left
+    running.dies_at = START + seconds_left * SECOND
     running.run(message(task))
     assert [delivery.timeout_seconds for _, delivery in running.target.started] == [timeout]

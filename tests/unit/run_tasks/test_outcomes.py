@@ -17,11 +17,11 @@ GONE = Failed(reason="http 410", retry=False, http_status=410)
 def test_a_delivered_task_has_succeeded_at_its_first_attempt(running):
     task = a_task()
     running.stores(task)
-    report = running.run(message(task))
+    tally = running.run(message(task))
     done = running.stored(task)
     assert (done.state, done.attempts, done.token, done.lateness_ms) == (State.SUCCEEDED, 1, 1, 0)
     assert [line.why for line in done.history] == ["registered", "sweep", "http 200"]
-    assert (report.claimed, report.succeeded, report.failed_messages) == (1, 1, set())
+    assert (tally.claimed, tally.succeeded, tally.failed_messages) == (1, 1, set())
     assert running.queue.sent == running.dead_letters.sent == []
 
 
@@ -45,8 +45,8 @@ def test_each_task_goes_to_the_target_of_its_kind(running):
 def test_a_task_whose_target_is_of_no_known_kind_fails_its_attempt_and_no_other(running):
     odd, fine = replace(a_task(1), destination=Destination(type="pigeon", address="loft")), a_task(2)
     running.stores(odd, fine)
-    report = running.run(message(odd, fine))
-    assert (report.retried, report.succeeded) == (1, 1)
+    tally = running.run(message(odd, fine))
+    assert (tally.retried, tally.succeeded) == (1, 1)
     assert "pigeon" in running.stored(odd).error
 
 
@@ -54,7 +54,7 @@ def test_a_failed_attempt_is_tried_again_by_a_message_that_arrives_a_second_earl
     task = a_task()
     running.stores(task)
     running.target.script[task.id].append(BROKEN)
-    report = running.run(message(task))
+    tally = running.run(message(task))
     retrying = running.stored(task)
     assert (retrying.state, retrying.due_at, retrying.error) == (
         State.RETRYING,
@@ -62,7 +62,7 @@ def test_a_failed_attempt_is_tried_again_by_a_message_that_arrives_a_second_earl
         "http 500",
     )
     assert running.sent == [(Via.RETRY, Due.of(retrying), 9 * SECOND)]
-    assert (report.retried, [failed.id for failed in report.failures]) == (1, [task.id])
+    assert (tally.retried, [failed.id for failed in tally.failures]) == (1, [task.id])
 
     running.run(running.arrival())
     done = running.stored(task)
@@ -132,18 +132,18 @@ def test_a_letter_redriven_twice_makes_one_run(running):
     running.stores(task)
     letter = message(Due.of(task), via=Via.DEAD)
     running.run(letter)
-    report = running.run(letter)
+    tally = running.run(letter)
     assert len(running.target.started) == 1
-    assert report.dropped == 1
+    assert tally.dropped == 1
 
 
 def test_the_attempt_of_a_worker_that_died_counts_and_the_last_one_ends_in_a_letter(running):
     task = replace(claimed(a_task()), attempts=STEADY.max_attempts)
     running.stores(task)
     running.clock.sleep_until(task.lease_until)
-    report = running.run(message(task, receives=2))
+    tally = running.run(message(task, receives=2))
     dead = running.stored(task)
-    assert (dead.state, running.letters, report.dead) == (State.DEAD, [Due.of(dead)], 1)
+    assert (dead.state, running.letters, tally.dead) == (State.DEAD, [Due.of(dead)], 1)
     assert running.target.started == []
 
 
@@ -162,10 +162,10 @@ def test_the_items_of_a_message_do_not_share_a_fate(running):
     running.stores(fine, broken, gone)
     running.target.script[broken.id].append(BROKEN)
     running.target.script[gone.id].append(GONE)
-    report = running.run(message(fine, broken, gone))
+    tally = running.run(message(fine, broken, gone))
     states = [running.stored(task).state for task in (fine, broken, gone)]
     assert states == [State.SUCCEEDED, State.RETRYING, State.DEAD]
-    assert (report.succeeded, report.retried, report.dead) == (1, 1, 1)
+    assert (tally.succeeded, tally.retried, tally.dead) == (1, 1, 1)
 
 
 def test_items_of_one_batch_are_delivered_side_by_side(running):

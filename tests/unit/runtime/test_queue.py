@@ -29,6 +29,7 @@ PACKETS = st.builds(
     tenant=st.sampled_from(["demo", "ünïcode", 'quo"te']),
     via=st.sampled_from(Via),
     dues=st.lists(DUES, min_size=1, max_size=25).map(tuple),
+    seen=st.booleans(),
 )
 
 
@@ -66,6 +67,12 @@ def test_a_message_is_repeated_from_its_second_delivery_on():
     text = text_of(message(a_task()).packet)
     assert [received(record(text, receives)).repeated for receives in (1, 2, 8)] == [False, True, True]
     assert (received(record(text)).message_id, received(record(text)).receipt) == ("m-1", "r-1")
+
+
+def test_a_message_that_a_worker_sent_on_counts_as_repeated():
+    sent_on = received(record(text_of(message(a_task(), seen=True).packet)))
+    assert (sent_on.receives, sent_on.repeated) == (1, True)
+    assert not received(record(body(seen="yes"))).repeated
 
 
 def body(**changes):
@@ -126,6 +133,21 @@ def test_packets_are_sent_in_tens_each_with_its_delay():
     assert [len(batch) for batch in sqs.batches] == [10, 10, 3]
     assert {entry["DelaySeconds"] for batch in sqs.batches for entry in batch} == {59}
     assert all(len({entry["Id"] for entry in batch}) == len(batch) for batch in sqs.batches)
+
+
+def test_a_delay_counts_from_the_moment_of_sending():
+    clock = ManualClock(START)
+
+    class Slow(Sqs):
+        def send_message_batch(self, **given):
+            clock.move(5 * SECOND)
+            return super().send_message_batch(**given)
+
+    sqs = Slow()
+    queue = SqsQueue(url="q", client=sqs, clock=clock)
+    for _ in range(2):
+        queue.send(packets(1))
+    assert [batch[0]["DelaySeconds"] for batch in sqs.batches] == [59, 54]
 
 
 def test_nothing_to_send_is_no_call():

@@ -7,6 +7,8 @@ import pytest
 
 from functions.sweep.sweep_group import Groups, GroupSweeper
 from functions.sweep.tick import Ticked, Ticker
+from postdate.domain import instants
+from postdate.domain.errors import Unavailable
 from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep
 from postdate.domain.task import Task
 from postdate.stores.passes import MemoryPasses
@@ -15,16 +17,16 @@ from tests.unit.doubles import PLAN, SECOND, ManualClock, ScriptedQueue, Scripte
 
 
 class ScriptedPasses(MemoryPasses):
-    """Notes every progress that is recorded; what stands in `before_record` happens first, one thing each time."""
+    """Notes every progress that is recorded. What `refuses` names is not written."""
 
     def __init__(self) -> None:
         super().__init__()
         self.recorded: list[Progress] = []
-        self.before_record: list[Callable[[], object]] = []
+        self.refuses: Callable[[Progress], bool] = lambda progress: False
 
     def record(self, progress: Progress) -> None:
-        if self.before_record:
-            self.before_record.pop(0)()
+        if self.refuses(progress):
+            raise Unavailable
         self.recorded.append(progress)
         super().record(progress)
 
@@ -33,10 +35,14 @@ class ScriptedPasses(MemoryPasses):
 
 
 class Sweeping:
-    def __init__(self, *, shards_per_group: int = 2) -> None:
+    """Minutes from the last one on are to be swept, or, with no sweep ever made, what the first tick looks back at."""
+
+    def __init__(self, *, shards_per_group: int = 2, swept_before: bool = True) -> None:
         self.clock = ManualClock()
         self.tasks = ScriptedTasks()
         self.passes = ScriptedPasses()
+        if swept_before:
+            self.passes.raise_watermark(instants.minute_of(self.clock.now()) - 2)
         self.queue = ScriptedQueue(self.clock)
         self.groups = Groups(plan=PLAN, size=shards_per_group)
         self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
@@ -66,7 +72,9 @@ class Sweeping:
         if at is not None:
             self.clock.sleep_until(at)
         groups = range(self.groups.count(minute))
-        return sum(self.sweeper.sweep(Sweep(minute=minute, group=group, stage=stage)) for group in groups)
+        return sum(
+            self.sweeper.sweep(Sweep(minute=minute, group=group, stage=stage)).sent for group in groups
+        )
 
     def ticks(self, *, until: datetime, every: timedelta = 10 * SECOND) -> list[Ticked]:
         """Wakes now and every so often up to that instant."""

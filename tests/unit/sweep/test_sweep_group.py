@@ -11,6 +11,7 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Stage, Sweep
 from postdate.domain.task import State
+from postdate.domain.transitions import Transition
 from postdate.stores.tasks import Written
 from tests.unit.doubles import MINUTE, SECOND, START, a_task, claimed, in_state
 
@@ -57,16 +58,17 @@ def test_the_checkpoint_moves_only_after_all_sends_succeeded(sweeping):
     with pytest.raises(Unavailable):
         sweeping.sweeper.sweep(sweep)
     assert sweeping.passes.get(SLOT_MINUTE, group) is None
-    assert sweeping.sweeper.sweep(sweep) == 1
+    assert sweeping.sweeper.sweep(sweep).sent == 1
     assert sweeping.passes.get(SLOT_MINUTE, group).stage is Stage.OPEN
 
 
 def test_a_sweeper_that_dies_before_its_note_repeats_the_pass(sweeping):
     sweeping.stores(a_task())
     group = a_task().home.shard // 2
-    sweeping.passes.before_record = [lambda: None] * group + [lambda: 1 / 0]
-    with pytest.raises(ZeroDivisionError):
+    sweeping.passes.refuses = lambda progress: progress.group == group
+    with pytest.raises(Unavailable):
         sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    sweeping.passes.refuses = lambda progress: False
     sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
     assert sweeping.queue.ids == [a_task().id] * 2
 
@@ -148,6 +150,24 @@ def test_the_audit_finds_what_was_lost_and_nothing_else(sweeping):
     assert sweeping.sweep(SLOT_MINUTE, Stage.AUDIT, at=AUDIT) == 2
     assert {packet.via for packet in sweeping.queue.packets} == {Via.AUDIT}
     assert sorted(sweeping.queue.ids) == sorted([lost.id, worker_died.id])
+
+
+def test_an_audit_is_over_only_when_all_that_is_called_from_its_minute_has_ended(sweeping):
+    group, task = a_task().home.shard // 2, a_task()
+    sweeping.stores(task)
+    sweeping.sweep(SLOT_MINUTE, Stage.AUDIT, at=AUDIT)
+    looked = sweeping.passes.get(SLOT_MINUTE, group)
+    assert (looked.stage, looked.looked_at) == (Stage.CLOSE, AUDIT)
+    assert sweeping.passes.get(SLOT_MINUTE, 1 - group).stage is Stage.AUDIT
+    sweeping.tasks.commit([Transition(before=task, after=in_state(State.SUCCEEDED, task))])
+    assert sweeping.sweep(SLOT_MINUTE, Stage.AUDIT, at=AUDIT + 10 * MINUTE) == 0
+    assert sweeping.passes.get(SLOT_MINUTE, group).stage is Stage.AUDIT
+
+
+def test_what_was_moved_far_away_is_left_to_the_audit_of_its_new_minute(sweeping):
+    moved(sweeping, a_task(), AUDIT + 16 * MINUTE)
+    sweeping.sweep(SLOT_MINUTE, Stage.AUDIT, at=AUDIT)
+    assert sweeping.passes.stages(SLOT_MINUTE) == [Stage.AUDIT, Stage.AUDIT]
 
 
 def test_the_audit_asks_the_task_itself_behind_a_pointer(sweeping):

@@ -1,13 +1,15 @@
-import pytest
-
-from functions.sweep.tick import INLINE_FOR, SWEEPS_MAX
+from functions.sweep.tick import INLINE_FOR, SWEEPS_MAX, Ticked
 from postdate.domain import instants
 from postdate.domain.due import Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.sweeping import Stage, Sweep
-from tests.unit.doubles import MINUTE, SECOND, START, a_task
+from postdate.domain.task import State
+from postdate.domain.transitions import Transition
+from tests.unit.doubles import MINUTE, SECOND, START, a_task, in_state
+from tests.unit.sweep.conftest import Sweeping
 
 NOW_MINUTE = instants.minute_of(START)
+ALWAYS = 99
 
 
 def test_a_task_past_the_horizon_is_opened_once_two_minutes_before_its_minute(sweeping):
@@ -28,14 +30,21 @@ def test_a_tick_tells_what_it_did(sweeping):
     sweeping.stores(a_task(1), a_task(2))
     ticked = sweeping.ticker.tick()
     minutes = range(NOW_MINUTE - 1, NOW_MINUTE + 3)
-    assert (ticked.made, ticked.sent, ticked.overdue, ticked.handed_out) == (2 * len(minutes), 2, 0, 0)
-    assert (ticked.behind_minutes, sweeping.ticker.tick().made) == (1, 0)
+    assert ticked == Ticked(
+        made=2 * len(minutes), failed=0, handed_out=0, sent=2, overdue=(), behind_minutes=1
+    )
+    assert sweeping.ticker.tick().made == 0
 
 
-def test_the_first_tick_of_all_begins_with_the_minute_before_this_one(sweeping):
+def test_the_first_tick_of_all_looks_back_an_hour():
+    """Registration may have worked before the sweeper did."""
+    sweeping = Sweeping(swept_before=False)
+    lost = a_task(due_at=START - 59 * MINUTE, now=START - 59 * MINUTE)
+    sweeping.stores(lost)
     sweeping.ticker.tick()
-    assert sweeping.passes.watermark() == NOW_MINUTE - 2
-    assert min(progress.minute for progress in sweeping.passes.recorded) == NOW_MINUTE - 1
+    assert sweeping.passes.watermark() == NOW_MINUTE - 60
+    assert min(progress.minute for progress in sweeping.passes.recorded) == NOW_MINUTE - 59
+    assert sweeping.queue.ids == [lost.id]
 
 
 def test_after_an_hours_outage_every_missed_minute_is_made_up_for(sweeping):
@@ -76,10 +85,9 @@ def test_one_group_without_its_audit_holds_the_watermark(sweeping):
     sweeping.sweep(first, Stage.CLOSE, at=START + 2 * MINUTE)
     sweeping.clock.sleep_until(START + 60 * MINUTE)
     sweeping.sweeper.sweep(Sweep(minute=first, group=0, stage=Stage.AUDIT))
-    sweeping.passes.before_record = [refuse] * 1000
-    with pytest.raises(Unavailable):
-        sweeping.ticker.tick()
-    sweeping.passes.before_record = []
+    sweeping.passes.refuses = lambda progress: progress.stage is Stage.AUDIT
+    assert sweeping.ticker.tick().failed == 1
+    sweeping.passes.refuses = lambda progress: False
     assert sweeping.passes.watermark() == first - 1
     sweeping.ticker.tick()
     assert sweeping.passes.watermark() == first
@@ -89,23 +97,55 @@ def refuse():
     raise Unavailable
 
 
-def test_an_audit_counts_what_only_it_found(sweeping):
+def test_an_audit_names_what_only_it_found(sweeping):
     sweeping.ticker.tick()
-    sweeping.stores(a_task(due_at=START + MINUTE, now=START - 60 * MINUTE))
+    lost = a_task(due_at=START + MINUTE, now=START - 60 * MINUTE)
+    sweeping.stores(lost)
     sweeping.clock.move(64 * MINUTE)
     ticks = sweeping.ticks(until=START + 66 * MINUTE, every=MINUTE)
-    assert sum(ticked.overdue for ticked in ticks) == 1
+    assert [ticked.overdue for ticked in ticks if ticked.overdue] == [(lost.id,)]
     assert [packet.via for packet in sweeping.queue.packets] == [Via.AUDIT]
+
+
+def test_a_minute_whose_tasks_have_not_ended_is_audited_every_ten_minutes_and_holds_the_watermark(sweeping):
+    stuck = a_task(due_at=START - 30 * SECOND)
+    sweeping.stores(stuck)
+    sweeping.ticker.tick()
+    sweeping.queue.take()
+    sweeping.clock.move(60 * MINUTE)
+    ticks = sweeping.ticks(until=START + 85 * MINUTE, every=MINUTE)
+    found = [place for place, ticked in enumerate(ticks) if ticked.overdue]
+    assert found == [found[0], found[0] + 10, found[0] + 20]
+    assert sweeping.passes.watermark() == NOW_MINUTE - 2
+
+    done = in_state(State.SUCCEEDED, stuck)
+    sweeping.tasks.commit([Transition(before=stuck, after=done)])
+    sweeping.clock.move(10 * MINUTE)
+    sweeping.ticker.tick()
+    assert sweeping.passes.stages(NOW_MINUTE - 1) == [Stage.AUDIT, Stage.AUDIT]
+    assert sweeping.passes.watermark() > NOW_MINUTE - 2
 
 
 def test_a_queue_that_takes_nothing_leaves_the_minute_for_the_next_tick(sweeping):
     sweeping.stores(a_task())
-    sweeping.queue.refuses = 1
-    with pytest.raises(Unavailable):
-        sweeping.ticker.tick()
+    sweeping.queue.refuses = ALWAYS
+    assert sweeping.ticker.tick().failed == 8
+    sweeping.queue.refuses = 0
     assert sweeping.queue.ids == []
-    sweeping.ticker.tick()
-    assert sweeping.queue.ids == [a_task().id]
+    assert (sweeping.ticker.tick().made, sweeping.queue.ids) == (8, [a_task().id])
+
+
+def test_one_pass_that_fails_stops_no_other(sweeping):
+    first, second = a_task(1, due_at=START - MINUTE), a_task(2)
+    sweeping.stores(first, second)
+    group = first.home.shard // 2
+    sweeping.queue.before.extend([lambda: None] * group + [refuse])
+    ticked = sweeping.ticker.tick()
+    assert (ticked.made, ticked.failed, sweeping.queue.ids) == (7, 1, [second.id])
+    assert sweeping.passes.get(first.home.minute, group) is None
+    assert sweeping.passes.watermark() == NOW_MINUTE - 2
+    assert sweeping.ticker.tick().sent == 1
+    assert sweeping.queue.ids == [second.id, first.id]
 
 
 def test_what_does_not_fit_into_the_inline_time_is_handed_out_and_nothing_is_forgotten(sweeping):
