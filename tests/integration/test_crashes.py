@@ -153,7 +153,7 @@ def test_a_worker_that_dies_at_its_claim_is_followed_by_one_with_a_newer_token(
         assert world.run(again(records)) == []
         ((deferred, delay),) = world.sent(boundary.calls, "tasks")
         assert deferred.dues[0].version == 2
-        assert timedelta(seconds=36) <= delay <= timedelta(seconds=40)
+        assert timedelta(seconds=30) <= delay <= timedelta(seconds=40)
         end_lease(world, client)
     assert world.run(again(records)) == []
     (message,) = world.received(client.queue_url)
@@ -182,7 +182,7 @@ def test_a_worker_that_dies_before_its_retry_is_sent_leaves_the_call_that_sends_
     assert world.run(again(records)) == []
     ((packet, delay),) = world.sent(boundary.calls, "tasks")
     assert (packet.dues[0].id, packet.dues[0].version) == (task_id, 3)
-    assert timedelta(seconds=16) <= delay <= timedelta(seconds=20)
+    assert timedelta(seconds=10) <= delay <= timedelta(seconds=20)
     assert len(receiver.of(task_id)) == 1
 
 
