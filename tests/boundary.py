@@ -68,7 +68,10 @@ class Boundary:
         return sum(len(plan.faults) for plan in self._plans)
 
     def before_send(self, request: AWSPreparedRequest, event_name: str, **_: object) -> AWSResponse | None:
-        call = Call(operation=event_name.rpartition(".")[2], asked=json.loads(request.body or b"{}"))
+        _, service, operation = event_name.split(".")
+        if service not in ("dynamodb", "sqs"):
+            return None
+        call = Call(operation=operation, asked=json.loads(request.body or b"{}"))
         self.calls.append(call)
         for plan in self._plans:
             if plan.faults and call.operation in plan.operations and plan.when(call):

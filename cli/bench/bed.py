@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import boto3
+from botocore.config import Config
+
 from cli.bench.destinations import Destination, SqsDestination, WebhookDestination, receiver
 from cli.client import Client
 from cli.failure import Failure
@@ -55,10 +58,10 @@ def made() -> Iterator[Bed]:
         try:
             stack = up(place)
             with aws.speaking_to(place), receiver() as webhook:
-                sqs = aws.client("sqs")
+                sqs = _bare_client("sqs")
                 yield Bed(
                     stack=stack,
-                    dynamodb=aws.client("dynamodb"),
+                    dynamodb=_bare_client("dynamodb"),
                     sqs=sqs,
                     queue=SqsDestination(sqs, stack.destination_queue_url),
                     webhook=webhook,
@@ -68,6 +71,12 @@ def made() -> Iterator[Bed]:
         finally:
             with step("taking the benchmark's stack down"):
                 _taken_down(place)
+
+
+def _bare_client(service: str) -> Any:
+    """Without botocore's check of what is sent: it costs this process a third of a call, and is no work of the engine."""
+    waits = Config(connect_timeout=2, read_timeout=10, parameter_validation=False)
+    return boto3.Session().client(service, config=waits)
 
 
 def _environment(function: str) -> dict[str, str]:

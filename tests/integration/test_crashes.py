@@ -167,6 +167,24 @@ def test_a_worker_that_dies_at_its_claim_is_followed_by_one_with_a_newer_token(
     )
 
 
+def test_a_lease_that_is_over_by_one_clock_alone_is_waited_for_in_the_queue(
+    world: World, client: Client, boundary: Boundary
+) -> None:
+    """A call that no worker had before cannot know whether its clock is right."""
+    client.register()
+    records = calls(world, client)
+    boundary.fail("BatchExecuteStatement", crash_after)
+    with pytest.raises(Crash):
+        world.run(records)
+    end_lease(world, client)
+    boundary.clear()
+    assert world.run(records) == []
+    ((packet, delay),) = world.sent(boundary.calls, "tasks")
+    assert packet.seen
+    assert timedelta(seconds=30) <= delay <= timedelta(seconds=40)
+    assert world.received(client.queue_url) == []
+
+
 @pytest.mark.parametrize("fault", [crash_before, crash_after])
 def test_a_worker_that_dies_before_its_retry_is_sent_leaves_the_call_that_sends_it(
     world: World, client: Client, receiver: Receiver, boundary: Boundary, fault: Fault

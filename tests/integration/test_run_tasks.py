@@ -9,7 +9,7 @@ from standardwebhooks import Webhook
 
 from postdate.domain.due import Via
 from postdate.stores.tenants import Tenant
-from tests.boundary import Boundary, Send, answered, unreachable
+from tests.boundary import Boundary, Fault, Send, answered, unreachable
 from tests.e2e.receiver import Receiver
 from tests.integration.world import SIGNING_SECRET, Client, Record, World, again
 
@@ -22,6 +22,21 @@ def calls(world: World, client: Client) -> list[Record]:
 
 def states(client: Client) -> dict[str, str]:
     return {task["task_id"]: task["status"] for task in client.get(TASKS).body["tasks"]}
+
+
+def refusing(world: World, id: str, code: str) -> Fault:
+    """The statements about this task meet this error, the others are carried out."""
+
+    def fault(request: AWSPreparedRequest, send: Send) -> AWSResponse:
+        responses = [
+            {"Error": {"Code": code, "Message": "no"}}
+            if id in json.dumps(statement)
+            else world.dynamodb.batch_execute_statement(Statements=[statement])["Responses"][0]
+            for statement in json.loads(request.body)["Statements"]
+        ]
+        return answered({"Responses": responses})(request, send)
+
+    return fault
 
 
 def test_what_is_due_now_is_delivered_and_its_outcome_stored(world: World, client: Client) -> None:
@@ -191,16 +206,7 @@ def test_a_task_that_cannot_be_written_now_is_called_again_and_holds_up_no_other
     good, bad = (client.register(payload=payload).body["task_id"] for payload in ("good", "bad"))
     records = {json.loads(record["body"])["dues"][0][0]: record for record in calls(world, client)}
 
-    def throttled(request: AWSPreparedRequest, send: Send) -> AWSResponse:
-        """One of the statements is refused, the others are carried out."""
-        responses = [
-            {"Error": {"Code": "ThrottlingError", "Message": "slow down"}}
-            if bad in json.dumps(statement)
-            else world.dynamodb.batch_execute_statement(Statements=[statement])["Responses"][0]
-            for statement in json.loads(request.body)["Statements"]
-        ]
-        return answered({"Responses": responses})(request, send)
-
+    throttled = refusing(world, bad, "ThrottlingError")
     boundary.clear()
     boundary.fail("BatchExecuteStatement", *[throttled] * 99, when=lambda call: call.names(bad))
     assert world.run(records.values()) == []
@@ -215,6 +221,34 @@ def test_a_task_that_cannot_be_written_now_is_called_again_and_holds_up_no_other
     assert world.run(again([records[bad]])) == []
     assert states(client) == {good: "SUCCEEDED", bad: "SUCCEEDED"}
     assert len(world.received(client.queue_url)) == 2
+
+
+def test_a_batch_that_cannot_be_read_comes_back_whole(
+    world: World, client: Client, boundary: Boundary
+) -> None:
+    for _ in range(2):
+        client.register()
+    records = calls(world, client)
+    boundary.fail("BatchGetItem", *[unreachable] * 99)
+    assert sorted(world.run(records)) == sorted(record["messageId"] for record in records)
+    boundary.clear()
+    assert world.run(again(records)) == []
+    assert len(world.received(client.queue_url)) == 2
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "SUCCEEDED"])
+def test_a_change_that_the_table_refuses_for_good_fails_its_message_alone(
+    world: World, client: Client, boundary: Boundary, state: str
+) -> None:
+    good, bad = (client.register(payload=payload).body["task_id"] for payload in ("good", "bad"))
+    records = {json.loads(record["body"])["dues"][0][0]: record for record in calls(world, client)}
+
+    wrong = refusing(world, bad, "ValidationError")
+    boundary.fail(
+        "BatchExecuteStatement", wrong, when=lambda call: call.names(bad) and call.names(f'"{state}"')
+    )
+    assert world.run(records.values()) == [records[bad]["messageId"]]
+    assert states(client) == {good: "SUCCEEDED", bad: "PENDING" if state == "RUNNING" else "RUNNING"}
 
 
 def test_a_queue_taken_off_the_tenants_list_is_refused_at_the_attempt(world: World, client: Client) -> None:

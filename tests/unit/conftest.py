@@ -2,5 +2,5 @@
 
 from hypothesis import settings
 
-settings.register_profile("unit", max_examples=25, derandomize=True, deadline=None, database=None)
+settings.register_profile("unit", max_examples=20, derandomize=True, deadline=None, database=None)
 settings.load_profile("unit")

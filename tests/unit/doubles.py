@@ -30,13 +30,22 @@ STEADY = RetryPolicy(max_attempts=3, initial_seconds=10, jitter=False)
 
 
 class ManualClock:
+    """Moves when told, and for who sleeps until an instant, to that instant. Whoever sleeps on and on without getting
+    anywhere would do so for ever."""
+
+    SLEEPS_IN_VAIN = 1000
+
     def __init__(self, now: datetime = START) -> None:
         self._now = now
+        self._in_vain = 0
 
     def now(self) -> datetime:
         return self._now
 
     def sleep_until(self, instant: datetime) -> None:
+        self._in_vain = 0 if instant > self._now else self._in_vain + 1
+        if self._in_vain > self.SLEEPS_IN_VAIN:
+            raise AssertionError(f"somebody sleeps until {instant} again and again, and it is {self._now}")
         self._now = max(self._now, instant)
 
     def move(self, by: timedelta) -> None:

@@ -13,7 +13,7 @@ MILLISECOND = timedelta(milliseconds=1)
 OFFSETS = st.integers(-3_600_000, 7_200_000).map(lambda count: count * MILLISECOND)
 CALLS = st.lists(
     st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 3_000)),
-    max_size=120,
+    max_size=60,
 ).map(
     lambda rows: [
         (tenant, Due(id=f"task_{number}", version=1, due_at=START + ms * MILLISECOND))

@@ -321,12 +321,16 @@ def test_a_payload_that_is_gone_is_a_failed_attempt_of_its_task_and_no_other(run
 
 
 class Unreadable:
-    """Payloads and tenants that cannot be read now."""
+    """Payloads and tenants that cannot be read now, and how often they were asked for."""
+
+    asked = 0
 
     def get(self, id):
+        self.asked += 1
         raise Unavailable
 
     def get_many(self, ids):
+        self.asked += 1
         raise Unavailable
 
 
@@ -344,6 +348,17 @@ def test_a_tenant_that_cannot_be_read_is_a_failed_attempt(running):
     running.tenants = Unreadable()
     tally = running.run(message(task))
     assert (started(running), tally.retried, tally.failed_messages) == ([], 1, set())
+
+
+def test_what_cannot_be_read_is_asked_for_once_a_batch(running):
+    """A table that answers late would hold up every task of the batch in turn."""
+    tasks = [
+        a_task(number, due_at=START + number * SECOND / 2, payload=Payload(key="k")) for number in range(4)
+    ]
+    running.stores(*tasks)
+    running.tenants, running.payloads = Unreadable(), Unreadable()
+    assert running.run(message(*tasks)).retried == 4
+    assert (running.tenants.asked, running.payloads.asked) == (1, 1)
 
 
 def test_a_delivery_carries_what_its_tenant_may_call_and_signs_with(running):
