@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -166,7 +166,9 @@ def payload_text(payload: JsonValue) -> str:
 
 def fingerprint(form: Form) -> str:
     """The same for two requests that ask for the same, however they were written down."""
-    asked = form.model_dump(mode="json", exclude={"idempotency_key"})
+    asked = form.model_dump(mode="json", exclude={"idempotency_key", "run_at"})
+    run_at = getattr(form, "run_at", None)
+    asked["run_at"] = None if run_at is None else run_at.astimezone(UTC).isoformat()
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 

@@ -13,13 +13,17 @@ from functions.api import wiring
 from functions.authorize import handler as authorize
 from functions.run_tasks import handler as run_tasks
 from functions.sweep import handler as sweep
+from postdate.domain.task import Task
 from postdate.runtime import aws as runtime
+from postdate.stores.idempotency import Reservation
 from postdate.stores.keys import DynamoKeys
 from postdate.stores.tenants import DynamoTenants
 from tests import tables
 from tests.boundary import Boundary
+from tests.contract.examples import Examples
 from tests.e2e.receiver import Receiver, receiving
 from tests.integration.meter import METER  # noqa: F401 (before the first client is made)
+from tests.integration.stores import NOW, Stores
 from tests.integration.world import Client, World
 
 SETTINGS = {
@@ -37,6 +41,7 @@ SETTINGS = {
 QUEUES = {"tasks": "TASKS_QUEUE_URL", "tasks-dlq": "TASKS_DLQ_URL", "ticks": "TICKS_QUEUE_URL"}
 _tenants = count(1)
 _worlds = count(1)
+_names = count(1)
 _wired_for: list[Mapping[str, str]] = []
 
 
@@ -108,6 +113,40 @@ def client(world: World, request: pytest.FixtureRequest) -> Client:
 def receiver() -> Iterator[Receiver]:
     with receiving() as receiver:
         yield receiver
+
+
+@pytest.fixture(scope="session")
+def made_stores(common_world: World) -> Stores:
+    return Stores.of(common_world)
+
+
+@pytest.fixture
+def stores(made_stores: Stores, world: World) -> Iterator[Stores]:
+    """The clock's rows have fixed names, so they go after each test."""
+    yield made_stores
+    for row in world.dynamodb.scan(TableName=world.tables["slots"])["Items"]:
+        key = {"scope": row["scope"], "name": row["name"]}
+        world.dynamodb.delete_item(TableName=world.tables["slots"], Key=key)
+
+
+@pytest.fixture
+def task(stores: Stores) -> Task:
+    task = Examples(now=NOW).task()
+    stores.tasks.add([task])
+    return task
+
+
+@pytest.fixture
+def reservation() -> Reservation:
+    return Reservation(
+        tenant="acme",
+        key=f"key-{next(_names)}",
+        fingerprint="f",
+        item_id="task_1",
+        due_at=NOW,
+        created_at=NOW,
+        keep_until=None,
+    )
 
 
 def forget() -> None:

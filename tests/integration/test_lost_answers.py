@@ -1,115 +1,22 @@
-"""What is committed counts, however its answer fares; what is not committed is said not to be.
+"""What is committed counts, however its answer fares.
 
 botocore repeats by itself a call whose answer was lost or broken, so a conditional write may meet its own result.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from itertools import count
-from typing import Any, Final
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
-from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError
 
-from postdate.domain.errors import Unavailable
-from postdate.domain.slots import unique_part
-from postdate.domain.sweeping import Progress, Stage
 from postdate.domain.task import Task
-from postdate.stores.idempotency import DynamoReservations, Reservation
-from postdate.stores.passes import DynamoPasses
-from postdate.stores.payloads import DynamoPayloads
+from postdate.stores.idempotency import Reservation
 from postdate.stores.tasks import Written
-from postdate.stores.tasks_dynamo import DynamoTasks
-from tests.boundary import (
-    Boundary,
-    Fault,
-    answered,
-    done_but_500,
-    lost,
-    raising,
-    refused,
-    unreachable,
-)
-from tests.contract.examples import PLAN, Examples, cancel, claim, reschedule, retry, succeed
+from tests.boundary import Boundary, Fault, done_but_500, lost
+from tests.contract.examples import Examples, claim, reschedule, retry, succeed
+from tests.integration.stores import FAR, NOW, TRANSACTIONS, TRIES, Stores, cancelled, pointers, row
 from tests.integration.world import World
 
-NOW: Final = datetime(2026, 11, 18, 10, 5, 12, tzinfo=UTC)
-FAR: Final = timedelta(hours=3)
-TRANSACTIONS: Final = ("ExecuteTransaction", "TransactWriteItems")
-EVERYTHING: Final = (
-    *("GetItem", "PutItem", "UpdateItem", "Query", "BatchGetItem", "BatchExecuteStatement"),
-    *TRANSACTIONS,
-)
-TRIES: Final = 5
-_keys = count()
 committed = pytest.mark.parametrize("fault", [lost, done_but_500], ids=["lost", "broken"])
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stores:
-    tasks: DynamoTasks
-    payloads: DynamoPayloads
-    reservations: DynamoReservations
-    passes: DynamoPasses
-
-
-@pytest.fixture(scope="module")
-def made(common_world: World) -> Stores:
-    tables = common_world.tables
-    return Stores(
-        tasks=DynamoTasks(
-            table=tables["items"],
-            client=common_world.dynamodb,
-            plan=PLAN,
-            listing_shards=2,
-            retention=timedelta(days=1),
-        ),
-        payloads=DynamoPayloads(table=tables["payloads"]),
-        reservations=DynamoReservations(table=tables["idempotency"]),
-        passes=DynamoPasses(table=tables["slots"]),
-    )
-
-
-@pytest.fixture
-def stores(made: Stores, world: World) -> Iterator[Stores]:
-    yield made
-    for row in world.dynamodb.scan(TableName=world.tables["slots"])["Items"]:
-        key = {"scope": row["scope"], "name": row["name"]}
-        world.dynamodb.delete_item(TableName=world.tables["slots"], Key=key)
-
-
-@pytest.fixture
-def task(stores: Stores) -> Task:
-    task = Examples(now=NOW).task()
-    stores.tasks.add([task])
-    return task
-
-
-@pytest.fixture
-def reservation() -> Reservation:
-    return Reservation(
-        tenant="acme",
-        key=f"key-{next(_keys)}",
-        fingerprint="f",
-        item_id="task_1",
-        due_at=NOW,
-        created_at=NOW,
-        keep_until=None,
-    )
-
-
-def pointers(stores: Stores, task: Task) -> int:
-    entries = stores.tasks.due_in(PLAN.slot(task.due_at, unique_part(task.id)))
-    return sum(entry.due.id == task.id and entry.state is None for entry in entries)
-
-
-def row(world: World, task: Task) -> dict[str, Any]:
-    key = {"slot": {"S": task.home.key}, "id": {"S": task.id}}
-    found: dict[str, Any] = world.dynamodb.get_item(
-        TableName=world.tables["items"], Key=key, ConsistentRead=True
-    )["Item"]
-    return found
 
 
 @committed
@@ -202,130 +109,6 @@ def test_a_change_whose_answer_stays_lost_is_unavailable_and_done_when_tried_aga
     assert stores.tasks.commit([transition]) == [Written.DONE]
     assert stores.tasks.get(task.id) == transition.after
     assert pointers(stores, transition.after) == left
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        raising(EndpointConnectionError),
-        raising(ConnectionClosedError),
-        raising(ReadTimeoutError),
-        refused("ThrottlingException"),
-        refused("InternalServerError", 500),
-    ],
-    ids=["unreachable", "closed", "timed out", "throttled", "broken"],
-)
-def test_a_table_that_does_not_answer_is_unavailable_whatever_is_asked_of_it(
-    stores: Stores, boundary: Boundary, task: Task, reservation: Reservation, fault: Fault
-) -> None:
-    asked: dict[str, Callable[[], object]] = {
-        "get": lambda: stores.tasks.get(task.id),
-        "get_many": lambda: stores.tasks.get_many([task.id]),
-        "due_in": lambda: list(stores.tasks.due_in(task.home)),
-        "listed": lambda: stores.tasks.listed("acme", after="", limit=1),
-        "payload": lambda: stores.payloads.get("1"),
-        "payloads": lambda: stores.payloads.get_many(["1"]),
-        "put": lambda: stores.payloads.put("1", "1", keep_until=NOW),
-        "find": lambda: stores.reservations.find("acme", "key"),
-        "reserve": lambda: stores.reservations.reserve(reservation, now=NOW),
-        "replace": lambda: stores.reservations.replace(reservation, reservation),
-        "between": lambda: stores.passes.between(1, 2),
-        "pass": lambda: stores.passes.get(1, 0),
-        "record": lambda: stores.passes.record(Progress(minute=1, group=0, stage=Stage.OPEN, opened_at=NOW)),
-        "watermark": stores.passes.watermark,
-        "raise": lambda: stores.passes.raise_watermark(1),
-        "beat": stores.passes.beat,
-        "next_beat": lambda: stores.passes.next_beat(0, NOW),
-    }
-    said = {}
-    for name, ask in asked.items():
-        boundary.fail(EVERYTHING, *[fault] * TRIES * 4)
-        try:
-            said[name] = ask()
-        except Exception as error:
-            said[name] = type(error)
-        boundary.clear()
-    assert said == dict.fromkeys(asked, Unavailable)
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        unreachable,
-        refused("ThrottlingException"),
-        refused("ProvisionedThroughputExceededException"),
-        refused("RequestLimitExceeded"),
-        refused("InternalServerError", 500),
-        refused("ServiceUnavailable", 503),
-    ],
-    ids=["unreachable", "throttled", "too fast", "limit", "broken", "away"],
-)
-def test_what_never_reached_the_table_is_unavailable_and_unchanged(
-    stores: Stores, boundary: Boundary, task: Task, fault: Fault
-) -> None:
-    other = Examples(now=NOW).task()
-    boundary.fail(["BatchExecuteStatement", *TRANSACTIONS], *[fault] * TRIES * 9)
-    assert stores.tasks.add([other]) == [Written.UNAVAILABLE]
-    changes = [claim(task), reschedule(task, task.due_at + FAR)]
-    assert stores.tasks.commit(changes) == [Written.UNAVAILABLE] * 2
-    assert stores.tasks.extend([claim(task).after], NOW) == [Written.UNAVAILABLE]
-    boundary.clear()
-    assert stores.tasks.get(task.id) == task
-    assert stores.tasks.get(other.id) is None
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "ThrottlingError",
-        "ProvisionedThroughputExceeded",
-        "RequestLimitExceeded",
-        "InternalServerError",
-        "TransactionConflict",
-    ],
-)
-def test_a_statement_that_aws_could_not_carry_out_is_unavailable_alone(
-    stores: Stores, boundary: Boundary, task: Task, code: str
-) -> None:
-    error = {"Error": {"Code": code, "Message": "later"}}
-    boundary.fail("BatchExecuteStatement", answered({"Responses": [{}, error]}))
-    changes = [claim(task), cancel(task)]
-    assert stores.tasks.commit(changes) == [Written.DONE, Written.UNAVAILABLE]
-
-
-@pytest.mark.parametrize("code", ["ValidationError", "AccessDenied", "ResourceNotFound", "SomethingNew"])
-def test_a_statement_that_is_wrong_is_refused_alone(
-    stores: Stores, boundary: Boundary, task: Task, code: str
-) -> None:
-    """Time does not mend it, so it is no matter of time; its neighbours' results count all the same."""
-    error = {"Error": {"Code": code, "Message": "what?"}}
-    boundary.fail("BatchExecuteStatement", answered({"Responses": [{}, error, {}]}))
-    changes = [claim(task), cancel(task), claim(task)]
-    assert stores.tasks.commit(changes) == [Written.DONE, Written.REFUSED, Written.DONE]
-
-
-def cancelled(*reasons: dict[str, Any]) -> Fault:
-    return refused("TransactionCanceledException", CancellationReasons=list(reasons))
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        cancelled({"Code": "TransactionConflict", "Message": "busy"}, {"Code": "None"}),
-        cancelled({"Code": "None"}, {"Code": "TransactionConflict", "Message": "busy"}),
-        cancelled({"Code": "ThrottlingError", "Message": "slow"}, {"Code": "None"}),
-        cancelled({"Code": "None"}, {"Code": "ProvisionedThroughputExceeded", "Message": "slow"}),
-    ],
-    ids=["home busy", "pointer busy", "throttled", "too fast"],
-)
-def test_a_move_that_met_another_transaction_is_unavailable_and_then_done(
-    stores: Stores, boundary: Boundary, task: Task, fault: Fault
-) -> None:
-    moved = reschedule(task, task.due_at + FAR)
-    boundary.fail(TRANSACTIONS, fault)
-    assert stores.tasks.commit([moved]) == [Written.UNAVAILABLE]
-    assert stores.tasks.commit([moved]) == [Written.DONE]
-    assert pointers(stores, moved.after) == 1
 
 
 def test_a_move_refused_because_of_its_own_result_is_done_and_of_anothers_is_not(

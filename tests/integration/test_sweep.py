@@ -11,18 +11,19 @@ import pytest
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.retry import RetryPolicy
-from postdate.domain.slots import ShardPlan, item_id
+from postdate.domain.slots import item_id
 from postdate.domain.sweeping import Progress, Stage
 from postdate.domain.task import KIND, Destination, Payload, Task
 from postdate.stores.passes import DynamoPasses
 from postdate.stores.tasks import Written
 from postdate.stores.tasks_dynamo import DynamoTasks
 from tests.boundary import Boundary, refused, unreachable
+from tests.contract.examples import PLAN
 from tests.integration.conftest import entered
+from tests.integration.stores import Stores
 from tests.integration.world import World
 from tests.tables import KEYS
 
-PLAN = ShardPlan.parse("0=4")
 TICK = {"kind": "tick"}
 MINUTE = timedelta(minutes=1)
 
@@ -62,24 +63,16 @@ def world(own_world: World, boundary: Boundary, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture(scope="module")
-def stores(own_world: World) -> tuple[DynamoTasks, DynamoPasses]:
-    tasks = DynamoTasks(
-        table=own_world.tables["items"],
-        client=own_world.dynamodb,
-        plan=PLAN,
-        listing_shards=2,
-        retention=timedelta(days=1),
-    )
-    return tasks, DynamoPasses(table=own_world.tables["slots"])
+def own_stores(own_world: World) -> Stores:
+    return Stores.of(own_world)
 
 
 @pytest.fixture
-def stored(world: World, stores: tuple[DynamoTasks, DynamoPasses]) -> Iterator[Stored]:
+def stored(world: World, own_stores: Stores) -> Iterator[Stored]:
     """Empty again after each test: whatever one sweep does, the next one finds done."""
-    tasks, passes = stores
     now = instants.from_milliseconds(instants.milliseconds(datetime.now(UTC)))
-    passes.raise_watermark(instants.minute_of(now) - 3)
-    yield Stored(tasks=tasks, passes=passes, now=now)
+    own_stores.passes.raise_watermark(instants.minute_of(now) - 3)
+    yield Stored(tasks=own_stores.tasks, passes=own_stores.passes, now=now)
     for name in ("items", "slots"):
         for row in world.dynamodb.scan(TableName=world.tables[name])["Items"]:
             key = {attribute: row[attribute] for attribute in KEYS[name]}

@@ -59,9 +59,7 @@ FILTERS = {
 }
 
 
-@given(
-    number=st.integers(0, 60), limit=st.integers(1, 20), asked=st.fixed_dictionaries({}, optional=FILTERS)
-)
+@given(number=st.integers(0, 60), limit=st.integers(1, 20), asked=st.fixed_dictionaries({}, optional=FILTERS))
 def test_paging_with_filters_shows_what_passes_them_exactly_once(number, limit, asked):
     ours = [a_tenants_task(each) for each in range(number)]
     found = pages(stored(*ours), limit=str(limit), **asked)

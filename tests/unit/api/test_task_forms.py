@@ -337,3 +337,11 @@ class TestViews:
         told = view(replace(in_state(State.RETRYING), name="n", tags=("t",)))
         assert json.loads(json.dumps(told)) == told
         assert "tenant" not in told
+
+
+def test_one_instant_written_with_two_offsets_is_one_request():
+    here, there = (
+        fingerprint(parsed(TaskForm, body(delay_seconds=MISSING, run_at=run_at)))
+        for run_at in ("2026-11-18T10:06:00Z", "2026-11-18T12:06:00+02:00")
+    )
+    assert here == there

@@ -1,0 +1,61 @@
+"""The stores on the tables of a world, and what they left there."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from postdate.domain.slots import unique_part
+from postdate.domain.task import Task
+from postdate.stores.idempotency import DynamoReservations
+from postdate.stores.passes import DynamoPasses
+from postdate.stores.payloads import DynamoPayloads
+from postdate.stores.tasks_dynamo import DynamoTasks
+from tests.boundary import Fault, refused
+from tests.contract.examples import PLAN
+from tests.integration.world import World
+
+NOW: Final = datetime(2026, 11, 18, 10, 5, 12, tzinfo=UTC)
+FAR: Final = timedelta(hours=3)
+TRANSACTIONS: Final = ("ExecuteTransaction", "TransactWriteItems")
+TRIES: Final = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stores:
+    tasks: DynamoTasks
+    payloads: DynamoPayloads
+    reservations: DynamoReservations
+    passes: DynamoPasses
+
+    @classmethod
+    def of(cls, world: World) -> "Stores":
+        return cls(
+            tasks=DynamoTasks(
+                table=world.tables["items"],
+                client=world.dynamodb,
+                plan=PLAN,
+                listing_shards=2,
+                retention=timedelta(days=1),
+            ),
+            payloads=DynamoPayloads(table=world.tables["payloads"]),
+            reservations=DynamoReservations(table=world.tables["idempotency"]),
+            passes=DynamoPasses(table=world.tables["slots"]),
+        )
+
+
+def cancelled(*reasons: dict[str, Any]) -> Fault:
+    """As AWS words it when a transaction is not carried out."""
+    return refused("TransactionCanceledException", CancellationReasons=list(reasons))
+
+
+def pointers(stores: Stores, task: Task) -> int:
+    entries = stores.tasks.due_in(PLAN.slot(task.due_at, unique_part(task.id)))
+    return sum(entry.due.id == task.id and entry.state is None for entry in entries)
+
+
+def row(world: World, task: Task) -> dict[str, Any]:
+    key = {"slot": {"S": task.home.key}, "id": {"S": task.id}}
+    found: dict[str, Any] = world.dynamodb.get_item(
+        TableName=world.tables["items"], Key=key, ConsistentRead=True
+    )["Item"]
+    return found
