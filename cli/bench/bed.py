@@ -74,7 +74,7 @@ def made() -> Iterator[Bed]:
 
 
 def _bare_client(service: str) -> Any:
-    """Without botocore's check of what is sent: a third of a call's cost here, and no work of the engine."""
+    """Without botocore's check of what is sent, which is a third of a call here and nothing to the engine."""
     waits = Config(connect_timeout=2, read_timeout=10, parameter_validation=False)
     return boto3.Session().client(service, config=waits)
 
