@@ -96,7 +96,7 @@ LOCAL: Final = Environment(
         "api": Size(memory_mb=512, timeout_seconds=29),
         "authorize": Size(memory_mb=256, timeout_seconds=10),
         "sweep": Size(memory_mb=512, timeout_seconds=300, consumers=4),
-        "run_tasks": Size(memory_mb=512, timeout_seconds=900, consumers=16),
+        "run_tasks": Size(memory_mb=512, timeout_seconds=900, consumers=12),
     },
     throttle=None,
     log_retention_days=1,

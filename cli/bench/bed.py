@@ -28,7 +28,7 @@ FUNCTION: Final = "postdate-local-{}"
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bed:
     """`dynamodb` and `sqs` may do everything; they are safe to share between threads. `environment` is what the
-    functions are told, `executors` how many workers run tasks at most."""
+    functions are told."""
 
     stack: Stack
     dynamodb: Any
@@ -36,7 +36,6 @@ class Bed:
     queue: SqsDestination
     webhook: WebhookDestination
     environment: Mapping[str, str]
-    executors: int
 
     @property
     def destinations(self) -> tuple[Destination, ...]:
@@ -66,7 +65,6 @@ def made() -> Iterator[Bed]:
                     queue=SqsDestination(sqs, stack.destination_queue_url),
                     webhook=webhook,
                     environment=_environment("api") | _environment("run-tasks"),
-                    executors=_consumers("run-tasks"),
                 )
         finally:
             with step("taking the benchmark's stack down"):
@@ -83,15 +81,6 @@ def _environment(function: str) -> dict[str, str]:
     """What the deployed function is told, so that nothing here is assumed about sizes and names."""
     described = aws.client("lambda").get_function_configuration(FunctionName=FUNCTION.format(function))
     return dict(described["Environment"]["Variables"])
-
-
-def _consumers(function: str) -> int:
-    """How many of it its queue may keep busy."""
-    client = aws.client("lambda")
-    (mapping,) = client.list_event_source_mappings(FunctionName=FUNCTION.format(function))[
-        "EventSourceMappings"
-    ]
-    return int(mapping["ScalingConfig"]["MaximumConcurrency"])
 
 
 def _taken_down(place: Place) -> None:

@@ -7,6 +7,7 @@ so it is uploaded again only when a dependency changed.
 import compileall
 import shutil
 import sys
+import zoneinfo
 from collections.abc import Iterator
 from pathlib import Path
 from py_compile import PycInvalidationMode
@@ -38,6 +39,24 @@ AWS_SERVICES_USED: Final = frozenset(
         "sts",
     }
 )
+PACKAGES_UNUSED: Final = (
+    *(
+        f"aws_lambda_powertools/utilities/{name}"
+        for name in (
+            "auth_alpha",
+            "batch",
+            "circuit_breaker",
+            "data_masking",
+            "idempotency",
+            "kafka",
+            "metadata",
+            "parser",
+            "streaming",
+            "validation",
+        )
+    ),
+    "pydantic/v1",
+)
 METADATA_KEPT: Final = frozenset({"METADATA", "entry_points.txt"})
 
 
@@ -60,16 +79,19 @@ def _install(target: Path, platform: str) -> None:
         "--no-compile-bytecode", "--link-mode", "copy", "--require-hashes", "-r", REQUIREMENTS,
     )  # fmt: skip
     whole = megabytes(target)
-    for path in _unused(target):
+    for path in _unused(target, platform):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     if platform == "local":
         _compile(target)
     say(f"  layer-{platform}: {whole:.1f} MB installed, {megabytes(target):.1f} MB kept")
 
 
-def _unused(target: Path) -> Iterator[Path]:
+def _unused(target: Path, platform: str) -> Iterator[Path]:
+    if platform == "local" and any((Path(zones) / "UTC").exists() for zones in zoneinfo.TZPATH):
+        yield target / "tzdata"  # the machine's own zones come first, so nobody would read these 600 files
     yield target / "bin"
     yield target / ".lock"
+    yield from (target / name for name in PACKAGES_UNUSED)
     yield from (path for path in (target / "boto3").iterdir() if path.name in {"data", "examples"})
     for service in (target / "botocore" / "data").iterdir():
         if service.is_dir() and service.name not in AWS_SERVICES_USED:
@@ -80,11 +102,14 @@ def _unused(target: Path) -> Iterator[Path]:
 
 
 def _compile(target: Path) -> None:
-    """The local engine unpacks the layer for each process it starts, so each would compile everything again."""
+    """The local engine unpacks the layer for each process it starts: each would compile everything again, and each
+    file that is not there is one less to unpack."""
     compileall.compile_dir(
-        target, quiet=2, workers=0, stripdir=target, prependdir="/opt/python",
+        target, quiet=2, workers=0, stripdir=target, prependdir="/opt/python", legacy=True,
         invalidation_mode=PycInvalidationMode.UNCHECKED_HASH,
     )  # fmt: skip
+    for source in target.rglob("*.py"):
+        source.unlink()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from cli.local.once import alone
 from cli.local.place import Place
 from cli.local.processes import Process
 from cli.local.stack import Keys, Stack, saved
+from cli.local.warm import warm
 from cli.progress import say, step
 
 ADMIN: Final = tenants.SCOPES | {"admin"}
@@ -47,6 +48,8 @@ def _brought_up(place: Place, engine: Process | None, known: Stack | None) -> St
     with step("seeding tenants and keys"), aws.speaking_to(place):
         stack = _seeded(place, outputs, known, engine.pid)
     stack.save(place)
+    with step("starting workers"):
+        warm(place)
     return stack
 
 
