@@ -12,7 +12,8 @@ from cli.bench.load import Ran, side_by_side
 from cli.bench.plan import BATCH, CLIENTS
 from cli.failure import Failure
 from postdate.domain import instants
-from postdate.stores.tasks_dynamo import DynamoTaskReads
+from postdate.domain.slots import ShardPlan
+from postdate.stores.tasks_dynamo import DynamoTasks
 
 PATH = "/api/v1/tasks"
 
@@ -64,9 +65,19 @@ def register_batches(bed: Bed, forms: list[dict[str, Any]], clients: int) -> Ran
     return side_by_side(clients, batches, caller)
 
 
+def _kept(bed: Bed) -> DynamoTasks:
+    return DynamoTasks(
+        table=bed.environment["ITEMS_TABLE"],
+        client=bed.dynamodb,
+        plan=ShardPlan.parse(bed.environment["SHARD_PLAN"]),
+        listing_shards=int(bed.environment["LISTING_SHARDS"]),
+        retention=timedelta(days=int(bed.environment["RETENTION_DAYS"])),
+    )
+
+
 def own_account(bed: Bed, due_ms: Mapping[str, float]) -> dict[str, float]:
     """What our own rows say: how long after the instant each was claimed, and how long after it its outcome stood."""
-    kept = DynamoTaskReads(table=bed.environment["ITEMS_TABLE"]).get_many(due_ms)
+    kept = _kept(bed).get_many(due_ms)
     claimed = [float(task.lateness_ms) for task in kept.values() if task.lateness_ms is not None]
     ended = [
         instants.milliseconds(task.finished_at) - due_ms[task.id]

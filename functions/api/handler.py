@@ -5,8 +5,9 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
-from functions.api import errors, pages, tasks
+from functions.api import errors, pages
 from functions.api.caller import Caller
+from functions.api.tasks import routes as tasks
 from postdate.domain.errors import NotFound, PostdateError
 from postdate.runtime.observability import count, logger, metrics
 

@@ -11,7 +11,7 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from functions.api.errors import problem
 from functions.api.reference import examples, fields
 from functions.api.reference.operations import ALWAYS, ERRORS, OPERATIONS, Operation
-from functions.api.task_forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm
+from functions.api.tasks.forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm
 
 VERSION: Final = "0.1.0"
 FORMS: Final = (TaskForm, BatchForm, BatchTaskForm, TaskChangeForm)

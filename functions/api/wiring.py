@@ -4,9 +4,9 @@ import os
 from datetime import timedelta
 from functools import cache
 
-from functions.api.change import Changer
-from functions.api.register import Registrar
 from functions.api.settings import Settings
+from functions.api.tasks.change import Changer
+from functions.api.tasks.register import Registrar
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
 from postdate.domain.sweeping import Horizon
 from postdate.runtime import aws, settings

@@ -9,7 +9,6 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.run_tasks.deliveries import Deliveries
-from functions.run_tasks.ledger import Ledger
 from functions.run_tasks.run import Runner, Tally
 from functions.run_tasks.settings import Settings
 from postdate.domain.slots import ShardPlan
@@ -17,6 +16,7 @@ from postdate.runtime import aws, settings
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import count, logger, metrics, milliseconds
+from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received, SqsQueue, received
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.tasks_dynamo import DynamoTasks
@@ -119,7 +119,7 @@ def _runner(context: Any) -> Runner:
             tenant=given.tenants.get,
             seconds_left=seconds_left,
         ),
-        ledger=Ledger(queue=given.queue, dead_letters=given.dead_letters),
+        outbox=Outbox(queue=given.queue, dead_letters=given.dead_letters),
         extend_messages=given.extend,
         clock=given.clock,
         lease=given.lease,

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from functions.run_tasks.deliveries import Deliveries
-from functions.run_tasks.ledger import Ledger
 from postdate.domain import transitions
 from postdate.domain.due import PACKET_ITEMS_MAX, WAIT_MAX, Due
 from postdate.domain.errors import Unavailable
 from postdate.domain.task import State, Task
 from postdate.domain.transitions import Buried, Deferred, Dropped, Failure, Transition
 from postdate.runtime.clock import Clock
+from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
 from postdate.stores.tasks import Tasks, Written
 from postdate.targets.base import Delivered, Delivery, Receipt
@@ -65,7 +65,7 @@ class Runner:
         *,
         tasks: Tasks,
         deliveries: Deliveries,
-        ledger: Ledger,
+        outbox: Outbox,
         extend_messages: Callable[[Iterable[Received], timedelta], None],
         clock: Clock,
         lease: timedelta,
@@ -75,7 +75,7 @@ class Runner:
     ) -> None:
         self._tasks = tasks
         self._deliveries = deliveries
-        self._ledger = ledger
+        self._outbox = outbox
         self._extend_messages = extend_messages
         self._clock = clock
         self._lease = lease
@@ -107,8 +107,8 @@ class Runner:
             else:
                 instants = [renew_at, *(call.at for call in list(agenda)[:1])]
                 self._wait(min([*instants, *([self._write_at] if self._unwritten else [])]))
-        self._ledger.send()
-        self._tally.failed_messages |= self._ledger.failed_messages
+        self._outbox.send()
+        self._tally.failed_messages |= self._outbox.failed_messages
         return self._tally
 
     def _agenda(self, messages: Sequence[Received]) -> deque[Call]:
@@ -162,7 +162,7 @@ class Runner:
         soon = self._clock.now() + _PAUSE_MAX
         for call, change in changes:
             self._defer(call, change.before, not_before=soon)
-        self._ledger.send()
+        self._outbox.send()
 
     def _decide(self, calls: list[Call], *, reload: bool = False) -> list[tuple[Call, Transition]]:
         if reload and calls:
@@ -192,7 +192,7 @@ class Runner:
             case Deferred():
                 self._defer(call, task, not_before=verdict.not_before)
             case Buried():
-                self._ledger.bury(task, call.message)
+                self._outbox.bury(task, call.message)
             case Dropped():
                 self._tally.dropped += 1
         return None
@@ -229,7 +229,7 @@ class Runner:
         self._unwritten = kept
         self._pause = min(self._pause * 2, _PAUSE_MAX) if kept else _PAUSE
         self._write_at = self._clock.now() + self._pause
-        self._ledger.send()
+        self._outbox.send()
 
     def _record(self, call: Call, change: Transition) -> None:
         """A retry that points to a later minute is left to that minute's sweep."""
@@ -240,11 +240,11 @@ class Runner:
         self._tally.failures.append(task)
         if task.state is State.DEAD:
             self._tally.dead += 1
-            self._ledger.bury(task, call.message)
+            self._outbox.bury(task, call.message)
             return
         self._tally.retried += 1
         if not change.points:
-            self._ledger.retry(task, call.message)
+            self._outbox.retry(task, call.message)
 
     def _renew(self, messages: Sequence[Received]) -> None:
         """Long work keeps what it holds: the messages, and the lease of each task that is still running."""
@@ -253,7 +253,7 @@ class Runner:
 
     def _defer(self, call: Call, task: Task, *, not_before: datetime | None) -> None:
         self._tally.deferred += 1
-        self._ledger.defer(Due.of(task), call.message, not_before=not_before)
+        self._outbox.defer(Due.of(task), call.message, not_before=not_before)
 
     def _fail(self, calls: Iterable[Call]) -> None:
         self._tally.failed_messages |= {call.message.message_id for call in calls}

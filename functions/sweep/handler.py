@@ -10,6 +10,7 @@ from functions.sweep.heartbeat import Heartbeat
 from functions.sweep.settings import Settings
 from functions.sweep.sweep_group import Groups, GroupSweeper
 from functions.sweep.tick import Ticker
+from postdate.domain import payment, task
 from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Horizon, Stage, Sweep
 from postdate.runtime import aws, settings
@@ -17,7 +18,7 @@ from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import count, logger, metrics
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.passes import DynamoPasses
-from postdate.stores.tasks_dynamo import DynamoTaskReads
+from postdate.stores.timetable import DynamoTimetable
 
 _TOLD_MAX = 20
 
@@ -53,9 +54,12 @@ class Wired:
                 )
 
         self.sweeper = GroupSweeper(
-            tasks=DynamoTaskReads(table=given.items_table),
+            timetable=DynamoTimetable(table=given.items_table),
             passes=passes,
-            queue=SqsQueue(url=given.tasks_queue_url, client=sqs, clock=clock),
+            queues={
+                task.KIND: SqsQueue(url=given.tasks_queue_url, client=sqs, clock=clock),
+                payment.KIND: SqsQueue(url=given.payments_queue_url, client=sqs, clock=clock),
+            },
             groups=groups,
             horizon=horizon,
             clock=clock,
@@ -136,6 +140,6 @@ def _tell_overdue(overdue: Sequence[str]) -> None:
     count("Overdue", len(overdue))
     if overdue:
         logger.error(
-            "tasks were in nobody's hands",
-            extra={"action": "overdue", "count": len(overdue), "tasks": list(overdue[:_TOLD_MAX])},
+            "items were in nobody's hands",
+            extra={"action": "overdue", "count": len(overdue), "items": list(overdue[:_TOLD_MAX])},
         )

@@ -6,6 +6,7 @@ class Settings:
     items_table: str
     slots_table: str
     tasks_queue_url: str
+    payments_queue_url: str
     ticks_queue_url: str
     shard_plan: str
     shards_per_group: int

@@ -3,18 +3,20 @@
 A crash before the note makes the next sweeper repeat the pass. That is harmless: the claim decides, not the call.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from postdate.domain.due import Via, pack
+from postdate.domain.item import kind_of
 from postdate.domain.slots import ShardPlan, Slot
 from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep, is_settled, wants_call
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.passes import Passes
-from postdate.stores.tasks import Entry, TaskReads
+from postdate.stores.timetable import Entry, Timetable
 
 _VIA = {Stage.OPEN: Via.SWEEP, Stage.CLOSE: Via.CLOSING, Stage.AUDIT: Via.AUDIT}
 _READERS = 8
@@ -45,9 +47,11 @@ class Swept:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupSweeper:
-    tasks: TaskReads
+    """`queues` are those of the executors, by the kind of item that each of them works on."""
+
+    timetable: Timetable
     passes: Passes
-    queue: Queue
+    queues: Mapping[str, Queue]
     groups: Groups
     horizon: Horizon
     clock: Clock
@@ -60,20 +64,18 @@ class GroupSweeper:
             return Swept()
         opened_at = now if done is None else done.opened_at
         found = list(self._found(sweep))
-        calls = [
-            (entry.tenant, entry.due)
-            for slot, entry in found
-            if self._wants(sweep, slot, entry, opened_at, now)
-        ]
-        self.queue.send(pack(calls, _VIA[sweep.stage]))
+        calls = [entry for slot, entry in found if self._wants(sweep, slot, entry, opened_at, now)]
+        for kind, queue in self.queues.items():
+            called = together([entry for entry in calls if kind_of(entry.due.id) == kind])
+            queue.send(pack([(entry.tenant, entry.due) for entry in called], _VIA[sweep.stage]))
         progress = Progress(minute=sweep.minute, group=sweep.group, stage=sweep.stage, opened_at=opened_at)
         if sweep.stage is not Stage.AUDIT:
             self.passes.record(progress)
             return Swept(sent=len(calls))
-        if not all(entry.state and is_settled(entry.due.due_at, entry.state, now) for _, entry in found):
+        if not all(entry.phase and is_settled(entry.due.due_at, entry.phase, now) for _, entry in found):
             progress = replace(progress, stage=Stage.CLOSE, looked_at=now)
         self.passes.record(progress)
-        return Swept(sent=len(calls), overdue=tuple(due.id for _, due in calls))
+        return Swept(sent=len(calls), overdue=tuple(entry.due.id for entry in calls))
 
     def _found(self, sweep: Sweep) -> Iterator[tuple[Slot, Entry]]:
         slots = self.groups.slots(sweep.minute, sweep.group)
@@ -88,7 +90,7 @@ class GroupSweeper:
             slot,
             due_at=entry.due.due_at,
             moved_at=entry.moved_at,
-            state=entry.state,
+            phase=entry.phase,
             lease_until=entry.lease_until,
             opened_at=opened_at,
             margin=self.horizon.margin,
@@ -96,16 +98,28 @@ class GroupSweeper:
         )
 
     def _read(self, slot: Slot) -> list[Entry]:
-        return list(self.tasks.due_in(slot))
+        return list(self.timetable.due_in(slot))
 
     def _resolved(self, entries: list[Entry]) -> Iterator[Entry]:
-        """Pointers replaced by what they point to: an audit asks how a task fares, wherever it lives."""
-        homes = self.tasks.get_many(entry.due.id for entry in entries if entry.state is None)
+        """Pointers replaced by what they point to: an audit asks how an item fares, wherever it lives."""
+        homes = self.timetable.entries(entry.due.id for entry in entries if entry.phase is None)
         for entry in entries:
-            if entry.state is not None:
+            if entry.phase is not None:
                 yield entry
-            elif task := homes.get(entry.due.id):
-                yield Entry.of(task)
+            elif entry.due.id in homes:
+                yield homes[entry.due.id]
+
+
+def together(entries: Iterable[Entry]) -> list[Entry]:
+    """Payments in the order of the busiest of their accounts, so that those that share it meet in one packet: they
+    can be settled in one transaction, and in two they would be in each other's way."""
+    found = list(entries)
+    uses = Counter((entry.tenant, account) for entry in found for account in entry.accounts)
+
+    def busiest(entry: Entry) -> tuple[int, str]:
+        return max(((uses[entry.tenant, account], account) for account in entry.accounts), default=(0, ""))
+
+    return sorted(found, key=busiest, reverse=True)
 
 
 def _follows(stage: Stage, done: Stage) -> bool:

@@ -20,6 +20,7 @@ from postdate.stores.tasks import Tasks
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tasks_memory import MemoryTasks
 from postdate.stores.tenants import DynamoTenants, MemoryTenants, Tenants
+from postdate.stores.timetable import DynamoTimetable, Timetable
 from tests import tables
 from tests.boundary import Boundary
 from tests.contract.examples import LISTING_SHARDS, PLAN, Examples
@@ -41,6 +42,7 @@ class OnAws:
     tenants: DynamoTenants
     keys: DynamoKeys
     passes: DynamoPasses
+    timetable: DynamoTimetable
 
 
 @pytest.fixture(scope="session")
@@ -65,6 +67,7 @@ def made_on_aws(engine: Place) -> OnAws:
         tenants=DynamoTenants(table=names["tenants"]),
         keys=DynamoKeys(table=names["keys"]),
         passes=DynamoPasses(table=names["slots"]),
+        timetable=DynamoTimetable(table=names["items"]),
     )
 
 
@@ -90,6 +93,12 @@ def tasks(request: pytest.FixtureRequest) -> Tasks:
         return MemoryTasks(plan=PLAN)
     found: OnAws = request.getfixturevalue("on_aws")
     return found.tasks
+
+
+@pytest.fixture
+def timetable(tasks: Tasks, request: pytest.FixtureRequest) -> Timetable:
+    """Of what was written to `tasks`."""
+    return tasks if isinstance(tasks, MemoryTasks) else request.getfixturevalue("on_aws").timetable
 
 
 @pytest.fixture(params=["memory", "aws"])

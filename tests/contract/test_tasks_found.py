@@ -4,9 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from postdate.domain.item import Phase
 from postdate.domain.slots import Slot
-from postdate.domain.task import Payload, State
-from postdate.stores.tasks import Entry, Tasks, Written
+from postdate.domain.task import Payload
+from postdate.stores.tasks import Tasks, Written
+from postdate.stores.timetable import Entry, Timetable
 from tests.contract.examples import Examples, cancel, claim, reschedule, succeed
 
 
@@ -20,18 +22,22 @@ def walked(tasks: Tasks, tenant: str, *, limit: int) -> list[str]:
     return found
 
 
-def test_a_slot_shows_all_that_lives_in_it_and_nothing_else(tasks: Tasks, examples: Examples) -> None:
+def test_a_slot_shows_all_that_lives_in_it_and_nothing_else(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
     here = examples.tasks(3, shard=1)
     tasks.add([*here, examples.task(shard=2)])
     tasks.add(
         [examples.task(shard=1, due_at=examples.now + timedelta(minutes=minutes)) for minutes in (-1, 1)]
     )
-    found = {entry.due.id: entry for entry in tasks.due_in(here[0].home)}
+    found = {entry.due.id: entry for entry in timetable.due_in(here[0].home)}
     assert found == {task.id: Entry.of(task) for task in here}
-    assert list(tasks.due_in(Slot(minute=here[0].home.minute, shard=3))) == []
+    assert list(timetable.due_in(Slot(minute=here[0].home.minute, shard=3))) == []
 
 
-def test_a_slot_shows_how_each_of_its_tasks_fares(tasks: Tasks, examples: Examples) -> None:
+def test_a_slot_shows_how_each_of_its_tasks_fares(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
     waiting, running, done, gone, moved = examples.tasks(5, shard=0)
     tasks.add([waiting, running, done, gone, moved])
     claimed = claim(running).after
@@ -39,18 +45,20 @@ def test_a_slot_shows_how_each_of_its_tasks_fares(tasks: Tasks, examples: Exampl
     away = reschedule(moved, moved.due_at + timedelta(hours=1)).after
     tasks.commit([claim(running), claim(done), cancel(gone), reschedule(moved, away.due_at)])
     tasks.commit([succeed(claim(done).after)])
-    found = {entry.due.id: entry for entry in tasks.due_in(waiting.home)}
+    found = {entry.due.id: entry for entry in timetable.due_in(waiting.home)}
     changed = (waiting, claimed, finished, cancel(gone).after, away)
     assert found == {task.id: Entry.of(task) for task in changed}
     assert found[running.id].lease_until == claimed.lease_until
-    assert found[done.id].state is State.SUCCEEDED
+    assert found[done.id].phase is Phase.RESTS
 
 
-def test_a_slot_of_more_than_one_page_is_read_to_its_end(tasks: Tasks, examples: Examples) -> None:
+def test_a_slot_of_more_than_one_page_is_read_to_its_end(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
     """DynamoDB ends a page at 1 MB."""
     large = examples.tasks(9, shard=0, payload=Payload(text="x" * 150_000))
     assert tasks.add(large) == [Written.DONE] * 9
-    found = list(tasks.due_in(large[0].home))
+    found = list(timetable.due_in(large[0].home))
     assert sorted(entry.due.id for entry in found) == sorted(task.id for task in large)
 
 

@@ -110,7 +110,7 @@ def test_a_task_is_read_as_it_is_now_wherever_that_decides(
     task = examples.task()
     on_aws.tasks.get(task.id)
     on_aws.tasks.get_many([task.id])
-    list(on_aws.tasks.due_in(task.home))
+    list(on_aws.timetable.due_in(task.home))
     (read,), (many,), (query,) = (boundary.asked(name) for name in ("GetItem", "BatchGetItem", "Query"))
     assert (read["ConsistentRead"], query["ConsistentRead"]) == (True, True)
     assert [each["ConsistentRead"] for each in many["RequestItems"].values()] == [True]
@@ -127,7 +127,7 @@ def test_a_row_that_only_newer_code_can_read_hides_no_other(on_aws: OnAws, examp
         ExpressionAttributeValues={":status": {"S": "HIBERNATING"}},
     )
     assert on_aws.tasks.get_many([known.id, newer.id]) == {known.id: known}
-    assert [entry.due.id for entry in on_aws.tasks.due_in(known.home)] == [known.id]
+    assert [entry.due.id for entry in on_aws.timetable.due_in(known.home)] == [known.id]
 
 
 def test_a_small_payload_fits_its_tasks_row_and_a_large_one_does_not(

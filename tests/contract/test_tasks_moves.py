@@ -5,7 +5,8 @@ from datetime import timedelta
 from postdate.domain.due import Due
 from postdate.domain.slots import Slot, unique_part
 from postdate.domain.task import Task
-from postdate.stores.tasks import Entry, Tasks, Written
+from postdate.stores.tasks import Tasks, Written
+from postdate.stores.timetable import Entry, Timetable
 from tests.contract.conftest import OnAws
 from tests.contract.examples import PLAN, Examples, cancel, claim, reschedule, retry
 
@@ -16,33 +17,37 @@ def slot_of(task: Task) -> Slot:
     return PLAN.slot(task.due_at, unique_part(task.id))
 
 
-def pointers(tasks: Tasks, task: Task) -> list[Entry]:
-    return [entry for entry in tasks.due_in(slot_of(task)) if entry.state is None]
+def pointers(timetable: Timetable, task: Task) -> list[Entry]:
+    return [entry for entry in timetable.due_in(slot_of(task)) if entry.phase is None]
 
 
-def test_a_move_is_seen_at_home_and_in_the_new_slot(tasks: Tasks, examples: Examples) -> None:
+def test_a_move_is_seen_at_home_and_in_the_new_slot(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
     task = examples.task()
     tasks.add([task])
     moved = reschedule(task, task.due_at + FAR).after
     assert tasks.commit([reschedule(task, task.due_at + FAR)]) == [Written.DONE]
     assert tasks.get(task.id) == moved
-    assert list(tasks.due_in(task.home)) == [Entry.of(moved)]
-    assert list(tasks.due_in(slot_of(moved))) == [
-        Entry(due=Due.of(moved), tenant="acme", moved_at=moved.moved_at, state=None, lease_until=None)
+    assert list(timetable.due_in(task.home)) == [Entry.of(moved)]
+    assert list(timetable.due_in(slot_of(moved))) == [
+        Entry(due=Due.of(moved), tenant="acme", moved_at=moved.moved_at, phase=None, lease_until=None)
     ]
 
 
-def test_a_retry_far_away_leaves_a_pointer(tasks: Tasks, examples: Examples) -> None:
+def test_a_retry_far_away_leaves_a_pointer(tasks: Tasks, timetable: Timetable, examples: Examples) -> None:
     task = examples.task()
     tasks.add([task])
     tasks.commit([claim(task)])
     waits = retry(claim(task).after, after=FAR)
     assert tasks.commit([waits]) == [Written.DONE]
     assert tasks.get(task.id) == waits.after
-    assert [entry.due for entry in pointers(tasks, waits.after)] == [Due.of(waits.after)]
+    assert [entry.due for entry in pointers(timetable, waits.after)] == [Due.of(waits.after)]
 
 
-def test_a_move_within_its_home_minute_needs_no_pointer(tasks: Tasks, examples: Examples) -> None:
+def test_a_move_within_its_home_minute_needs_no_pointer(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
     task = examples.task()
     tasks.add([task])
     away = reschedule(task, task.due_at + FAR).after
@@ -50,12 +55,12 @@ def test_a_move_within_its_home_minute_needs_no_pointer(tasks: Tasks, examples: 
     within = reschedule(back, task.due_at + timedelta(seconds=31)).after
     for before, after in ((task, away), (away, back), (back, within)):
         tasks.commit([reschedule(before, after.due_at)])
-    assert list(tasks.due_in(task.home)) == [Entry.of(within)]
-    assert [entry.due.version for entry in pointers(tasks, away)] == [away.version]
+    assert list(timetable.due_in(task.home)) == [Entry.of(within)]
+    assert [entry.due.version for entry in pointers(timetable, away)] == [away.version]
 
 
 def test_two_moves_into_one_slot_leave_two_pointers_and_only_one_fits_the_task(
-    tasks: Tasks, examples: Examples
+    tasks: Tasks, timetable: Timetable, examples: Examples
 ) -> None:
     task = examples.task()
     tasks.add([task])
@@ -64,32 +69,38 @@ def test_two_moves_into_one_slot_leave_two_pointers_and_only_one_fits_the_task(
     tasks.commit([reschedule(task, first.due_at)])
     tasks.commit([reschedule(first, second.due_at)])
     assert slot_of(first) == slot_of(second)
-    assert {entry.due for entry in pointers(tasks, second)} == {Due.of(first), Due.of(second)}
+    assert {entry.due for entry in pointers(timetable, second)} == {Due.of(first), Due.of(second)}
 
 
-def test_a_refused_move_writes_neither_the_home_row_nor_the_pointer(tasks: Tasks, examples: Examples) -> None:
+def test_a_refused_move_writes_neither_the_home_row_nor_the_pointer(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
     task = examples.task()
     tasks.add([task])
     tasks.commit([cancel(task)])
     moved = reschedule(task, task.due_at + FAR)
     assert tasks.commit([moved]) == [Written.CONFLICT]
     assert tasks.get(task.id) == cancel(task).after
-    assert list(tasks.due_in(slot_of(moved.after))) == []
+    assert list(timetable.due_in(slot_of(moved.after))) == []
 
 
-def test_a_move_of_a_task_that_is_not_stored_is_refused(tasks: Tasks, examples: Examples) -> None:
+def test_a_move_of_a_task_that_is_not_stored_is_refused(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
     moved = reschedule(examples.task(), examples.now + FAR)
     assert tasks.commit([moved]) == [Written.CONFLICT]
-    assert list(tasks.due_in(slot_of(moved.after))) == []
+    assert list(timetable.due_in(slot_of(moved.after))) == []
 
 
-def test_a_move_that_is_stored_already_counts_as_done(tasks: Tasks, examples: Examples) -> None:
+def test_a_move_that_is_stored_already_counts_as_done(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
     task = examples.task()
     tasks.add([task])
     moved = reschedule(task, task.due_at + FAR)
     assert tasks.commit([moved]) == [Written.DONE]
     assert tasks.commit([moved]) == [Written.DONE]
-    assert len(pointers(tasks, moved.after)) == 1
+    assert len(pointers(timetable, moved.after)) == 1
 
 
 def test_another_ones_move_to_the_same_instant_is_no_own_change(tasks: Tasks, examples: Examples) -> None:

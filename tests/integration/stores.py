@@ -10,6 +10,7 @@ from postdate.stores.idempotency import DynamoReservations
 from postdate.stores.passes import DynamoPasses
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.tasks_dynamo import DynamoTasks
+from postdate.stores.timetable import DynamoTimetable
 from tests.boundary import Fault, refused
 from tests.contract.examples import PLAN
 from tests.integration.world import World
@@ -26,6 +27,7 @@ class Stores:
     payloads: DynamoPayloads
     reservations: DynamoReservations
     passes: DynamoPasses
+    timetable: DynamoTimetable
 
     @classmethod
     def of(cls, world: World) -> "Stores":
@@ -40,6 +42,7 @@ class Stores:
             payloads=DynamoPayloads(table=world.tables["payloads"]),
             reservations=DynamoReservations(table=world.tables["idempotency"]),
             passes=DynamoPasses(table=world.tables["slots"]),
+            timetable=DynamoTimetable(table=world.tables["items"]),
         )
 
 
@@ -49,8 +52,8 @@ def cancelled(*reasons: dict[str, Any]) -> Fault:
 
 
 def pointers(stores: Stores, task: Task) -> int:
-    entries = stores.tasks.due_in(PLAN.slot(task.due_at, unique_part(task.id)))
-    return sum(entry.due.id == task.id and entry.state is None for entry in entries)
+    entries = stores.timetable.due_in(PLAN.slot(task.due_at, unique_part(task.id)))
+    return sum(entry.due.id == task.id and entry.phase is None for entry in entries)
 
 
 def row(world: World, task: Task) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def test_a_table_that_does_not_answer_is_unavailable_whatever_is_asked_of_it(
     asked: dict[str, Callable[[], object]] = {
         "get": lambda: stores.tasks.get(task.id),
         "get_many": lambda: stores.tasks.get_many([task.id]),
-        "due_in": lambda: list(stores.tasks.due_in(task.home)),
+        "due_in": lambda: list(stores.timetable.due_in(task.home)),
         "listed": lambda: stores.tasks.listed("acme", after="", limit=1),
         "payload": lambda: stores.payloads.get("1"),
         "payloads": lambda: stores.payloads.get_many(["1"]),

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from functions.api.task_forms import view
+from functions.api.tasks.forms import view
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.retry import RetryPolicy

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from functions.api.reference.examples import TASK_ID
-from functions.api.task_forms import BatchForm, Form, TaskChangeForm, TaskForm
+from functions.api.tasks.forms import BatchForm, Form, TaskChangeForm, TaskForm
 from postdate.domain import errors
 
 

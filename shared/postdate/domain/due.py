@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import groupby, islice
 
 from postdate.domain import instants
-from postdate.domain.task import Task
+from postdate.domain.item import Item
 
 PACKET_ITEMS_MAX = 25
 DELAY_MAX = timedelta(minutes=15)
@@ -36,8 +36,8 @@ class Due:
     due_at: datetime
 
     @classmethod
-    def of(cls, task: Task) -> "Due":
-        return cls(id=task.id, version=task.version, due_at=task.due_at)
+    def of(cls, item: Item) -> "Due":
+        return cls(id=item.id, version=item.version, due_at=item.due_at)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,7 +70,8 @@ class Packet:
 
 
 def pack(dues: Iterable[tuple[str, Due]], via: Via) -> Iterator[Packet]:
-    """Packets of (tenant, due) pairs: one tenant, one second, at most 25 items each; the soonest first."""
+    """Packets of (tenant, due) pairs: one tenant, one second, at most 25 items each; the soonest first, and otherwise
+    in the order in which they are given."""
 
     def second_and_tenant(pair: tuple[str, Due]) -> tuple[int, str]:
         return instants.milliseconds(pair[1].due_at) // 1000, pair[0]

@@ -4,12 +4,16 @@
     ├── Rejected              never again: the answer will not change
     │   ├── Malformed             the body is not what it says it is
     │   ├── ValidationFailed      a field is wrong, and which
+    │   │   └── LimitExceeded         it could be right, but this account may not
     │   ├── Unauthenticated
     │   ├── Forbidden
     │   ├── NotFound              also for what belongs to another tenant
     │   ├── InvalidState          the item is in a state that does not allow it
     │   ├── VersionMismatch       the caller's If-Match names another version
+    │   ├── IdempotencyKeyMissing
     │   ├── IdempotencyKeyReused
+    │   ├── InsufficientFunds     the account has less than that to give
+    │   ├── AccountFrozen
     │   ├── DestinationNotAllowed
     │   └── PayloadTooLarge
     ├── Conflict              somebody was faster: load again, decide again
@@ -64,6 +68,12 @@ class ValidationFailed(Rejected):
         super().__init__("; ".join(f"{name}: {message}" for name, message in self.fields))
 
 
+class LimitExceeded(ValidationFailed):
+    """This is more than the account may."""
+
+    code = "limit_exceeded"
+
+
 class Unauthenticated(Rejected):
     """The key is missing, unknown or expired."""
 
@@ -102,6 +112,24 @@ class IdempotencyKeyReused(Rejected):
     """This Idempotency-Key was used before, with another request."""
 
     code = "idempotency_key_reused"
+
+
+class IdempotencyKeyMissing(Rejected):
+    """This needs an Idempotency-Key: 1 to 255 visible characters, your own for each payment."""
+
+    code = "idempotency_key_missing"
+
+
+class InsufficientFunds(Rejected):
+    """The account does not have that much available."""
+
+    code = "insufficient_funds"
+
+
+class AccountFrozen(Rejected):
+    """The account is frozen."""
+
+    code = "account_frozen"
 
 
 class DestinationNotAllowed(Rejected):

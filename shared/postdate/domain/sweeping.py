@@ -17,8 +17,8 @@ from typing import Final
 
 from postdate.domain import instants
 from postdate.domain.due import DELAY_MAX
+from postdate.domain.item import Phase
 from postdate.domain.slots import Slot
-from postdate.domain.task import State
 
 CLOSES_AFTER: Final = timedelta(minutes=1)
 AUDITED_AFTER: Final = timedelta(hours=1)
@@ -105,11 +105,11 @@ def sweeps_due(
     )
 
 
-def is_settled(due_at: datetime, state: State, now: datetime) -> bool:
+def is_settled(due_at: datetime, phase: Phase, now: datetime) -> bool:
     """It has ended, or waits for a minute whose own audit will see it."""
-    if state.waits:
+    if phase is Phase.WAITS:
         return due_at > now + DELAY_MAX
-    return state is not State.RUNNING
+    return phase is Phase.RESTS
 
 
 def wants_call(
@@ -118,17 +118,17 @@ def wants_call(
     *,
     due_at: datetime,
     moved_at: datetime,
-    state: State | None,
+    phase: Phase | None,
     lease_until: datetime | None,
     opened_at: datetime,
     margin: timedelta,
     now: datetime,
 ) -> bool:
-    """Whether this pass sends a call for an item it found in the slot. `state` is None behind a pointer."""
+    """Whether this pass sends a call for an item it found in the slot. `phase` is None behind a pointer."""
     if stage is Stage.AUDIT:
         overdue = due_at + OVERDUE_AFTER <= now
         held = lease_until is not None and now < lease_until + OVERDUE_AFTER
-        return overdue and not held and (state is None or state.waits or state is State.RUNNING)
-    if not slot.holds(due_at) or not (state is None or state.waits):
+        return overdue and not held and phase is not Phase.RESTS
+    if not slot.holds(due_at) or phase not in (None, Phase.WAITS):
         return False
     return stage is Stage.OPEN or moved_at >= opened_at - margin

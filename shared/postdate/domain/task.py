@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from postdate.domain.item import Phase
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, home
 
@@ -19,8 +20,18 @@ class State(StrEnum):
     CANCELLED = "CANCELLED"
 
     @property
+    def phase(self) -> Phase:
+        match self:
+            case State.PENDING | State.RETRYING:
+                return Phase.WAITS
+            case State.RUNNING:
+                return Phase.RUNS
+            case State.SUCCEEDED | State.DEAD | State.CANCELLED:
+                return Phase.RESTS
+
+    @property
     def waits(self) -> bool:
-        return self in (State.PENDING, State.RETRYING)
+        return self.phase is Phase.WAITS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +96,10 @@ class Task:
     @property
     def home(self) -> Slot:
         return home(self.id)
+
+    @property
+    def phase(self) -> Phase:
+        return self.state.phase
 
     @property
     def lateness_ms(self) -> int | None:

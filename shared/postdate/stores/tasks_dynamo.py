@@ -4,69 +4,61 @@ Changes go as PartiQL statements, 25 in a request and each with its own conditio
 packet at the price of its single writes. Reads go through pynamodb.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pynamodb.exceptions import DoesNotExist
 
 from postdate.domain import instants
-from postdate.domain.due import Due
 from postdate.domain.errors import Unavailable
-from postdate.domain.slots import ShardPlan, Slot, home, is_id, unique_part
-from postdate.domain.task import State, Task
+from postdate.domain.item import kind_of
+from postdate.domain.slots import ShardPlan, home, is_id, unique_part
+from postdate.domain.task import KIND, State, Task
 from postdate.domain.transitions import Transition
 from postdate.runtime.observability import logger
 from postdate.stores import task_row
 from postdate.stores.faults import passes, translated
-from postdate.stores.task_row import AttributeMap, TaskRow
-from postdate.stores.tasks import Entry, Written
+from postdate.stores.rows import readable
+from postdate.stores.task_row import AttributeMap
+from postdate.stores.tasks import Written
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
-ReadT = TypeVar("ReadT")
 _STATEMENTS_MAX = 25
 _KEYS = ("slot", "id")
 _PRESENT = frozenset({"ConditionalCheckFailed", "DuplicateItem"})
 
 
-class DynamoTaskReads:
-    """What a reader of slots needs: no client to write with."""
-
-    def __init__(self, *, table: str) -> None:
-        self._table = table
-        self._rows = task_row.task_rows(table)
-
-    def get(self, id: str) -> Task | None:
-        with translated():
-            try:
-                return task_row.task_of(self._rows.get(home(id).key, id, consistent_read=True))
-            except DoesNotExist:
-                return None
-
-    def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
-        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id)]
-        with translated():
-            rows = self._rows.batch_get(keys, consistent_read=True)
-            return {task.id: task for task in _readable(rows, task_row.task_of)}
-
-    def due_in(self, slot: Slot) -> Iterator[Entry]:
-        with translated():
-            yield from _readable(self._rows.query(slot.key, consistent_read=True), _entry)
-
-
-class DynamoTasks(DynamoTaskReads):
+class DynamoTasks:
     def __init__(
         self, *, table: str, client: "BaseClient", plan: ShardPlan, listing_shards: int, retention: timedelta
     ) -> None:
-        super().__init__(table=table)
+        self._table = table
+        self._rows = task_row.task_rows(table)
         self._client = client
         self._plan = plan
         self._listing_shards = listing_shards
         self._retention = retention
+
+    def get(self, id: str) -> Task | None:
+        slot = home(id)
+        if kind_of(id) != KIND:
+            return None
+        with translated():
+            try:
+                return task_row.task_of(self._rows.get(slot.key, id, consistent_read=True))
+            except DoesNotExist:
+                return None
+
+    def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
+        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id) and kind_of(id) == KIND]
+        with translated():
+            rows = self._rows.batch_get(keys, consistent_read=True)
+            return {task.id: task for task in readable(rows, task_row.task_of)}
 
     def fits(self, task: Task) -> bool:
         reserved = task_row.size(self._attributes(task)) + task_row.HISTORY_RESERVE_BYTES
@@ -175,31 +167,6 @@ class DynamoTasks(DynamoTaskReads):
                 continue
             written += [_written(response, after) for response, after in zip(responses, afters, strict=True)]
         return written
-
-
-def _readable(rows: Iterable[TaskRow], read: Callable[[TaskRow], ReadT]) -> Iterator[ReadT]:
-    """Newer code may have written what this code does not know: that row is left out, and said, and no other."""
-    for row in rows:
-        try:
-            yield read(row)
-        except (ValueError, TypeError, KeyError) as error:
-            logger.error(
-                "a row cannot be read", extra={"action": "unreadable", "id": row.id, "error": str(error)}
-            )
-
-
-def _entry(row: TaskRow) -> Entry:
-    return Entry(
-        due=Due(
-            id=row.points_to or row.id,
-            version=int(row.version),
-            due_at=instants.from_milliseconds(int(row.due)),
-        ),
-        tenant=row.tenant,
-        moved_at=instants.from_milliseconds(int(row.moved)),
-        state=None if row.status is None else State(row.status),
-        lease_until=None if row.lease is None else instants.from_milliseconds(int(row.lease)),
-    )
 
 
 def _written(response: dict[str, Any], after: AttributeMap | None) -> Written:

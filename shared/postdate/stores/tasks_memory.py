@@ -1,4 +1,4 @@
-"""Tasks in a dictionary: the twin of `DynamoTasks` for tests of the rules, held to the same contract."""
+"""Tasks in a dictionary, and the timetable over them: the twin for tests of the rules, held to the same contract."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -7,7 +7,8 @@ from datetime import datetime
 from postdate.domain.slots import ShardPlan, Slot, home, unique_part
 from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
-from postdate.stores.tasks import Entry, Written
+from postdate.stores.tasks import Written
+from postdate.stores.timetable import Entry
 
 _PAYLOAD_BYTES_MAX = 400
 
@@ -36,6 +37,9 @@ class MemoryTasks:
 
     def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
         return [self._extend(task, until) for task in tasks]
+
+    def entries(self, ids: Iterable[str]) -> dict[str, Entry]:
+        return {id: Entry.of(task) for id, task in self.get_many(ids).items()}
 
     def due_in(self, slot: Slot) -> Iterator[Entry]:
         yield from [Entry.of(task) for task in self._tasks.values() if task.home == slot]
@@ -73,5 +77,5 @@ class MemoryTasks:
         self._tasks[stored.id] = transition.after
         if transition.points:
             slot = self._plan.slot(transition.after.due_at, unique_part(stored.id))
-            self._pointers.setdefault(slot, []).append(replace(Entry.of(transition.after), state=None))
+            self._pointers.setdefault(slot, []).append(replace(Entry.of(transition.after), phase=None))
         return Written.DONE

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from functions.api.change import Changer
-from functions.api.register import Order, Registered, Registrar
+from functions.api.tasks.change import Changer
+from functions.api.tasks.register import Order, Registered, Registrar
 from postdate.domain.errors import PostdateError
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Task

@@ -11,6 +11,7 @@ from postdate.targets import guard  # noqa: F401 (the classes that destinations 
 FAMILIES = {errors.Rejected}
 EXAMPLES = {
     errors.ValidationFailed: errors.ValidationFailed([("amount", "is too large"), ("b", "is missing")]),
+    errors.LimitExceeded: errors.LimitExceeded([("amount", "is 1 to 500 for this account")]),
     errors.InvalidState: errors.InvalidState("DEAD", "a task that is DEAD cannot be changed"),
 }
 ON_THE_WIRE = {
@@ -21,6 +22,10 @@ ON_THE_WIRE = {
     errors.NotFound: (404, "not_found"),
     errors.InvalidState: (409, "invalid_state"),
     errors.VersionMismatch: (412, "version_conflict"),
+    errors.LimitExceeded: (422, "limit_exceeded"),
+    errors.IdempotencyKeyMissing: (400, "idempotency_key_missing"),
+    errors.InsufficientFunds: (409, "insufficient_funds"),
+    errors.AccountFrozen: (409, "account_frozen"),
     errors.IdempotencyKeyReused: (422, "idempotency_key_reused"),
     errors.IdempotencyInProgress: (409, "idempotency_in_progress"),
     errors.DestinationNotAllowed: (422, "destination_not_allowed"),

@@ -33,7 +33,7 @@ def wants(stage, *, due_at=START, moved_at=OPENED_AT, state=State.PENDING, lease
         SLOT,
         due_at=due_at,
         moved_at=moved_at,
-        state=state,
+        phase=state and state.phase,
         lease_until=lease_until,
         opened_at=OPENED_AT,
         margin=HORIZON.margin,
@@ -100,19 +100,19 @@ def test_an_audit_that_found_something_still_under_way_is_repeated_ten_minutes_l
 
 @pytest.mark.parametrize("state", FINAL)
 def test_what_is_over_is_settled(state):
-    assert is_settled(START, state, START)
+    assert is_settled(START, state.phase, START)
 
 
 @pytest.mark.parametrize("state", [State.PENDING, State.RETRYING])
 def test_what_waits_is_settled_only_if_the_audit_of_another_minute_will_see_it(state):
     """What the queue can hold has no pointer in the minute it is due."""
-    assert not is_settled(START - MINUTE, state, START)
-    assert not is_settled(START + 15 * MINUTE, state, START)
-    assert is_settled(START + 15 * MINUTE + MILLISECOND, state, START)
+    assert not is_settled(START - MINUTE, state.phase, START)
+    assert not is_settled(START + 15 * MINUTE, state.phase, START)
+    assert is_settled(START + 15 * MINUTE + MILLISECOND, state.phase, START)
 
 
 def test_what_runs_is_not_settled():
-    assert not is_settled(START - MINUTE, State.RUNNING, START)
+    assert not is_settled(START - MINUTE, State.RUNNING.phase, START)
 
 
 def test_each_group_of_a_minute_has_passes_of_its_own():

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from functions.run_tasks.deliveries import Deliveries
-from functions.run_tasks.ledger import Ledger
 from functions.run_tasks.run import Runner, Tally
 from postdate.domain.due import Due, Via
 from postdate.domain.task import Task
+from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
 from postdate.stores.payloads import MemoryPayloads
 from postdate.stores.tasks import Written
@@ -60,7 +60,7 @@ class Running:
                 tenant=self.tenants.get,
                 seconds_left=self._seconds_left,
             ),
-            ledger=Ledger(queue=self.queue, dead_letters=self.dead_letters),
+            outbox=Outbox(queue=self.queue, dead_letters=self.dead_letters),
             extend_messages=self._extend,
             clock=self.clock,
             lease=LEASE,

@@ -44,13 +44,14 @@ class Sweeping:
         if swept_before:
             self.passes.raise_watermark(instants.minute_of(self.clock.now()) - 2)
         self.queue = ScriptedQueue(self.clock)
+        self.payments_queue = ScriptedQueue(self.clock)
         self.groups = Groups(plan=PLAN, size=shards_per_group)
         self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         self.handed_out: list[list[Sweep]] = []
         self.sweeper = GroupSweeper(
-            tasks=self.tasks,
+            timetable=self.tasks,
             passes=self.passes,
-            queue=self.queue,
+            queues={"task": self.queue, "pay": self.payments_queue},
             groups=self.groups,
             horizon=self.horizon,
             clock=self.clock,

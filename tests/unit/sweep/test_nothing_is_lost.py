@@ -6,8 +6,8 @@ from datetime import timedelta
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from functions.api.change import Changer
-from functions.api.register import Order, Registrar
+from functions.api.tasks.change import Changer
+from functions.api.tasks.register import Order, Registrar
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.sweeping import Stage

@@ -1,6 +1,6 @@
 import pytest
 
-from functions.api.register import KEY_KEPT, Registered
+from functions.api.tasks.register import KEY_KEPT, Registered
 from postdate.domain import instants
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import (

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX, Query, page
+from functions.api.tasks.listing import LIMIT_DEFAULT, LIMIT_MAX, Query, page
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.task import State
 from tests.unit.doubles import MINUTE, START, ScriptedTasks, a_task, in_state

@@ -36,7 +36,7 @@ class _Line:
         return self.where, self.tenant, self.via, self.seen, self.not_before is not None, second
 
 
-class Ledger:
+class Outbox:
     def __init__(self, *, queue: Queue, dead_letters: Queue) -> None:
         self._queues: dict[_Where, Queue] = {"queue": queue, "dead_letters": dead_letters}
         self._lines: list[_Line] = []

@@ -10,11 +10,9 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 from pydantic import JsonValue
 
 from functions.api import requests
-from functions.api.destinations import refusals
 from functions.api.errors import problem
-from functions.api.listing import Query, page
-from functions.api.register import Order, Registered
-from functions.api.task_forms import (
+from functions.api.tasks.destinations import refusals
+from functions.api.tasks.forms import (
     BatchForm,
     BatchTaskForm,
     Form,
@@ -26,6 +24,8 @@ from functions.api.task_forms import (
     payload_text,
     view,
 )
+from functions.api.tasks.listing import Query, page
+from functions.api.tasks.register import Order, Registered
 from functions.api.wiring import wired
 from postdate.domain.errors import PostdateError
 from postdate.domain.task import Destination, Payload

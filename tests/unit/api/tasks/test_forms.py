@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from functions.api.task_forms import (
+from functions.api.tasks.forms import (
     DELAY_SECONDS_MAX,
     PAYLOAD_BYTES_MAX,
     BatchForm,

@@ -1,0 +1,54 @@
+"""An account: whole units of one virtual currency, some of them held for payments to come."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from postdate.domain.errors import LimitExceeded
+
+AMOUNT_MAX = 1_000_000
+DELAY_MAX = timedelta(days=365)
+
+
+class Status(StrEnum):
+    ACTIVE = "ACTIVE"
+    FROZEN = "FROZEN"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """What one payment from an account may be; an account's own may be narrower than everybody's, never wider."""
+
+    amount_min: int = 1
+    amount_max: int = AMOUNT_MAX
+    delay_min: timedelta = timedelta(seconds=1)
+    delay_max: timedelta = DELAY_MAX
+
+    def check_amount(self, amount: int) -> None:
+        if not self.amount_min <= amount <= self.amount_max:
+            raise LimitExceeded([("amount", f"is {self.amount_min} to {self.amount_max} for this account")])
+
+    def check_delay(self, delay: timedelta) -> None:
+        """A second's grace below: the instant was named before the request arrived."""
+        if not self.delay_min - timedelta(seconds=1) <= delay <= self.delay_max:
+            least, most = (int(limit.total_seconds()) for limit in (self.delay_min, self.delay_max))
+            raise LimitExceeded([("scheduled_time", f"is {least} to {most} seconds ahead for this account")])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """`reserved` is held for payments and comes back or goes out with them. `version` counts the changes."""
+
+    id: str
+    tenant: str
+    created_at: datetime
+    updated_at: datetime
+    available: int = 0
+    reserved: int = 0
+    version: int = 1
+    status: Status = Status.ACTIVE
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def balance(self) -> int:
+        return self.available + self.reserved

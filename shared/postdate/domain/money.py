@@ -1,0 +1,269 @@
+"""What may follow what in a payment's life, and what each step does to the accounts: one table, one function a step.
+
+    register   the amount moves from available to reserved, if it is to be held
+    settle     it leaves the payer and reaches the payee, with a row in the journal
+    fail       it goes back to available
+    cancel     the same
+    edit       what is held follows the amount
+    stumble    nothing moves: the attempt did not get through, and another one comes, or a person decides
+
+Each is one posting, so no crash can leave a step half done. Nothing here reads a clock or knows where money is kept.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from postdate.domain.due import DELAY_MAX, Due
+from postdate.domain.errors import InvalidState
+from postdate.domain.movement import Movement, Type, movement_id
+from postdate.domain.payment import (
+    Execution,
+    ExecutionStatus,
+    Funding,
+    HistoryLine,
+    Payment,
+    State,
+)
+from postdate.domain.posting import Leg, Posting
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.transitions import Deferred, Dropped
+
+ALLOWED: Final[dict[State, frozenset[State]]] = {
+    State.PENDING: frozenset(
+        {State.PENDING, State.EXECUTING, State.COMPLETED, State.FAILED, State.CANCELLED}
+    ),
+    State.EXECUTING: frozenset({State.EXECUTING, State.COMPLETED, State.FAILED, State.CANCELLED}),
+    State.COMPLETED: frozenset(),
+    State.FAILED: frozenset(),
+    State.CANCELLED: frozenset(),
+}
+HISTORY_LINES_MAX: Final = 60
+EXECUTIONS_MAX: Final = 20
+
+
+def register(
+    *,
+    id: str,
+    tenant: str,
+    payer: str,
+    payee: str,
+    amount: int,
+    funding: Funding,
+    due_at: datetime,
+    now: datetime,
+    description: str | None,
+    metadata: tuple[tuple[str, str], ...],
+) -> Posting:
+    payment = Payment(
+        id=id,
+        tenant=tenant,
+        payer=payer,
+        payee=payee,
+        amount=amount,
+        funding=funding,
+        state=State.PENDING,
+        version=1,
+        planned_at=due_at,
+        due_at=due_at,
+        created_at=now,
+        moved_at=now,
+        description=description,
+        metadata=metadata,
+        history=(HistoryLine(version=1, at=now, to=State.PENDING, why="registered", attempt=0),),
+    )
+    legs = (Leg(account=payer, available=-payment.held, reserved=payment.held),) if payment.held else ()
+    return Posting(tenant=tenant, after=payment, legs=legs)
+
+
+def verdict(payment: Payment, due: Due, *, now: datetime, repeated: bool) -> Deferred | Dropped | None:
+    """None when this call is to settle the payment. A payment needs no claim: the posting itself decides.
+
+    `repeated` says that a worker had the call before. If it died, it may have moved the payment without sending the
+    message that belongs to that.
+    """
+    if payment.state.is_final:
+        return Dropped(why=f"is {payment.state}")
+    if payment.due_at <= now:
+        return None
+    if due.due_at == payment.due_at or repeated:
+        if payment.due_at > now + DELAY_MAX:
+            return Dropped(why="a later sweep has it")
+        return Deferred(why="not due yet")
+    return Dropped(why="moved")
+
+
+def settle(payment: Payment, *, now: datetime, execution_id: str | None = None) -> Posting:
+    """The journal's row follows from the payment and its plan: whoever settles twice meets it."""
+    if now < payment.planned_at:
+        raise InvalidState(payment.state, "the payment is not due yet")
+    given = (
+        Leg(account=payment.payer, reserved=-payment.amount)
+        if payment.held
+        else Leg(account=payment.payer, available=-payment.amount)
+    )
+    received = Leg(account=payment.payee, available=payment.amount)
+    movement = Movement(
+        id=movement_id(payment.planned_at, payment.id.rpartition("_")[2]),
+        tenant=payment.tenant,
+        type=Type.PAYMENT,
+        payer=payment.payer,
+        payee=payment.payee,
+        amount=payment.amount,
+        at=now,
+        payment_id=payment.id,
+    )
+    after = _move(
+        payment,
+        State.COMPLETED,
+        now=now,
+        why="settled",
+        attempts=payment.attempts + 1,
+        finished_at=now,
+        error=None,
+        error_code=None,
+        executions=_ended(payment, now, ExecutionStatus.SUCCESS, id=execution_id),
+    )
+    return Posting(
+        tenant=payment.tenant, before=payment, after=after, legs=(given, received), movement=movement
+    )
+
+
+def fail(
+    payment: Payment,
+    *,
+    now: datetime,
+    code: str,
+    why: str,
+    execution_id: str | None = None,
+    payer_is_there: bool = True,
+) -> Posting:
+    after = _move(
+        payment,
+        State.FAILED,
+        now=now,
+        why=why,
+        attempts=payment.attempts + 1,
+        finished_at=now,
+        error=why,
+        error_code=code,
+        executions=_ended(payment, now, ExecutionStatus.FAILED, id=execution_id, error=why),
+    )
+    legs = _released(payment) if payer_is_there else ()
+    return Posting(tenant=payment.tenant, before=payment, after=after, legs=legs)
+
+
+def stumble(payment: Payment, *, now: datetime, why: str, retry: RetryPolicy, draw: float) -> Posting:
+    """The hold stays. When no attempt is left, the payment waits for a person: no lease says that one comes."""
+    retry_at = retry.next_attempt_at(attempts=payment.attempts + 1, now=now, draw=draw)
+    after = _move(
+        payment,
+        State.EXECUTING,
+        now=now,
+        why=why,
+        attempts=payment.attempts + 1,
+        due_at=retry_at or payment.due_at,
+        moved_at=now,
+        lease_until=retry_at,
+        error=why,
+        executions=_ended(payment, now, ExecutionStatus.FAILED, error=why)
+        if retry_at is None
+        else _begun(payment, now, why),
+    )
+    return Posting(tenant=payment.tenant, before=payment, after=after)
+
+
+def cancel(payment: Payment, *, now: datetime, operator: bool = False) -> Posting | None:
+    """None when it is cancelled already: asking twice is no error. One that is EXECUTING is an operator's to cancel."""
+    if payment.state is State.CANCELLED:
+        return None
+    if payment.state is not State.PENDING and not (operator and payment.state is State.EXECUTING):
+        raise InvalidState(payment.state, f"a payment that is {payment.state} cannot be cancelled")
+    after = _move(payment, State.CANCELLED, now=now, why="cancelled", finished_at=now)
+    return Posting(tenant=payment.tenant, before=payment, after=after, legs=_released(payment))
+
+
+def edit(
+    payment: Payment,
+    *,
+    now: datetime,
+    due_at: datetime | None = None,
+    amount: int | None = None,
+    why: str,
+    **changes: Any,
+) -> Posting:
+    """Changes a payment that waits; what is held follows the amount in the same write."""
+    if payment.state is not State.PENDING:
+        raise InvalidState(payment.state, f"a payment that is {payment.state} cannot be changed")
+    if due_at is not None:
+        changes |= {"planned_at": due_at, "due_at": due_at, "moved_at": now}
+    if amount is not None:
+        changes["amount"] = amount
+    after = _move(payment, State.PENDING, now=now, why=why, **changes)
+    more = after.held - payment.held
+    legs = (Leg(account=payment.payer, available=-more, reserved=more),) if more else ()
+    points = due_at is not None and due_at != payment.due_at and not payment.home.holds(due_at)
+    return Posting(tenant=payment.tenant, before=payment, after=after, legs=legs, points=points)
+
+
+def execution_id(payment: Payment) -> str:
+    """Of the next attempt."""
+    return f"exe_{payment.id.rpartition('_')[2]}_{payment.attempts + 1}"
+
+
+def _released(payment: Payment) -> tuple[Leg, ...]:
+    """Money goes back to its owner whether or not the account is frozen."""
+    if not payment.held:
+        return ()
+    return (Leg(account=payment.payer, available=payment.held, reserved=-payment.held, needs_active=False),)
+
+
+def _ended(
+    payment: Payment,
+    now: datetime,
+    status: ExecutionStatus,
+    *,
+    id: str | None = None,
+    error: str | None = None,
+) -> tuple[Execution, ...]:
+    execution = Execution(
+        id=id or execution_id(payment),
+        status=status,
+        started_at=now,
+        completed_at=now,
+        error=error,
+        retry_count=payment.attempts,
+    )
+    return (*_failed_before(payment, now), execution)[-EXECUTIONS_MAX:]
+
+
+def _begun(payment: Payment, now: datetime, error: str) -> tuple[Execution, ...]:
+    execution = Execution(
+        id=execution_id(payment),
+        status=ExecutionStatus.IN_PROGRESS,
+        started_at=now,
+        error=error,
+        retry_count=payment.attempts,
+    )
+    return (*_failed_before(payment, now), execution)[-EXECUTIONS_MAX:]
+
+
+def _failed_before(payment: Payment, now: datetime) -> tuple[Execution, ...]:
+    return tuple(
+        replace(each, status=ExecutionStatus.FAILED, completed_at=now)
+        if each.status is ExecutionStatus.IN_PROGRESS
+        else each
+        for each in payment.executions
+    )
+
+
+def _move(payment: Payment, to: State, *, now: datetime, why: str, **changes: Any) -> Payment:
+    if to not in ALLOWED[payment.state]:
+        raise InvalidState(payment.state, f"{to} cannot follow {payment.state}")
+    if to is not State.EXECUTING:
+        changes["lease_until"] = None
+    version = payment.version + 1
+    attempt = changes.get("attempts", payment.attempts)
+    line = HistoryLine(version=version, at=now, to=to, why=why, attempt=attempt)
+    history = (*payment.history[:1], *payment.history[1:][-(HISTORY_LINES_MAX - 2) :], line)
+    return replace(payment, state=to, version=version, history=history, **changes)

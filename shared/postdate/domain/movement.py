@@ -1,0 +1,48 @@
+"""A movement: one row of the journal. It is written together with the balances it changes, and never changed."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from postdate.domain import instants
+
+KIND = "txn"
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_TIME_CHARACTERS = 9
+
+
+class Type(StrEnum):
+    PAYMENT = "PAYMENT"
+    DEPOSIT = "DEPOSIT"
+    REFUND = "REFUND"
+    ADJUSTMENT = "ADJUSTMENT"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Movement:
+    """`amount` leaves the payer and reaches the payee; None stands for the world outside."""
+
+    id: str
+    tenant: str
+    type: Type
+    payer: str | None
+    payee: str | None
+    amount: int
+    at: datetime
+    payment_id: str | None = None
+    reason: str | None = None
+
+    @property
+    def legs(self) -> tuple[tuple[str | None, int], tuple[str | None, int]]:
+        return (self.payer, -self.amount), (self.payee, self.amount)
+
+    def effect_on(self, account: str) -> int:
+        return sum(amount for name, amount in self.legs if name == account)
+
+
+def movement_id(planned_at: datetime, unique: str) -> str:
+    """Sorted by the instant. A payment's movement follows from what was planned, never from an attempt: whoever tries
+    to write a second one meets the first."""
+    count = instants.milliseconds(planned_at)
+    time = "".join(_ALPHABET[count >> 5 * place & 31] for place in reversed(range(_TIME_CHARACTERS)))
+    return f"{KIND}_{time}{unique}"

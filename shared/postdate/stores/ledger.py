@@ -1,0 +1,67 @@
+"""Where money is kept: accounts, payments and the journal, changed by whole postings and in no other way."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+from typing import Protocol
+
+from postdate.domain.account import Account, Status
+from postdate.domain.movement import Movement
+from postdate.domain.payment import Payment
+from postdate.domain.posting import Posting
+
+
+class Answer(Enum):
+    """What became of one posting.
+
+    STALE: its payment is not what it was decided from, or what it was to add is there already. SHORT, FROZEN and
+    UNKNOWN speak of an account. REFUSED will not change by itself: somebody has to look.
+    """
+
+    DONE = auto()
+    STALE = auto()
+    SHORT = auto()
+    FROZEN = auto()
+    UNKNOWN = auto()
+    UNAVAILABLE = auto()
+    REFUSED = auto()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Posted:
+    answer: Answer
+    account: str | None = None
+
+
+class Ledger(Protocol):
+    def account(self, tenant: str, id: str) -> Account | None:
+        """As it is now."""
+
+    def accounts(self, tenant: str, ids: Iterable[str]) -> dict[str, Account]:
+        """Those of them that exist, as they are now."""
+
+    def accounts_listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
+        """Ids of a tenant's accounts in their own order, a moment behind the truth."""
+
+    def open(self, account: Account) -> bool:
+        """False when there is an account of that name already."""
+
+    def set_status(self, tenant: str, id: str, status: Status, *, now: datetime) -> Account | None:
+        """The account as it is then; None when there is none. Twice the same is no change."""
+
+    def payment(self, id: str) -> Payment | None:
+        """As it is now."""
+
+    def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
+        """Those of them that exist, as they are now."""
+
+    def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
+        """Ids of the payments from and to an account in the order of their home minutes, a moment behind the truth."""
+
+    def post(self, postings: Sequence[Posting]) -> list[Posted]:
+        """Writes each posting whole or not at all, those that share accounts together. What is wrong with one spoils
+        no other. A payment may stand in one of them only."""
+
+    def movements(self, tenant: str, account: str, *, after: str, limit: int) -> list[Movement]:
+        """The journal of an account, both directions, in order; what it received is a moment behind the truth."""

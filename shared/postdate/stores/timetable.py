@@ -1,0 +1,105 @@
+"""What is due in a slot: tasks and payments alike, with what a sweep has to know of each and nothing else."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+from pynamodb.models import Model
+
+from postdate.domain import instants, payment, task
+from postdate.domain.due import Due
+from postdate.domain.item import Item, Phase, kind_of
+from postdate.domain.slots import Slot, home, is_id
+from postdate.stores.faults import translated
+from postdate.stores.rows import Connection, readable
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """A pointer knows no phase: its item is elsewhere. `accounts` are those that a payment moves money between."""
+
+    due: Due
+    tenant: str
+    moved_at: datetime
+    phase: Phase | None
+    lease_until: datetime | None
+    accounts: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, item: Item, *accounts: str) -> "Entry":
+        return cls(
+            due=Due.of(item),
+            tenant=item.tenant,
+            moved_at=item.moved_at,
+            phase=item.phase,
+            lease_until=item.lease_until,
+            accounts=accounts,
+        )
+
+
+class Timetable(Protocol):
+    def due_in(self, slot: Slot) -> Iterator[Entry]:
+        """Everything that lives in a slot or is pointed to from it, finished or not."""
+
+    def entries(self, ids: Iterable[str]) -> dict[str, Entry]:
+        """Items by their ids, wherever they are due."""
+
+
+class _Row(Model):
+    slot = UnicodeAttribute(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
+    tenant = UnicodeAttribute()
+    status = UnicodeAttribute(null=True)
+    version = NumberAttribute()
+    due = NumberAttribute()
+    moved = NumberAttribute()
+    lease = NumberAttribute(null=True)
+    points_to = UnicodeAttribute(null=True)
+    payer = UnicodeAttribute(null=True)
+    payee = UnicodeAttribute(null=True)
+
+
+_READ = list(_Row.get_attributes())
+
+
+class DynamoTimetable:
+    def __init__(self, *, table: str) -> None:
+        class Rows(_Row):
+            class Meta(Connection):
+                table_name = table
+
+        self._rows = Rows
+
+    def due_in(self, slot: Slot) -> Iterator[Entry]:
+        with translated():
+            rows = self._rows.query(slot.key, consistent_read=True, attributes_to_get=_READ)
+            yield from readable(rows, _entry)
+
+    def entries(self, ids: Iterable[str]) -> dict[str, Entry]:
+        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id)]
+        with translated():
+            rows = self._rows.batch_get(keys, consistent_read=True, attributes_to_get=_READ)
+            return {entry.due.id: entry for entry in readable(rows, _entry)}
+
+
+def _entry(row: _Row) -> Entry:
+    return Entry(
+        due=Due(
+            id=row.points_to or row.id,
+            version=int(row.version),
+            due_at=instants.from_milliseconds(int(row.due)),
+        ),
+        tenant=row.tenant,
+        moved_at=instants.from_milliseconds(int(row.moved)),
+        phase=None if row.status is None else _phase(row),
+        lease_until=None if row.lease is None else instants.from_milliseconds(int(row.lease)),
+        accounts=(row.payer, row.payee) if row.payer else (),
+    )
+
+
+def _phase(row: _Row) -> Phase:
+    if kind_of(row.id) == payment.KIND:
+        return payment.phase(payment.State(row.status), retries=row.lease is not None)
+    return task.State(row.status).phase
