@@ -43,7 +43,7 @@ class Service(Stack):
     def _api(self) -> Function:
         api, state = self._function("api"), self._state
         api.allow(state.items.table_arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
-        api.allow(state.items.index_arn("by_tenant"), QUERY)
+        api.allow(state.items.index_arn("by_listing"), QUERY)
         api.allow(state.payloads.table_arn, GET, PUT)
         api.allow(state.idempotency.table_arn, GET, PUT)
         api.allow(state.tenants.table_arn, GET)

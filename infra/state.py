@@ -12,7 +12,7 @@ class State(Stack):
     def __init__(self, scope: Construct, *, environment: Environment) -> None:
         super().__init__(scope, environment.named("state"), termination_protection=environment.keeps_data)
         self.items = Table(self, "items", environment=environment, by="slot", then="id")
-        self.items.index("by_tenant", by="listing", then="id")
+        self.items.index("by_listing", by="listing", then="id")
         self.payloads = Table(self, "payloads", environment=environment, by="id")
         self.idempotency = Table(self, "idempotency", environment=environment, by="key")
         self.tenants = Table(self, "tenants", environment=environment, by="tenant", expires=False)

@@ -10,7 +10,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "keys": ("key_id",),
     "slots": ("scope", "name"),
 }
-INDEXES: Final[dict[str, dict[str, tuple[str, ...]]]] = {"items": {"by_tenant": ("listing", "id")}}
+INDEXES: Final[dict[str, dict[str, tuple[str, ...]]]] = {"items": {"by_listing": ("listing", "id")}}
 
 
 def definition(name: str) -> dict[str, Any]:

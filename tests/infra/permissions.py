@@ -22,7 +22,7 @@ GRANTED: Final[dict[str, Grants]] = {
             "dynamodb:PartiQLInsert",
             "dynamodb:PartiQLUpdate",
         },
-        "table:items/index/by_tenant": {"dynamodb:Query"},
+        "table:items/index/by_listing": {"dynamodb:Query"},
         "table:payloads": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "table:idempotency": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "table:tenants": {"dynamodb:GetItem"},

@@ -31,7 +31,7 @@ def test_the_listing_is_an_index_of_keys(stacks: Stacks) -> None:
     assert indexes == {
         "items": [
             {
-                "IndexName": "by_tenant",
+                "IndexName": "by_listing",
                 "KeySchema": [
                     {"AttributeName": "listing", "KeyType": "HASH"},
                     {"AttributeName": "id", "KeyType": "RANGE"},

@@ -26,9 +26,9 @@ _POINTER_KEPT = timedelta(days=40)
 AttributeMap = dict[str, dict[str, Any]]
 
 
-class ByTenant(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-call]
+class ByListing(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-call]
     class Meta:
-        index_name = "by_tenant"
+        index_name = "by_listing"
         projection = KeysOnlyProjection()
 
     listing = UnicodeAttribute(hash_key=True)
@@ -59,7 +59,7 @@ class TaskRow(Model):
     history: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
     points_to = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)
-    by_tenant = ByTenant()
+    by_listing = ByListing()
 
 
 def task_rows(table: str) -> type[TaskRow]:
@@ -69,7 +69,7 @@ def task_rows(table: str) -> type[TaskRow]:
         class Meta(Connection):
             table_name = table
 
-        by_tenant = ByTenant()
+        by_listing = ByListing()
 
     return Rows
 

@@ -102,7 +102,7 @@ class DynamoTasks:
             shards = [
                 [
                     row.id
-                    for row in self._rows.by_tenant.query(
+                    for row in self._rows.by_listing.query(
                         task_row.listing_key(tenant, number),
                         self._rows.id > after if after else None,
                         limit=limit,

@@ -1,0 +1,116 @@
+"""Money in dictionaries: the twin of `DynamoLedger` for tests of the rules, held to the same contract."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from postdate.domain.account import Account, Status
+from postdate.domain.movement import Movement
+from postdate.domain.payment import Payment
+from postdate.domain.posting import Leg, Posting
+from postdate.domain.slots import ShardPlan, Slot, home, unique_part
+from postdate.stores.ledger import Answer, Posted
+from postdate.stores.timetable import Entry
+
+
+class MemoryLedger:
+    def __init__(self, *, plan: ShardPlan) -> None:
+        self._plan = plan
+        self._accounts: dict[tuple[str, str], Account] = {}
+        self._payments: dict[str, Payment] = {}
+        self._movements: dict[str, Movement] = {}
+        self._pointers: dict[Slot, list[Entry]] = {}
+
+    def account(self, tenant: str, id: str) -> Account | None:
+        return self._accounts.get((tenant, id))
+
+    def accounts(self, tenant: str, ids: Iterable[str]) -> dict[str, Account]:
+        return {id: self._accounts[tenant, id] for id in ids if (tenant, id) in self._accounts}
+
+    def accounts_listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
+        return sorted(id for owner, id in self._accounts if owner == tenant and id > after)[:limit]
+
+    def open(self, account: Account) -> bool:
+        return self._accounts.setdefault((account.tenant, account.id), account) is account
+
+    def set_status(self, tenant: str, id: str, status: Status, *, now: datetime) -> Account | None:
+        account = self._accounts.get((tenant, id))
+        if account is not None and account.status is not status:
+            account = replace(account, status=status, version=account.version + 1, updated_at=now)
+            self._accounts[tenant, id] = account
+        return account
+
+    def payment(self, id: str) -> Payment | None:
+        home(id)
+        return self._payments.get(id)
+
+    def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
+        return {id: self._payments[id] for id in ids if id in self._payments}
+
+    def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
+        return sorted(
+            each.id
+            for each in self._payments.values()
+            if each.tenant == tenant and account in (each.payer, each.payee) and each.id > after
+        )[:limit]
+
+    def movements(self, tenant: str, account: str, *, after: str, limit: int) -> list[Movement]:
+        found = [
+            each
+            for each in self._movements.values()
+            if each.tenant == tenant and account in (each.payer, each.payee) and each.id > after
+        ]
+        return sorted(found, key=lambda each: each.id)[:limit]
+
+    def due_in(self, slot: Slot) -> Iterator[Entry]:
+        yield from [_entry(each) for each in self._payments.values() if each.home == slot]
+        yield from list(self._pointers.get(slot, ()))
+
+    def entries(self, ids: Iterable[str]) -> dict[str, Entry]:
+        return {id: _entry(each) for id, each in self.payments(ids).items()}
+
+    def post(self, postings: Sequence[Posting]) -> list[Posted]:
+        return [self._post(posting) for posting in postings]
+
+    def _post(self, posting: Posting) -> Posted:
+        before, after, movement = posting.before, posting.after, posting.movement
+        if after is not None and self._payments.get(after.id) != before:
+            return Posted(answer=Answer.STALE)
+        if movement is not None and movement.id in self._movements:
+            return Posted(answer=Answer.STALE)
+        for leg in posting.legs:
+            if refusal := self._refusal(posting.tenant, leg):
+                return Posted(answer=refusal, account=leg.account)
+        at = movement.at if movement else after.history[-1].at if after else None
+        for leg in posting.legs:
+            account = self._accounts[posting.tenant, leg.account]
+            self._accounts[posting.tenant, leg.account] = replace(
+                account,
+                available=account.available + leg.available,
+                reserved=account.reserved + leg.reserved,
+                version=account.version + 1,
+                updated_at=at or account.updated_at,
+            )
+        if after is not None:
+            self._payments[after.id] = after
+            if posting.points:
+                slot = self._plan.slot(after.due_at, unique_part(after.id))
+                pointer = replace(_entry(after), phase=None, lease_until=None, accounts=())
+                self._pointers.setdefault(slot, []).append(pointer)
+        if movement is not None:
+            self._movements[movement.id] = movement
+        return Posted(answer=Answer.DONE)
+
+    def _refusal(self, tenant: str, leg: Leg) -> Answer | None:
+        account = self._accounts.get((tenant, leg.account))
+        if account is None:
+            return Answer.UNKNOWN
+        if leg.needs_active and account.status is Status.FROZEN:
+            return Answer.FROZEN
+        if account.available + leg.available < 0 or account.reserved + leg.reserved < 0:
+            return Answer.SHORT
+        return None
+
+
+def _entry(payment: Payment) -> Entry:
+    return Entry.of(payment, payment.payer, payment.payee)
