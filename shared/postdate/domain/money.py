@@ -73,7 +73,7 @@ def register(
         history=(HistoryLine(version=1, at=now, to=State.PENDING, why="registered", attempt=0),),
     )
     legs = (Leg(account=payer, available=-payment.held, reserved=payment.held),) if payment.held else ()
-    return Posting(tenant=tenant, after=payment, legs=legs)
+    return Posting(tenant=tenant, at=now, after=payment, legs=legs)
 
 
 def verdict(payment: Payment, due: Due, *, now: datetime, repeated: bool) -> Deferred | Dropped | None:
@@ -125,7 +125,7 @@ def settle(payment: Payment, *, now: datetime, execution_id: str | None = None) 
         executions=_ended(payment, now, ExecutionStatus.SUCCESS, id=execution_id),
     )
     return Posting(
-        tenant=payment.tenant, before=payment, after=after, legs=(given, received), movement=movement
+        tenant=payment.tenant, at=now, before=payment, after=after, legs=(given, received), movement=movement
     )
 
 
@@ -150,7 +150,7 @@ def fail(
         executions=_ended(payment, now, ExecutionStatus.FAILED, id=execution_id, error=why),
     )
     legs = _released(payment) if payer_is_there else ()
-    return Posting(tenant=payment.tenant, before=payment, after=after, legs=legs)
+    return Posting(tenant=payment.tenant, at=now, before=payment, after=after, legs=legs)
 
 
 def stumble(payment: Payment, *, now: datetime, why: str, retry: RetryPolicy, draw: float) -> Posting:
@@ -170,7 +170,7 @@ def stumble(payment: Payment, *, now: datetime, why: str, retry: RetryPolicy, dr
         if retry_at is None
         else _begun(payment, now, why),
     )
-    return Posting(tenant=payment.tenant, before=payment, after=after)
+    return Posting(tenant=payment.tenant, at=now, before=payment, after=after)
 
 
 def cancel(payment: Payment, *, now: datetime, operator: bool = False) -> Posting | None:
@@ -180,7 +180,7 @@ def cancel(payment: Payment, *, now: datetime, operator: bool = False) -> Postin
     if payment.state is not State.PENDING and not (operator and payment.state is State.EXECUTING):
         raise InvalidState(payment.state, f"a payment that is {payment.state} cannot be cancelled")
     after = _move(payment, State.CANCELLED, now=now, why="cancelled", finished_at=now)
-    return Posting(tenant=payment.tenant, before=payment, after=after, legs=_released(payment))
+    return Posting(tenant=payment.tenant, at=now, before=payment, after=after, legs=_released(payment))
 
 
 def edit(
@@ -203,7 +203,7 @@ def edit(
     more = after.held - payment.held
     legs = (Leg(account=payment.payer, available=-more, reserved=more),) if more else ()
     points = due_at is not None and due_at != payment.due_at and not payment.home.holds(due_at)
-    return Posting(tenant=payment.tenant, before=payment, after=after, legs=legs, points=points)
+    return Posting(tenant=payment.tenant, at=now, before=payment, after=after, legs=legs, points=points)
 
 
 def execution_id(payment: Payment) -> str:

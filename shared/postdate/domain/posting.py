@@ -7,6 +7,7 @@ changes in each.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from postdate.domain.movement import Movement
 from postdate.domain.payment import Payment
@@ -30,6 +31,7 @@ class Posting:
     to another minute, whose slot needs a pointer to the payment's home."""
 
     tenant: str
+    at: datetime
     before: Payment | None = None
     after: Payment | None = None
     legs: tuple[Leg, ...] = ()

@@ -81,7 +81,6 @@ class MemoryLedger:
         for leg in posting.legs:
             if refusal := self._refusal(posting.tenant, leg):
                 return Posted(answer=refusal, account=leg.account)
-        at = movement.at if movement else after.history[-1].at if after else None
         for leg in posting.legs:
             account = self._accounts[posting.tenant, leg.account]
             self._accounts[posting.tenant, leg.account] = replace(
@@ -89,7 +88,7 @@ class MemoryLedger:
                 available=account.available + leg.available,
                 reserved=account.reserved + leg.reserved,
                 version=account.version + 1,
-                updated_at=at or account.updated_at,
+                updated_at=posting.at,
             )
         if after is not None:
             self._payments[after.id] = after

@@ -5,8 +5,7 @@ is one JSON text. A row that keeps under 1 KB, history included, costs one write
 """
 
 import json
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
@@ -17,13 +16,12 @@ from postdate.domain import instants
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, unique_part
 from postdate.domain.task import Destination, HistoryLine, Payload, State, Task
+from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
 from postdate.stores.rows import Connection
 
 ROW_BYTES_BILLED_ONCE = 1024
 HISTORY_RESERVE_BYTES = 240
 _POINTER_KEPT = timedelta(days=40)
-
-AttributeMap = dict[str, dict[str, Any]]
 
 
 class ByListing(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-call]
@@ -79,7 +77,7 @@ def listing_key(tenant: str, number: int) -> str:
 
 
 def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> AttributeMap:
-    """A task as it is written. Built by hand: a model object for each write costs more time than the write's text."""
+    """A task as it is written."""
     number = unique_part(task.id)[-1] % listing_shards
     finished = task.finished_at
     texts = {
@@ -103,12 +101,12 @@ def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> A
         "moved": instants.milliseconds(task.moved_at),
         "attempts": task.attempts or None,
         "token": task.token or None,
-        "lease": _optional(task.lease_until),
-        "finished": _optional(finished),
+        "lease": milliseconds(task.lease_until),
+        "finished": milliseconds(finished),
         "expires_at": None if finished is None else int((finished + retention).timestamp()),
     }
     history = {"L": [{"S": _line_text(line)} for line in task.history]}
-    return {**_typed(texts, numbers), "history": history}
+    return {**typed(texts, numbers), "history": history}
 
 
 def pointer_attributes(task: Task, slot: Slot) -> AttributeMap:
@@ -120,7 +118,7 @@ def pointer_attributes(task: Task, slot: Slot) -> AttributeMap:
         "moved": instants.milliseconds(task.moved_at),
         "expires_at": int((task.due_at + _POINTER_KEPT).timestamp()),
     }
-    return _typed(texts, numbers)
+    return typed(texts, numbers)
 
 
 def task_of(row: TaskRow) -> Task:
@@ -148,9 +146,9 @@ def task_of(row: TaskRow) -> Task:
         tags=tuple(options.get("tags", ())),
         attempts=int(row.attempts or 0),
         token=int(row.token or 0),
-        lease_until=_instant(row.lease),
+        lease_until=instant(row.lease),
         holder=row.holder,
-        finished_at=_instant(row.finished),
+        finished_at=instant(row.finished),
         error=row.error,
         history=tuple(_line_of(text) for text in row.history or ()),
     )
@@ -180,7 +178,7 @@ def _target_text(destination: Destination) -> str:
         target["method"] = destination.method
     if destination.headers:
         target["headers"] = destination.headers
-    return _compact(target)
+    return compact(target)
 
 
 def _options_text(task: Task) -> str | None:
@@ -197,7 +195,7 @@ def _options_text(task: Task) -> str | None:
         "tags": task.tags,
     }
     return (
-        _compact({name: value for name, value in options.items() if value}) if any(options.values()) else None
+        compact({name: value for name, value in options.items() if value}) if any(options.values()) else None
     )
 
 
@@ -214,21 +212,3 @@ def _line_of(text: str) -> HistoryLine:
         attempt=int(attempt),
         why=why,
     )
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-
-def _typed(texts: Mapping[str, str | None], numbers: Mapping[str, int | None]) -> AttributeMap:
-    """An empty text is a value; what is None is left out."""
-    written = {name: {"S": text} for name, text in texts.items() if text is not None}
-    return written | {name: {"N": str(number)} for name, number in numbers.items() if number is not None}
-
-
-def _optional(value: datetime | None) -> int | None:
-    return None if value is None else instants.milliseconds(value)
-
-
-def _instant(value: float | None) -> datetime | None:
-    return None if value is None else instants.from_milliseconds(int(value))

@@ -20,9 +20,9 @@ from postdate.domain.task import KIND, State, Task
 from postdate.domain.transitions import Transition
 from postdate.runtime.observability import logger
 from postdate.stores import task_row
+from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import passes, translated
 from postdate.stores.rows import readable
-from postdate.stores.task_row import AttributeMap
 from postdate.stores.tasks import Written
 
 if TYPE_CHECKING:

@@ -1,0 +1,327 @@
+"""Money in DynamoDB. Everything that changes it is a TransactWriteItems; reads go through pynamodb."""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from heapq import merge
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import ClientError
+from pynamodb.exceptions import DoesNotExist
+
+from postdate.domain.account import Account, Status
+from postdate.domain.errors import Unavailable
+from postdate.domain.item import kind_of
+from postdate.domain.movement import Movement
+from postdate.domain.payment import KIND, Payment
+from postdate.domain.posting import Leg, Posting, merged, summed
+from postdate.domain.slots import ShardPlan, home, is_id, unique_part
+from postdate.runtime.observability import logger
+from postdate.stores import account_row, movement_row, payment_row
+from postdate.stores.attributes import AttributeMap
+from postdate.stores.faults import passes, translated
+from postdate.stores.ledger import Answer, Posted
+from postdate.stores.rows import readable
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
+
+_TRIES: Final = 8
+_PAUSE_SECONDS: Final = 0.02
+_PAUSE_SECONDS_MAX: Final = 0.5
+_WRITERS: Final = 8
+_HELD: Final = "ConditionalCheckFailed"
+
+
+class DynamoLedger:
+    def __init__(
+        self,
+        *,
+        items_table: str,
+        accounts_table: str,
+        journal_table: str,
+        client: "BaseClient",
+        plan: ShardPlan,
+        listing_shards: int,
+        pause: Callable[[float], None] = time.sleep,
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        self._items, self._accounts, self._journal = items_table, accounts_table, journal_table
+        self._payments = payment_row.payment_rows(items_table)
+        self._account_rows = account_row.account_rows(accounts_table)
+        self._movements = movement_row.movement_rows(journal_table)
+        self._client = client
+        self._plan = plan
+        self._listing_shards = listing_shards
+        self._pause = pause
+        self._draw = draw
+
+    def account(self, tenant: str, id: str) -> Account | None:
+        with translated():
+            try:
+                row = self._account_rows.get(account_row.key(tenant, id), consistent_read=True)
+            except DoesNotExist:
+                return None
+        return account_row.account_of(row)
+
+    def accounts(self, tenant: str, ids: Iterable[str]) -> dict[str, Account]:
+        keys = [account_row.key(tenant, id) for id in dict.fromkeys(ids)]
+        with translated():
+            rows = self._account_rows.batch_get(keys, consistent_read=True)
+            return {account.id: account for account in map(account_row.account_of, rows)}
+
+    def accounts_listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
+        behind = self._account_rows.account > account_row.key(tenant, after)
+        with translated():
+            found = self._account_rows.by_tenant.query(tenant, behind, limit=limit)
+            return [account_row.id_of(row.account) for row in found]
+
+    def open(self, account: Account) -> bool:
+        put = {
+            "TableName": self._accounts,
+            "Item": account_row.attributes_of(account),
+            "ConditionExpression": "attribute_not_exists(account)",
+        }
+        return self._written({"Put": put})
+
+    def set_status(self, tenant: str, id: str, status: Status, *, now: datetime) -> Account | None:
+        """In a transaction as well, so that nobody needs the right to write to accounts in any other way."""
+        update = account_row.status_update_of(self._accounts, tenant, id, status, now)
+        self._written({"Update": update})
+        return self.account(tenant, id)
+
+    def payment(self, id: str) -> Payment | None:
+        slot = home(id)
+        if kind_of(id) != KIND:
+            return None
+        with translated():
+            try:
+                return payment_row.payment_of(self._payments.get(slot.key, id, consistent_read=True))
+            except DoesNotExist:
+                return None
+
+    def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
+        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id) and kind_of(id) == KIND]
+        with translated():
+            rows = self._payments.batch_get(keys, consistent_read=True)
+            return {payment.id: payment for payment in readable(rows, payment_row.payment_of)}
+
+    def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
+        keys = self._listing_keys(tenant, account)
+        behind = self._payments.id > after if after else None
+        with translated():
+            sides = [
+                [row.id for row in index.query(key, behind, limit=limit)]
+                for index in (self._payments.by_listing, self._payments.by_payee)
+                for key in keys
+            ]
+        return list(islice(merge(*sides), limit))
+
+    def movements(self, tenant: str, account: str, *, after: str, limit: int) -> list[Movement]:
+        keys = self._listing_keys(tenant, account)
+        behind = self._movements.id > after if after else None
+        with translated():
+            sides: list[list[Any]] = [
+                list(self._movements.query(key, behind, consistent_read=True, limit=limit)) for key in keys
+            ]
+            sides += [list(self._movements.by_payee.query(key, behind, limit=limit)) for key in keys]
+            found = islice(merge(*sides, key=lambda row: str(row.id)), limit)
+            return list(readable(found, movement_row.movement_of))
+
+    def post(self, postings: Sequence[Posting]) -> list[Posted]:
+        groups = merged(postings)
+        if len(groups) > 1:
+            with ThreadPoolExecutor(min(_WRITERS, len(groups))) as writers:
+                written = list(writers.map(self._post_in_order, groups))
+        else:
+            written = [self._post_in_order(group) for group in groups]
+        answers = {place: posted for group in written for place, posted in group.items()}
+        return [answers[id(posting)] for posting in postings]
+
+    def _post_in_order(self, transactions: Iterable[Sequence[Posting]]) -> dict[int, Posted]:
+        answers: dict[int, Posted] = {}
+        for together in transactions:
+            answers |= self._write(together)
+        return answers
+
+    def _write(self, together: Sequence[Posting]) -> dict[int, Posted]:
+        """Written again without what is refused, and as it is while somebody else is at the same rows."""
+        answers: dict[int, Posted] = {}
+        left, one_by_one = list(together), list[Posting]()
+        patience = _TRIES
+        while left and patience > 0:
+            actions = list(self._actions(left))
+            try:
+                reasons = self._cancelled([action.request for action in actions])
+            except Unavailable:
+                patience -= _TRIES // 2
+                continue
+            except ClientError as error:
+                if len(left) > 1:
+                    one_by_one, left = [*left, *one_by_one], []
+                    break
+                _tell(str(error))
+                return {id(left[0]): Posted(answer=Answer.REFUSED)}
+            if not reasons:
+                answers |= _each(left, Answer.DONE)
+                left = []
+                break
+            judged, crowded = _judged(left, [(actions[place], reason) for place, reason in reasons.items()])
+            answers |= judged
+            one_by_one += [posting for posting in left if id(posting) in crowded]
+            if not judged and not crowded:
+                self._pause(min(_PAUSE_SECONDS * 2 ** (_TRIES - patience), _PAUSE_SECONDS_MAX) * self._draw())
+                patience -= 1
+            left = [posting for posting in left if id(posting) not in judged.keys() | crowded]
+        answers |= _each(left, Answer.UNAVAILABLE)
+        return answers | self._post_in_order([posting] for posting in one_by_one)
+
+    def _actions(self, together: Sequence[Posting]) -> Iterator["_Action"]:
+        for posting in together:
+            yield from self._own_actions(posting)
+        at = max(posting.at for posting in together)
+        for (tenant, _), leg in summed(together).items():
+            update = account_row.update_of(self._accounts, tenant, leg, at)
+            yield _Action(request={"Update": update}, account=(tenant, leg.account))
+
+    def _own_actions(self, posting: Posting) -> Iterator["_Action"]:
+        if posting.after is not None:
+            after = self._attributes(posting.after)
+            if posting.before is None:
+                request = _put(self._items, after)
+            else:
+                request = _update(self._items, self._attributes(posting.before), after)
+            yield _Action(request=request, posting=posting, row=after)
+            if posting.points:
+                slot = self._plan.slot(posting.after.due_at, unique_part(posting.after.id))
+                pointer = payment_row.pointer_attributes(posting.after, slot)
+                yield _Action(request=_put(self._items, pointer), posting=posting, row=pointer)
+        if posting.movement is not None:
+            row = movement_row.attributes_of(posting.movement, listing_shards=self._listing_shards)
+            yield _Action(request=_put(self._journal, row), posting=posting, row=row)
+
+    def _written(self, action: dict[str, Any]) -> bool:
+        """One row of its own; False when its condition does not hold."""
+        for reason in self._cancelled([action]).values():
+            if reason["Code"] != _HELD:
+                raise Unavailable(reason["Code"])
+            return False
+        return True
+
+    def _cancelled(self, actions: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+        """Why each action was refused, by its place; nothing when all of them are done."""
+        try:
+            with translated():
+                self._client.transact_write_items(TransactItems=actions)
+        except self._client.exceptions.TransactionCanceledException as cancelled:
+            reasons = cancelled.response["CancellationReasons"]
+            return {place: reason for place, reason in enumerate(reasons) if reason["Code"] != "None"}
+        return {}
+
+    def _attributes(self, payment: Payment) -> AttributeMap:
+        return payment_row.attributes_of(payment, listing_shards=self._listing_shards)
+
+    def _listing_keys(self, tenant: str, account: str) -> list[str]:
+        return [payment_row.listing_key(tenant, account, number) for number in range(self._listing_shards)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Action:
+    """One row of a transaction: a posting's own, as it shall be afterwards, or an account that several may share."""
+
+    request: dict[str, Any]
+    posting: Posting | None = None
+    row: AttributeMap | None = None
+    account: tuple[str, str] | None = None
+
+
+def _judged(
+    together: Sequence[Posting], refused: Iterable[tuple[_Action, dict[str, Any]]]
+) -> tuple[dict[int, Posted], set[int]]:
+    """The answers that are certain, and those that were too many for an account together but may fit alone."""
+    answers: dict[int, Posted] = {}
+    crowded: set[int] = set()
+    for action, reason in refused:
+        if passes(reason["Code"]):
+            continue
+        held = reason["Code"] == _HELD
+        if not held:
+            _tell(f"{reason['Code']}: {reason.get('Message')}")
+        if action.posting is not None:
+            stored = held and reason.get("Item") == action.row
+            answer = Answer.DONE if stored else Answer.STALE if held else Answer.REFUSED
+            answers.setdefault(id(action.posting), Posted(answer=answer))
+        elif action.account is not None:
+            answer = _of_account(reason.get("Item")) if held else Answer.REFUSED
+            touching = [posting for posting in together if _is_touched(posting, action.account, answer)]
+            if answer is Answer.SHORT and len(touching) > 1:
+                crowded |= {id(posting) for posting in touching}
+            else:
+                posted = Posted(answer=answer, account=action.account[1])
+                for posting in touching:
+                    answers.setdefault(id(posting), posted)
+    return answers, crowded - answers.keys()
+
+
+def _of_account(stored: AttributeMap | None) -> Answer:
+    if not stored:
+        return Answer.UNKNOWN
+    return Answer.FROZEN if stored["status"] == {"S": Status.FROZEN.value} else Answer.SHORT
+
+
+def _is_touched(posting: Posting, account: tuple[str, str], answer: Answer) -> bool:
+    def matters(leg: Leg) -> bool:
+        match answer:
+            case Answer.FROZEN:
+                return leg.needs_active
+            case Answer.SHORT:
+                return leg.available < 0 or leg.reserved < 0
+            case _:
+                return True
+
+    return any((posting.tenant, leg.account) == account and matters(leg) for leg in posting.legs)
+
+
+def _put(table: str, attributes: AttributeMap) -> dict[str, Any]:
+    return {
+        "Put": {
+            "TableName": table,
+            "Item": attributes,
+            "ConditionExpression": "attribute_not_exists(id)",
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+    }
+
+
+def _update(table: str, before: AttributeMap, after: AttributeMap) -> dict[str, Any]:
+    """Only what changes, so that what newer code has added stays."""
+    changed = [name for name in after if after[name] != before.get(name)]
+    removed = [name for name in before if name not in after]
+    names = {f"#{place}": name for place, name in enumerate(dict.fromkeys(("version", *changed, *removed)))}
+    alias = {name: place for place, name in names.items()}
+    sets = ", ".join(f"{alias[name]} = :{alias[name][1:]}" for name in changed)
+    removes = ", ".join(alias[name] for name in removed)
+    values = {f":{alias[name][1:]}": after[name] for name in changed}
+    return {
+        "Update": {
+            "TableName": table,
+            "Key": {name: before[name] for name in ("slot", "id")},
+            "UpdateExpression": f"SET {sets}" + (f" REMOVE {removes}" if removes else ""),
+            "ConditionExpression": f"{alias['version']} = :before",
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": values | {":before": before["version"]},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+    }
+
+
+def _each(postings: Iterable[Posting], answer: Answer) -> dict[int, Posted]:
+    return {id(posting): Posted(answer=answer) for posting in postings}
+
+
+def _tell(why: str) -> None:
+    logger.error("a posting was refused", extra={"action": "refused", "why": why})

@@ -1,0 +1,83 @@
+"""A movement as a row of the table `journal`: the payer's listing is its key, the payee's its index."""
+
+from typing import Any
+
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
+from pynamodb.models import Model
+
+from postdate.domain import instants
+from postdate.domain.movement import Movement, Type
+from postdate.stores.attributes import AttributeMap, typed
+from postdate.stores.payment_row import listing_key
+from postdate.stores.rows import Connection
+
+
+class ByPayee(GlobalSecondaryIndex["MovementRow"]):  # type: ignore[no-untyped-call]
+    class Meta:
+        index_name = "by_payee"
+        projection = AllProjection()
+
+    payee_listing = UnicodeAttribute(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
+
+
+class MovementRow(Model):
+    listing = UnicodeAttribute(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
+    payee_listing = UnicodeAttribute(null=True)
+    tenant = UnicodeAttribute()
+    type = UnicodeAttribute()
+    payer = UnicodeAttribute(null=True)
+    payee = UnicodeAttribute(null=True)
+    amount = NumberAttribute()
+    at = NumberAttribute()
+    payment_id = UnicodeAttribute(null=True)
+    reason = UnicodeAttribute(null=True)
+    by_payee = ByPayee()
+
+
+def movement_rows(table: str) -> type[MovementRow]:
+    class Rows(MovementRow):
+        class Meta(Connection):
+            table_name = table
+
+        by_payee = ByPayee()
+
+    return Rows
+
+
+def attributes_of(movement: Movement, *, listing_shards: int) -> AttributeMap:
+    """What comes from outside is listed under who receives it, and needs no second listing."""
+    number = ord(movement.id[-1]) % listing_shards
+    first, second = movement.payer, movement.payee
+    if first is None:
+        first, second = second, None
+    if first is None:
+        raise ValueError("a movement without an account")
+    texts = {
+        "listing": listing_key(movement.tenant, first, number),
+        "id": movement.id,
+        "payee_listing": None if second is None else listing_key(movement.tenant, second, number),
+        "tenant": movement.tenant,
+        "type": movement.type.value,
+        "payer": movement.payer,
+        "payee": movement.payee,
+        "payment_id": movement.payment_id,
+        "reason": movement.reason,
+    }
+    return typed(texts, {"amount": movement.amount, "at": instants.milliseconds(movement.at)})
+
+
+def movement_of(row: Any) -> Movement:
+    return Movement(
+        id=row.id,
+        tenant=row.tenant,
+        type=Type(row.type),
+        payer=row.payer,
+        payee=row.payee,
+        amount=int(row.amount),
+        at=instants.from_milliseconds(int(row.at)),
+        payment_id=row.payment_id,
+        reason=row.reason,
+    )

@@ -1,0 +1,205 @@
+"""A payment as a row of the table `items`, listed under its payer and under its payee."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
+from pynamodb.models import Model
+
+from postdate.domain import instants
+from postdate.domain.payment import (
+    Execution,
+    ExecutionStatus,
+    Funding,
+    HistoryLine,
+    Payment,
+    State,
+)
+from postdate.domain.slots import Slot, unique_part
+from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
+from postdate.stores.rows import Connection
+
+_POINTER_KEPT = timedelta(days=40)
+
+
+class ByListing(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-call]
+    class Meta:
+        index_name = "by_listing"
+        projection = KeysOnlyProjection()
+
+    listing = UnicodeAttribute(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
+
+
+class ByPayee(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-call]
+    class Meta:
+        index_name = "by_payee"
+        projection = KeysOnlyProjection()
+
+    payee_listing = UnicodeAttribute(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
+
+
+class PaymentRow(Model):
+    slot = UnicodeAttribute(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
+    listing = UnicodeAttribute()
+    payee_listing = UnicodeAttribute()
+    tenant = UnicodeAttribute()
+    payer = UnicodeAttribute()
+    payee = UnicodeAttribute()
+    amount = NumberAttribute()
+    funding = UnicodeAttribute(null=True)
+    status = UnicodeAttribute()
+    version = NumberAttribute()
+    due = NumberAttribute()
+    planned = NumberAttribute(null=True)
+    created = NumberAttribute()
+    moved = NumberAttribute()
+    description = UnicodeAttribute(null=True)
+    metadata = UnicodeAttribute(null=True)
+    attempts = NumberAttribute(null=True)
+    lease = NumberAttribute(null=True)
+    finished = NumberAttribute(null=True)
+    error_code = UnicodeAttribute(null=True)
+    error = UnicodeAttribute(null=True)
+    history: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute)
+    executions: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
+    by_listing = ByListing()
+    by_payee = ByPayee()
+
+
+def payment_rows(table: str) -> type[PaymentRow]:
+    class Rows(PaymentRow):
+        class Meta(Connection):
+            table_name = table
+
+        by_listing = ByListing()
+        by_payee = ByPayee()
+
+    return Rows
+
+
+def listing_key(tenant: str, account: str, number: int) -> str:
+    return f"{tenant}#{account}#{number}"
+
+
+def attributes_of(payment: Payment, *, listing_shards: int) -> AttributeMap:
+    number = unique_part(payment.id)[-1] % listing_shards
+    texts = {
+        "slot": payment.home.key,
+        "id": payment.id,
+        "listing": listing_key(payment.tenant, payment.payer, number),
+        "payee_listing": listing_key(payment.tenant, payment.payee, number),
+        "tenant": payment.tenant,
+        "payer": payment.payer,
+        "payee": payment.payee,
+        "funding": None if payment.funding is Funding.RESERVE else payment.funding.value,
+        "status": payment.state.value,
+        "description": payment.description,
+        "metadata": compact(payment.metadata) if payment.metadata else None,
+        "error_code": payment.error_code,
+        "error": payment.error,
+    }
+    numbers = {
+        "amount": payment.amount,
+        "version": payment.version,
+        "due": instants.milliseconds(payment.due_at),
+        "planned": None if payment.planned_at == payment.due_at else milliseconds(payment.planned_at),
+        "created": instants.milliseconds(payment.created_at),
+        "moved": instants.milliseconds(payment.moved_at),
+        "attempts": payment.attempts or None,
+        "lease": milliseconds(payment.lease_until),
+        "finished": milliseconds(payment.finished_at),
+    }
+    written = typed(texts, numbers)
+    written["history"] = {"L": [{"S": _line_text(line)} for line in payment.history]}
+    if payment.executions:
+        written["executions"] = {"L": [{"S": _execution_text(each)} for each in payment.executions]}
+    return written
+
+
+def pointer_attributes(payment: Payment, slot: Slot) -> AttributeMap:
+    """A row in the slot of the new instant. The version in its key keeps two moves into one slot apart."""
+    texts = {
+        "slot": slot.key,
+        "id": f"{payment.id}~{payment.version}",
+        "tenant": payment.tenant,
+        "points_to": payment.id,
+    }
+    numbers = {
+        "version": payment.version,
+        "due": instants.milliseconds(payment.due_at),
+        "moved": instants.milliseconds(payment.moved_at),
+        "expires_at": int((payment.due_at + _POINTER_KEPT).timestamp()),
+    }
+    return typed(texts, numbers)
+
+
+def payment_of(row: PaymentRow) -> Payment:
+    due_at = instants.from_milliseconds(int(row.due))
+    return Payment(
+        id=row.id,
+        tenant=row.tenant,
+        payer=row.payer,
+        payee=row.payee,
+        amount=int(row.amount),
+        funding=Funding(row.funding or Funding.RESERVE),
+        state=State(row.status),
+        version=int(row.version),
+        planned_at=due_at if row.planned is None else instants.from_milliseconds(int(row.planned)),
+        due_at=due_at,
+        created_at=instants.from_milliseconds(int(row.created)),
+        moved_at=instants.from_milliseconds(int(row.moved)),
+        description=row.description,
+        metadata=tuple((name, value) for name, value in json.loads(row.metadata or "[]")),
+        attempts=int(row.attempts or 0),
+        lease_until=instant(row.lease),
+        finished_at=instant(row.finished),
+        error_code=row.error_code,
+        error=row.error,
+        history=tuple(_line_of(text) for text in row.history),
+        executions=tuple(_execution_of(text) for text in row.executions or ()),
+    )
+
+
+def _line_text(line: HistoryLine) -> str:
+    return f"{line.version} {instants.milliseconds(line.at)} {line.to.value} {line.attempt} {line.why}"
+
+
+def _line_of(text: str) -> HistoryLine:
+    version, at, to, attempt, why = text.split(" ", 4)
+    return HistoryLine(
+        version=int(version),
+        at=instants.from_milliseconds(int(at)),
+        to=State(to),
+        attempt=int(attempt),
+        why=why,
+    )
+
+
+def _execution_text(execution: Execution) -> str:
+    return compact(
+        [
+            execution.id,
+            execution.status.value,
+            instants.milliseconds(execution.started_at),
+            milliseconds(execution.completed_at),
+            execution.retry_count,
+            execution.error,
+        ]
+    )
+
+
+def _execution_of(text: str) -> Execution:
+    id, status, started, completed, retries, error = json.loads(text)
+    return Execution(
+        id=id,
+        status=ExecutionStatus(status),
+        started_at=instants.from_milliseconds(started),
+        completed_at=instant(completed),
+        retry_count=retries,
+        error=error,
+    )
