@@ -1,23 +1,22 @@
 """Packets of due tasks from the queue -> each delivered at its instant, its outcome committed."""
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import cache
 from typing import Any
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.run import Runner, Tally
 from functions.run_tasks.settings import Settings
 from postdate.domain.slots import ShardPlan
-from postdate.runtime import aws, settings
+from postdate.runtime import aws, records, settings
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import count, logger, metrics, milliseconds
 from postdate.runtime.outbox import Outbox
-from postdate.runtime.queue import Received, SqsQueue, received
+from postdate.runtime.queue import SqsQueue
+from postdate.runtime.visibility import Visibility
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants
@@ -25,7 +24,6 @@ from postdate.targets.registry import targets
 
 _TENANT_KEPT = timedelta(seconds=30)
 _SECONDS_TO_SETTLE = 10
-_BACK_OFF_MAX = timedelta(minutes=15)
 
 
 class Wired:
@@ -35,7 +33,7 @@ class Wired:
         given = settings.read(Settings)
         sqs, self.clock = aws.client("sqs"), SystemClock()
         self.lease = timedelta(seconds=given.lease_seconds)
-        self.queue_url = given.tasks_queue_url
+        self.visibility = Visibility(url=given.tasks_queue_url, client=sqs, lease=self.lease)
         self.queue = SqsQueue(url=given.tasks_queue_url, client=sqs, clock=self.clock)
         self.dead_letters = SqsQueue(url=given.tasks_dlq_url, client=sqs, clock=self.clock)
         self.payloads = DynamoPayloads(table=given.payloads_table)
@@ -51,36 +49,6 @@ class Wired:
         )
         self.targets = targets(sqs=sqs, loopback_allowed=given.loopback_destinations, now=self.clock.now)
 
-    def extend(self, messages: Iterable[Received], visible_after: timedelta) -> None:
-        """A message that dies with this worker comes back when the lease is over, not after the queue's own time."""
-        self._hide([(message, visible_after) for message in messages])
-
-    def back_off(self, messages: Iterable[Received]) -> None:
-        """What failed comes back later each time: its eight tries outlast an outage of half an hour."""
-        self._hide(
-            [(message, min(self.lease * 2 ** (message.receives - 1), _BACK_OFF_MAX)) for message in messages]
-        )
-
-    def _hide(self, messages: Sequence[tuple[Received, timedelta]]) -> None:
-        entries = [
-            {
-                "Id": str(place),
-                "ReceiptHandle": message.receipt,
-                "VisibilityTimeout": int(until.total_seconds()),
-            }
-            for place, (message, until) in enumerate(messages)
-        ]
-        if not entries:
-            return
-        try:
-            client = aws.client("sqs")
-            answer = client.change_message_visibility_batch(QueueUrl=self.queue_url, Entries=entries)
-            errors = [failure["Code"] for failure in answer.get("Failed", ())]
-        except (ClientError, BotoCoreError) as error:
-            errors = [type(error).__name__]
-        if errors:
-            logger.warning("leases stay as they are", extra={"action": "not_extended", "errors": errors})
-
 
 @cache
 def wired() -> Wired:
@@ -90,7 +58,7 @@ def wired() -> Wired:
 @logger.inject_lambda_context
 @metrics.log_metrics
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    messages, unreadable = _read(event["Records"])
+    messages, unreadable = records.read(event["Records"])
     tally = Tally()
     try:
         tally = _runner(context).run(messages)
@@ -99,7 +67,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         logger.exception("a batch broke off", extra={"action": "batch_broke_off"})
         tally.failed_messages |= {message.message_id for message in messages}
     failed = [message for message in messages if message.message_id in tally.failed_messages]
-    wired().back_off(failed)
+    wired().visibility.back_off(failed)
     _tell(tally, len(messages))
     ids = [*unreadable, *(message.message_id for message in failed)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
@@ -120,26 +88,13 @@ def _runner(context: Any) -> Runner:
             seconds_left=seconds_left,
         ),
         outbox=Outbox(queue=given.queue, dead_letters=given.dead_letters),
-        extend_messages=given.extend,
+        extend_messages=given.visibility.extend,
         clock=given.clock,
         lease=given.lease,
         holder=context.aws_request_id[:13],
         seconds_left=seconds_left,
         draw=random.random,
     )
-
-
-def _read(records: Iterable[Mapping[str, Any]]) -> tuple[list[Received], list[str]]:
-    messages, unreadable = [], []
-    for record in records:
-        try:
-            messages.append(received(record))
-        except ValueError:
-            logger.exception(
-                "a message is no packet", extra={"action": "unreadable", "id": record["messageId"]}
-            )
-            unreadable.append(record["messageId"])
-    return messages, unreadable
 
 
 def _tell(tally: Tally, messages: int) -> None:

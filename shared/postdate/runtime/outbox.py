@@ -1,7 +1,7 @@
 """The messages that follow from what a batch committed: retries, deferred calls, dead letters.
 
 They are sent after the commit they follow from. When one cannot be sent, the message that led to it comes back, finds
-the task as it is and sends again.
+the item as it is and sends again.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from typing import Literal
 from postdate.domain import instants
 from postdate.domain.due import PACKET_ITEMS_MAX, Due, Packet, Via
 from postdate.domain.errors import Unavailable
-from postdate.domain.task import Task
+from postdate.domain.item import Item
 from postdate.runtime.queue import Queue, Received
 
 _Where = Literal["queue", "dead_letters"]
@@ -42,12 +42,12 @@ class Outbox:
         self._lines: list[_Line] = []
         self.failed_messages: set[str] = set()
 
-    def retry(self, task: Task, message: Received) -> None:
-        self._add("queue", Via.RETRY, Due.of(task), message)
+    def retry(self, item: Item, message: Received) -> None:
+        self._add("queue", Via.RETRY, Due.of(item), message)
 
-    def bury(self, task: Task, message: Received) -> None:
+    def bury(self, item: Item, message: Received) -> None:
         """The dead letter carries the version that died: a redrive brings back that death and no other."""
-        self._add("dead_letters", Via.DEAD, Due.of(task), message)
+        self._add("dead_letters", Via.DEAD, Due.of(item), message)
 
     def defer(self, due: Due, message: Received, *, not_before: datetime | None) -> None:
         """`not_before` is the end of somebody's lease; without it the call travels as any other."""

@@ -1,0 +1,53 @@
+"""How long the queue hides the messages of a batch, so that what dies or fails comes back at the right time."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from postdate.runtime.observability import logger
+from postdate.runtime.queue import Received
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
+
+_BACK_OFF_MAX: Final = timedelta(minutes=15)
+_EXPONENT_MAX: Final = 16
+
+
+class Visibility:
+    def __init__(self, *, url: str, client: "BaseClient", lease: timedelta) -> None:
+        self._url = url
+        self._client = client
+        self._lease = lease
+
+    def extend(self, messages: Iterable[Received], visible_after: timedelta) -> None:
+        """A message that dies with this worker comes back when the lease is over, not after the queue's own time."""
+        self._hide([(message, visible_after) for message in messages])
+
+    def back_off(self, messages: Iterable[Received]) -> None:
+        """What failed comes back later each time: its eight tries outlast an outage of half an hour."""
+        self._hide([(message, self._pause(message.receives)) for message in messages])
+
+    def _pause(self, receives: int) -> timedelta:
+        return min(self._lease * 2 ** min(receives - 1, _EXPONENT_MAX), _BACK_OFF_MAX)
+
+    def _hide(self, messages: Sequence[tuple[Received, timedelta]]) -> None:
+        entries = [
+            {
+                "Id": str(place),
+                "ReceiptHandle": message.receipt,
+                "VisibilityTimeout": int(until.total_seconds()),
+            }
+            for place, (message, until) in enumerate(messages)
+        ]
+        if not entries:
+            return
+        try:
+            answer = self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
+            errors = [failure["Code"] for failure in answer.get("Failed", ())]
+        except (ClientError, BotoCoreError) as error:
+            errors = [type(error).__name__]
+        if errors:
+            logger.warning("leases stay as they are", extra={"action": "not_extended", "errors": errors})
