@@ -26,6 +26,9 @@ class Settings:
     open_margin_seconds: int = 60
     lease_seconds: int = 40
     retention_days: int = 35
+    payment_attempts_max: int = 5
+    payment_retry_seconds: int = 2
+    payment_retry_max_seconds: int = 300
     key_cache_seconds: int = 60
     loopback_destinations: bool = False
 
@@ -97,6 +100,9 @@ LOCAL: Final = Environment(
         "authorize": Size(memory_mb=256, timeout_seconds=10),
         "sweep": Size(memory_mb=512, timeout_seconds=300, consumers=4),
         "run_tasks": Size(memory_mb=512, timeout_seconds=900, consumers=12),
+        # Short, because it is also the time after which a dead worker's payments come back: a batch waits 3 s for
+        # its instants and needs a few more for its conflicts.
+        "settle": Size(memory_mb=512, timeout_seconds=60, consumers=12),
     },
     throttle=None,
     log_retention_days=1,
@@ -124,6 +130,7 @@ DEV: Final = Environment(
         "authorize": Size(memory_mb=512, timeout_seconds=10),
         "sweep": Size(memory_mb=1024, timeout_seconds=300, consumers=4),
         "run_tasks": Size(memory_mb=1024, timeout_seconds=900, consumers=10),
+        "settle": Size(memory_mb=1024, timeout_seconds=60, consumers=10),
     },
     throttle=Throttle(requests_per_second=100, burst=200),
     log_retention_days=7,
@@ -137,6 +144,7 @@ STAGING: Final = Environment(
         "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=50),
         "sweep": Size(memory_mb=1024, timeout_seconds=300, reserved=8, consumers=8),
         "run_tasks": Size(memory_mb=1024, timeout_seconds=900, reserved=100, consumers=100),
+        "settle": Size(memory_mb=1024, timeout_seconds=60, reserved=100, consumers=100),
     },
     throttle=Throttle(requests_per_second=500, burst=1000),
     log_retention_days=30,
@@ -150,7 +158,8 @@ PROD: Final = Environment(
         "api": Size(memory_mb=1769, timeout_seconds=29, reserved=150),
         "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=118),
         "sweep": Size(memory_mb=1769, timeout_seconds=300, reserved=32, consumers=32),
-        "run_tasks": Size(memory_mb=1024, timeout_seconds=900, reserved=600, consumers=600),
+        "run_tasks": Size(memory_mb=1024, timeout_seconds=900, reserved=200, consumers=200),
+        "settle": Size(memory_mb=1024, timeout_seconds=60, reserved=400, consumers=400),
     },
     throttle=Throttle(requests_per_second=2000, burst=4000),
     log_retention_days=90,

@@ -19,6 +19,7 @@ UPDATE: Final = "dynamodb:UpdateItem"
 PARTIQL_INSERT: Final = "dynamodb:PartiQLInsert"
 PARTIQL_UPDATE: Final = "dynamodb:PartiQLUpdate"
 SEND: Final = "sqs:SendMessage"
+HIDE: Final = "sqs:ChangeMessageVisibility"
 
 
 class Service(Stack):
@@ -38,16 +39,26 @@ class Service(Stack):
         HttpApi(self, "http", environment=environment, api=self._api(), authorizer=self._authorize())
         self._sweep()
         self._run_tasks()
+        self._settle()
         self._tick()
 
     def _api(self) -> Function:
         api, state = self._function("api"), self._state
-        api.allow(state.items.table_arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
+        api.allow(state.items.table_arn, GET, BATCH_GET, PUT, UPDATE, PARTIQL_INSERT, PARTIQL_UPDATE)
         api.allow(state.items.index_arn("by_listing"), QUERY)
+        api.allow(state.items.index_arn("by_payee"), QUERY)
+        api.allow(state.accounts.table_arn, GET, BATCH_GET)
+        api.allow(state.accounts.index_arn("by_tenant"), QUERY)
+        api.allow_in_transactions(state.accounts.table_arn, PUT, UPDATE)
+        api.allow(state.journal.table_arn, GET, QUERY)
+        api.allow(state.journal.index_arn("by_payee"), QUERY)
+        api.allow_in_transactions(state.journal.table_arn, PUT)
         api.allow(state.payloads.table_arn, GET, PUT)
         api.allow(state.idempotency.table_arn, GET, PUT)
         api.allow(state.tenants.table_arn, GET)
+        api.allow(state.keys.table_arn, GET)
         api.allow(state.tasks.queue.queue_arn, SEND)
+        api.allow(state.payments.queue.queue_arn, SEND)
         return api
 
     def _authorize(self) -> Function:
@@ -60,6 +71,7 @@ class Service(Stack):
         sweep.allow(state.items.table_arn, QUERY, BATCH_GET)
         sweep.allow(state.slots.table_arn, GET, QUERY, PUT, UPDATE)
         sweep.allow(state.tasks.queue.queue_arn, SEND)
+        sweep.allow(state.payments.queue.queue_arn, SEND)
         sweep.allow(state.ticks.queue.queue_arn, SEND)
         sweep.consume(state.ticks.queue, at_once=1)
 
@@ -68,7 +80,7 @@ class Service(Stack):
         run_tasks.allow(state.items.table_arn, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
         run_tasks.allow(state.payloads.table_arn, BATCH_GET)
         run_tasks.allow(state.tenants.table_arn, GET)
-        run_tasks.allow(state.tasks.queue.queue_arn, SEND, "sqs:ChangeMessageVisibility")
+        run_tasks.allow(state.tasks.queue.queue_arn, SEND, HIDE)
         run_tasks.allow(state.tasks.dead_letters.queue_arn, SEND)
         for pattern in self._environment.destination_queues:
             run_tasks.allow(self.format_arn(service="sqs", resource=pattern), SEND)
@@ -78,6 +90,15 @@ class Service(Stack):
                 "Tenants' own queues come and go without a release; their names are ours to give.",
             )
         run_tasks.consume(state.tasks.queue, at_once=10)
+
+    def _settle(self) -> None:
+        settle, state = self._function("settle", recurs=True), self._state
+        settle.allow(state.items.table_arn, GET, BATCH_GET, PUT, UPDATE)
+        settle.allow_in_transactions(state.accounts.table_arn, UPDATE)
+        settle.allow_in_transactions(state.journal.table_arn, PUT)
+        settle.allow(state.payments.queue.queue_arn, SEND, HIDE)
+        settle.allow(state.payments.dead_letters.queue_arn, SEND)
+        settle.consume(state.payments.queue, at_once=10)
 
     def _tick(self) -> None:
         """A tick that cannot be delivered joins the dead ticks: one place to look when the clock stands."""

@@ -13,13 +13,18 @@ class State(Stack):
         super().__init__(scope, environment.named("state"), termination_protection=environment.keeps_data)
         self.items = Table(self, "items", environment=environment, by="slot", then="id")
         self.items.index("by_listing", by="listing", then="id")
+        self.items.index("by_payee", by="payee_listing", then="id")
+        self.accounts = Table(self, "accounts", environment=environment, by="account", expires=False)
+        self.accounts.index("by_tenant", by="tenant", then="account")
+        self.journal = Table(self, "journal", environment=environment, by="listing", then="id", expires=False)
+        self.journal.index("by_payee", by="payee_listing", then="id", whole=True)
         self.payloads = Table(self, "payloads", environment=environment, by="id")
         self.idempotency = Table(self, "idempotency", environment=environment, by="key")
         self.tenants = Table(self, "tenants", environment=environment, by="tenant", expires=False)
         self.keys = Table(self, "keys", environment=environment, by="key_id")
         self.slots = Table(self, "slots", environment=environment, by="scope", then="name")
         # AWS refuses a queue whose messages come back while the function that has them may still run.
-        self.tasks, self.ticks = (
+        self.tasks, self.payments, self.ticks = (
             Queue(
                 self,
                 name,
@@ -27,17 +32,26 @@ class State(Stack):
                 visible_after=Duration.seconds(environment.functions[reader].timeout_seconds),
                 receives=receives,
             )
-            for name, reader, receives in (("tasks", "run_tasks", 8), ("ticks", "sweep", 5))
+            for name, reader, receives in (
+                ("tasks", "run_tasks", 8),
+                ("payments", "settle", 8),
+                ("ticks", "sweep", 5),
+            )
         )
         for variable, value in self.variables().items():
             CfnOutput(self, variable.title().replace("_", ""), value=value)
 
     def variables(self) -> dict[str, str]:
         """Where the functions find it all, under the names of their settings."""
-        tables = (self.items, self.payloads, self.idempotency, self.tenants, self.keys, self.slots)
+        tables = (
+            *(self.items, self.accounts, self.journal),
+            *(self.payloads, self.idempotency, self.tenants, self.keys, self.slots),
+        )
         return {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables} | {
             "TASKS_QUEUE_URL": self.tasks.queue.queue_url,
             "TASKS_DLQ_URL": self.tasks.dead_letters.queue_url,
+            "PAYMENTS_QUEUE_URL": self.payments.queue.queue_url,
+            "PAYMENTS_DLQ_URL": self.payments.dead_letters.queue_url,
             "TICKS_QUEUE_URL": self.ticks.queue.queue_url,
             "TICKS_DLQ_URL": self.ticks.dead_letters.queue_url,
         }

@@ -4,13 +4,20 @@ from typing import Any, Final
 
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "items": ("slot", "id"),
+    "accounts": ("account",),
+    "journal": ("listing", "id"),
     "payloads": ("id",),
     "idempotency": ("key",),
     "tenants": ("tenant",),
     "keys": ("key_id",),
     "slots": ("scope", "name"),
 }
-INDEXES: Final[dict[str, dict[str, tuple[str, ...]]]] = {"items": {"by_listing": ("listing", "id")}}
+INDEXES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "items": {"by_listing": ("listing", "id"), "by_payee": ("payee_listing", "id")},
+    "accounts": {"by_tenant": ("tenant", "account")},
+    "journal": {"by_payee": ("payee_listing", "id")},
+}
+WHOLE: Final = frozenset({("journal", "by_payee")})
 
 
 def definition(name: str) -> dict[str, Any]:
@@ -27,7 +34,7 @@ def definition(name: str) -> dict[str, Any]:
             {
                 "IndexName": index,
                 "KeySchema": _schema(keys),
-                "Projection": {"ProjectionType": "KEYS_ONLY"},
+                "Projection": {"ProjectionType": "ALL" if (name, index) in WHOLE else "KEYS_ONLY"},
             }
             for index, keys in indexes.items()
         ]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from typing import Final
 
 from aws_cdk import Duration, aws_iam, aws_lambda, aws_sqs
 from constructs import Construct
@@ -13,6 +14,9 @@ from infra.constructs.runtime import RUNTIME, architecture
 from infra.constructs.waiver import waive
 from infra.environments import Environment
 from postdate.runtime.settings import names
+
+# The key can have several values, so a plain StringEquals would not do; without the key the answer is no.
+IN_TRANSACTIONS: Final = {"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}}
 
 
 class Function(aws_lambda.Function):
@@ -67,6 +71,12 @@ class Function(aws_lambda.Function):
         engine = self._environment.engine
         self._grant(resource, [*actions, *(engine.also[each] for each in actions if each in engine.also)])
         self._grant("*", [engine.unscoped[each] for each in actions if each in engine.unscoped])
+
+    def allow_in_transactions(self, table: str, *actions: str) -> None:
+        """These writes as parts of TransactWriteItems, and never by themselves."""
+        self.add_to_role_policy(
+            aws_iam.PolicyStatement(actions=list(actions), resources=[table], conditions=IN_TRANSACTIONS)
+        )
 
     def _grant(self, resource: str, actions: list[str]) -> None:
         if actions:

@@ -32,12 +32,14 @@ class Table(aws_dynamodb.Table):
             removal_policy=environment.removal_policy,
         )
 
-    def index(self, name: str, *, by: str, then: str) -> None:
+    def index(self, name: str, *, by: str, then: str, whole: bool = False) -> None:
+        """Of keys only, or of `whole` rows: worth it where rows are small, never change and are read by the index."""
+        projected = aws_dynamodb.ProjectionType
         self.add_global_secondary_index(
             index_name=name,
             partition_key=_text(by),
             sort_key=_text(then),
-            projection_type=aws_dynamodb.ProjectionType.KEYS_ONLY,
+            projection_type=projected.ALL if whole else projected.KEYS_ONLY,
         )
 
     def index_arn(self, name: str) -> str:

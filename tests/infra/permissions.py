@@ -21,12 +21,21 @@ GRANTED: Final[dict[str, Grants]] = {
             "dynamodb:GetItem",
             "dynamodb:PartiQLInsert",
             "dynamodb:PartiQLUpdate",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
         },
         "table:items/index/by_listing": {"dynamodb:Query"},
+        "table:items/index/by_payee": {"dynamodb:Query"},
+        "table:accounts": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
+        "table:accounts/index/by_tenant": {"dynamodb:Query"},
+        "table:journal": {"dynamodb:GetItem", "dynamodb:Query"},
+        "table:journal/index/by_payee": {"dynamodb:Query"},
         "table:payloads": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "table:idempotency": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "table:tenants": {"dynamodb:GetItem"},
+        "table:keys": {"dynamodb:GetItem"},
         "queue:tasks": {"sqs:SendMessage"},
+        "queue:payments": {"sqs:SendMessage"},
     },
     "authorize": {
         "*": TRACES,
@@ -39,6 +48,7 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:items": {"dynamodb:BatchGetItem", "dynamodb:Query"},
         "table:slots": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"},
         "queue:tasks": {"sqs:SendMessage"},
+        "queue:payments": {"sqs:SendMessage"},
         "queue:ticks": {"sqs:SendMessage", *CONSUME},
     },
     "run-tasks": {
@@ -51,9 +61,33 @@ GRANTED: Final[dict[str, Grants]] = {
         "queue:tasks-dlq": {"sqs:SendMessage"},
         DESTINATIONS_ON_AWS: {"sqs:SendMessage"},
     },
+    "settle": {
+        "*": TRACES,
+        "logs:/aws/lambda/settle": LOGS,
+        "table:items": {
+            "dynamodb:BatchGetItem",
+            "dynamodb:GetItem",
+            "dynamodb:PutItem",
+            "dynamodb:UpdateItem",
+        },
+        "queue:payments": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
+        "queue:payments-dlq": {"sqs:SendMessage"},
+    },
     "the schedule": {
         "queue:ticks": {"sqs:SendMessage"},
         "queue:ticks-dlq": {"sqs:SendMessage"},
+    },
+}
+
+# Money is moved by whole transactions or not at all: no credential of ours can write half a posting.
+GRANTED_IN_TRANSACTIONS: Final[dict[str, Grants]] = {
+    "api": {
+        "table:accounts": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
+        "table:journal": {"dynamodb:PutItem"},
+    },
+    "settle": {
+        "table:accounts": {"dynamodb:UpdateItem"},
+        "table:journal": {"dynamodb:PutItem"},
     },
 }
 
@@ -62,9 +96,11 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
     "api": {
         "*": {"dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"},
         "queue:tasks": {"sqs:SendMessageBatch"},
+        "queue:payments": {"sqs:SendMessageBatch"},
     },
     "sweep": {
         "queue:tasks": {"sqs:SendMessageBatch"},
+        "queue:payments": {"sqs:SendMessageBatch"},
         "queue:ticks": {"sqs:SendMessageBatch"},
     },
     "run-tasks": {
@@ -72,6 +108,10 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
         "queue:tasks": {"sqs:SendMessageBatch", "sqs:ChangeMessageVisibilityBatch"},
         "queue:tasks-dlq": {"sqs:SendMessageBatch"},
         DESTINATIONS_LOCALLY: {"sqs:SendMessage", "sqs:SendMessageBatch"},
+    },
+    "settle": {
+        "queue:payments": {"sqs:SendMessageBatch", "sqs:ChangeMessageVisibilityBatch"},
+        "queue:payments-dlq": {"sqs:SendMessageBatch"},
     },
 }
 

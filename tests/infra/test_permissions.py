@@ -3,8 +3,17 @@ from typing import Any
 
 import pytest
 
-from tests.infra.permissions import GRANTED, TRACES, Grants, granted
+from tests.infra.permissions import GRANTED, GRANTED_IN_TRANSACTIONS, TRACES, Grants, granted
 from tests.infra.synthesis import Stacks
+
+IN_TRANSACTIONS = {"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}}
+WRITES = {
+    f"dynamodb:{action}"
+    for action in (
+        *("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem"),
+        *("PartiQLInsert", "PartiQLUpdate", "PartiQLDelete"),
+    )
+}
 
 
 def as_list(value: Any) -> list[Any]:
@@ -24,17 +33,31 @@ def statements(stacks: Stacks) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def grants(stacks: Stacks, role: str) -> Grants:
+def grants(stacks: Stacks, role: str, *, condition: Any = None) -> Grants:
+    """What is granted under just this condition; None is without any."""
     found: Grants = defaultdict(set)
     for statement in statements(stacks)[role]:
-        for resource in as_list(statement["Resource"]):
-            found[stacks.text(resource)] |= set(as_list(statement["Action"]))
+        if statement.get("Condition") == condition:
+            for resource in as_list(statement["Resource"]):
+                found[stacks.text(resource)] |= set(as_list(statement["Action"]))
     return found
 
 
 @pytest.mark.parametrize("role", GRANTED)
 def test_a_role_may_do_exactly_what_is_written_down(stacks: Stacks, role: str) -> None:
     assert grants(stacks, role) == granted(role, environment=stacks.environment.name)
+
+
+@pytest.mark.parametrize("role", GRANTED)
+def test_a_role_writes_money_in_transactions_and_in_no_other_way(stacks: Stacks, role: str) -> None:
+    assert grants(stacks, role, condition=IN_TRANSACTIONS) == GRANTED_IN_TRANSACTIONS.get(role, {})
+    freely = grants(stacks, role)
+    assert not WRITES & (freely["table:accounts"] | freely["table:journal"])
+
+
+def test_no_grant_depends_on_anything_else(stacks: Stacks) -> None:
+    for found in statements(stacks).values():
+        assert all(each.get("Condition") in (None, IN_TRANSACTIONS) for each in found)
 
 
 def test_no_role_has_a_permission_from_anywhere_else(stacks: Stacks) -> None:
@@ -45,8 +68,9 @@ def test_no_role_has_a_permission_from_anywhere_else(stacks: Stacks) -> None:
 
 def test_no_action_is_a_wildcard(stacks: Stacks) -> None:
     for role in GRANTED:
-        for actions in grants(stacks, role).values():
-            assert not [action for action in actions if "*" in action]
+        for condition in (None, IN_TRANSACTIONS):
+            for actions in grants(stacks, role, condition=condition).values():
+                assert not [action for action in actions if "*" in action]
 
 
 def test_on_aws_only_traces_go_to_every_resource(stacks: Stacks) -> None:

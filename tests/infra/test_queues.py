@@ -15,6 +15,7 @@ def test_every_queue_has_dead_letters_of_its_own(stacks: Stacks) -> None:
         if "RedrivePolicy" in each
     } == {
         "tasks": 8,
+        "payments": 8,
         "ticks": 5,
     }
 
@@ -66,6 +67,7 @@ def test_every_mapping_reports_partial_failures_and_is_bounded(stacks: Stacks) -
     mappings = stacks.properties(MAPPINGS)
     assert {stacks.text(each["EventSourceArn"]) for each in mappings.values()} == {
         "queue:tasks",
+        "queue:payments",
         "queue:ticks",
     }
     for mapping in mappings.values():

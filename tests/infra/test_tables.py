@@ -1,10 +1,12 @@
 from collections.abc import Callable
 
-from tests.infra.synthesis import Stacks
+from tests.infra.synthesis import Stacks, Template
 
 TABLES = "AWS::DynamoDB::Table"
 KEYS = {
     "items": ["slot", "id"],
+    "accounts": ["account"],
+    "journal": ["listing", "id"],
     "payloads": ["id"],
     "idempotency": ["key"],
     "tenants": ["tenant"],
@@ -22,23 +24,25 @@ def test_the_tables_have_the_keys_their_stores_use(stacks: Stacks) -> None:
         assert {attribute["AttributeType"] for attribute in table["AttributeDefinitions"]} == {"S"}
 
 
-def test_the_listing_is_an_index_of_keys(stacks: Stacks) -> None:
+def test_what_is_listed_is_an_index_of_keys_and_only_the_journals_rows_are_copied(stacks: Stacks) -> None:
     indexes = {
         name: each["GlobalSecondaryIndexes"]
         for name, each in stacks.properties(TABLES).items()
         if "GlobalSecondaryIndexes" in each
     }
     assert indexes == {
-        "items": [
-            {
-                "IndexName": "by_listing",
-                "KeySchema": [
-                    {"AttributeName": "listing", "KeyType": "HASH"},
-                    {"AttributeName": "id", "KeyType": "RANGE"},
-                ],
-                "Projection": {"ProjectionType": "KEYS_ONLY"},
-            }
-        ]
+        "items": [index("by_listing", "listing", "id"), index("by_payee", "payee_listing", "id")],
+        "accounts": [index("by_tenant", "tenant", "account")],
+        "journal": [index("by_payee", "payee_listing", "id", projected="ALL")],
+    }
+
+
+def index(name: str, by: str, then: str, projected: str = "KEYS_ONLY") -> Template:
+    keys = {by: "HASH", then: "RANGE"}
+    return {
+        "IndexName": name,
+        "KeySchema": [{"AttributeName": key, "KeyType": kind} for key, kind in keys.items()],
+        "Projection": {"ProjectionType": projected},
     }
 
 
@@ -48,14 +52,15 @@ def test_every_table_is_on_demand_and_recoverable_to_a_point_in_time(stacks: Sta
         assert table["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
 
 
-def test_rows_expire_everywhere_but_among_the_tenants(stacks: Stacks) -> None:
+def test_money_and_tenants_never_expire_and_everything_else_does(stacks: Stacks) -> None:
     expiring = {
         name
         for name, each in stacks.properties(TABLES).items()
         if each.get("TimeToLiveSpecification") == {"AttributeName": "expires_at", "Enabled": True}
     }
-    assert expiring == KEYS.keys() - {"tenants"}
-    assert "TimeToLiveSpecification" not in stacks.properties(TABLES)["tenants"]
+    assert expiring == KEYS.keys() - {"tenants", "accounts", "journal"}
+    for name in KEYS.keys() - expiring:
+        assert "TimeToLiveSpecification" not in stacks.properties(TABLES)[name]
 
 
 def test_in_prod_and_only_there_what_must_survive_does(stacks: Stacks) -> None:
@@ -77,6 +82,8 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
     }
     assert told == {
         "ItemsTable": "table:items",
+        "AccountsTable": "table:accounts",
+        "JournalTable": "table:journal",
         "PayloadsTable": "table:payloads",
         "IdempotencyTable": "table:idempotency",
         "TenantsTable": "table:tenants",
@@ -84,6 +91,8 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
         "SlotsTable": "table:slots",
         "TasksQueueUrl": "queue:tasks",
         "TasksDlqUrl": "queue:tasks-dlq",
+        "PaymentsQueueUrl": "queue:payments",
+        "PaymentsDlqUrl": "queue:payments-dlq",
         "TicksQueueUrl": "queue:ticks",
         "TicksDlqUrl": "queue:ticks-dlq",
     }
