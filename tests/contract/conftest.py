@@ -14,6 +14,9 @@ from cli.local.place import Place
 from postdate.runtime import aws as runtime
 from postdate.stores.idempotency import DynamoReservations, MemoryReservations, Reservations
 from postdate.stores.keys import DynamoKeys, Keys, MemoryKeys
+from postdate.stores.ledger import Ledger
+from postdate.stores.ledger_dynamo import DynamoLedger
+from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.passes import DynamoPasses, MemoryPasses, Passes
 from postdate.stores.payloads import DynamoPayloads, MemoryPayloads, Payloads
 from postdate.stores.tasks import Tasks
@@ -24,6 +27,7 @@ from postdate.stores.timetable import DynamoTimetable, Timetable
 from tests import tables
 from tests.boundary import Boundary
 from tests.contract.examples import LISTING_SHARDS, PLAN, Examples
+from tests.contract.money import Money
 
 RETENTION = timedelta(days=35)
 _hours = count()
@@ -43,6 +47,8 @@ class OnAws:
     keys: DynamoKeys
     passes: DynamoPasses
     timetable: DynamoTimetable
+    ledger: DynamoLedger
+    pauses: list[float]
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +57,7 @@ def made_on_aws(engine: Place) -> OnAws:
         boto3.setup_default_session()
         dynamodb, sqs = (runtime.client.__wrapped__(service) for service in ("dynamodb", "sqs"))
     names = tables.create(dynamodb, "contract")
+    pauses: list[float] = []
     return OnAws(
         dynamodb=dynamodb,
         sqs=sqs,
@@ -68,11 +75,23 @@ def made_on_aws(engine: Place) -> OnAws:
         keys=DynamoKeys(table=names["keys"]),
         passes=DynamoPasses(table=names["slots"]),
         timetable=DynamoTimetable(table=names["items"]),
+        ledger=DynamoLedger(
+            items_table=names["items"],
+            accounts_table=names["accounts"],
+            journal_table=names["journal"],
+            client=dynamodb,
+            plan=PLAN,
+            listing_shards=LISTING_SHARDS,
+            pause=pauses.append,
+            draw=lambda: 1.0,
+        ),
+        pauses=pauses,
     )
 
 
 @pytest.fixture
 def on_aws(made_on_aws: OnAws, boundary: Boundary) -> OnAws:
+    made_on_aws.pauses.clear()
     return made_on_aws
 
 
@@ -93,6 +112,19 @@ def tasks(request: pytest.FixtureRequest) -> Tasks:
         return MemoryTasks(plan=PLAN)
     found: OnAws = request.getfixturevalue("on_aws")
     return found.tasks
+
+
+@pytest.fixture(params=["memory", "aws"])
+def ledger(request: pytest.FixtureRequest) -> Ledger:
+    if request.param == "memory":
+        return MemoryLedger(plan=PLAN)
+    found: OnAws = request.getfixturevalue("on_aws")
+    return found.ledger
+
+
+@pytest.fixture
+def money(ledger: Ledger, now: datetime) -> Money:
+    return Money(ledger=ledger, now=now)
 
 
 @pytest.fixture

@@ -1,0 +1,163 @@
+"""What AWS may answer to a transaction beside yes and no. The local engine never says any of it by itself."""
+
+from typing import Any
+
+import pytest
+
+from postdate.domain import money as steps
+from postdate.domain.errors import Unavailable
+from postdate.domain.payment import Payment
+from postdate.domain.posting import Posting
+from postdate.stores.ledger import Answer
+from tests.boundary import Boundary, Fault, lost, refused
+from tests.contract.conftest import OnAws
+from tests.contract.money import Money
+
+WRITE = "TransactWriteItems"
+SDK_TRIES = 5
+
+
+@pytest.fixture
+def on_aws_money(on_aws: OnAws, now: Any) -> Money:
+    return Money(ledger=on_aws.ledger, now=now)
+
+
+def cancelled(*codes: str) -> Fault:
+    reasons = [{"Code": code} for code in codes]
+    return refused("TransactionCanceledException", CancellationReasons=reasons)
+
+
+CONFLICT = cancelled("None", "TransactionConflict", "None", "None")
+
+
+def ready(money: Money, payments: int = 1) -> list[Payment]:
+    money.accounts(alice=100, bob=0)
+    return [money.registered("alice", "bob", 10) for _ in range(payments)]
+
+
+def stands(money: Money, posting: Posting) -> bool:
+    assert posting.after is not None
+    return money.ledger.payment(posting.after.id) == posting.after
+
+
+@pytest.mark.parametrize("code", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
+def test_who_is_in_somebodys_way_waits_a_little_longer_each_time_and_tries_again(
+    on_aws: OnAws, on_aws_money: Money, boundary: Boundary, code: str
+) -> None:
+    (payment,) = ready(on_aws_money)
+    boundary.fail(WRITE, *[cancelled("None", code, "None", "None")] * 7)
+    settled = on_aws_money.settle(payment)
+    assert on_aws_money.answers(settled) == [Answer.DONE]
+    assert boundary.faults_left == 0
+    assert on_aws.pauses == [0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.5]
+    assert on_aws_money.balances("alice", "bob") == [(90, 0), (10, 0)]
+
+
+def test_who_is_always_in_somebodys_way_gives_up_and_nothing_is_written(
+    on_aws_money: Money, boundary: Boundary
+) -> None:
+    (payment,) = ready(on_aws_money)
+    boundary.fail(WRITE, *[CONFLICT] * 8)
+    assert on_aws_money.answers(on_aws_money.settle(payment)) == [Answer.UNAVAILABLE]
+    assert boundary.faults_left == 0
+    assert on_aws_money.balances("alice", "bob") == [(90, 10), (0, 0)]
+    assert on_aws_money.answers(on_aws_money.settle(payment)) == [Answer.DONE]
+
+
+def test_a_conflict_beside_a_condition_that_fails_takes_only_that_one_out(
+    on_aws_money: Money, boundary: Boundary
+) -> None:
+    first, second = ready(on_aws_money, 2)
+    cancelled_first = steps.cancel(first, now=on_aws_money.now)
+    assert cancelled_first is not None
+    on_aws_money.answers(cancelled_first)
+    boundary.fail(
+        WRITE, cancelled("ConditionalCheckFailed", "None", "None", "None", "TransactionConflict", "None")
+    )
+    answers = on_aws_money.answers(on_aws_money.settle(first), on_aws_money.settle(second))
+    assert answers == [Answer.STALE, Answer.DONE]
+    assert on_aws_money.balances("alice", "bob") == [(90, 0), (10, 0)]
+
+
+@pytest.mark.parametrize("code", ["ThrottlingException", "InternalServerError", "RequestLimitExceeded"])
+def test_a_service_that_does_not_answer_for_a_while_is_asked_again(
+    on_aws_money: Money, boundary: Boundary, code: str
+) -> None:
+    (payment,) = ready(on_aws_money)
+    boundary.fail(WRITE, *[refused(code, 500)] * SDK_TRIES)
+    assert on_aws_money.answers(on_aws_money.settle(payment)) == [Answer.DONE]
+    assert boundary.faults_left == 0
+
+
+@pytest.mark.parametrize("tries", [1, SDK_TRIES, SDK_TRIES + 1])
+def test_a_posting_whose_answer_gets_lost_is_known_as_ones_own(
+    on_aws_money: Money, boundary: Boundary, tries: int
+) -> None:
+    first, second = ready(on_aws_money, 2)
+    boundary.fail(WRITE, *[lost] * tries)
+    settled = on_aws_money.settle(first), on_aws_money.settle(second)
+    assert on_aws_money.answers(*settled) == [Answer.DONE, Answer.DONE]
+    assert boundary.faults_left == 0
+    assert all(stands(on_aws_money, each) for each in settled)
+    assert on_aws_money.balances("alice", "bob") == [(80, 0), (20, 0)]
+    assert len(on_aws_money.journal("bob")) == 2
+
+
+def test_a_registration_and_a_deposit_whose_answers_get_lost_are_made_once(
+    on_aws_money: Money, boundary: Boundary
+) -> None:
+    ready(on_aws_money)
+    boundary.fail(WRITE, *[lost] * SDK_TRIES)
+    posting = on_aws_money.payment("alice", "bob", 5)
+    assert on_aws_money.answers(posting) == [Answer.DONE]
+    boundary.fail(WRITE, *[lost] * SDK_TRIES)
+    deposit = on_aws_money.deposit("alice", 1000)
+    assert on_aws_money.answers(deposit) == [Answer.DONE]
+    assert on_aws_money.balances("alice") == [(1085, 15)]
+
+
+def test_a_posting_that_dynamodb_will_never_take_spoils_none_of_those_it_is_written_with(
+    on_aws_money: Money, boundary: Boundary
+) -> None:
+    first, second = ready(on_aws_money, 2)
+    boundary.fail(
+        WRITE,
+        *[refused("ValidationException")] * 2,
+        when=lambda call: call.names(first.id),
+    )
+    answers = on_aws_money.answers(on_aws_money.settle(first), on_aws_money.settle(second))
+    assert answers == [Answer.REFUSED, Answer.DONE]
+    assert on_aws_money.balances("alice", "bob") == [(80, 10), (10, 0)]
+
+
+def test_an_account_whose_opening_meets_a_transaction_is_not_taken_for_one_that_is_there(
+    on_aws_money: Money, boundary: Boundary
+) -> None:
+    boundary.fail(WRITE, cancelled("TransactionConflict"))
+    with pytest.raises(Unavailable):
+        on_aws_money.accounts(alice=0)
+
+
+def test_a_payment_settled_alone_takes_fifteen_units_from_its_hold_to_its_journal(
+    on_aws: OnAws, on_aws_money: Money, boundary: Boundary
+) -> None:
+    on_aws_money.accounts(alice=100, bob=0)
+    units: list[float] = []
+
+    def noted(parsed: dict[str, Any], **_: Any) -> None:
+        units.append(sum(each["CapacityUnits"] for each in parsed["ConsumedCapacity"]))
+
+    events = on_aws.dynamodb.meta.events
+    events.register(f"provide-client-params.dynamodb.{WRITE}", _asks)
+    events.register(f"after-call.dynamodb.{WRITE}", noted)
+    try:
+        payment = on_aws_money.registered("alice", "bob", 10)
+        assert on_aws_money.answers(on_aws_money.settle(payment)) == [Answer.DONE]
+    finally:
+        events.unregister(f"provide-client-params.dynamodb.{WRITE}", _asks)
+        events.unregister(f"after-call.dynamodb.{WRITE}", noted)
+    assert units == [6, 9]
+
+
+def _asks(params: dict[str, Any], **_: Any) -> dict[str, Any]:
+    return {**params, "ReturnConsumedCapacity": "INDEXES"}

@@ -1,0 +1,206 @@
+"""A posting is written whole or not at all, and what is wrong with one spoils no other."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from postdate.domain import money as steps
+from postdate.domain.account import Account, Limits, Status
+from postdate.domain.payment import Funding, State
+from postdate.domain.retry import RetryPolicy
+from postdate.stores.ledger import Answer, Posted
+from tests.contract.money import MINUTE, Money
+
+
+def test_money_is_held_settled_and_told_in_the_journal(money: Money) -> None:
+    money.accounts(alice=100, bob=0)
+    payment = money.registered("alice", "bob", 30, description="rent", metadata=(("order", "7"),))
+    assert money.balances("alice", "bob") == [(70, 30), (0, 0)]
+    assert money.ledger.payment(payment.id) == payment
+    settled = money.settle(payment)
+    assert money.answers(settled) == [Answer.DONE]
+    assert money.balances("alice", "bob") == [(70, 0), (30, 0)]
+    assert money.ledger.payment(payment.id) == settled.after
+    (deposit, sent), (received,) = money.journal("alice"), money.journal("bob")
+    assert sent == received == settled.movement
+    assert deposit.effect_on("alice") + sent.effect_on("alice") == 70
+
+
+def test_what_is_not_there_cannot_be_held_and_then_nothing_is_written(money: Money) -> None:
+    money.accounts(alice=29, bob=0)
+    posting = money.payment("alice", "bob", 30)
+    assert money.ledger.post([posting]) == [Posted(answer=Answer.SHORT, account="alice")]
+    assert money.balances("alice") == [(29, 0)]
+    assert posting.after is not None
+    assert money.ledger.payment(posting.after.id) is None
+
+
+def test_the_last_unit_can_be_held(money: Money) -> None:
+    money.accounts(alice=30, bob=0)
+    money.registered("alice", "bob", 30)
+    assert money.balances("alice") == [(0, 30)]
+
+
+def test_a_payment_settles_once(money: Money) -> None:
+    money.accounts(alice=100, bob=0)
+    payment = money.registered("alice", "bob", 30)
+    assert money.answers(money.settle(payment)) == [Answer.DONE]
+    again = steps.settle(payment, now=money.now + timedelta(milliseconds=5))
+    assert money.answers(again) == [Answer.STALE]
+    assert money.balances("alice", "bob") == [(70, 0), (30, 0)]
+    assert len(money.journal("bob")) == 1
+
+
+def test_of_a_cancel_and_a_settlement_exactly_one_wins(money: Money) -> None:
+    money.accounts(alice=100, bob=0)
+    first, second = money.registered("alice", "bob", 30), money.registered("alice", "bob", 20)
+    cancelled = steps.cancel(first, now=money.now)
+    assert cancelled is not None
+    assert money.answers(cancelled, money.settle(second)) == [Answer.DONE, Answer.DONE]
+    late = steps.cancel(second, now=money.now)
+    assert late is not None
+    assert money.answers(money.settle(first), late) == [Answer.STALE, Answer.STALE]
+    assert money.balances("alice", "bob") == [(80, 0), (20, 0)]
+
+
+def test_without_a_hold_the_balance_decides_at_the_instant(money: Money) -> None:
+    money.accounts(alice=10, bob=0)
+    payment = money.registered("alice", "bob", 30, funding=Funding.AT_EXECUTION)
+    assert money.balances("alice") == [(10, 0)]
+    assert money.ledger.post([money.settle(payment)]) == [Posted(answer=Answer.SHORT, account="alice")]
+    assert money.answers(money.deposit("alice", 20), money.settle(payment)) == [Answer.DONE, Answer.DONE]
+    assert money.balances("alice", "bob") == [(0, 0), (30, 0)]
+
+
+def test_a_frozen_account_neither_gives_nor_takes_but_gets_back_what_is_its_own(money: Money) -> None:
+    money.accounts(alice=100, bob=0, carol=50)
+    payment = money.registered("alice", "bob", 30)
+    incoming = money.registered("carol", "alice", 5)
+    frozen = money.ledger.set_status(money.tenant, "alice", Status.FROZEN, now=money.now)
+    assert frozen is not None
+    assert frozen.status is Status.FROZEN
+    refused = Posted(answer=Answer.FROZEN, account="alice")
+    assert money.ledger.post([money.payment("alice", "bob", 1)]) == [refused]
+    assert money.ledger.post([money.settle(payment)]) == [refused]
+    assert money.ledger.post([money.settle(incoming)]) == [refused]
+    failed = steps.fail(payment, now=money.now, code="account_frozen", why="alice is frozen")
+    assert money.answers(failed) == [Answer.DONE]
+    assert money.balances("alice", "carol") == [(100, 0), (45, 5)]
+    money.ledger.set_status(money.tenant, "alice", Status.ACTIVE, now=money.now)
+    assert money.answers(money.settle(incoming)) == [Answer.DONE]
+
+
+def test_an_account_that_is_not_there_is_named(money: Money) -> None:
+    money.accounts(alice=100)
+    posting = money.payment("nobody", "alice", 5)
+    assert money.ledger.post([posting]) == [Posted(answer=Answer.UNKNOWN, account="nobody")]
+    payment = money.registered("alice", "nobody", 5)
+    assert money.ledger.post([money.settle(payment)]) == [Posted(answer=Answer.UNKNOWN, account="nobody")]
+    assert money.balances("alice") == [(95, 5)]
+
+
+def test_a_hundred_payments_from_one_account_are_held_together(money: Money) -> None:
+    money.accounts(alice=1000, bob=0)
+    postings = [money.payment("alice", "bob", 7) for _ in range(100)]
+    assert money.answers(*postings) == [Answer.DONE] * 100
+    assert money.balances("alice") == [(300, 700)]
+
+
+def test_of_payments_that_together_are_too_much_as_many_are_held_as_there_is_money_for(money: Money) -> None:
+    money.accounts(alice=100, bob=0, carol=10)
+    postings = [money.payment("alice", "bob", 30) for _ in range(5)]
+    postings.insert(2, money.payment("carol", "bob", 10))
+    answers = money.answers(*postings)
+    assert answers.count(Answer.DONE) == 4
+    assert answers[2] is Answer.DONE
+    assert {answer for answer in answers if answer is not Answer.DONE} == {Answer.SHORT}
+    assert money.balances("alice", "carol") == [(10, 90), (0, 10)]
+
+
+def test_one_that_was_cancelled_spoils_none_of_those_it_is_written_with(money: Money) -> None:
+    money.accounts(alice=1000, bob=0)
+    payments = [money.registered("alice", "bob", 10) for _ in range(40)]
+    cancelled = steps.cancel(payments[17], now=money.now)
+    assert cancelled is not None
+    assert money.answers(cancelled) == [Answer.DONE]
+    answers = money.answers(*map(money.settle, payments))
+    assert [place for place, answer in enumerate(answers) if answer is not Answer.DONE] == [17]
+    assert answers[17] is Answer.STALE
+    assert money.balances("alice", "bob") == [(610, 0), (390, 0)]
+    assert len(money.journal("bob")) == 39
+
+
+def test_one_that_lacks_money_spoils_none_of_those_it_is_written_with(money: Money) -> None:
+    money.accounts(alice=100, bob=0, carol=5)
+    payments = [money.registered("alice", "bob", 10) for _ in range(10)]
+    poor = money.registered("carol", "bob", 6, funding=Funding.AT_EXECUTION)
+    answers = money.answers(*map(money.settle, [*payments[:4], poor, *payments[4:]]))
+    assert answers == [Answer.DONE] * 4 + [Answer.SHORT] + [Answer.DONE] * 6
+    assert money.balances("alice", "bob", "carol") == [(0, 0), (100, 0), (5, 0)]
+
+
+def test_money_goes_round_within_one_instant(money: Money) -> None:
+    money.accounts(alice=50, bob=0, carol=0)
+    round_trip = [
+        money.registered(payer, payee, 50, funding=Funding.AT_EXECUTION)
+        for payer, payee in (("alice", "bob"), ("bob", "carol"), ("carol", "alice"))
+    ]
+    answers = money.answers(*map(money.settle, round_trip))
+    assert money.balances("alice", "bob", "carol") in ([(50, 0), (0, 0), (0, 0)], [(0, 0), (50, 0), (0, 0)])
+    assert answers[0] is Answer.DONE
+
+
+def test_what_is_held_follows_the_amount(money: Money) -> None:
+    money.accounts(alice=100, bob=0)
+    payment = money.registered("alice", "bob", 30)
+    more = steps.edit(payment, now=money.now - MINUTE / 2, amount=100, why="changed amount")
+    assert money.answers(more) == [Answer.DONE]
+    assert more.after is not None
+    assert money.balances("alice") == [(0, 100)]
+    too_much = steps.edit(more.after, now=money.now - MINUTE / 2, amount=101, why="changed amount")
+    assert money.answers(too_much) == [Answer.SHORT]
+    less = steps.edit(more.after, now=money.now - MINUTE / 2, amount=1, why="changed amount")
+    assert money.answers(less) == [Answer.DONE]
+    assert money.balances("alice") == [(99, 1)]
+
+
+def test_an_attempt_that_did_not_get_through_leaves_the_hold(money: Money) -> None:
+    money.accounts(alice=100, bob=0)
+    payment = money.registered("alice", "bob", 30)
+    stumbled = steps.stumble(payment, now=money.now, why="throttled", retry=RetryPolicy(), draw=0.5)
+    assert money.answers(stumbled) == [Answer.DONE]
+    assert money.balances("alice") == [(70, 30)]
+    assert stumbled.after is not None
+    assert money.ledger.payment(payment.id) == stumbled.after
+    assert stumbled.after.state is State.EXECUTING
+    settled = steps.settle(stumbled.after, now=money.now + MINUTE)
+    assert money.answers(settled) == [Answer.DONE]
+    assert money.ledger.payment(payment.id) == settled.after
+
+
+def test_an_account_is_opened_once_and_keeps_its_limits(money: Money) -> None:
+    limits = Limits(amount_min=2, amount_max=500, delay_min=timedelta(seconds=60))
+    account = Account(
+        id="dora", tenant=money.tenant, created_at=money.now, updated_at=money.now, limits=limits
+    )
+    assert money.ledger.open(account)
+    assert not money.ledger.open(replace(account, limits=Limits()))
+    assert money.ledger.account(money.tenant, "dora") == account
+    assert money.ledger.account(money.tenant, "dor") is None
+    assert money.ledger.account("other", "dora") is None
+
+
+def test_a_status_that_an_account_has_already_is_no_change(money: Money) -> None:
+    money.accounts(alice=0)
+    assert money.ledger.set_status(money.tenant, "nobody", Status.FROZEN, now=money.now) is None
+    first = money.ledger.set_status(money.tenant, "alice", Status.FROZEN, now=money.now)
+    assert first is not None
+    assert (first.status, first.version) == (Status.FROZEN, 2)
+    assert money.ledger.set_status(money.tenant, "alice", Status.FROZEN, now=money.now + MINUTE) == first
+
+
+def test_every_change_of_an_account_counts_its_version_on(money: Money) -> None:
+    money.accounts(alice=100, bob=0)
+    money.registered("alice", "bob", 30)
+    account = money.ledger.account(money.tenant, "alice")
+    assert account is not None
+    assert (account.version, account.updated_at) == (3, money.now - MINUTE)
