@@ -16,7 +16,9 @@ from cli.failure import Failure
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="postdate", description="Runs money and work later, exactly once.")
     chosen = parser.add_subparsers(dest="command", required=True, metavar="command")
-    modules = {info.name: import_module(f"cli.commands.{info.name}") for info in _commands()}
+    modules = {
+        info.name.replace("_", "-"): import_module(f"cli.commands.{info.name}") for info in _commands()
+    }
     for name, module in modules.items():
         _describe(chosen.add_parser(name, help=_summary(module), description=module.__doc__), module)
     options = parser.parse_args(arguments)

@@ -2,14 +2,20 @@
 
 import base64
 import secrets
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from postdate.stores.keys import ApiKey, DynamoKeys, bearer_text, hash_of
+from postdate.runtime.clock import SystemClock
+from postdate.stores.keys import ApiKey, DynamoKeys, Keys, bearer_text, hash_of
 from postdate.stores.tenants import DynamoTenants, Tenant
 
 SCOPES: Final = frozenset(
     {"payments:write", "payments:read", "tasks:write", "tasks:read", "accounts:read", "ops"}
 )
+INTERNAL: Final = "internal"
+INTERNAL_SLOTS: Final = ("internal1", "internal2")
+KEPT_AFTER_ROTATION: Final = timedelta(hours=1)
 
 
 def tenant(table: str, id: str, *, queue_urls: frozenset[str] = frozenset()) -> Tenant:
@@ -23,11 +29,37 @@ def tenant(table: str, id: str, *, queue_urls: frozenset[str] = frozenset()) -> 
 
 def key(table: str, tenant: str, scopes: frozenset[str] = SCOPES) -> str:
     """A new key of that tenant, as the text its holder sends. Only its hash is kept: it is told once."""
-    key_id, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
-    DynamoKeys(table=table).put(
-        ApiKey(id=key_id, secret_sha256=hash_of(secret), tenant=tenant, scopes=scopes)
-    )
-    return bearer_text(key_id, secret)
+    return _kept(DynamoKeys(table=table), secrets.token_hex(8), tenant, scopes)
+
+
+def internal_token(table: str) -> str:
+    """A new token for what only our own operators' tools may call. The one before it is good for another hour."""
+    return rotated(DynamoKeys(table=table), now=SystemClock().now())
+
+
+def rotated(keys: Keys, *, now: datetime) -> str:
+    """There are two at most: the new one takes the place of the one that ends first.
+
+    The other's end is set beforehand, so that a run that breaks off is simply repeated and finds the same place.
+    """
+    known = {slot: keys.get(slot) for slot in INTERNAL_SLOTS}
+    place = min(INTERNAL_SLOTS, key=lambda slot: _end(known[slot]))
+    for slot, other in known.items():
+        if slot != place and other is not None:
+            keys.put(replace(other, expires_at=min(_end(other), now + KEPT_AFTER_ROTATION)))
+    return _kept(keys, place, INTERNAL, frozenset({INTERNAL}))
+
+
+def _end(key: ApiKey | None) -> datetime:
+    if key is None:
+        return datetime.min.replace(tzinfo=UTC)
+    return key.expires_at or datetime.max.replace(tzinfo=UTC)
+
+
+def _kept(keys: Keys, id: str, tenant: str, scopes: frozenset[str]) -> str:
+    secret = secrets.token_urlsafe(32)
+    keys.put(ApiKey(id=id, secret_sha256=hash_of(secret), tenant=tenant, scopes=scopes))
+    return bearer_text(id, secret)
 
 
 def _signing_secret() -> str:

@@ -44,7 +44,8 @@ class Service(Stack):
 
     def _api(self) -> Function:
         api, state = self._function("api"), self._state
-        api.allow(state.items.table_arn, GET, BATCH_GET, PUT, UPDATE, PARTIQL_INSERT, PARTIQL_UPDATE)
+        api.allow(state.items.table_arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
+        api.allow_in_transactions(state.items.table_arn, PUT, UPDATE)
         api.allow(state.items.index_arn("by_listing"), QUERY)
         api.allow(state.items.index_arn("by_payee"), QUERY)
         api.allow(state.accounts.table_arn, GET, BATCH_GET)
@@ -93,7 +94,8 @@ class Service(Stack):
 
     def _settle(self) -> None:
         settle, state = self._function("settle", recurs=True), self._state
-        settle.allow(state.items.table_arn, GET, BATCH_GET, PUT, UPDATE)
+        settle.allow(state.items.table_arn, GET, BATCH_GET)
+        settle.allow_in_transactions(state.items.table_arn, UPDATE)
         settle.allow_in_transactions(state.accounts.table_arn, UPDATE)
         settle.allow_in_transactions(state.journal.table_arn, PUT)
         settle.allow(state.payments.queue.queue_arn, SEND, HIDE)

@@ -2,6 +2,8 @@
 
 import argparse
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from cli import tenants
@@ -25,17 +27,23 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Speaks to the account that the environment's credentials are for, as `make deploy` does."""
     tables = f"postdate-{options.env}"
     scopes = tenants.SCOPES | ({"admin"} if options.admin else set())
-    try:
+    with reaching(options.env):
         made = tenants.tenant(f"{tables}-tenants", options.tenant, queue_urls=frozenset(options.queue))
         key = tenants.key(f"{tables}-keys", options.tenant, scopes)
-    except (Unavailable, *REFUSALS) as error:
-        raise Failure(f"{options.env} could not be reached: {error}") from error
     return {
         "tenant": made.id,
         "key": key,
         "signing_secret": made.signing_secrets[0],
         "queue_urls": sorted(made.queue_urls),
     }
+
+
+@contextmanager
+def reaching(environment: str) -> Iterator[None]:
+    try:
+        yield
+    except (Unavailable, *REFUSALS) as error:
+        raise Failure(f"{environment} could not be reached: {error}") from error
 
 
 def show(answer: dict[str, Any]) -> str:

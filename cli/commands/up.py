@@ -1,4 +1,4 @@
-"""Start the local stack, or bring the running one up to date, and run two tasks on it."""
+"""Start the local stack, or bring the running one up to date, and run a payment and a task on it."""
 
 import argparse
 import os
@@ -44,7 +44,7 @@ def show(answer: dict[str, Any]) -> str:
         f"  a destination  {answer['destination_queue_url']}",
     ]
     lines += [
-        f"  {task['name']:<13}  due {task['planned_at']}, {task['status']}, {task['lateness_ms']} ms late"
-        for task in answer.get("demo", ())
+        f"  {item['name']:<13}  due {item['planned_at']}, {item['status']}, {item['lateness_ms']} ms late"
+        for item in answer.get("demo", ())
     ]
     return "\n".join([*lines, "`make down` stops it."])

@@ -10,11 +10,15 @@ from cli.local.place import Place
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Keys:
-    """`api_key` has every scope of the demo tenant but administration, `other_tenant_key` those of another tenant."""
+    """`api_key` has every scope of the demo tenant but administration, `other_tenant_key` those of another tenant.
+
+    `internal_token` opens the internal routes and nothing else.
+    """
 
     api_key: str
     admin_key: str
     other_tenant_key: str
+    internal_token: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -62,6 +62,7 @@ def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int
         api_key=tenants.key(keys, demo.id),
         admin_key=tenants.key(keys, demo.id, ADMIN),
         other_tenant_key=tenants.key(keys, other.id),
+        internal_token=tenants.internal_token(keys),
     )
     api_url = f"{place.endpoint_url}/_aws/execute-api/{outputs['ApiId']}"
     return Stack(
@@ -72,6 +73,7 @@ def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int
         api_key=bearers.api_key,
         admin_key=bearers.admin_key,
         other_tenant_key=bearers.other_tenant_key,
+        internal_token=bearers.internal_token,
         signing_secret=demo.signing_secrets[0],
         destination_queue_url=queue_url,
         tables=_named(outputs, re.compile("(.+)Table")),

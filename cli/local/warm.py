@@ -14,12 +14,12 @@ from cli.failure import Failure
 from cli.local import aws
 from cli.local.place import Place
 
-EXECUTORS: Final = ("postdate-local-run-tasks",)
+EXECUTORS: Final = ("postdate-local-run-tasks", "postdate-local-settle")
 PATIENCE_SECONDS: Final = 60
 
 
 def warm(place: Place) -> None:
-    """Calls without messages, as many at once as the queue may keep workers busy: none finds one that is free."""
+    """Calls without messages, as many at once as the queues may keep workers busy: none finds one that is free."""
     with aws.speaking_to(place):
         functions = boto3.Session().client(
             "lambda",

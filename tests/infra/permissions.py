@@ -21,8 +21,6 @@ GRANTED: Final[dict[str, Grants]] = {
             "dynamodb:GetItem",
             "dynamodb:PartiQLInsert",
             "dynamodb:PartiQLUpdate",
-            "dynamodb:PutItem",
-            "dynamodb:UpdateItem",
         },
         "table:items/index/by_listing": {"dynamodb:Query"},
         "table:items/index/by_payee": {"dynamodb:Query"},
@@ -64,12 +62,7 @@ GRANTED: Final[dict[str, Grants]] = {
     "settle": {
         "*": TRACES,
         "logs:/aws/lambda/settle": LOGS,
-        "table:items": {
-            "dynamodb:BatchGetItem",
-            "dynamodb:GetItem",
-            "dynamodb:PutItem",
-            "dynamodb:UpdateItem",
-        },
+        "table:items": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "queue:payments": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
         "queue:payments-dlq": {"sqs:SendMessage"},
     },
@@ -82,10 +75,12 @@ GRANTED: Final[dict[str, Grants]] = {
 # Money is moved by whole transactions or not at all: no credential of ours can write half a posting.
 GRANTED_IN_TRANSACTIONS: Final[dict[str, Grants]] = {
     "api": {
+        "table:items": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
         "table:accounts": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
         "table:journal": {"dynamodb:PutItem"},
     },
     "settle": {
+        "table:items": {"dynamodb:UpdateItem"},
         "table:accounts": {"dynamodb:UpdateItem"},
         "table:journal": {"dynamodb:PutItem"},
     },
