@@ -1,5 +1,5 @@
 """What the tests of the rules stand on: a clock that moves only when told, stores and queues that fail when told,
-a target that answers by a script, and tasks in one line."""
+a target that answers by a script, and tasks and payments in one line."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
@@ -8,14 +8,20 @@ from datetime import UTC, datetime, timedelta
 from threading import Timer
 from typing import Any
 
-from postdate.domain import transitions
+from postdate.domain import money, payment, transitions
+from postdate.domain.account import Account
 from postdate.domain.due import Due, Packet, Via
 from postdate.domain.errors import Unavailable
+from postdate.domain.item import Item
+from postdate.domain.payment import Funding, Payment
+from postdate.domain.posting import Leg, Posting
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
 from postdate.domain.task import KIND, Destination, Payload, State, Task
 from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.queue import MemoryQueue, Received
+from postdate.stores.ledger import Answer, Posted
+from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.tasks import Written
 from postdate.stores.tasks_memory import MemoryTasks
 from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report
@@ -113,6 +119,68 @@ class ScriptedTasks(MemoryTasks):
             self.unanswered[id] -= 1
             return Written.UNAVAILABLE
         return done
+
+
+class ScriptedLedger(MemoryLedger):
+    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise.
+
+    `unavailable` and `unanswered` name payments whose next postings are not made, or made without telling; what is
+    `refused` is never written. `posted` are the calls of `post`, each with its postings.
+    """
+
+    def __init__(self, *, plan: ShardPlan = PLAN) -> None:
+        super().__init__(plan=plan)
+        self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
+        self.unavailable: defaultdict[str, int] = defaultdict(int)
+        self.unanswered: defaultdict[str, int] = defaultdict(int)
+        self.refused: set[str] = set()
+        self.posted: list[list[Posting]] = []
+
+    def payment(self, id: str) -> Payment | None:
+        self._happens("payment")
+        return super().payment(id)
+
+    def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
+        self._happens("payments")
+        return super().payments(ids)
+
+    def post(self, postings: Sequence[Posting]) -> list[Posted]:
+        self._happens("post")
+        self.posted.append(list(postings))
+        return super().post(postings)
+
+    def opens(self, *names: str, available: int = 1_000, tenant: str = "demo") -> None:
+        for name in names:
+            assert self.open(an_account(name, available=available, tenant=tenant))
+
+    def keeps(self, *payments: Payment) -> None:
+        """Stores them as they are, with what they hold."""
+        answers = super().post([_kept(each) for each in payments])
+        assert {posted.answer for posted in answers} == {Answer.DONE}
+
+    def _post(self, posting: Posting) -> Posted:
+        id = "" if posting.after is None else posting.after.id
+        if id in self.refused:
+            return Posted(answer=Answer.REFUSED)
+        if self.unavailable[id]:
+            self.unavailable[id] -= 1
+            return Posted(answer=Answer.UNAVAILABLE)
+        posted = super()._post(posting)
+        if self.unanswered[id]:
+            self.unanswered[id] -= 1
+            return Posted(answer=Answer.UNAVAILABLE)
+        return posted
+
+    def _happens(self, call: str) -> None:
+        if self.before[call]:
+            self.before[call].popleft()()
+
+
+def _kept(payment: Payment) -> Posting:
+    legs = (Leg(account=payment.payer, available=-payment.held, reserved=payment.held),)
+    return Posting(
+        tenant=payment.tenant, at=payment.created_at, after=payment, legs=legs if payment.held else ()
+    )
 
 
 class ScriptedQueue(MemoryQueue):
@@ -250,8 +318,82 @@ def in_state(state: State, task: Task | None = None) -> Task:
             return cancelled.after
 
 
+def an_account(
+    id: str = "alice", *, available: int = 1_000, tenant: str = "demo", now: datetime = START - 10 * MINUTE
+) -> Account:
+    return Account(id=id, tenant=tenant, available=available, created_at=now, updated_at=now)
+
+
+def a_registration(
+    number: int = 1,
+    *,
+    due_at: datetime = START,
+    now: datetime = START - 10 * MINUTE,
+    tenant: str = "demo",
+    payer: str = "alice",
+    payee: str = "bob",
+    amount: int = 100,
+    funding: Funding = Funding.RESERVE,
+) -> Posting:
+    return money.register(
+        id=item_id(payment.KIND, PLAN.slot(due_at, unique(number)), unique(number)),
+        tenant=tenant,
+        payer=payer,
+        payee=payee,
+        amount=amount,
+        funding=funding,
+        due_at=due_at,
+        now=now,
+        description=None,
+        metadata=(),
+    )
+
+
+def a_payment(number: int = 1, **fields: Any) -> Payment:
+    """A payment as it is just after its registration, living in the minute it is due."""
+    return _after(a_registration(number, **fields))
+
+
+def stumbled(given: Payment, *, now: datetime | None = None, retry: RetryPolicy = STEADY) -> Payment:
+    return _after(
+        money.stumble(given, now=now or given.due_at, why="the ledger did not answer", retry=retry, draw=0.5)
+    )
+
+
+def parked(given: Payment | None = None) -> Payment:
+    """Left to a person after as many attempts as there may be, each begun when it was due."""
+    tried = given or a_payment()
+    for _ in range(STEADY.max_attempts):
+        tried = stumbled(tried)
+    return tried
+
+
+def payment_in(state: payment.State, given: Payment | None = None) -> Payment:
+    """The payment in this state, brought there by the events of a usual life, ten seconds after it was due."""
+    waiting = given or a_payment()
+    now = waiting.due_at + 10 * SECOND
+    match state:
+        case payment.State.PENDING:
+            return waiting
+        case payment.State.EXECUTING:
+            return stumbled(waiting)
+        case payment.State.COMPLETED:
+            return _after(money.settle(waiting, now=now))
+        case payment.State.FAILED:
+            return _after(money.fail(waiting, now=now, code="account_frozen", why="the account is frozen"))
+        case payment.State.CANCELLED:
+            cancelled = money.cancel(waiting, now=now)
+            assert cancelled is not None
+            return _after(cancelled)
+
+
+def _after(posting: Posting) -> Payment:
+    assert posting.after is not None
+    return posting.after
+
+
 def message(
-    *dues: Due | Task,
+    *dues: Due | Item,
     number: int = 1,
     receives: int = 1,
     via: Via = Via.SWEEP,
@@ -259,7 +401,7 @@ def message(
     seen: bool = False,
 ) -> Received:
     """A packet as the queue hands it over for the nth time."""
-    calls = tuple(Due.of(due) if isinstance(due, Task) else due for due in dues)
+    calls = tuple(due if isinstance(due, Due) else Due.of(due) for due in dues)
     return Received(
         packet=Packet(tenant=tenant, via=via, dues=calls, seen=seen),
         message_id=f"message-{number}",

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from postdate.domain.due import DELAY_MAX, Due
 from postdate.domain.errors import InvalidState
+from postdate.domain.item import Phase
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.payment import (
     Execution,
@@ -27,7 +28,7 @@ from postdate.domain.payment import (
 )
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.retry import RetryPolicy
-from postdate.domain.transitions import Deferred, Dropped
+from postdate.domain.transitions import Buried, Deferred, Dropped
 
 ALLOWED: Final[dict[State, frozenset[State]]] = {
     State.PENDING: frozenset(
@@ -76,21 +77,26 @@ def register(
     return Posting(tenant=tenant, at=now, after=payment, legs=legs)
 
 
-def verdict(payment: Payment, due: Due, *, now: datetime, repeated: bool) -> Deferred | Dropped | None:
+def verdict(
+    payment: Payment, due: Due, *, now: datetime, repeated: bool
+) -> Deferred | Dropped | Buried | None:
     """None when this call is to settle the payment. A payment needs no claim: the posting itself decides.
 
-    `repeated` says that a worker had the call before. If it died, it may have moved the payment without sending the
-    message that belongs to that.
+    `repeated` says that a worker had the call before. If it died, it may have moved the payment, or left it to a
+    person, without sending the message that belongs to that. What waits for a person is settled by the letter of that
+    very version and by no other call: its duplicates would try for ever.
     """
     if payment.state.is_final:
         return Dropped(why=f"is {payment.state}")
-    if payment.due_at <= now:
-        return None
-    if due.due_at == payment.due_at or repeated:
-        if payment.due_at > now + DELAY_MAX:
+    if payment.due_at > now:
+        if due.due_at != payment.due_at and not repeated:
+            return Dropped(why="moved")
+        if payment.state is State.PENDING and payment.due_at > now + DELAY_MAX:
             return Dropped(why="a later sweep has it")
         return Deferred(why="not due yet")
-    return Dropped(why="moved")
+    if payment.phase is not Phase.RESTS or due.version == payment.version:
+        return None
+    return Buried() if repeated else Dropped(why="waits for a person")
 
 
 def settle(payment: Payment, *, now: datetime, execution_id: str | None = None) -> Posting:

@@ -31,7 +31,7 @@ class Visibility:
         self._hide([(message, self._pause(message.receives)) for message in messages])
 
     def _pause(self, receives: int) -> timedelta:
-        return min(self._lease * 2 ** min(receives - 1, _EXPONENT_MAX), _BACK_OFF_MAX)
+        return min(self._lease * (1 << min(receives - 1, _EXPONENT_MAX)), _BACK_OFF_MAX)
 
     def _hide(self, messages: Sequence[tuple[Received, timedelta]]) -> None:
         entries = [

@@ -1,0 +1,117 @@
+"""Packets of due payments from the queue -> each settled at its instant, or failed, in one transaction."""
+
+import random
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+from functions.settle.run import Runner, Tally
+from functions.settle.settings import Settings
+from postdate.domain.due import DELAY_MAX
+from postdate.domain.payment import Payment, State
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.slots import ShardPlan
+from postdate.runtime import aws, records, settings
+from postdate.runtime.clock import SystemClock
+from postdate.runtime.observability import count, logger, metrics, milliseconds
+from postdate.runtime.outbox import Outbox
+from postdate.runtime.queue import SqsQueue
+from postdate.runtime.visibility import Visibility
+from postdate.stores.ledger_dynamo import DynamoLedger
+
+
+class Wired:
+    """What outlives a batch: the ledger and the queues."""
+
+    def __init__(self) -> None:
+        given = settings.read(Settings)
+        sqs, self.clock = aws.client("sqs"), SystemClock()
+        self.lease = timedelta(seconds=given.lease_seconds)
+        self.visibility = Visibility(url=given.payments_queue_url, client=sqs, lease=self.lease)
+        self.queue = SqsQueue(url=given.payments_queue_url, client=sqs, clock=self.clock)
+        self.dead_letters = SqsQueue(url=given.payments_dlq_url, client=sqs, clock=self.clock)
+        # No pointer leads to a later attempt, so the queue has to hold its message until then.
+        self.retry = RetryPolicy(
+            max_attempts=given.payment_attempts_max,
+            initial_seconds=given.payment_retry_seconds,
+            max_seconds=min(given.payment_retry_max_seconds, DELAY_MAX.total_seconds()),
+        )
+        self.ledger = DynamoLedger(
+            items_table=given.items_table,
+            accounts_table=given.accounts_table,
+            journal_table=given.journal_table,
+            client=aws.client("dynamodb"),
+            plan=ShardPlan.parse(given.shard_plan),
+            listing_shards=given.listing_shards,
+        )
+
+
+@cache
+def wired() -> Wired:
+    return Wired()
+
+
+@logger.inject_lambda_context
+@metrics.log_metrics
+def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    messages, unreadable = records.read(event["Records"])
+    tally = Tally()
+    try:
+        tally = _runner().run(messages)
+    except Exception:
+        # What was posted is stored or was never made; the messages bring back the rest.
+        logger.exception("a batch broke off", extra={"action": "batch_broke_off"})
+        tally.failed_messages |= {message.message_id for message in messages}
+    failed = [message for message in messages if message.message_id in tally.failed_messages]
+    wired().visibility.back_off(failed)
+    _tell(tally, len(messages))
+    ids = [*unreadable, *(message.message_id for message in failed)]
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
+
+
+def _runner() -> Runner:
+    given = wired()
+    return Runner(
+        ledger=given.ledger,
+        outbox=Outbox(queue=given.queue, dead_letters=given.dead_letters),
+        extend_messages=given.visibility.extend,
+        clock=given.clock,
+        lease=given.lease,
+        retry=given.retry,
+        draw=random.random,
+    )
+
+
+def _tell(tally: Tally, messages: int) -> None:
+    counts = {
+        "PaymentsSettled": tally.settled,
+        "PaymentsFailed": tally.failed,
+        "PaymentsStumbled": tally.stumbled,
+        "PaymentsParked": tally.parked,
+        "CallsDropped": tally.dropped,
+        "CallsDeferred": tally.deferred,
+        "MessagesFailed": len(tally.failed_messages),
+    }
+    count("Packets", messages)
+    for name, value in counts.items():
+        if value:
+            count(name, value)
+    for payment in tally.failures:
+        logger.info(
+            "an attempt failed",
+            extra={
+                "action": _action(payment),
+                "payment": payment.id,
+                "attempt": payment.attempts,
+                "reason": payment.history[-1].why,
+            },
+        )
+    for lateness in tally.lateness_ms:
+        milliseconds("PaymentLateness", lateness)
+
+
+def _action(payment: Payment) -> str:
+    if payment.state is State.FAILED:
+        return "failed"
+    return "parked" if payment.lease_until is None else "stumbled"

@@ -1,0 +1,210 @@
+"""Settles the payments of one batch, each at its instant.
+
+They are read when the batch arrives, a second or two before: at the instant the transaction is all that remains. It is
+claim, transfer and outcome at once, so a worker that dies leaves nothing half done, and its message comes back. One
+that dies after it noted a stumble, before it sent the retry's message or the dead letter, leaves its own message as
+well: delivered again, it finds the payment waiting or left to a person, and sends it.
+
+There is one thread. Everything whose instant has come is settled in one call: the ledger knows what goes together.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from postdate.domain import money
+from postdate.domain.due import WAIT_MAX, Due
+from postdate.domain.errors import Unavailable
+from postdate.domain.payment import Payment, State
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.transitions import Buried, Deferred, Dropped
+from postdate.runtime.clock import Clock
+from postdate.runtime.outbox import Outbox
+from postdate.runtime.queue import Received
+from postdate.stores.ledger import Answer, Ledger
+from postdate.stores.settling import Settling
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """One payment of one message, on its way through this batch, looked at `at`."""
+
+    due: Due
+    message: Received
+    at: datetime
+
+
+@dataclass(kw_only=True, slots=True)
+class Tally:
+    """What a batch did, for its log lines and metrics, and the messages that have to come back."""
+
+    settled: int = 0
+    failed: int = 0
+    stumbled: int = 0
+    parked: int = 0
+    dropped: int = 0
+    deferred: int = 0
+    lateness_ms: list[float] = field(default_factory=list)
+    failures: list[Payment] = field(default_factory=list)
+    failed_messages: set[str] = field(default_factory=set)
+
+
+class Runner:
+    """Made anew for each batch; everything it touches is given."""
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        outbox: Outbox,
+        extend_messages: Callable[[Iterable[Received], timedelta], None],
+        clock: Clock,
+        lease: timedelta,
+        retry: RetryPolicy,
+        draw: Callable[[], float],
+    ) -> None:
+        self._ledger = ledger
+        self._settling = Settling(ledger, clock)
+        self._outbox = outbox
+        self._extend_messages = extend_messages
+        self._clock = clock
+        self._lease = lease
+        self._retry = retry
+        self._draw = draw
+        self._known: dict[str, Payment] = {}
+        self._agenda: deque[Call] = deque()
+        self._tally = Tally()
+
+    def run(self, messages: Sequence[Received]) -> Tally:
+        self._extend_messages(messages, self._lease + WAIT_MAX)
+        renew_at = self._clock.now() + self._lease / 2
+        self._read(messages)
+        while self._agenda:
+            now = self._clock.now()
+            if renew_at <= now:
+                self._extend_messages(messages, self._lease + WAIT_MAX)
+                renew_at = now + self._lease / 2
+            elif self._agenda[0].at <= now:
+                self._settle(_take_due(self._agenda, now))
+            else:
+                self._outbox.send()
+                self._clock.sleep_until(min(renew_at, self._agenda[0].at))
+        self._outbox.send()
+        self._tally.failed_messages |= self._outbox.failed_messages
+        return self._tally
+
+    def _read(self, messages: Sequence[Received]) -> None:
+        """Calls in the order of their instants: what a worker may not wait for is looked at once."""
+        now = self._clock.now()
+        calls = [
+            Call(due=due, message=message, at=due.due_at if due.due_at <= now + WAIT_MAX else now)
+            for message in messages
+            for due in message.packet.dues
+        ]
+        try:
+            self._known = self._ledger.payments(call.due.id for call in calls)
+        except Unavailable:
+            self._fail(calls)
+            return
+        self._agenda.extend(sorted(calls, key=lambda call: call.at))
+
+    def _settle(self, calls: Sequence[Call]) -> None:
+        to_settle = [call for call in calls if self._is_to_settle(call)]
+        outcomes = self._settling.attempt(self._known[call.due.id] for call in to_settle)
+        stuck = []
+        for call in to_settle:
+            outcome = outcomes[call.due.id]
+            self._known[call.due.id] = outcome.payment
+            if outcome.stuck is not None:
+                stuck.append((call, outcome.payment, outcome.stuck))
+            elif outcome.ended_at is not None:
+                self._record(outcome.payment, outcome.ended_at)
+            elif self._is_to_settle(call):
+                self._agenda.appendleft(call)
+        self._stumble(stuck)
+
+    def _is_to_settle(self, call: Call) -> bool:
+        """What else becomes of a call is done here."""
+        payment = self._known.get(call.due.id)
+        if payment is None:
+            # A payment outlives its calls, so it is there and cannot be read: its message has to stay.
+            self._fail([call])
+            return False
+        now, repeated = self._clock.now(), call.message.repeated
+        match money.verdict(payment, call.due, now=now, repeated=repeated):
+            case None:
+                return True
+            case Deferred():
+                self._tally.deferred += 1
+                self._outbox.defer(Due.of(payment), call.message, not_before=None)
+            case Buried():
+                self._outbox.bury(payment, call.message)
+            case Dropped():
+                self._tally.dropped += 1
+        return False
+
+    def _record(self, payment: Payment, ended_at: datetime) -> None:
+        """Late is what the owner of the money sees: until the commit was answered."""
+        if payment.state is State.COMPLETED:
+            self._tally.settled += 1
+            self._tally.lateness_ms.append((ended_at - payment.planned_at) / timedelta(milliseconds=1))
+        else:
+            self._tally.failed += 1
+            self._tally.failures.append(payment)
+
+    def _stumble(self, stuck: Sequence[tuple[Call, Payment, str]]) -> None:
+        """What did not get through is noted in the payment, which then says when the next attempt comes; its message
+        follows. What cannot even be noted comes back with its own message."""
+        if not stuck:
+            return
+        now = self._clock.now()
+        postings = [
+            money.stumble(payment, now=now, why=why, retry=self._retry, draw=self._draw())
+            for _, payment, why in stuck
+        ]
+        stale = []
+        for (call, _, _), posting, posted in zip(stuck, postings, self._ledger.post(postings), strict=True):
+            if posted.answer is Answer.DONE and posting.after is not None:
+                self._known[call.due.id] = posting.after
+                self._send_on(call, posting.after)
+            elif posted.answer is Answer.STALE:
+                stale.append(call)
+            else:
+                self._fail([call])
+        self._look_again(stale)
+
+    def _send_on(self, call: Call, payment: Payment) -> None:
+        self._tally.failures.append(payment)
+        if payment.lease_until is None:
+            self._tally.parked += 1
+            self._outbox.bury(payment, call.message)
+        else:
+            self._tally.stumbled += 1
+            self._outbox.retry(payment, call.message)
+
+    def _look_again(self, calls: Sequence[Call]) -> None:
+        """Somebody else was faster, or the attempt got through after all and only its answer was lost."""
+        if not calls:
+            return
+        try:
+            self._known |= self._ledger.payments(call.due.id for call in calls)
+        except Unavailable:
+            self._fail(calls)
+            return
+        self._fail(call for call in calls if self._is_to_settle(call))
+
+    def _fail(self, calls: Iterable[Call]) -> None:
+        self._tally.failed_messages |= {call.message.message_id for call in calls}
+
+
+def _take_due(agenda: deque[Call], now: datetime) -> list[Call]:
+    """The calls whose instant has come, each payment once: a second call is decided from what the first left."""
+    taken: dict[str, Call] = {}
+    again: list[Call] = []
+    while agenda and agenda[0].at <= now:
+        call = agenda.popleft()
+        if taken.setdefault(call.due.id, call) is not call:
+            again.append(call)
+    agenda.extendleft(reversed(again))
+    return list(taken.values())

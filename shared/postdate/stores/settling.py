@@ -1,0 +1,180 @@
+"""Settles payments whose instant has come, or ends those that cannot be settled, all of a call in one posting each.
+
+Nothing is done but by the ledger, and each posting holds only while its payment is what it was decided from: whoever
+dies here leaves each payment as it was or at its end. What changed meanwhile is decided anew. What could not be
+written, or may not be before a person has looked, is stuck: the caller says when it is tried again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+
+from postdate.domain import money
+from postdate.domain.errors import AccountFrozen, InsufficientFunds, Unavailable
+from postdate.domain.item import Phase
+from postdate.domain.payment import Payment
+from postdate.domain.posting import Posting
+from postdate.runtime.clock import Clock
+from postdate.runtime.observability import logger
+from postdate.stores.ledger import Answer, Ledger, Posted
+
+_ROUNDS: Final = 6
+_NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What an attempt found a payment to be, or made of it: then `ended_at` is when the ledger's answer was there.
+    `stuck` says why its end could not be written."""
+
+    payment: Payment
+    ended_at: datetime | None = None
+    stuck: str | None = None
+
+
+class Settling:
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+
+    def settle(
+        self, payments: Iterable[Payment], execution_ids: Mapping[str, str] = _NO_NAMES
+    ) -> dict[str, Payment | None]:
+        """The payments as they are then, by their ids; None for one whose end could not be written."""
+        outcomes = self.attempt(payments, execution_ids)
+        return {id: None if outcome.stuck else outcome.payment for id, outcome in outcomes.items()}
+
+    def attempt(
+        self, payments: Iterable[Payment], execution_ids: Mapping[str, str] = _NO_NAMES
+    ) -> dict[str, Outcome]:
+        """Each payment may be given once. One that has ended or is not due is answered as it is."""
+        return _Attempt(self._ledger, self._clock, execution_ids).make(payments)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Step:
+    """A payment, and the posting that is to end it."""
+
+    payment: Payment
+    posting: Posting
+
+
+class _Attempt:
+    def __init__(self, ledger: Ledger, clock: Clock, execution_ids: Mapping[str, str]) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._execution_ids = execution_ids
+        self._outcomes: dict[str, Outcome] = {}
+
+    def make(self, payments: Iterable[Payment]) -> dict[str, Outcome]:
+        """Three rounds are settling, failing, and failing without the payer; the others are for what changes."""
+        now = self._clock.now()
+        steps = [step for payment in payments if (step := self._first(payment, now))]
+        for _ in range(_ROUNDS):
+            if not steps:
+                break
+            steps = self._post(steps)
+        for step in steps:
+            self._stick(step.payment, "it changes faster than it can be settled")
+        return self._outcomes
+
+    def _first(self, payment: Payment, now: datetime) -> _Step | None:
+        if payment.state.is_final or payment.planned_at > now:
+            self._outcomes[payment.id] = Outcome(payment=payment)
+            return None
+        return self._settle(payment, now)
+
+    def _settle(self, payment: Payment, now: datetime) -> _Step:
+        execution_id = self._execution_ids.get(payment.id)
+        return _Step(payment=payment, posting=money.settle(payment, now=now, execution_id=execution_id))
+
+    def _post(self, steps: Sequence[_Step]) -> list[_Step]:
+        """The steps that follow."""
+        answers = self._ledger.post([step.posting for step in steps])
+        now = self._clock.now()
+        following: list[_Step] = []
+        stale: list[_Step] = []
+        for step, posted in zip(steps, answers, strict=True):
+            if posted.answer is Answer.DONE:
+                ended = step.posting.after or step.payment
+                self._outcomes[ended.id] = Outcome(payment=ended, ended_at=now)
+            elif posted.answer is Answer.STALE:
+                stale.append(step)
+            else:
+                match self._instead(step, posted, now):
+                    case Posting() as posting:
+                        following.append(_Step(payment=step.payment, posting=posting))
+                    case why:
+                        self._stick(step.payment, why)
+        return following + self._anew(stale)
+
+    def _instead(self, step: _Step, posted: Posted, now: datetime) -> Posting | str:
+        """How the payment ends when it cannot end as intended, or why it is stuck."""
+        payment, posting, account = step.payment, step.posting, posted.account or step.payment.payer
+        if posted.answer is Answer.UNAVAILABLE:
+            return "the ledger did not answer"
+        if posted.answer is Answer.REFUSED:
+            return "the ledger refused it"
+        if posting.movement is None:
+            if posted.answer is Answer.UNKNOWN and posting.legs:
+                return replace(posting, legs=())
+            self._tell("not_failed", payment, posted)
+            return "its failure could not be written"
+        match posted.answer:
+            case Answer.SHORT if payment.held:
+                self._tell("hold_missing", payment, posted)
+                return f"the account {account} does not hold what is reserved for it"
+            case Answer.SHORT:
+                code, why = InsufficientFunds.code, f"the account {account} does not have that much available"
+            case Answer.FROZEN:
+                code, why = AccountFrozen.code, f"the account {account} is frozen"
+            case _:
+                code, why = "account_not_found", f"there is no account {account}"
+        return money.fail(
+            payment,
+            now=now,
+            code=code,
+            why=why,
+            execution_id=self._execution_ids.get(payment.id),
+            payer_is_there=posted.answer is not Answer.UNKNOWN or account != payment.payer,
+        )
+
+    def _anew(self, stale: Sequence[_Step]) -> list[_Step]:
+        """What changed meanwhile is settled as it has become, if it is still due and nobody left it to a person."""
+        if not stale:
+            return []
+        try:
+            found = self._ledger.payments(step.payment.id for step in stale)
+        except Unavailable:
+            found = {}
+        now = self._clock.now()
+        following = []
+        for step in stale:
+            current = found.get(step.payment.id)
+            if current is None:
+                self._stick(step.payment, "it changed and cannot be read")
+            elif current.version == step.payment.version:
+                self._tell("moved_already", current, Posted(answer=Answer.STALE))
+                self._stick(current, "the journal has a movement for it already")
+            elif current.phase is Phase.RESTS or current.due_at > now:
+                self._outcomes[current.id] = Outcome(payment=current)
+            else:
+                following.append(self._settle(current, now))
+        return following
+
+    def _stick(self, payment: Payment, why: str) -> None:
+        self._outcomes[payment.id] = Outcome(payment=payment, stuck=why)
+
+    def _tell(self, action: str, payment: Payment, posted: Posted) -> None:
+        """The books do not agree with the payment: a person has to look."""
+        logger.error(
+            "a payment cannot be ended",
+            extra={
+                "action": action,
+                "payment": payment.id,
+                "account": posted.account,
+                "answer": posted.answer.name,
+            },
+        )
