@@ -8,6 +8,7 @@ from postdate.domain import money as steps
 from postdate.domain.due import Due
 from postdate.domain.errors import NotFound
 from postdate.domain.item import Phase
+from postdate.domain.movement import Movement
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import unique_part
 from postdate.stores.ledger import Answer, Ledger
@@ -59,7 +60,7 @@ def test_the_journal_is_read_page_by_page_in_both_directions(money: Money) -> No
         assert money.answers(steps.settle(payment, now=due_at)) == [Answer.DONE]
     whole = money.journal("alice")
     assert [movement.effect_on("alice") for movement in whole] == [100, 1, -2, 3, -4, 5, -6]
-    pages = []
+    pages: list[Movement] = []
     while page := money.ledger.movements(money.tenant, "alice", after=pages[-1].id if pages else "", limit=2):
         pages += page
     assert pages == whole

@@ -1,0 +1,149 @@
+"""`GET /api/v1/audit`: a tenant's money, checked account by account.
+
+Nobody stops for it. An account is judged by what was read of it between two readings of its row that have the same
+version; one that changed meanwhile, or whose listings were still behind, is looked at again for some seconds. What is
+wrong to the end, with the row unchanged, is no delay of an index.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from aws_lambda_powertools.event_handler.api_gateway import Router
+
+from functions.api import requests
+from functions.api.forms import text_of
+from functions.api.wiring import wired
+from postdate.domain.invariants import Books, Check, checks, is_sound
+from postdate.domain.movement import Movement
+from postdate.runtime.clock import Clock
+from postdate.stores.ledger import Ledger
+
+router = Router()
+
+PAUSES = tuple(timedelta(milliseconds=each) for each in (200, 400, 800, 1600))
+TIME = timedelta(seconds=15)
+_PAGE = 100
+_AT_ONCE = 8
+
+
+@router.get("/api/v1/audit")
+def audit() -> dict[str, Any]:
+    event = router.current_event
+    tenant = requests.caller(event, "ops").tenant
+    after = (event.query_string_parameters or {}).get("after", "")
+    return view(
+        Auditor(ledger=wired().ledger, clock=wired().clock).audit(tenant, after=after), wired().clock.now()
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Audited:
+    """`moving` are accounts that never stood still while they were looked at, so that nothing can be said of them.
+    `goes_on_after` is set when there was no time for all of them."""
+
+    checks: list[Check]
+    accounts: int
+    moving: list[str]
+    goes_on_after: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Auditor:
+    ledger: Ledger
+    clock: Clock
+
+    def audit(self, tenant: str, *, after: str = "") -> Audited:
+        ends_at = self.clock.now() + TIME
+        books, moving, last = list[Books](), list[str](), after
+        while names := self.ledger.accounts_listed(tenant, after=last, limit=_PAGE):
+            self._look(tenant, names, books, moving)
+            last = names[-1]
+            if self.clock.now() > ends_at:
+                break
+        if not (after or names):
+            self._look(tenant, _not_listed(books, moving), books, moving)
+        return Audited(
+            checks=checks(books, whole=not (after or names or moving)),
+            accounts=len(books) + len(moving),
+            moving=moving,
+            goes_on_after=last if names else None,
+        )
+
+    def _look(self, tenant: str, names: list[str], books: list[Books], moving: list[str]) -> None:
+        """Again and again at what is not sound: what stands still and is wrong to the end is wrong."""
+        left: dict[str, Books | None] = dict.fromkeys(names)
+        for pause in (timedelta(0), *PAUSES):
+            if not left:
+                return
+            self.clock.sleep_until(self.clock.now() + pause)
+            before, left = left, {}
+            with ThreadPoolExecutor(_AT_ONCE) as readers:
+                for name, found in zip(
+                    before, readers.map(partial(self._books, tenant), before), strict=True
+                ):
+                    if found is not None and is_sound(found):
+                        books.append(found)
+                    else:
+                        left[name] = found
+        for name, found in left.items():
+            known = before[name]
+            if found is not None and known is not None and found.account.version == known.account.version:
+                books.append(found)
+            else:
+                moving.append(name)
+
+    def _books(self, tenant: str, name: str) -> Books | None:
+        """None when the account changed while it was read."""
+        before = self.ledger.account(tenant, name)
+        movements = tuple(self._movements(tenant, name))
+        ids = list(_paged(lambda after: self.ledger.payments_listed(tenant, name, after=after, limit=_PAGE)))
+        payments = tuple(self.ledger.payments(ids).values())
+        account = self.ledger.account(tenant, name)
+        if before is None or account is None or before.version != account.version:
+            return None
+        return Books(account=account, payments=payments, movements=movements)
+
+    def _movements(self, tenant: str, name: str) -> Iterator[Movement]:
+        after = ""
+        while page := self.ledger.movements(tenant, name, after=after, limit=_PAGE):
+            yield from page
+            after = page[-1].id
+
+
+def _not_listed(books: list[Books], moving: list[str]) -> list[str]:
+    """Accounts that money went to and that their index does not show yet."""
+    known = {each.account.id for each in books} | set(moving)
+    named = {
+        name for each in books for movement in each.movements for name in (movement.payer, movement.payee)
+    }
+    return sorted(name for name in named - known if name is not None)
+
+
+def view(audited: Audited, now: datetime) -> dict[str, Any]:
+    return {
+        "ok": all(check.ok for check in audited.checks),
+        "checks": [
+            {
+                "name": check.name,
+                "ok": check.ok,
+                "observed": check.observed,
+                "expected": check.expected,
+                "checked_at": text_of(now),
+            }
+            for check in audited.checks
+        ],
+        "accounts": audited.accounts,
+        "moving": audited.moving,
+        "goes_on_after": audited.goes_on_after,
+    }
+
+
+def _paged(page: Callable[[str], list[str]]) -> Iterator[str]:
+    after = ""
+    while ids := page(after):
+        yield from ids
+        after = ids[-1]

@@ -1,0 +1,151 @@
+"""The audit looks on while money moves, and accuses nobody of an index that is behind."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from functions.api.audit import PAUSES, Audited, Auditor, view
+from postdate.domain import money
+from postdate.domain.account import Account
+from postdate.domain.movement import Movement, Type, movement_id
+from postdate.domain.payment import KIND, Funding, Payment
+from postdate.domain.posting import Leg, Posting
+from postdate.domain.slots import UNIQUE_BYTES, item_id
+from postdate.stores.ledger import Answer
+from postdate.stores.ledger_memory import MemoryLedger
+from tests.unit.doubles import MINUTE, PLAN, START, ManualClock
+
+
+class BehindLedger(MemoryLedger):
+    """Its listings show nothing of the first `behind` looks at them; `moves` changes an account at each look."""
+
+    def __init__(self) -> None:
+        super().__init__(plan=PLAN)
+        self.behind = 0
+        self.moves = False
+
+    def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
+        if self.moves:
+            self._change(tenant, account, version=1)
+        if self.behind > 0:
+            self.behind -= 1
+            return []
+        return super().payments_listed(tenant, account, after=after, limit=limit)
+
+    def take(self, account: str, amount: int) -> None:
+        self._change("acme", account, available=-amount)
+
+    def _change(self, tenant: str, account: str, **by: int) -> None:
+        known = self._accounts[tenant, account]
+        changes = {name: getattr(known, name) + amount for name, amount in by.items()}
+        self._accounts[tenant, account] = replace(known, **changes)
+
+
+@pytest.fixture
+def ledger() -> BehindLedger:
+    ledger = BehindLedger()
+    for number, id in enumerate(("alice", "bob", "carol")):
+        assert ledger.open(Account(id=id, tenant="acme", created_at=START, updated_at=START))
+        deposit = Movement(
+            id=movement_id(START, f"{number:016d}"),
+            tenant="acme",
+            type=Type.DEPOSIT,
+            payer=None,
+            payee=id,
+            amount=100,
+            at=START,
+        )
+        legs = (Leg(account=id, available=100),)
+        assert (
+            ledger.post([Posting(tenant="acme", at=START, legs=legs, movement=deposit)])[0].answer
+            is Answer.DONE
+        )
+    for number, amount in enumerate((10, 20, 30)):
+        payment = registered(ledger, number, amount)
+        if number:
+            assert ledger.post([money.settle(payment, now=START)])[0].answer is Answer.DONE
+    return ledger
+
+
+def registered(ledger: MemoryLedger, number: int, amount: int) -> Payment:
+    unique = number.to_bytes(UNIQUE_BYTES)
+    posting = money.register(
+        id=item_id(KIND, PLAN.slot(START, unique), unique),
+        tenant="acme",
+        payer="alice",
+        payee="bob",
+        amount=amount,
+        funding=Funding.RESERVE,
+        due_at=START,
+        now=START - MINUTE,
+        description=None,
+        metadata=(),
+    )
+    assert ledger.post([posting])[0].answer is Answer.DONE
+    assert posting.after is not None
+    return posting.after
+
+
+def audited(ledger: MemoryLedger, *, after: str = "") -> tuple[Audited, timedelta]:
+    clock = ManualClock()
+    return Auditor(ledger=ledger, clock=clock).audit("acme", after=after), clock.now() - START
+
+
+def wrong(audited: Audited) -> set[str]:
+    return {check.name for check in audited.checks if not check.ok}
+
+
+def test_sound_money_is_found_sound_at_the_first_look(ledger: BehindLedger) -> None:
+    found, took = audited(ledger)
+    assert (wrong(found), found.accounts, found.moving, found.goes_on_after) == (set(), 3, [], None)
+    assert took == timedelta(0)
+    told = view(found, START)
+    assert told["ok"] is True
+    assert told["checks"][0] == {
+        "name": "conservation",
+        "ok": True,
+        "observed": 300,
+        "expected": 300,
+        "checked_at": "2026-11-18T10:05:00.000Z",
+    }
+
+
+def test_money_that_is_gone_is_told_with_its_account(ledger: BehindLedger) -> None:
+    ledger.take("bob", 1)
+    found, took = audited(ledger)
+    assert wrong(found) == {"conservation", "journal_gives_balances"}
+    assert took == sum(PAUSES, timedelta(0))
+    told = view(found, START)
+    assert told["ok"] is False
+    assert "bob: 149 there, 150 by its journal" in str(told["checks"])
+
+
+def test_a_listing_that_is_behind_is_waited_for(ledger: BehindLedger) -> None:
+    ledger.behind = 6
+    found, took = audited(ledger)
+    assert (wrong(found), found.accounts) == (set(), 3)
+    assert took > timedelta(0)
+
+
+def test_an_account_that_never_stands_still_is_named_and_not_judged(ledger: BehindLedger) -> None:
+    ledger.moves = True
+    found, _ = audited(ledger)
+    assert wrong(found) == set()
+    assert sorted(found.moving) == ["alice", "bob", "carol"]
+
+
+def test_an_account_that_its_index_does_not_show_yet_is_looked_at_all_the_same(ledger: BehindLedger) -> None:
+    class NewBob(BehindLedger):
+        def accounts_listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
+            return [id for id in super().accounts_listed(tenant, after=after, limit=limit) if id != "bob"]
+
+    hidden = NewBob()
+    hidden.__dict__.update(ledger.__dict__)
+    found, _ = audited(hidden)
+    assert (wrong(found), found.accounts) == (set(), 3)
+
+
+def test_who_goes_on_after_an_account_audits_the_rest_alone(ledger: BehindLedger) -> None:
+    found, _ = audited(ledger, after="alice")
+    assert (wrong(found), found.accounts) == (set(), 2)
