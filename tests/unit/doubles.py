@@ -153,6 +153,10 @@ class ScriptedLedger(MemoryLedger):
         for name in names:
             assert self.open(an_account(name, available=available, tenant=tenant))
 
+    def loses(self, name: str, *, tenant: str = "demo") -> None:
+        """An account vanishes, as none does in life."""
+        del self._accounts[tenant, name]
+
     def keeps(self, *payments: Payment) -> None:
         """Stores them as they are, with what they hold."""
         answers = super().post([_kept(each) for each in payments])

@@ -1,0 +1,93 @@
+"""The executor of payments over a ledger in memory."""
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+
+import pytest
+
+from functions.settle.run import Runner, Tally
+from postdate.domain.due import Due, Via
+from postdate.domain.payment import Payment
+from postdate.runtime.outbox import Outbox
+from postdate.runtime.queue import Received
+from postdate.stores.settling import Settling
+from tests.unit.doubles import LEASE, STEADY, ManualClock, ScriptedLedger, ScriptedQueue, message
+
+
+class Paying:
+    """Three accounts of 1,000 each, and whoever settles payments between them."""
+
+    NAMES = ("alice", "bob", "carol")
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.ledger = ScriptedLedger()
+        self.ledger.opens(*self.NAMES)
+        self.queue = ScriptedQueue(self.clock)
+        self.dead_letters = ScriptedQueue(self.clock)
+        self.extended: list[tuple[list[str], timedelta]] = []
+
+    def stores(self, *payments: Payment) -> None:
+        self.ledger.keeps(*payments)
+
+    def stored(self, payment: Payment) -> Payment:
+        return self.ledger.payments([payment.id])[payment.id]
+
+    def settle(self, *payments: Payment) -> dict[str, Payment | None]:
+        return Settling(self.ledger, self.clock).settle(payments)
+
+    def run(self, *messages: Received) -> Tally:
+        return self.runner().run(messages)
+
+    def runner(self) -> Runner:
+        return Runner(
+            ledger=self.ledger,
+            outbox=Outbox(queue=self.queue, dead_letters=self.dead_letters),
+            extend_messages=self._extend,
+            clock=self.clock,
+            lease=LEASE,
+            retry=STEADY,
+            draw=lambda: 0.5,
+        )
+
+    def arrival(self, *, number: int = 9, receives: int = 1) -> Received:
+        """The only packet that was sent on, as it arrives: the clock has moved to that instant."""
+        ((packet, delay),) = self.queue.take()
+        self.clock.move(delay)
+        return message(*packet.dues, number=number, receives=receives, via=packet.via, seen=packet.seen)
+
+    def takes(self, by: timedelta) -> Callable[[], None]:
+        """What stands in a script when a request takes this long."""
+        return lambda: self.clock.move(by)
+
+    @property
+    def money(self) -> dict[str, tuple[int, int]]:
+        """What is available and what is reserved on each account."""
+        found = self.ledger.accounts("demo", self.NAMES)
+        return {name: (found[name].available, found[name].reserved) for name in self.NAMES if name in found}
+
+    @property
+    def moved(self) -> list[str | None]:
+        """The payments that have a row in the journal."""
+        rows = {
+            row.id: row.payment_id
+            for name in self.NAMES
+            for row in self.ledger.movements("demo", name, after="", limit=1000)
+        }
+        return list(rows.values())
+
+    @property
+    def letters(self) -> list[Due]:
+        return [due for packet in self.dead_letters.packets for due in packet.dues]
+
+    @property
+    def sent(self) -> list[tuple[Via, Due, timedelta]]:
+        return [(packet.via, due, delay) for packet, delay in self.queue.sent for due in packet.dues]
+
+    def _extend(self, messages: Iterable[Received], visible_after: timedelta) -> None:
+        self.extended.append(([each.message_id for each in messages], visible_after))
+
+
+@pytest.fixture
+def paying() -> Paying:
+    return Paying()
