@@ -6,13 +6,17 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
 from functions.api import errors, pages
+from functions.api.accounts import routes as accounts
 from functions.api.caller import Caller
+from functions.api.payments import routes as payments
 from functions.api.tasks import routes as tasks
 from postdate.domain.errors import NotFound, PostdateError
 from postdate.runtime.observability import count, logger, metrics
 
 app = APIGatewayHttpResolver()
 app.include_router(tasks.router)
+app.include_router(payments.router)
+app.include_router(accounts.router)
 app.include_router(pages.router)
 
 

@@ -2,13 +2,14 @@
 
 import base64
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 
 from functions.api.caller import Caller
-from postdate.domain.errors import ValidationFailed
+from postdate.domain.errors import IdempotencyKeyMissing, ValidationFailed
 
 _VISIBLE = re.compile(r"[\x21-\x7e]{1,255}")
 _VERSION = re.compile(r'"?(\d{1,9})"?')
@@ -28,6 +29,21 @@ def idempotency_key(event: BaseProxyEvent) -> str | None:
     if key is not None and not _VISIBLE.fullmatch(key):
         raise ValidationFailed([("Idempotency-Key", "has 1 to 255 visible ASCII characters")])
     return key
+
+
+def idempotency_key_needed(event: BaseProxyEvent) -> str:
+    if not event.headers.get("idempotency-key"):
+        raise IdempotencyKeyMissing
+    return idempotency_key(event) or ""
+
+
+def parameters(event: BaseProxyEvent) -> Mapping[str, str]:
+    """Of the query."""
+    return event.query_string_parameters or {}
+
+
+def request_id(event: BaseProxyEvent) -> str:
+    return str(event["requestContext"]["requestId"])
 
 
 def version_wanted(event: BaseProxyEvent) -> int | None:

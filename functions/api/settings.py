@@ -7,7 +7,11 @@ class Settings:
     payloads_table: str
     idempotency_table: str
     tenants_table: str
+    keys_table: str
+    accounts_table: str
+    journal_table: str
     tasks_queue_url: str
+    payments_queue_url: str
     shard_plan: str
     listing_shards: int
     open_lead_seconds: int

@@ -1,9 +1,13 @@
-"""The API's use cases over this environment's tables and queue, made on the first request."""
+"""The API's use cases over this environment's tables and queues, made on the first request."""
 
 import os
 from datetime import timedelta
 from functools import cache
 
+from functions.api.accounts.deposit import Cashier
+from functions.api.payments.change import Changer as PaymentChanger
+from functions.api.payments.execute import Executor
+from functions.api.payments.register import Registrar as PaymentRegistrar
 from functions.api.settings import Settings
 from functions.api.tasks.change import Changer
 from functions.api.tasks.register import Registrar
@@ -14,7 +18,10 @@ from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.idempotency import DynamoReservations
+from postdate.stores.keys import DynamoKeys
+from postdate.stores.ledger_dynamo import DynamoLedger
 from postdate.stores.payloads import DynamoPayloads
+from postdate.stores.settling import Settling
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants
 
@@ -32,7 +39,11 @@ class Wired:
             DynamoTenants(table=given.tenants_table).get, keep=_TENANT_KEPT, clock=self.clock
         )
         plan, retention = ShardPlan.parse(given.shard_plan), timedelta(days=given.retention_days)
-        queue = SqsQueue(url=given.tasks_queue_url, client=aws.client("sqs"), clock=self.clock)
+        queue, payments_queue = (
+            SqsQueue(url=url, client=aws.client("sqs"), clock=self.clock)
+            for url in (given.tasks_queue_url, given.payments_queue_url)
+        )
+        reservations = DynamoReservations(table=given.idempotency_table)
         horizon = Horizon(
             lead=timedelta(seconds=given.open_lead_seconds),
             margin=timedelta(seconds=given.open_margin_seconds),
@@ -47,7 +58,7 @@ class Wired:
         self.registrar = Registrar(
             tasks=self.tasks,
             payloads=self.payloads,
-            reservations=DynamoReservations(table=given.idempotency_table),
+            reservations=reservations,
             queue=queue,
             plan=plan,
             horizon=horizon,
@@ -63,6 +74,35 @@ class Wired:
             payload_kept=retention + _PAYLOAD_OUTLIVES,
             clock=self.clock,
             unique=_unique,
+        )
+        self.ledger = DynamoLedger(
+            items_table=given.items_table,
+            accounts_table=given.accounts_table,
+            journal_table=given.journal_table,
+            client=aws.client("dynamodb"),
+            plan=plan,
+            listing_shards=given.listing_shards,
+        )
+        self.payment_registrar = PaymentRegistrar(
+            ledger=self.ledger,
+            reservations=reservations,
+            queue=payments_queue,
+            plan=plan,
+            horizon=horizon,
+            clock=self.clock,
+            unique=_unique,
+        )
+        self.payment_changer = PaymentChanger(
+            ledger=self.ledger, queue=payments_queue, horizon=horizon, clock=self.clock
+        )
+        self.payment_executor = Executor(
+            changer=self.payment_changer,
+            settling=Settling(self.ledger, self.clock),
+            keys=DynamoKeys(table=given.keys_table),
+            clock=self.clock,
+        )
+        self.cashier = Cashier(
+            ledger=self.ledger, reservations=reservations, clock=self.clock, unique=_unique
         )
 
 

@@ -1,4 +1,4 @@
-"""A request's bearer key -> who is calling: tenant and scopes, or nobody.
+"""A request's bearer key -> who is calling: tenant, scopes and accounts, or nobody.
 
 It never refuses: the API answers for an unknown key itself, so that this refusal too is a problem with a code. It is
 asked for each request and remembers keys for a while, so a revoked key is refused everywhere within that time.
@@ -15,7 +15,9 @@ from postdate.runtime import settings
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import count, logger, metrics
-from postdate.stores.keys import ApiKey, DynamoKeys, split
+from postdate.stores.keys import INTERNAL, ApiKey, DynamoKeys, split
+
+NO_ACCOUNT = "-"
 
 
 class Wired:
@@ -37,7 +39,7 @@ def wired() -> Wired:
 @logger.inject_lambda_context
 @metrics.log_metrics
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    found = {"tenant": "", "key_id": "", "scopes": ""}
+    found = {"tenant": "", "key_id": "", "scopes": "", "accounts": ""}
     try:
         key = _key(event.get("headers", {}).get("authorization", ""))
     except Unavailable:
@@ -46,8 +48,16 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         return {"isAuthorized": True, "context": {**found, "unavailable": "true"}}
     count("KeysAccepted" if key else "KeysRefused")
     if key is not None:
-        found = {"tenant": key.tenant, "key_id": key.id, "scopes": " ".join(sorted(key.scopes))}
+        found = context_of(key)
     return {"isAuthorized": True, "context": found}
+
+
+def context_of(key: ApiKey) -> dict[str, str]:
+    """What the API is told, which takes no lists. No accounts named means all of them, so a key that is bound to none
+    names one that cannot be. A key for internal calls is not to be used as a bearer: it keeps no other scope."""
+    scopes = {INTERNAL} if INTERNAL in key.scopes else key.scopes
+    bound = "" if key.accounts is None else " ".join(sorted(key.accounts)) or NO_ACCOUNT
+    return {"tenant": key.tenant, "key_id": key.id, "scopes": " ".join(sorted(scopes)), "accounts": bound}
 
 
 def _key(authorization: str) -> ApiKey | None:

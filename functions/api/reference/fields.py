@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from functions.api.tasks.listing import LIMIT_DEFAULT, LIMIT_MAX
+from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX
 from postdate.domain.task import State
 from postdate.domain.transitions import HISTORY_LINES_MAX
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
+from functions.api.forms import Form
 from functions.api.reference.examples import TASK_ID
-from functions.api.tasks.forms import BatchForm, Form, TaskChangeForm, TaskForm
+from functions.api.tasks.forms import BatchForm, TaskChangeForm, TaskForm
 from postdate.domain import errors
 
 

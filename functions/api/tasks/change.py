@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from functions.api import calls
 from postdate.domain import transitions
-from postdate.domain.due import Due, Via, pack
 from postdate.domain.errors import Conflict, NotFound, Unavailable, VersionMismatch
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Payload, Task
 from postdate.domain.transitions import Transition
 from postdate.runtime.clock import Clock
-from postdate.runtime.observability import logger
 from postdate.runtime.queue import Queue
 from postdate.stores.payloads import Payloads
 from postdate.stores.tasks import Tasks, Written
@@ -51,8 +50,8 @@ class Changer:
             return transitions.edit(task, now=now, due_at=due_at, why=_why(due_at, changes), **changes)
 
         task = self._changed(tenant, id, version, decide)
-        if due_at is not None and self.horizon.reaches(due_at, self.clock.now()):
-            self._call(task)
+        if due_at is not None:
+            calls.send([task], queue=self.queue, horizon=self.horizon, now=self.clock.now())
         return task
 
     def _changed(
@@ -89,14 +88,6 @@ class Changer:
         key = f"{after.id}#{self.unique().hex()}"
         self.payloads.put(key, text, keep_until=after.due_at + self.payload_kept)
         return replace(transition, after=replace(after, payload=Payload(key=key)))
-
-    def _call(self, task: Task) -> None:
-        try:
-            self.queue.send(pack([(task.tenant, Due.of(task))], Via.REGISTRATION))
-        except Unavailable as error:
-            logger.warning(
-                "a call is left to the closing pass", extra={"action": "call_not_sent", "reason": str(error)}
-            )
 
 
 def _why(due_at: datetime | None, changes: dict[str, Any]) -> str:

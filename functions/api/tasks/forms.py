@@ -1,60 +1,29 @@
 """What a caller may say about a task, and what we say back."""
 
-import hashlib
 import json
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, TypeVar
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AwareDatetime,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    ValidationError,
-    model_validator,
-)
-from pydantic_core import from_json
+from pydantic import Field, JsonValue, model_validator
 
-from functions.api.errors import validation_failed
+from functions.api.forms import DELAY_SECONDS_MAX, KEY_PATTERN, Form, Instant, text_of
 from postdate.domain import instants
-from postdate.domain.errors import Malformed, PayloadTooLarge, ValidationFailed
+from postdate.domain.errors import PayloadTooLarge, ValidationFailed
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import Destination, State, Task
 
-DELAY_SECONDS_MAX = 31_536_000
 PAYLOAD_BYTES_MAX = 256 * 1024
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}")
 PAST_ALLOWED = timedelta(minutes=1)
 
-FormT = TypeVar("FormT", bound="Form")
 Tag = Annotated[str, Field(min_length=1, max_length=64)]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
-
-
-def _rfc3339(given: object) -> object:
-    """Pydantic would also take a number of seconds written as text."""
-    if not isinstance(given, str) or not _DATE.match(given):
-        raise ValueError("is an instant such as 2026-11-18T10:05:00Z")
-    return given
-
-
-Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_rfc3339)]
-
-
-class Form(BaseModel):
-    """Strict: no field is guessed, converted or passed over."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class WebhookForm(Form):
     type: Literal["webhook"]
     url: str
     method: Literal["POST", "PUT", "PATCH"] = "POST"
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = Field({})
 
     def destination(self) -> Destination:
         return Destination(
@@ -102,7 +71,7 @@ class TaskForm(Form):
 
 
 class BatchTaskForm(TaskForm):
-    idempotency_key: str | None = Field(None, pattern=r"^[\x21-\x7e]{1,255}$")
+    idempotency_key: str | None = Field(None, pattern=KEY_PATTERN)
 
 
 class BatchForm(Form):
@@ -126,18 +95,6 @@ class TaskChangeForm(Form):
         if self.run_at is not None and self.delay_seconds is not None:
             raise ValueError("only one of run_at and delay_seconds makes sense")
         return self
-
-
-def parsed(form: type[FormT], text: str | bytes, within: str = "") -> FormT:
-    """Reads a body as the form; `NaN` and the like are no JSON, whatever a lenient reader makes of them."""
-    try:
-        from_json(text, allow_inf_nan=False)
-    except ValueError:
-        raise Malformed from None
-    try:
-        return form.model_validate_json(text)
-    except ValidationError as invalid:
-        raise validation_failed(invalid, within) from None
 
 
 def due_at(form: TaskForm | TaskChangeForm, now: datetime) -> datetime | ValidationFailed | None:
@@ -164,14 +121,6 @@ def payload_text(payload: JsonValue) -> str:
     return text
 
 
-def fingerprint(form: Form) -> str:
-    """The same for two requests that ask for the same, however they were written down."""
-    asked = form.model_dump(mode="json", exclude={"idempotency_key", "run_at"})
-    run_at = getattr(form, "run_at", None)
-    asked["run_at"] = None if run_at is None else run_at.astimezone(UTC).isoformat()
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
-
-
 def view(task: Task) -> dict[str, Any]:
     """A task as its owner sees it. Values of headers may be credentials: only their names are told."""
     return {
@@ -180,19 +129,19 @@ def view(task: Task) -> dict[str, Any]:
         "name": task.name,
         "tags": list(task.tags),
         "target": _target(task.destination),
-        "run_at": _text(task.planned_at),
-        "next_run_at": _text(task.due_at) if task.state.waits else None,
+        "run_at": text_of(task.planned_at),
+        "next_run_at": text_of(task.due_at) if task.state.waits else None,
         "attempts": task.attempts,
         "last_run": _last_run(task),
         "error": task.error,
         "retry": {name: getattr(task.retry, name) for name in RetryPolicy.__dataclass_fields__},
         "timeout_seconds": task.timeout_seconds,
-        "created_at": _text(task.created_at),
+        "created_at": text_of(task.created_at),
         "version": task.version,
         "history": [
             {
                 "version": line.version,
-                "at": _text(line.at),
+                "at": text_of(line.at),
                 "status": line.to.value,
                 "attempt": line.attempt,
                 "reason": line.why,
@@ -223,14 +172,10 @@ def _last_run(task: Task) -> dict[str, Any] | None:
     end = later[0] if later else None
     ended_well = end is not None and end.to is State.SUCCEEDED
     return {
-        "planned_at": _text(task.planned_at),
-        "started_at": _text(start.at),
-        "finished_at": _text(end.at if end else None),
+        "planned_at": text_of(task.planned_at),
+        "started_at": text_of(start.at),
+        "finished_at": text_of(end.at if end else None),
         "lateness_ms": task.lateness_ms,
         "token": task.token,
         "status": "RUNNING" if end is None else "SUCCEEDED" if ended_well else "FAILED",
     }
-
-
-def _text(instant: datetime | None) -> str | None:
-    return None if instant is None else instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -5,27 +5,25 @@ crash after the first is repaired by the caller's own retry, after the second by
 closing pass over the task's slot.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from postdate.domain import instants, transitions
-from postdate.domain.due import Due, Via, pack
-from postdate.domain.errors import IdempotencyInProgress, IdempotencyKeyReused, PostdateError, Unavailable
+from functions.api import calls, idempotency
+from postdate.domain import transitions
+from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import ShardPlan, item_id
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import KIND, Destination, Payload, Task
 from postdate.runtime.clock import Clock
-from postdate.runtime.observability import logger
 from postdate.runtime.queue import Queue
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.payloads import Payloads
 from postdate.stores.tasks import Tasks, Written
 
 KEY_KEPT = timedelta(days=30)
-_REQUEST_LIVES = timedelta(seconds=30)
 _AT_ONCE = 8
 
 
@@ -82,7 +80,8 @@ class Registrar:
         stored = list({draft[1].id: draft[1] for draft in drafts if isinstance(draft, tuple)}.values())
         written = dict(zip([task.id for task in stored], self.tasks.add(stored), strict=True))
         lost = {id for id, done in written.items() if done not in (Written.DONE, Written.CONFLICT)}
-        self._call(task for task in stored if task.id not in lost)
+        called = (task for task in stored if task.id not in lost)
+        calls.send(called, queue=self.queue, horizon=self.horizon, now=self.clock.now())
         return [
             draft if isinstance(draft, PostdateError) else Unavailable() if draft[1].id in lost else draft[0]
             for draft in drafts
@@ -91,7 +90,7 @@ class Registrar:
     def _reserved(self, tenant: str, order: Order, now: datetime) -> Registered:
         """The task that this order stands for: a new one, or the one its key stood for before."""
         if order.refusal is not None:
-            return self._replayed(tenant, order, now)
+            return self._replayed(tenant, order, order.refusal, now)
         unique = self.unique()
         id = item_id(KIND, self.plan.slot(order.due_at, unique), unique)
         new = Registered(task=_task(tenant, order, id=id, due_at=order.due_at, now=now))
@@ -106,28 +105,22 @@ class Registrar:
             created_at=now,
             keep_until=now + KEY_KEPT,
         )
-        found = self.reservations.reserve(wanted, now=now)
-        if found.item_id == id:
-            return new
-        if found.fingerprint != order.fingerprint:
-            raise IdempotencyKeyReused
-        given_up = instants.end_of(instants.minute_of(found.due_at)) + _REQUEST_LIVES
-        if given_up < now and self.tasks.get(found.item_id) is None:
-            # Nothing was promised yet, the first try is over, and its slot takes no more items.
-            if not self.reservations.replace(found, wanted):
-                raise IdempotencyInProgress
-            return new
+        held = idempotency.stands_for(self.reservations, wanted, now=now, written=self._is_written)
+        return new if held is wanted else _first_answer(tenant, order, held, now)
+
+    def _replayed(self, tenant: str, order: Order, refusal: PostdateError, now: datetime) -> Registered:
+        found = idempotency.answered_before(
+            self.reservations,
+            tenant,
+            order.idempotency_key,
+            fingerprint=order.fingerprint,
+            refusal=refusal,
+            written=self._is_written,
+        )
         return _first_answer(tenant, order, found, now)
 
-    def _replayed(self, tenant: str, order: Order, now: datetime) -> Registered:
-        """An order that would be refused as a new one."""
-        assert order.refusal is not None  # noqa: S101
-        found = self.reservations.find(tenant, order.idempotency_key) if order.idempotency_key else None
-        if found is None or self.tasks.get(found.item_id) is None:
-            raise order.refusal
-        if found.fingerprint != order.fingerprint:
-            raise IdempotencyKeyReused
-        return _first_answer(tenant, order, found, now)
+    def _is_written(self, id: str) -> bool:
+        return self.tasks.get(id) is not None
 
     def _stored_form(self, task: Task) -> Task:
         if task.payload.text is None or self.tasks.fits(task):
@@ -135,18 +128,6 @@ class Registrar:
         key = f"{task.id}#{task.version}"
         self.payloads.put(key, task.payload.text, keep_until=task.due_at + self.payload_kept)
         return replace(task, payload=Payload(key=key))
-
-    def _call(self, tasks: Iterable[Task]) -> None:
-        """What is written is promised: a call that cannot be sent now is left to the closing pass."""
-        now = self.clock.now()
-        near = [(task.tenant, Due.of(task)) for task in tasks if self.horizon.reaches(task.due_at, now)]
-        try:
-            self.queue.send(pack(near, Via.REGISTRATION))
-        except Unavailable as error:
-            logger.warning(
-                "calls are left to the closing pass",
-                extra={"action": "call_not_sent", "tasks": len(near), "reason": str(error)},
-            )
 
 
 def _first_answer(tenant: str, order: Order, found: Reservation, now: datetime) -> Registered:

@@ -11,16 +11,14 @@ from pydantic import JsonValue
 
 from functions.api import requests
 from functions.api.errors import problem
+from functions.api.forms import Form, fingerprint, parsed
 from functions.api.tasks.destinations import refusals
 from functions.api.tasks.forms import (
     BatchForm,
     BatchTaskForm,
-    Form,
     TaskChangeForm,
     TaskForm,
     due_at,
-    fingerprint,
-    parsed,
     payload_text,
     view,
 )
@@ -61,7 +59,7 @@ def register_batch() -> dict[str, Any]:
     orders = [answer for answer in asked if isinstance(answer, Order)]
     registered = iter(wired().registrar.register(tenant, orders) if orders else ())
     results = [next(registered) if isinstance(answer, Order) else answer for answer in asked]
-    request_id = event["requestContext"]["requestId"]
+    request_id = requests.request_id(event)
     return {"results": [_result(index, result, request_id) for index, result in enumerate(results)]}
 
 
@@ -69,7 +67,7 @@ def register_batch() -> dict[str, Any]:
 def list_tasks() -> dict[str, Any]:
     event = router.current_event
     tenant = requests.caller(event, READ).tenant
-    found, cursor = page(Query.of(tenant, event.query_string_parameters or {}), wired().tasks)
+    found, cursor = page(Query.of(tenant, requests.parameters(event)), wired().tasks)
     return {"tasks": [view(task) for task in found], "next_cursor": cursor}
 
 

@@ -28,11 +28,11 @@ class Limits:
         if not self.amount_min <= amount <= self.amount_max:
             raise LimitExceeded([("amount", f"is {self.amount_min} to {self.amount_max} for this account")])
 
-    def check_delay(self, delay: timedelta) -> None:
-        """A second's grace below: the instant was named before the request arrived."""
+    def check_delay(self, delay: timedelta, *, field: str = "scheduled_time") -> None:
+        """A second's grace below: the instant was named before the request arrived. `field` is what named it."""
         if not self.delay_min - timedelta(seconds=1) <= delay <= self.delay_max:
             least, most = (int(limit.total_seconds()) for limit in (self.delay_min, self.delay_max))
-            raise LimitExceeded([("scheduled_time", f"is {least} to {most} seconds ahead for this account")])
+            raise LimitExceeded([(field, f"is {least} to {most} seconds ahead for this account")])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist
@@ -14,15 +14,20 @@ from postdate.domain import instants
 from postdate.stores.faults import translated
 from postdate.stores.rows import Connection
 
+INTERNAL: Final = "internal"
 _PREFIX = "pd"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApiKey:
+    """`accounts`: those that it may pay from; None for all of its tenant's. A key with the scope INTERNAL is another
+    service's, and good for nothing else."""
+
     id: str
     secret_sha256: str
     tenant: str
     scopes: frozenset[str]
+    accounts: frozenset[str] | None = None
     expires_at: datetime | None = None
 
     def accepts(self, secret: str, *, now: datetime) -> bool:
@@ -60,6 +65,7 @@ class _Row(Model):
     secret_sha256 = UnicodeAttribute()
     tenant = UnicodeAttribute()
     scopes: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute)
+    accounts: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
     expires_at = NumberAttribute(null=True)
 
 
@@ -83,6 +89,7 @@ class DynamoKeys:
             secret_sha256=row.secret_sha256,
             tenant=row.tenant,
             scopes=frozenset(row.scopes),
+            accounts=None if row.accounts is None else frozenset(row.accounts),
             expires_at=expires,
         )
 
@@ -92,6 +99,7 @@ class DynamoKeys:
             secret_sha256=key.secret_sha256,
             tenant=key.tenant,
             scopes=sorted(key.scopes),
+            accounts=None if key.accounts is None else sorted(key.accounts),
             expires_at=None if key.expires_at is None else int(key.expires_at.timestamp()),
         )
         with translated():

@@ -10,9 +10,10 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 from functions.api import errors, openapi
+from functions.api.forms import Form
 from functions.api.handler import app
 from functions.api.reference.operations import ALWAYS, ERRORS, OPERATIONS
-from functions.api.tasks.forms import BatchTaskForm, Form
+from functions.api.tasks.forms import BatchTaskForm
 
 DOCUMENT = openapi.document()
 SCHEMAS = DOCUMENT["components"]["schemas"]

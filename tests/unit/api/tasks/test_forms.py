@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from functions.api.forms import DELAY_SECONDS_MAX, fingerprint, parsed
 from functions.api.tasks.forms import (
-    DELAY_SECONDS_MAX,
     PAYLOAD_BYTES_MAX,
     BatchForm,
     BatchTaskForm,
@@ -13,8 +13,6 @@ from functions.api.tasks.forms import (
     TaskChangeForm,
     TaskForm,
     due_at,
-    fingerprint,
-    parsed,
     payload_text,
     view,
 )

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.api.tasks.listing import LIMIT_DEFAULT, LIMIT_MAX, Query, page
+from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX
+from functions.api.tasks.listing import Query, page
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.task import State
 from tests.unit.doubles import MINUTE, START, ScriptedTasks, a_task, in_state
@@ -158,7 +159,7 @@ def test_a_wrong_parameter_is_refused_by_its_name(parameters, field):
 
 @pytest.mark.parametrize("limit", ["1", "100"])
 def test_the_bounds_of_a_limit_are_allowed(limit):
-    assert Query.of("demo", {"limit": limit}).limit == int(limit)
+    assert Query.of("demo", {"limit": limit}).span.limit == int(limit)
 
 
 @pytest.mark.parametrize(

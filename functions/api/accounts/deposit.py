@@ -1,0 +1,80 @@
+"""Money from the world outside, and corrections of a balance: one posting each, under a key of the caller's.
+
+The key's row comes first and fixes the movement's id and instant. A crash between the two is repaired by the caller's
+own retry, which makes the same movement; the ledger takes it once. A deposit is refused by a frozen account. An adjustment
+is how an operator sets a balance right, so it is not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from functions.api import idempotency
+from functions.api.accounts.find import find
+from functions.api.refusals import refusal
+from postdate.domain.movement import Movement, Type, movement_id
+from postdate.domain.posting import Leg, Posting
+from postdate.runtime.clock import Clock
+from postdate.stores.idempotency import Reservation, Reservations
+from postdate.stores.ledger import Ledger
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """`amount` is taken from the account if it is below 0."""
+
+    type: Type
+    account: str
+    amount: int
+    reason: str | None
+    idempotency_key: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Moved:
+    movement: Movement
+    replayed: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cashier:
+    ledger: Ledger
+    reservations: Reservations
+    clock: Clock
+    unique: Callable[[], bytes]
+
+    def move(self, tenant: str, order: Order) -> Moved:
+        find(self.ledger, tenant, order.account)
+        now = self.clock.now()
+        wanted = Reservation(
+            tenant=tenant,
+            key=f"{order.type.lower()} {order.idempotency_key}",
+            fingerprint=order.fingerprint,
+            item_id=movement_id(now, self.unique().hex()),
+            due_at=now,
+            created_at=now,
+            keep_until=None,
+        )
+        held = idempotency.stands_for(self.reservations, wanted, now=now, written=lambda _: True)
+        posting = _posting(tenant, order, held)
+        (posted,) = self.ledger.post([posting])
+        if error := refusal(posted):
+            raise error
+        assert posting.movement is not None  # noqa: S101 (that is what it is made of)
+        return Moved(movement=posting.movement, replayed=held is not wanted)
+
+
+def _posting(tenant: str, order: Order, held: Reservation) -> Posting:
+    gives = order.amount < 0
+    movement = Movement(
+        id=held.item_id,
+        tenant=tenant,
+        type=order.type,
+        payer=order.account if gives else None,
+        payee=None if gives else order.account,
+        amount=abs(order.amount),
+        at=held.created_at,
+        reason=order.reason,
+    )
+    leg = Leg(account=order.account, available=order.amount, needs_active=order.type is Type.DEPOSIT)
+    return Posting(tenant=tenant, at=held.created_at, legs=(leg,), movement=movement)

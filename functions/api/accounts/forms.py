@@ -1,0 +1,105 @@
+"""What a caller may say about an account, and what we say back."""
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator, model_validator
+
+from functions.api.forms import DELAY_SECONDS_MAX, AccountId, Form, text_of
+from postdate.domain.account import AMOUNT_MAX, Account, Limits
+from postdate.domain.movement import Movement
+
+MOVED_MAX = 1_000_000_000_000
+
+LimitOfAmount = Annotated[int, Field(ge=1, le=AMOUNT_MAX)]
+LimitOfDelay = Annotated[int, Field(ge=1, le=DELAY_SECONDS_MAX)]
+
+
+class LimitsForm(Form):
+    amount_min: LimitOfAmount = 1
+    amount_max: LimitOfAmount = AMOUNT_MAX
+    delay_seconds_min: LimitOfDelay = 1
+    delay_seconds_max: LimitOfDelay = DELAY_SECONDS_MAX
+
+    @model_validator(mode="after")
+    def _leaves_something(self) -> "LimitsForm":
+        if self.amount_min > self.amount_max or self.delay_seconds_min > self.delay_seconds_max:
+            raise ValueError("the least is more than the most")
+        return self
+
+    def limits(self) -> Limits:
+        return Limits(
+            amount_min=self.amount_min,
+            amount_max=self.amount_max,
+            delay_min=timedelta(seconds=self.delay_seconds_min),
+            delay_max=timedelta(seconds=self.delay_seconds_max),
+        )
+
+
+class AccountForm(Form):
+    account_id: AccountId
+    limits: LimitsForm = LimitsForm()
+
+
+class DepositForm(Form):
+    amount: int = Field(ge=1, le=MOVED_MAX)
+
+
+class AdjustmentForm(Form):
+    amount: int = Field(ge=-MOVED_MAX, le=MOVED_MAX)
+    reason: str = Field(min_length=1, max_length=500)
+
+    @field_validator("amount")
+    @classmethod
+    def _adjusts_something(cls, amount: int) -> int:
+        if amount == 0:
+            raise ValueError("is 0, which adjusts nothing")
+        return amount
+
+
+def view(account: Account) -> dict[str, Any]:
+    limits = account.limits
+    return {
+        "account_id": account.id,
+        "balance": account.balance,
+        "available": account.available,
+        "reserved": account.reserved,
+        "status": account.status.value,
+        "limits": {
+            "amount_min": limits.amount_min,
+            "amount_max": limits.amount_max,
+            "delay_seconds_min": int(limits.delay_min.total_seconds()),
+            "delay_seconds_max": int(limits.delay_max.total_seconds()),
+        },
+        "version": account.version,
+        "created_at": text_of(account.created_at),
+        "updated_at": text_of(account.updated_at),
+    }
+
+
+def receipt(movement: Movement, account: str) -> dict[str, Any]:
+    """What came of a deposit or an adjustment. Balances are not told: the answer is the same however often it is
+    asked for."""
+    told = {
+        "transaction_id": movement.id,
+        "account_id": account,
+        "type": movement.type.value,
+        "amount": movement.effect_on(account),
+        "created_at": text_of(movement.at),
+    }
+    return told if movement.reason is None else told | {"reason": movement.reason}
+
+
+def transaction(movement: Movement, account: str) -> dict[str, Any]:
+    """A row of the journal as this account sees it."""
+    pays = movement.payer == account
+    return {
+        "transaction_id": movement.id,
+        "payment_id": movement.payment_id,
+        "type": movement.type.value,
+        "direction": "OUT" if pays else "IN",
+        "amount": movement.amount,
+        "counterparty": movement.payee if pays else movement.payer,
+        "created_at": text_of(movement.at),
+        "reason": movement.reason,
+    }

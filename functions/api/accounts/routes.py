@@ -1,0 +1,169 @@
+"""Routes of /api/v1/accounts."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import unquote
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.api_gateway import Router
+
+from functions.api import listing, requests
+from functions.api.accounts import journal
+from functions.api.accounts.deposit import Moved, Order
+from functions.api.accounts.find import find
+from functions.api.accounts.forecast import Forecast, forecast
+from functions.api.accounts.forms import (
+    AccountForm,
+    AdjustmentForm,
+    DepositForm,
+    receipt,
+    transaction,
+    view,
+)
+from functions.api.accounts.open import open_account
+from functions.api.forms import fingerprint, instant_of, parsed, text_of
+from functions.api.listing import Span
+from functions.api.refusals import unknown
+from functions.api.wiring import wired
+from postdate.domain.account import Account, Status
+from postdate.domain.errors import ValidationFailed
+from postdate.domain.movement import Type
+
+router = Router()
+READ, ADMIN = "accounts:read", "admin"
+_FORECAST_USUAL = timedelta(days=30)
+
+
+@router.post("/api/v1/accounts")
+def create() -> Response[Any]:
+    event = router.current_event
+    tenant = requests.caller(event, ADMIN).tenant
+    form = parsed(AccountForm, requests.body(event))
+    limits = form.limits.limits()
+    opened = open_account(tenant, form.account_id, limits, ledger=wired().ledger, clock=wired().clock)
+    headers = {"Location": f"/api/v1/accounts/{opened.account.id}"}
+    if opened.replayed:
+        headers["Idempotent-Replayed"] = "true"
+    return requests.item(view(opened.account), status=201, headers=headers)
+
+
+@router.get("/api/v1/accounts")
+def list_accounts() -> dict[str, Any]:
+    event = router.current_event
+    tenant, parameters = requests.caller(event, READ).tenant, requests.parameters(event)
+    listing.only_known(parameters)
+    span, ledger = Span.of(parameters, "accounts", tenant), wired().ledger
+    ids = ledger.accounts_listed(tenant, after=span.after, limit=span.limit + 1)
+    shown, cursor = span.cut(ids, str)
+    accounts = ledger.accounts(tenant, shown)
+    return {"accounts": [view(accounts[id]) for id in shown if id in accounts], "next_cursor": cursor}
+
+
+@router.get("/api/v1/accounts/<account_id>")
+def get(account_id: str) -> Response[Any]:
+    return requests.item(view(_account(account_id)))
+
+
+@router.post("/api/v1/accounts/<account_id>/deposits")
+def deposit(account_id: str) -> Response[Any]:
+    tenant = requests.caller(router.current_event, ADMIN).tenant
+    form = parsed(DepositForm, requests.body(router.current_event))
+    return _moved(tenant, unquote(account_id), Type.DEPOSIT, form, None)
+
+
+@router.post("/api/v1/accounts/<account_id>/adjustments")
+def adjust(account_id: str) -> Response[Any]:
+    tenant = requests.caller(router.current_event, ADMIN).tenant
+    form = parsed(AdjustmentForm, requests.body(router.current_event))
+    return _moved(tenant, unquote(account_id), Type.ADJUSTMENT, form, form.reason)
+
+
+@router.post("/api/v1/accounts/<account_id>/freeze")
+def freeze(account_id: str) -> Response[Any]:
+    return _set(account_id, Status.FROZEN)
+
+
+@router.post("/api/v1/accounts/<account_id>/unfreeze")
+def unfreeze(account_id: str) -> Response[Any]:
+    return _set(account_id, Status.ACTIVE)
+
+
+@router.get("/api/v1/accounts/<account_id>/transactions")
+def list_transactions(account_id: str) -> dict[str, Any]:
+    event = router.current_event
+    tenant, account = requests.caller(event, READ).tenant, unquote(account_id)
+    found, cursor = journal.page(tenant, account, requests.parameters(event), wired().ledger)
+    return {"transactions": [transaction(movement, account) for movement in found], "next_cursor": cursor}
+
+
+@router.get("/api/v1/accounts/<account_id>/forecast")
+def get_forecast(account_id: str) -> dict[str, Any]:
+    account, parameters = _account(account_id), requests.parameters(router.current_event)
+    if unknown_names := sorted(parameters.keys() - {"until"}):
+        raise ValidationFailed([(name, "is not a known parameter") for name in unknown_names])
+    return _told(forecast(account, _until(parameters.get("until")), wired().ledger))
+
+
+def _account(id: str) -> Account:
+    return find(wired().ledger, requests.caller(router.current_event, READ).tenant, unquote(id))
+
+
+def _moved(
+    tenant: str, account: str, type: Type, form: DepositForm | AdjustmentForm, reason: str | None
+) -> Response[Any]:
+    order = Order(
+        type=type,
+        account=account,
+        amount=form.amount,
+        reason=reason,
+        idempotency_key=requests.idempotency_key_needed(router.current_event),
+        fingerprint=fingerprint(form, account),
+    )
+    moved: Moved = wired().cashier.move(tenant, order)
+    return Response(
+        status_code=201,
+        content_type="application/json",
+        body=receipt(moved.movement, account),
+        headers={"Idempotent-Replayed": "true"} if moved.replayed else {},
+    )
+
+
+def _set(account_id: str, status: Status) -> Response[Any]:
+    tenant, ledger = requests.caller(router.current_event, ADMIN).tenant, wired().ledger
+    id = find(ledger, tenant, unquote(account_id)).id
+    account = ledger.set_status(tenant, id, status, now=wired().clock.now())
+    if account is None:
+        raise unknown(id)
+    return requests.item(view(account))
+
+
+def _until(given: str | None) -> datetime:
+    now = wired().clock.now()
+    if given is None:
+        return now + _FORECAST_USUAL
+    until = instant_of("until", given)
+    if until < now:
+        raise ValidationFailed([("until", "is in the past")])
+    return until
+
+
+def _told(found: Forecast) -> dict[str, Any]:
+    return {
+        "account_id": found.now.id,
+        "until": text_of(found.until),
+        "balance": found.now.balance,
+        "available": found.now.available,
+        "reserved": found.now.reserved,
+        "balance_at_until": found.then.balance,
+        "available_at_until": found.then.available,
+        "falls_short_at": text_of(found.falls_short_at),
+        "movements": [
+            {
+                "payment_id": step.payment_id,
+                "at": text_of(step.at),
+                "amount": step.amount,
+                "balance": step.balance,
+            }
+            for step in found.steps
+        ],
+    }

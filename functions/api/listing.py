@@ -1,0 +1,89 @@
+"""Pages of a list, in the order of ids.
+
+A cursor names the last id it passed and the list it belongs to. It holds nothing secret and grants nothing: the
+tenant always comes from the key.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from postdate.domain.errors import ValidationFailed
+
+LIMIT_DEFAULT: Final = 20
+LIMIT_MAX: Final = 100
+_READ_AT_ONCE: Final = 100
+_ROUNDS_MAX: Final = 10
+_OF_EVERY_LIST: Final = frozenset({"limit", "cursor"})
+
+ItemT = TypeVar("ItemT")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """Which part of a list is asked for. `mark` tells the lists apart: what is listed, whose, by which filters."""
+
+    limit: int
+    after: str
+    mark: str
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, str], *asked: str | None) -> "Span":
+        limit = parameters.get("limit", str(LIMIT_DEFAULT))
+        if not limit.isdecimal() or not limit.isascii() or len(limit) > 3 or not 1 <= int(limit) <= LIMIT_MAX:
+            raise ValidationFailed([("limit", f"is a number from 1 to {LIMIT_MAX}")])
+        mark = hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:16]
+        span = cls(limit=int(limit), after="", mark=mark)
+        return span._going_on(parameters["cursor"]) if "cursor" in parameters else span
+
+    def cursor(self, after: str) -> str:
+        return base64.urlsafe_b64encode(json.dumps([after, self.mark]).encode()).decode()
+
+    def cut(self, found: Sequence[ItemT], id_of: Callable[[ItemT], str]) -> tuple[list[ItemT], str | None]:
+        """The page, of one item more than it may have: that one says that there is another page."""
+        shown = list(found[: self.limit])
+        return shown, self.cursor(id_of(shown[-1])) if len(found) > self.limit else None
+
+    def _going_on(self, cursor: str) -> "Span":
+        try:
+            after, mark = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        except (ValueError, TypeError, RecursionError):
+            raise ValidationFailed([("cursor", "is none of ours")]) from None
+        if mark != self.mark or not isinstance(after, str):
+            raise ValidationFailed([("cursor", "belongs to another query")])
+        return replace(self, after=after)
+
+
+def only_known(parameters: Mapping[str, str], *names: str) -> None:
+    if unknown := sorted(parameters.keys() - _OF_EVERY_LIST - set(names)):
+        raise ValidationFailed([(name, "is not a known parameter") for name in unknown])
+
+
+def page(
+    span: Span,
+    *,
+    listed: Callable[[str, int], Sequence[str]],
+    loaded: Callable[[Sequence[str]], Mapping[str, ItemT]],
+    wants: Callable[[ItemT], bool],
+    filters: bool,
+) -> tuple[list[ItemT], str | None]:
+    """Up to `limit` items and where to go on. A filter that hardly anything passes may end a page before it is full:
+    then the cursor goes on behind what was looked at."""
+    found: list[ItemT] = []
+    after = span.after
+    at_once = _READ_AT_ONCE if filters else span.limit + 1
+    for _ in range(_ROUNDS_MAX):
+        ids = listed(after, at_once)
+        rows = loaded(ids)
+        for id in ids:
+            after = id
+            if (item := rows.get(id)) is not None and wants(item):
+                found.append(item)
+                if len(found) == span.limit:
+                    return found, span.cursor(after) if id != ids[-1] or len(ids) == at_once else None
+        if len(ids) < at_once:
+            return found, None
+    return found, span.cursor(after)

@@ -1,0 +1,112 @@
+"""Changes and cancels payments that wait: one posting each, decided again when somebody was faster.
+
+The new call is sent after the write; if that is lost, the closing pass over the new slot finds the pointer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from functions.api import calls
+from functions.api.caller import Caller
+from functions.api.refusals import refusal, unknown
+from postdate.domain import money
+from postdate.domain.errors import Conflict, NotFound, VersionMismatch
+from postdate.domain.item import kind_of
+from postdate.domain.payment import KIND, Payment
+from postdate.domain.posting import Posting
+from postdate.domain.sweeping import Horizon
+from postdate.runtime.clock import Clock
+from postdate.runtime.queue import Queue
+from postdate.stores.ledger import Answer, Ledger
+
+_TRIES = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changer:
+    ledger: Ledger
+    queue: Queue
+    horizon: Horizon
+    clock: Clock
+
+    def load(self, tenant: str | None, id: str) -> Payment:
+        """Of any tenant, if None is named."""
+        payment = self.ledger.payment(id) if kind_of(id) == KIND else None
+        if payment is None or tenant not in (None, payment.tenant):
+            raise NotFound(f"there is no payment {id}")
+        return payment
+
+    def cancel(self, caller: Caller, id: str, *, version: int | None) -> Payment:
+        def decide(payment: Payment, now: datetime) -> Posting | None:
+            return money.cancel(payment, now=now, operator="ops" in caller.scopes)
+
+        return self._changed(caller, id, version, decide)
+
+    def edit(
+        self,
+        caller: Caller,
+        id: str,
+        *,
+        version: int | None,
+        due_at: datetime | None,
+        amount: int | None,
+        instant_field: str,
+        **changes: Any,
+    ) -> Payment:
+        """`changes` are fields of Payment that touch no money."""
+
+        def decide(payment: Payment, now: datetime) -> Posting:
+            names = {"scheduled_time": due_at, "amount": amount}
+            why = ", ".join([*(name for name, given in names.items() if given is not None), *sorted(changes)])
+            posting = money.edit(
+                payment, now=now, due_at=due_at, amount=amount, why=f"changed {why}", **changes
+            )
+            self._check_limits(payment, amount, due_at, now, instant_field)
+            return posting
+
+        payment = self._changed(caller, id, version, decide)
+        if due_at is not None:
+            calls.send([payment], queue=self.queue, horizon=self.horizon, now=self.clock.now())
+        return payment
+
+    def _check_limits(
+        self, payment: Payment, amount: int | None, due_at: datetime | None, now: datetime, instant_field: str
+    ) -> None:
+        if amount is None and due_at is None:
+            return
+        account = self.ledger.account(payment.tenant, payment.payer)
+        if account is None:
+            raise unknown(payment.payer)
+        if amount is not None:
+            account.limits.check_amount(amount)
+        if due_at is not None:
+            account.limits.check_delay(due_at - now, field=instant_field)
+
+    def _changed(
+        self,
+        caller: Caller,
+        id: str,
+        version: int | None,
+        decide: Callable[[Payment, datetime], Posting | None],
+    ) -> Payment:
+        wanted: Payment | None = None
+        for _ in range(_TRIES):
+            payment = self.load(caller.tenant, id)
+            if payment == wanted:
+                # It was written by our own first try, whose answer got lost.
+                return payment
+            caller.pays_from(payment.payer)
+            posting = decide(payment, self.clock.now())
+            if posting is None:
+                return payment
+            if version is not None and version != payment.version:
+                raise VersionMismatch(f"the payment has version {payment.version}")
+            (posted,) = self.ledger.post([posting])
+            if error := refusal(posted):
+                raise error
+            wanted = posting.after
+            if posted.answer is Answer.DONE and wanted is not None:
+                return wanted
+        raise Conflict

@@ -1,0 +1,53 @@
+"""Settles a payment at the word of another service, which names the execution. Repeats are harmless: what has ended is
+told as it ended."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from functions.api.payments.change import Changer
+from postdate.domain.errors import InvalidState, Unauthenticated, Unavailable
+from postdate.domain.payment import Payment, State
+from postdate.runtime.clock import Clock
+from postdate.stores.keys import INTERNAL, Keys, split
+from postdate.stores.settling import Settling
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Executor:
+    changer: Changer
+    settling: Settling
+    keys: Keys
+    clock: Clock
+
+    def admit(self, token: str) -> None:
+        """Whoever shows a key with the scope `internal`."""
+        parts = split(token.strip())
+        key = self.keys.get(parts[0]) if parts else None
+        if parts is None or key is None or INTERNAL not in key.scopes:
+            raise Unauthenticated("X-Internal-Auth is missing, unknown or expired")
+        if not key.accepts(parts[1], now=self.clock.now()):
+            raise Unauthenticated("X-Internal-Auth is missing, unknown or expired")
+
+    def execute(self, id: str, execution_id: str) -> dict[str, Any]:
+        payment = self.changer.load(None, id)
+        if not payment.state.is_final and payment.planned_at <= self.clock.now():
+            settled = self.settling.settle([payment], {id: execution_id})[id]
+            if settled is None:
+                raise Unavailable
+            payment = settled
+        return _told(payment)
+
+
+def _told(payment: Payment) -> dict[str, Any]:
+    match payment.state:
+        case State.COMPLETED | State.FAILED:
+            told: dict[str, Any] = {
+                "success": payment.state is State.COMPLETED,
+                "execution_id": payment.executions[-1].id,
+                "status": payment.state.value,
+            }
+            return told if told["success"] else told | {"error_code": payment.error_code}
+        case State.CANCELLED:
+            raise InvalidState(payment.state, "the payment is cancelled")
+        case State.PENDING | State.EXECUTING:
+            raise InvalidState(payment.state, "the payment is not due yet")

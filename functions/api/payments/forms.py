@@ -1,0 +1,163 @@
+"""What a caller may say about a payment, and what we say back."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field, JsonValue, ValidationInfo, field_validator, model_validator
+
+from functions.api.forms import (
+    DELAY_SECONDS_MAX,
+    KEY_PATTERN,
+    AccountId,
+    Form,
+    Instant,
+    parsed,
+    text_of,
+)
+from postdate.domain import instants
+from postdate.domain.account import AMOUNT_MAX
+from postdate.domain.errors import LimitExceeded, ValidationFailed
+from postdate.domain.payment import Funding, Payment, State
+
+# What is more than anybody may is a limit and no mistake: it has a code of its own.
+Amount = Annotated[int, Field(ge=1, json_schema_extra={"maximum": AMOUNT_MAX})]
+Description = Annotated[str, Field(max_length=500)]
+MetadataName = Annotated[str, Field(min_length=1, max_length=40)]
+MetadataText = Annotated[str, Field(max_length=500)]
+
+
+class PaymentForm(Form):
+    from_account_id: AccountId
+    to_account_id: AccountId
+    amount: Amount
+    delay_seconds: int | None = Field(None, ge=1, le=DELAY_SECONDS_MAX)
+    scheduled_time: Instant | None = None
+    description: Description | None = None
+    funding: Funding = Funding.RESERVE
+    metadata: dict[MetadataName, MetadataText] = Field({}, max_length=20)
+
+    @field_validator("to_account_id")
+    @classmethod
+    def _is_somebody_else(cls, payee: str, info: ValidationInfo) -> str:
+        if payee == info.data.get("from_account_id"):
+            raise ValueError("is the account that pays")
+        return payee
+
+    @model_validator(mode="after")
+    def _has_one_instant(self) -> "PaymentForm":
+        if (self.scheduled_time is None) == (self.delay_seconds is None):
+            raise ValueError("one of scheduled_time and delay_seconds is needed")
+        return self
+
+
+class BatchPaymentForm(PaymentForm):
+    idempotency_key: str | None = Field(None, pattern=KEY_PATTERN)
+
+
+class PaymentBatchForm(Form):
+    payments: list[JsonValue] = Field(min_length=1, max_length=100)
+
+
+class PaymentChangeForm(Form):
+    scheduled_time: Instant | None = None
+    delay_seconds: int | None = Field(None, ge=1, le=DELAY_SECONDS_MAX)
+    amount: Amount | None = None
+    description: Description | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> "PaymentChangeForm":
+        if not any(
+            name == "description" or getattr(self, name) is not None for name in self.model_fields_set
+        ):
+            raise ValueError("nothing to change")
+        if self.scheduled_time is not None and self.delay_seconds is not None:
+            raise ValueError("only one of scheduled_time and delay_seconds makes sense")
+        return self
+
+
+class ExecutionForm(Form):
+    execution_id: str = Field(pattern=r"^[\x21-\x7e]{1,128}$")
+
+
+PaymentFormT = TypeVar("PaymentFormT", PaymentForm, BatchPaymentForm, PaymentChangeForm)
+
+
+def read(form: type[PaymentFormT], text: str | bytes) -> PaymentFormT:
+    asked = parsed(form, text)
+    if asked.amount is not None and asked.amount > AMOUNT_MAX:
+        raise LimitExceeded([("amount", f"is 1 to {AMOUNT_MAX}")])
+    return asked
+
+
+def instant_field(form: PaymentForm | PaymentChangeForm) -> str:
+    return "scheduled_time" if form.delay_seconds is None else "delay_seconds"
+
+
+def due_at(form: PaymentForm | PaymentChangeForm, now: datetime) -> datetime | ValidationFailed | None:
+    """The instant asked for, or what speaks against it. Money is never moved at an instant that has passed."""
+    if form.delay_seconds is not None:
+        return now + timedelta(seconds=form.delay_seconds)
+    if form.scheduled_time is None:
+        return None
+    if form.scheduled_time <= now:
+        return ValidationFailed([("scheduled_time", "is not in the future")])
+    if form.scheduled_time > now + timedelta(seconds=DELAY_SECONDS_MAX):
+        return ValidationFailed([("scheduled_time", "is more than a year ahead")])
+    return instants.whole(form.scheduled_time)
+
+
+def view(payment: Payment) -> dict[str, Any]:
+    return {
+        "payment_id": payment.id,
+        "from_account_id": payment.payer,
+        "to_account_id": payment.payee,
+        "amount": payment.amount,
+        "scheduled_time": text_of(payment.planned_at),
+        "status": payment.state.value,
+        "funding": payment.funding.value,
+        "description": payment.description,
+        "metadata": dict(payment.metadata),
+        "created_at": text_of(payment.created_at),
+        "executed_at": text_of(payment.finished_at) if payment.state is State.COMPLETED else None,
+        "cancelled_at": text_of(payment.finished_at) if payment.state is State.CANCELLED else None,
+        "error_code": payment.error_code,
+        "error_message": payment.error,
+        "lateness_ms": payment.lateness_ms,
+        "attempts": payment.attempts,
+        "version": payment.version,
+    }
+
+
+def events(payment: Payment) -> list[dict[str, Any]]:
+    """The audit trail: one line a version."""
+    return [
+        {
+            "type": _event(line.version, line.to),
+            "at": text_of(line.at),
+            "version": line.version,
+            "status": line.to.value,
+            "attempt": line.attempt,
+            "reason": line.why,
+        }
+        for line in payment.history
+    ]
+
+
+def executions(payment: Payment) -> list[dict[str, Any]]:
+    return [
+        {
+            "execution_id": execution.id,
+            "status": execution.status.value,
+            "started_at": text_of(execution.started_at),
+            "completed_at": text_of(execution.completed_at),
+            "error_message": execution.error,
+            "retry_count": execution.retry_count,
+        }
+        for execution in payment.executions
+    ]
+
+
+def _event(version: int, to: State) -> str:
+    if to is not State.PENDING:
+        return to.value
+    return "SCHEDULED" if version == 1 else "RESCHEDULED"

@@ -1,0 +1,176 @@
+"""The use cases of payments over a ledger in memory, with three accounts of the tenant `demo`."""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+
+from functions.api.caller import Caller
+from functions.api.payments.change import Changer
+from functions.api.payments.execute import Executor
+from functions.api.payments.register import Order, Registered, Registrar
+from postdate.domain.account import Account, Limits, Status
+from postdate.domain.errors import PostdateError
+from postdate.domain.payment import Funding, Payment
+from postdate.domain.posting import Leg, Posting
+from postdate.domain.sweeping import Horizon
+from postdate.stores.keys import INTERNAL, ApiKey, MemoryKeys, hash_of
+from postdate.stores.ledger import Answer, Posted
+from postdate.stores.ledger_memory import MemoryLedger
+from postdate.stores.settling import Settling
+from tests.unit.api.conftest import LockedReservations
+from tests.unit.doubles import MINUTE, PLAN, SECOND, START, ManualClock, ScriptedQueue, unique
+
+FAR = START + 60 * MINUTE
+ANYBODY = Caller(tenant="demo", key_id="k", scopes=frozenset({"payments:write"}))
+
+
+class ScriptedLedger(MemoryLedger):
+    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise. The next
+    posts of `unanswered` are made, and answered as if they were not; those of `unavailable` are not made."""
+
+    def __init__(self) -> None:
+        super().__init__(plan=PLAN)
+        self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
+        self.unavailable = 0
+        self.unanswered = 0
+        self.posted: list[list[Posting]] = []
+
+    def payment(self, id: str) -> Payment | None:
+        self._happens("payment")
+        return super().payment(id)
+
+    def accounts(self, tenant: str, ids: Iterable[str]) -> dict[str, Account]:
+        self._happens("accounts")
+        return super().accounts(tenant, ids)
+
+    def post(self, postings: Sequence[Posting]) -> list[Posted]:
+        self._happens("post")
+        self.posted.append(list(postings))
+        if self.unavailable:
+            self.unavailable -= 1
+            return [Posted(answer=Answer.UNAVAILABLE)] * len(postings)
+        done = super().post(postings)
+        if self.unanswered:
+            self.unanswered -= 1
+            return [Posted(answer=Answer.STALE)] * len(postings)
+        return done
+
+    @property
+    def state(self) -> tuple[dict[Any, Any], ...]:
+        """All that is written."""
+        return dict(self._accounts), dict(self._payments), dict(self._movements)
+
+    def _happens(self, call: str) -> None:
+        if self.before[call]:
+            self.before[call].popleft()()
+
+
+class Bank:
+    """`payer` has 1,000; `payee` and `third` have nothing."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.ledger = ScriptedLedger()
+        self.reservations = LockedReservations()
+        self.queue = ScriptedQueue(self.clock)
+        self.keys = MemoryKeys(
+            ApiKey(
+                id="in", secret_sha256=hash_of("secret"), tenant="nobody", scopes=frozenset({INTERNAL, "ops"})
+            ),
+            ApiKey(id="out", secret_sha256=hash_of("secret"), tenant="demo", scopes=frozenset({"ops"})),
+        )
+        horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
+        numbers = count(1)
+        self.unique = lambda: unique(next(numbers))
+        shared: dict[str, Any] = {
+            "ledger": self.ledger,
+            "queue": self.queue,
+            "horizon": horizon,
+            "clock": self.clock,
+        }
+        self.registrar = Registrar(
+            reservations=self.reservations, plan=PLAN, unique=self.unique, **shared
+        )
+        self.changer = Changer(**shared)
+        self.executor = Executor(
+            changer=self.changer,
+            settling=Settling(self.ledger, self.clock),
+            keys=self.keys,
+            clock=self.clock,
+        )
+        for id in ("payer", "payee", "third"):
+            self.open(id)
+        self.give("payer", 1000)
+        self.ledger.posted.clear()
+
+    def open(self, id: str, *, tenant: str = "demo", limits: Limits | None = None) -> Account:
+        account = Account(
+            id=id, tenant=tenant, created_at=START, updated_at=START, limits=limits or Limits()
+        )
+        assert self.ledger.open(account)
+        return account
+
+    def give(self, id: str, amount: int, *, tenant: str = "demo") -> None:
+        leg = Leg(account=id, available=amount)
+        (posted,) = self.ledger.post([Posting(tenant=tenant, at=START, legs=(leg,))])
+        assert posted.answer is Answer.DONE
+
+    def freeze(self, id: str) -> None:
+        self.ledger.set_status("demo", id, Status.FROZEN, now=self.clock.now())
+
+    def money(self, id: str) -> tuple[int, int]:
+        account = self.ledger.account("demo", id)
+        assert account is not None
+        return account.available, account.reserved
+
+    def register(self, **fields: Any) -> Registered:
+        (answer,) = self.registrar.register("demo", [order(**fields)])
+        if isinstance(answer, PostdateError):
+            raise answer
+        return answer
+
+    def registered(self, **fields: Any) -> Payment:
+        return self.register(**fields).payment
+
+    def stored(self, id: str) -> Payment:
+        payment = self.ledger.payment(id)
+        assert payment is not None
+        return payment
+
+    def settle(self, payment: Payment) -> Payment:
+        self.clock.sleep_until(payment.planned_at)
+        settled = Settling(self.ledger, self.clock).settle([self.stored(payment.id)])[payment.id]
+        assert settled is not None
+        return settled
+
+    @property
+    def payments(self) -> list[str]:
+        return self.ledger.payments_listed("demo", "payer", after="", limit=1000)
+
+
+_keys = count(1)
+
+
+def order(**fields: Any) -> Order:
+    usual = Order(
+        payer="payer",
+        payee="payee",
+        amount=100,
+        funding=Funding.RESERVE,
+        due_at=FAR,
+        instant_field="scheduled_time",
+        description=None,
+        metadata=(),
+        idempotency_key=f"key-{next(_keys)}",
+        fingerprint="asked",
+    )
+    return replace(usual, **fields)
+
+
+@pytest.fixture
+def bank() -> Bank:
+    return Bank()
