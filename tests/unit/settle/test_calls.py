@@ -197,6 +197,20 @@ def test_a_second_message_is_decided_from_what_the_first_left(paying):
     paying.ledger.unavailable[payment.id] = 1
     tally = paying.run(message(payment, number=1), message(payment, number=2))
     assert (tally.stumbled, tally.dropped, paying.stored(payment).attempts) == (1, 1, 1)
+    assert [[posting.after.state for posting in postings] for postings in paying.ledger.posted] == [
+        [State.COMPLETED],
+        [State.EXECUTING],
+    ]
+
+
+def test_a_second_message_waits_for_no_other_payment(paying):
+    payment, later = a_payment(1), a_payment(2, due_at=START + 3 * SECOND)
+    paying.stores(payment, later)
+    paying.ledger.unavailable[payment.id] = 1
+    sent_at = []
+    paying.queue.before.extend([lambda: sent_at.append(paying.clock.now())] * 3)
+    tally = paying.run(message(payment, number=1), message(payment, later, number=2, receives=2))
+    assert (tally.stumbled, tally.deferred, len(paying.sent), sent_at) == (1, 1, 2, [START])
 
 
 @pytest.mark.parametrize("state", [State.COMPLETED, State.FAILED, State.CANCELLED])

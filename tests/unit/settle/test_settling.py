@@ -110,6 +110,7 @@ def test_a_payer_who_is_not_there_fails_the_payment_and_gets_nothing_back(paying
     assert (failed.state, failed.error_code) == (State.FAILED, "account_not_found")
     assert failed.error == "there is no account alice"
     assert paying.money["bob"] == (1_000, 0)
+    assert [len(postings[0].legs) for postings in paying.ledger.posted] == [2, 0]
 
 
 def test_a_payer_who_is_found_missing_only_when_something_is_to_be_given_back_gets_nothing(paying):
