@@ -14,7 +14,7 @@ INTERPRETERS := python3 python3.14 python3.13 python3.12 python3.11
 help: ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
-up: $(READY)/infra ## start the local stack and run two tasks on it (PORT=, DETACH=0)
+up: $(READY)/infra ## start the local stack, run a payment and a task on it (PORT=, DETACH=0)
 	@.venv/bin/postdate up
 
 down: ## stop what `make up` started (PORT=)

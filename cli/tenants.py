@@ -7,13 +7,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from postdate.runtime.clock import SystemClock
-from postdate.stores.keys import ApiKey, DynamoKeys, Keys, bearer_text, hash_of
+from postdate.stores.keys import INTERNAL, ApiKey, DynamoKeys, Keys, bearer_text, hash_of
 from postdate.stores.tenants import DynamoTenants, Tenant
 
 SCOPES: Final = frozenset(
     {"payments:write", "payments:read", "tasks:write", "tasks:read", "accounts:read", "ops"}
 )
-INTERNAL: Final = "internal"
 INTERNAL_SLOTS: Final = ("internal1", "internal2")
 KEPT_AFTER_ROTATION: Final = timedelta(hours=1)
 

@@ -16,7 +16,7 @@ PAYER: Final = "demo-alice"
 PAYEE: Final = "demo-bob"
 DEPOSIT: Final = 100_000
 AMOUNT: Final = 25
-AHEAD_SECONDS: Final = 4
+AHEAD_SECONDS: Final = 2
 PATIENCE_SECONDS: Final = 30
 FINAL: Final = frozenset({"COMPLETED", "FAILED", "SUCCEEDED", "DEAD", "CANCELLED", "EXPIRED"})
 
