@@ -5,7 +5,7 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
-from functions.api import errors, pages
+from functions.api import audit, errors, pages
 from functions.api.accounts import routes as accounts
 from functions.api.caller import Caller
 from functions.api.payments import routes as payments
@@ -17,6 +17,7 @@ app = APIGatewayHttpResolver()
 app.include_router(tasks.router)
 app.include_router(payments.router)
 app.include_router(accounts.router)
+app.include_router(audit.router)
 app.include_router(pages.router)
 
 

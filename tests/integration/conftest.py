@@ -12,6 +12,7 @@ from cli.local.place import Place
 from functions.api import wiring
 from functions.authorize import handler as authorize
 from functions.run_tasks import handler as run_tasks
+from functions.settle import handler as settle
 from functions.sweep import handler as sweep
 from postdate.domain.task import Task
 from postdate.runtime import aws as runtime
@@ -37,8 +38,17 @@ SETTINGS = {
     "RETENTION_DAYS": "35",
     "KEY_CACHE_SECONDS": "60",
     "LOOPBACK_DESTINATIONS": "true",
+    "PAYMENT_ATTEMPTS_MAX": "3",
+    "PAYMENT_RETRY_SECONDS": "1",
+    "PAYMENT_RETRY_MAX_SECONDS": "300",
 }
-QUEUES = {"tasks": "TASKS_QUEUE_URL", "tasks-dlq": "TASKS_DLQ_URL", "ticks": "TICKS_QUEUE_URL"}
+QUEUES = {
+    "tasks": "TASKS_QUEUE_URL",
+    "tasks-dlq": "TASKS_DLQ_URL",
+    "payments": "PAYMENTS_QUEUE_URL",
+    "payments-dlq": "PAYMENTS_DLQ_URL",
+    "ticks": "TICKS_QUEUE_URL",
+}
 _tenants = count(1)
 _worlds = count(1)
 _names = count(1)
@@ -154,5 +164,5 @@ def forget() -> None:
     if run_tasks.wired.cache_info().currsize:
         run_tasks.wired().targets["webhook"].close()  # type: ignore[attr-defined]
     _wired_for.clear()
-    for cached in (wiring.wired, authorize.wired, run_tasks.wired, sweep.wired, runtime.client):
+    for cached in (wiring.wired, authorize.wired, run_tasks.wired, settle.wired, sweep.wired, runtime.client):
         cached.cache_clear()

@@ -22,6 +22,7 @@ MAY_USE: Final = {
     "functions.api": ("postdate",),
     "functions.authorize": ("postdate",),
     "functions.run_tasks": ("postdate",),
+    "functions.settle": ("postdate",),
     "functions.sweep": ("postdate",),
     "infra": ("postdate.runtime.settings",),
     "cli": ("postdate",),

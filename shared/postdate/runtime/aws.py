@@ -12,7 +12,7 @@ from botocore.config import Config
 
 _WAITS = Config(
     connect_timeout=2,
-    read_timeout=5,
+    read_timeout=3,
     retries={"mode": "standard", "max_attempts": 4},
     max_pool_connections=64,
     parameter_validation=False,

@@ -151,7 +151,7 @@ class DynamoLedger:
     def _write(self, together: Sequence[Posting]) -> dict[int, Posted]:
         """Written again without what is refused, and as it is while somebody else is at the same rows."""
         answers: dict[int, Posted] = {}
-        left, one_by_one = list(together), list[Posting]()
+        left, too_many = list(together), list[Posting]()
         patience = _TRIES
         while left and patience > 0:
             actions = list(self._actions(left))
@@ -162,7 +162,7 @@ class DynamoLedger:
                 continue
             except ClientError as error:
                 if len(left) > 1:
-                    one_by_one, left = [*left, *one_by_one], []
+                    too_many, left = [*left, *too_many], []
                     break
                 _tell(str(error))
                 return {id(left[0]): Posted(answer=Answer.REFUSED)}
@@ -172,13 +172,13 @@ class DynamoLedger:
                 break
             judged, crowded = _judged(left, [(actions[place], reason) for place, reason in reasons.items()])
             answers |= judged
-            one_by_one += [posting for posting in left if id(posting) in crowded]
+            too_many += [posting for posting in left if id(posting) in crowded]
             if not judged and not crowded:
                 self._pause(min(_PAUSE_SECONDS * 2 ** (_TRIES - patience), _PAUSE_SECONDS_MAX) * self._draw())
                 patience -= 1
             left = [posting for posting in left if id(posting) not in judged.keys() | crowded]
         answers |= _each(left, Answer.UNAVAILABLE)
-        return answers | self._post_in_order([posting] for posting in one_by_one)
+        return answers | self._post_in_order(_halves(too_many))
 
     def _actions(self, together: Sequence[Posting]) -> Iterator["_Action"]:
         for posting in together:
@@ -317,6 +317,12 @@ def _update(table: str, before: AttributeMap, after: AttributeMap) -> dict[str, 
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
     }
+
+
+def _halves(postings: Sequence[Posting]) -> list[Sequence[Posting]]:
+    """Those that do not fit are found by dividing: the others stay together as far as possible."""
+    middle = (len(postings) + 1) // 2
+    return [half for half in (postings[:middle], postings[middle:]) if half]
 
 
 def _each(postings: Iterable[Posting], answer: Answer) -> dict[int, Posted]:
