@@ -13,6 +13,7 @@ from postdate.domain import errors
 STATUS: Mapping[type[errors.PostdateError], HTTPStatus] = {
     errors.Malformed: HTTPStatus.BAD_REQUEST,
     errors.ValidationFailed: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.LimitExceeded: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.Unauthenticated: HTTPStatus.UNAUTHORIZED,
     errors.Forbidden: HTTPStatus.FORBIDDEN,
     errors.NotFound: HTTPStatus.NOT_FOUND,

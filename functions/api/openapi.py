@@ -8,18 +8,43 @@ from typing import Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from functions.api.accounts.forms import AccountForm, AdjustmentForm, DepositForm
 from functions.api.errors import problem
-from functions.api.reference import examples, fields
-from functions.api.reference.operations import ALWAYS, ERRORS, OPERATIONS, Operation
+from functions.api.payments.forms import (
+    BatchPaymentForm,
+    ExecutionForm,
+    PaymentBatchForm,
+    PaymentChangeForm,
+    PaymentForm,
+)
+from functions.api.reference import (
+    account_answers,
+    examples,
+    fields,
+    payment_answers,
+    problems,
+    shapes,
+    task_answers,
+)
+from functions.api.reference.operation import Operation
+from functions.api.reference.operations import OPERATIONS
 from functions.api.tasks.forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm
 
 VERSION: Final = "0.1.0"
-FORMS: Final = (TaskForm, BatchForm, BatchTaskForm, TaskChangeForm)
+FORMS: Final = (
+    *(PaymentForm, PaymentBatchForm, BatchPaymentForm, PaymentChangeForm, ExecutionForm),
+    *(AccountForm, DepositForm, AdjustmentForm),
+    *(TaskForm, BatchForm, BatchTaskForm, TaskChangeForm),
+)
+_TIMED: Final = (
+    ("run_at", ("TaskForm", "BatchTaskForm"), "TaskChangeForm"),
+    ("scheduled_time", ("PaymentForm", "BatchPaymentForm"), "PaymentChangeForm"),
+)
 _SCHEMAS: Final = "#/components/schemas/"
 
 
 def document() -> dict[str, Any]:
-    problems, paths = _problems(), dict[str, Any]()
+    told, paths = _problems(), dict[str, Any]()
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method] = _described(operation)
     return {
@@ -29,23 +54,36 @@ def document() -> dict[str, Any]:
         "security": [{"key": []}],
         "paths": paths,
         "components": {
-            "schemas": _forms() | fields.answers(sorted(problems)),
+            "schemas": _forms() | _answers(sorted(told)),
             "parameters": fields.PARAMETERS,
             "headers": fields.HEADERS,
-            "examples": problems,
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": _KEY}},
+            "examples": told,
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer", "description": _KEY},
+                "internal": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "X-Internal-Auth",
+                    "description": _INTERNAL,
+                },
+            },
         },
     }
 
 
 _ABOUT: Final = (
-    "Registers calls that are made later: a webhook or a message to an SQS queue, at an instant up to a year ahead. "
+    "Moves money between accounts and makes calls, later: a payment, a webhook or a message to an SQS queue, at an "
+    "instant up to a year ahead. Amounts are whole units of one virtual currency. "
     "Requests and answers are JSON; a field that is not known is refused by its name. Instants are RFC 3339 with an "
     "offset, and are answered in UTC with milliseconds. Errors are `application/problem+json` with a stable `code`. "
     'Three answers come from the gateway in front of the API and look like `{"message": "…"}`: 429 when its rate is '
     "used up, 413 for a body that is larger than it takes, 500 or 503 when a function behind it could not be run."
 )
-_KEY: Final = "`Authorization: Bearer pd_<key id>_<secret>`. A key belongs to one tenant and has scopes."
+_KEY: Final = (
+    "`Authorization: Bearer pd_<key id>_<secret>`. A key belongs to one tenant and has scopes. It may be "
+    "bound to accounts: then it pays from no other."
+)
+_INTERNAL: Final = "`X-Internal-Auth: pd_<key id>_<secret>`, of a key with the scope `internal`."
 _GATEWAY: Final = "The gateway's rate is used up. Not a problem+json."
 
 
@@ -54,7 +92,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         "operationId": operation.name,
         "summary": operation.summary,
         "description": operation.text,
-        "security": [{"key": [operation.scope]}] if operation.scope else [],
+        "security": [{operation.scheme: [operation.scope]}] if operation.scope else [],
         "responses": {str(operation.status): _success(operation)} | _failures(operation),
     }
     if operation.parameters:
@@ -85,10 +123,10 @@ def _success(operation: Operation) -> dict[str, Any]:
 def _failures(operation: Operation) -> dict[str, Any]:
     if operation.scope is None:
         return {}
-    problems = _problems()
+    known = _problems()
     by_status: dict[str, list[str]] = {}
-    for code in (*operation.codes, *ALWAYS):
-        by_status.setdefault(str(problems[code]["value"]["status"]), []).append(code)
+    for code in (*operation.codes, *problems.ALWAYS[operation.scheme]):
+        by_status.setdefault(str(known[code]["value"]["status"]), []).append(code)
     failures: dict[str, Any] = {}
     for status, codes in sorted(by_status.items()):
         shown = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
@@ -104,7 +142,9 @@ def _failures(operation: Operation) -> dict[str, Any]:
 
 def _problems() -> dict[str, dict[str, Any]]:
     """By code: what it means, what to do about it, and one as it is sent."""
-    made = [(meaning, advice, problem(error, "JKJaXmPLvHcESHA=")) for error, meaning, advice in ERRORS]
+    made = [
+        (meaning, advice, problem(error, "JKJaXmPLvHcESHA=")) for error, meaning, advice in problems.ERRORS
+    ]
     return {
         told["code"]: {"summary": meaning, "description": advice, "value": told}
         for meaning, advice, told in made
@@ -127,11 +167,23 @@ def _forms() -> dict[str, Any]:
         for name, field in schema.get("properties", {}).items():
             field["description"] = fields.MEANINGS[name]
     schemas["BatchForm"]["properties"]["tasks"]["items"] = _ref("BatchTaskForm")
-    for name in ("TaskForm", "BatchTaskForm"):
-        schemas[name]["oneOf"] = [_given("run_at", "string"), _given("delay_seconds", "integer")]
-    both = [_given("run_at", "string"), _given("delay_seconds", "integer")]
-    schemas["TaskChangeForm"] |= {"minProperties": 1, "not": {"allOf": both}}
+    schemas["PaymentBatchForm"]["properties"]["payments"]["items"] = _ref("BatchPaymentForm")
+    for instant, names, change in _TIMED:
+        either = [_given(instant, "string"), _given("delay_seconds", "integer")]
+        for name in names:
+            schemas[name]["oneOf"] = either
+        schemas[change] |= {"minProperties": 1, "not": {"allOf": either}}
     return schemas
+
+
+def _answers(codes: list[str]) -> dict[str, Any]:
+    return {
+        **payment_answers.ANSWERS,
+        **account_answers.ANSWERS,
+        **task_answers.ANSWERS,
+        "Problem": problems.schema(codes),
+        "Health": shapes.every(status={"const": "ok"}),
+    }
 
 
 def _ref(name: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Tenants and their keys come back as they went in."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -43,6 +44,9 @@ def test_a_key_is_read_back_as_it_was_written(keys: Keys, now: datetime) -> None
     )
     keys.put(for_ever)
     keys.put(expiring)
+    for bound in (frozenset({"a", "b:1"}), frozenset[str]()):
+        keys.put(replace(for_ever, id="k5", accounts=bound))
+        assert keys.get("k5") == replace(for_ever, id="k5", accounts=bound)
     assert keys.get("k1") == for_ever
     assert keys.get("k2") == expiring
 

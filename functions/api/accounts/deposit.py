@@ -1,8 +1,8 @@
 """Money from the world outside, and corrections of a balance: one posting each, under a key of the caller's.
 
 The key's row comes first and fixes the movement's id and instant. A crash between the two is repaired by the caller's
-own retry, which makes the same movement; the ledger takes it once. A deposit is refused by a frozen account. An adjustment
-is how an operator sets a balance right, so it is not.
+own retry, which makes the same movement; the ledger takes it once. A deposit is refused by a frozen account. An
+adjustment is how an operator sets a balance right, so it is not.
 """
 
 from collections.abc import Callable

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
+from functions.api.accounts.forecast import Forecast
 from functions.api.forms import DELAY_SECONDS_MAX, AccountId, Form, text_of
 from postdate.domain.account import AMOUNT_MAX, Account, Limits
 from postdate.domain.movement import Movement
@@ -102,4 +103,26 @@ def transaction(movement: Movement, account: str) -> dict[str, Any]:
         "counterparty": movement.payee if pays else movement.payer,
         "created_at": text_of(movement.at),
         "reason": movement.reason,
+    }
+
+
+def forecast_view(found: Forecast) -> dict[str, Any]:
+    return {
+        "account_id": found.now.id,
+        "until": text_of(found.until),
+        "balance": found.now.balance,
+        "available": found.now.available,
+        "reserved": found.now.reserved,
+        "balance_at_until": found.then.balance,
+        "available_at_until": found.then.available,
+        "falls_short_at": text_of(found.falls_short_at),
+        "movements": [
+            {
+                "payment_id": step.payment_id,
+                "at": text_of(step.at),
+                "amount": step.amount,
+                "balance": step.balance,
+            }
+            for step in found.steps
+        ],
     }

@@ -11,17 +11,18 @@ from functions.api import listing, requests
 from functions.api.accounts import journal
 from functions.api.accounts.deposit import Moved, Order
 from functions.api.accounts.find import find
-from functions.api.accounts.forecast import Forecast, forecast
+from functions.api.accounts.forecast import forecast
 from functions.api.accounts.forms import (
     AccountForm,
     AdjustmentForm,
     DepositForm,
+    forecast_view,
     receipt,
     transaction,
     view,
 )
 from functions.api.accounts.open import open_account
-from functions.api.forms import fingerprint, instant_of, parsed, text_of
+from functions.api.forms import fingerprint, instant_of, parsed
 from functions.api.listing import Span
 from functions.api.refusals import unknown
 from functions.api.wiring import wired
@@ -101,7 +102,7 @@ def get_forecast(account_id: str) -> dict[str, Any]:
     account, parameters = _account(account_id), requests.parameters(router.current_event)
     if unknown_names := sorted(parameters.keys() - {"until"}):
         raise ValidationFailed([(name, "is not a known parameter") for name in unknown_names])
-    return _told(forecast(account, _until(parameters.get("until")), wired().ledger))
+    return forecast_view(forecast(account, _until(parameters.get("until")), wired().ledger))
 
 
 def _account(id: str) -> Account:
@@ -145,25 +146,3 @@ def _until(given: str | None) -> datetime:
     if until < now:
         raise ValidationFailed([("until", "is in the past")])
     return until
-
-
-def _told(found: Forecast) -> dict[str, Any]:
-    return {
-        "account_id": found.now.id,
-        "until": text_of(found.until),
-        "balance": found.now.balance,
-        "available": found.now.available,
-        "reserved": found.now.reserved,
-        "balance_at_until": found.then.balance,
-        "available_at_until": found.then.available,
-        "falls_short_at": text_of(found.falls_short_at),
-        "movements": [
-            {
-                "payment_id": step.payment_id,
-                "at": text_of(step.at),
-                "amount": step.amount,
-                "balance": step.balance,
-            }
-            for step in found.steps
-        ],
-    }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from functions.api.payments.change import Changer
+from functions.api.payments.forms import executed
 from postdate.domain.errors import InvalidState, Unauthenticated, Unavailable
 from postdate.domain.payment import Payment, State
 from postdate.runtime.clock import Clock
@@ -41,12 +42,7 @@ class Executor:
 def _told(payment: Payment) -> dict[str, Any]:
     match payment.state:
         case State.COMPLETED | State.FAILED:
-            told: dict[str, Any] = {
-                "success": payment.state is State.COMPLETED,
-                "execution_id": payment.executions[-1].id,
-                "status": payment.state.value,
-            }
-            return told if told["success"] else told | {"error_code": payment.error_code}
+            return executed(payment)
         case State.CANCELLED:
             raise InvalidState(payment.state, "the payment is cancelled")
         case State.PENDING | State.EXECUTING:

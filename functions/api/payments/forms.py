@@ -128,6 +128,26 @@ def view(payment: Payment) -> dict[str, Any]:
     }
 
 
+def cancelled(payment: Payment) -> dict[str, Any]:
+    return {
+        "success": True,
+        "status": payment.state.value,
+        "payment_id": payment.id,
+        "version": payment.version,
+    }
+
+
+def executed(payment: Payment) -> dict[str, Any]:
+    """How a payment ended, and which execution ended it."""
+    done = payment.state is State.COMPLETED
+    told = {
+        "success": done,
+        "execution_id": payment.executions[-1].id,
+        "status": payment.state.value,
+    }
+    return told if done else {**told, "error_code": payment.error_code}
+
+
 def events(payment: Payment) -> list[dict[str, Any]]:
     """The audit trail: one line a version."""
     return [

@@ -18,6 +18,7 @@ from functions.api.payments.forms import (
     PaymentBatchForm,
     PaymentChangeForm,
     PaymentForm,
+    cancelled,
     due_at,
     events,
     executions,
@@ -101,8 +102,7 @@ def cancel(payment_id: str) -> Response[Any]:
     event = router.current_event
     caller = requests.caller(event, WRITE)
     payment = wired().payment_changer.cancel(caller, payment_id, version=requests.version_wanted(event))
-    told = {"success": True, "status": payment.state.value}
-    return requests.item({**told, "payment_id": payment.id, "version": payment.version})
+    return requests.item(cancelled(payment))
 
 
 @router.get("/api/v1/payments/<payment_id>/events")

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from functions.api.reference import payment_examples
 from functions.api.tasks.forms import view
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
@@ -35,6 +36,13 @@ _TO_WEBHOOK: Final[dict[str, Any]] = {
     "name": "remind",
     "tags": ["order"],
 }
+_RENT: Final[dict[str, Any]] = {
+    "from_account_id": "rent",
+    "to_account_id": "landlord",
+    "amount": 850,
+    "delay_seconds": 3600,
+    "description": "November",
+}
 REQUESTS: Final[dict[str, dict[str, Any]]] = {
     "TaskForm": {
         "queue": {"summary": "A message to a queue, at an instant", "value": _TO_QUEUE},
@@ -45,6 +53,42 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
             "summary": "Two tasks, one with a key",
             "value": {"tasks": [_TO_QUEUE | {"idempotency_key": "order-4711"}, _TO_WEBHOOK]},
         }
+    },
+    "PaymentForm": {
+        "delay": {"summary": "An hour from now", "value": _RENT},
+        "instant": {
+            "summary": "At an instant, from what is there then",
+            "value": {
+                "from_account_id": "rent",
+                "to_account_id": "landlord",
+                "amount": 850,
+                "scheduled_time": "2026-11-18T10:05:00Z",
+                "funding": "at_execution",
+                "metadata": {"month": "2026-11"},
+            },
+        },
+    },
+    "PaymentBatchForm": {
+        "one": {
+            "summary": "A payment with its key",
+            "value": {"payments": [_RENT | {"idempotency_key": "rent-2026-11"}]},
+        }
+    },
+    "PaymentChangeForm": {
+        "later": {"summary": "Another instant", "value": {"scheduled_time": "2026-11-18T18:00:00Z"}},
+        "amount": {"summary": "Another amount", "value": {"amount": 900, "description": None}},
+    },
+    "ExecutionForm": {"one": {"summary": "An execution", "value": {"execution_id": "nightly-4711"}}},
+    "AccountForm": {
+        "usual": {"summary": "With everybody's limits", "value": {"account_id": "rent"}},
+        "narrow": {
+            "summary": "With limits of its own",
+            "value": {"account_id": "pocket-money", "limits": {"amount_max": 50}},
+        },
+    },
+    "DepositForm": {"one": {"summary": "A deposit", "value": {"amount": 5000}}},
+    "AdjustmentForm": {
+        "one": {"summary": "A correction", "value": {"amount": -12, "reason": "counted twice on 3 May"}}
     },
     "TaskChangeForm": {
         "later": {"summary": "Another instant", "value": {"run_at": "2026-11-18T18:00:00Z"}},
@@ -64,6 +108,7 @@ def answers() -> dict[str, Any]:
         "TaskList": {"tasks": [view(done)], "next_cursor": None},
         "BatchAnswer": {"results": [{"index": 0, "task": view(pending)}]},
         "Health": {"status": "ok"},
+        **payment_examples.answers(),
     }
 
 

@@ -13,6 +13,22 @@ def test_a_caller_is_whom_the_authorizer_found():
     assert caller == Caller(tenant="demo", key_id="k1", scopes=frozenset({"tasks:read", "tasks:write"}))
 
 
+@pytest.mark.parametrize("found", [{}, {"accounts": ""}, {"accounts": None}], ids=str)
+def test_a_key_that_names_no_accounts_pays_from_any(found):
+    caller = Caller.of(context(tenant="demo", key_id="k1", scopes="", **found))
+    assert caller.accounts is None
+    assert caller.pays_from("anything") is caller
+
+
+def test_a_key_that_names_accounts_pays_from_those_alone():
+    caller = Caller.of(context(tenant="demo", key_id="k1", scopes="", accounts="a b:1"))
+    for account in ("a", "b:1"):
+        assert caller.pays_from(account) is caller
+    for account in ("b", "A", "a b:1", "-"):
+        with pytest.raises(Forbidden, match=account):
+            caller.pays_from(account)
+
+
 @pytest.mark.parametrize(
     "request_context",
     [

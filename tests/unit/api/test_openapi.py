@@ -12,7 +12,8 @@ from openapi_spec_validator import validate
 from functions.api import errors, openapi
 from functions.api.forms import Form
 from functions.api.handler import app
-from functions.api.reference.operations import ALWAYS, ERRORS, OPERATIONS
+from functions.api.reference.operations import OPERATIONS
+from functions.api.reference.problems import ALWAYS, ERRORS
 from functions.api.tasks.forms import BatchTaskForm
 
 DOCUMENT = openapi.document()
@@ -65,7 +66,7 @@ def test_the_page_loads_nothing_from_anywhere_else() -> None:
 
 
 def test_the_description_costs_other_requests_nothing() -> None:
-    for name in ("handler", "pages", "tasks/routes"):
+    for name in ("handler", "pages", "tasks/routes", "payments/routes", "accounts/routes"):
         before_functions = Path(f"functions/api/{name}.py").read_text().partition("\ndef ")[0]
         assert "openapi import" not in before_functions
         assert "import openapi" not in before_functions
@@ -112,6 +113,23 @@ def test_a_task_has_one_instant(
     assert fits("TaskForm", task) is (taken != given)
 
 
+@pytest.mark.parametrize("form", ["PaymentForm", "BatchPaymentForm"])
+def test_a_payment_has_one_instant_and_an_amount_within_its_bounds(form: str) -> None:
+    payment = {"from_account_id": "a", "to_account_id": "b", "amount": 1_000_000}
+    instant, delay = {"scheduled_time": "2026-11-18T10:05:00Z"}, {"delay_seconds": 5}
+    assert fits(form, payment | instant)
+    assert fits(form, payment | delay)
+    for wrong in ({}, instant | delay, delay | {"amount": 1_000_001}, delay | {"amount": 0}):
+        assert not fits(form, payment | wrong)
+
+
+def test_what_moves_money_needs_its_key() -> None:
+    for path in ("payments/schedule", "accounts/{account_id}/deposits", "accounts/{account_id}/adjustments"):
+        named = {each["$ref"] for each in DOCUMENT["paths"][f"/api/v1/{path}"]["post"]["parameters"]}
+        assert "#/components/parameters/IdempotencyKeyNeeded" in named
+    assert DOCUMENT["components"]["parameters"]["IdempotencyKeyNeeded"]["required"]
+
+
 def test_every_error_has_its_code_documented_and_looks_like_its_schema() -> None:
     problems = DOCUMENT["components"]["examples"]
     codes = {"unavailable" if status == 503 else family.code for family, status in errors.STATUS.items()}
@@ -131,7 +149,7 @@ def test_every_operation_names_the_problems_it_answers() -> None:
             for content in answer["content"].values()
             for code in content.get("examples", ())
         }
-        assert named == ({*operation.codes, *ALWAYS} if operation.scope else set())
+        assert named == ({*operation.codes, *ALWAYS[operation.scheme]} if operation.scope else set())
 
 
 def test_what_may_be_sent_again_says_when() -> None:

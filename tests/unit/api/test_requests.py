@@ -4,7 +4,7 @@ import pytest
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from functions.api import requests
-from postdate.domain.errors import ValidationFailed
+from postdate.domain.errors import IdempotencyKeyMissing, ValidationFailed
 
 
 def event(body=None, *, encoded=False, **headers):
@@ -22,6 +22,15 @@ def test_an_idempotency_key_is_visible_ascii(key):
 def test_any_other_idempotency_key_is_refused(key):
     with pytest.raises(ValidationFailed, match="Idempotency-Key"):
         requests.idempotency_key(event(idempotency_key=key))
+
+
+def test_an_idempotency_key_that_is_needed_is_not_left_out():
+    assert requests.idempotency_key_needed(event(idempotency_key="k")) == "k"
+    for without in (event(), event(idempotency_key="")):
+        with pytest.raises(IdempotencyKeyMissing):
+            requests.idempotency_key_needed(without)
+    with pytest.raises(ValidationFailed, match="Idempotency-Key"):
+        requests.idempotency_key_needed(event(idempotency_key="with space"))
 
 
 @pytest.mark.parametrize(("text", "version"), [("3", 3), ('"3"', 3), ("0", 0), ("*", None), (None, None)])

@@ -92,9 +92,7 @@ class Bank:
             "horizon": horizon,
             "clock": self.clock,
         }
-        self.registrar = Registrar(
-            reservations=self.reservations, plan=PLAN, unique=self.unique, **shared
-        )
+        self.registrar = Registrar(reservations=self.reservations, plan=PLAN, unique=self.unique, **shared)
         self.changer = Changer(**shared)
         self.executor = Executor(
             changer=self.changer,
@@ -108,9 +106,7 @@ class Bank:
         self.ledger.posted.clear()
 
     def open(self, id: str, *, tenant: str = "demo", limits: Limits | None = None) -> Account:
-        account = Account(
-            id=id, tenant=tenant, created_at=START, updated_at=START, limits=limits or Limits()
-        )
+        account = Account(id=id, tenant=tenant, created_at=START, updated_at=START, limits=limits or Limits())
         assert self.ledger.open(account)
         return account
 

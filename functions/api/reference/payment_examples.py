@@ -1,0 +1,110 @@
+"""Answers about payments and accounts, made by what makes them: a rent that was paid."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from functions.api.accounts import forms as accounts
+from functions.api.accounts.forecast import Forecast, Step
+from functions.api.forms import text_of
+from functions.api.payments import forms as payments
+from postdate.domain import instants, money
+from postdate.domain.account import Account
+from postdate.domain.movement import Movement, Type, movement_id
+from postdate.domain.payment import KIND, Funding, Payment
+from postdate.domain.slots import Slot, item_id
+
+_AT: Final = datetime(2026, 11, 18, 10, 5, tzinfo=UTC)
+_CREATED: Final = datetime(2026, 11, 18, 9, 30, 12, 408_000, tzinfo=UTC)
+_ID: Final = item_id(KIND, Slot(minute=instants.minute_of(_AT), shard=3), bytes(range(60, 70)))
+_ACCOUNT: Final = Account(
+    id="rent",
+    tenant="demo",
+    created_at=_CREATED - timedelta(days=30),
+    updated_at=_CREATED,
+    available=4150,
+    reserved=850,
+    version=3,
+)
+
+
+def answers() -> dict[str, Any]:
+    pending = _payment()
+    settled = money.settle(pending, now=_AT + timedelta(milliseconds=9))
+    cancelled = money.cancel(pending, now=_CREATED + timedelta(minutes=5))
+    done, gone = settled.after or pending, (cancelled and cancelled.after) or pending
+    deposit = Movement(
+        id=movement_id(_CREATED, "0a1b2c3d4e5f60718293"),
+        tenant="demo",
+        type=Type.DEPOSIT,
+        payer=None,
+        payee="rent",
+        amount=5000,
+        at=_CREATED,
+    )
+    adjustment = replace(
+        deposit,
+        type=Type.ADJUSTMENT,
+        payer="rent",
+        payee=None,
+        amount=12,
+        reason="counted twice on 3 May",
+    )
+    movements = [deposit, *([settled.movement] if settled.movement else [])]
+    return {
+        "Payment": payments.view(pending),
+        "PaymentList": {"payments": [payments.view(done)], "next_cursor": None},
+        "PaymentBatchAnswer": {"results": [{"index": 0, "payment": payments.view(pending)}]},
+        "CancelledPayment": payments.cancelled(gone),
+        "PaymentEvents": {"events": payments.events(done)},
+        "PaymentExecutions": {"executions": payments.executions(done)},
+        "Executed": payments.executed(done),
+        "Account": accounts.view(_ACCOUNT),
+        "AccountList": {"accounts": [accounts.view(_ACCOUNT)], "next_cursor": None},
+        "Deposit": accounts.receipt(deposit, "rent"),
+        "Adjustment": accounts.receipt(adjustment, "rent"),
+        "TransactionList": {
+            "transactions": [accounts.transaction(movement, "rent") for movement in movements],
+            "next_cursor": None,
+        },
+        "Audit": {
+            "ok": True,
+            "checks": [
+                {
+                    "name": "conservation",
+                    "ok": True,
+                    "observed": 5000,
+                    "expected": 5000,
+                    "checked_at": text_of(_AT),
+                }
+            ],
+            "accounts": 2,
+            "moving": [],
+            "goes_on_after": None,
+        },
+        "Forecast": accounts.forecast_view(_forecast(pending)),
+    }
+
+
+def _payment() -> Payment:
+    registered = money.register(
+        id=_ID,
+        tenant="demo",
+        payer="rent",
+        payee="landlord",
+        amount=850,
+        funding=Funding.RESERVE,
+        due_at=_AT,
+        now=_CREATED,
+        description="November",
+        metadata=(),
+    )
+    assert registered.after is not None  # noqa: S101 (it is what a registration makes)
+    return registered.after
+
+
+def _forecast(payment: Payment) -> Forecast:
+    then = replace(_ACCOUNT, reserved=0)
+    step = Step(payment_id=payment.id, at=_AT, amount=-payment.amount, balance=then.balance)
+    until = _CREATED + timedelta(days=30)
+    return Forecast(now=_ACCOUNT, then=then, until=until, falls_short_at=None, steps=(step,))

@@ -1,0 +1,112 @@
+"""How questions fail: what each error means, what its receiver can do, and what it looks like."""
+
+from typing import Final
+
+from functions.api.reference.examples import TASK_ID
+from functions.api.reference.shapes import TEXT, Schema, every, list_of, told
+from postdate.domain import errors
+
+# What any operation may answer, by how its key is shown.
+ALWAYS: Final = {
+    "key": ("unauthenticated", "forbidden", "internal", "unavailable"),
+    "internal": ("unauthenticated", "internal", "unavailable"),
+}
+
+# One of each kind, what it means and what its receiver can do. The documented problem is what this very error makes.
+ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
+    (errors.Malformed(), "The body is no JSON.", "Send JSON."),
+    (
+        errors.ValidationFailed([("delay_seconds", "Input should be greater than or equal to 0")]),
+        "A field, a parameter or a header is wrong, or not known.",
+        "`errors` names each of them.",
+    ),
+    (
+        errors.Unauthenticated(),
+        "The key is missing, unknown or expired.",
+        "Send `Authorization: Bearer <key>`. Without a good key every path is answered like this, whether it "
+        "exists or not.",
+    ),
+    (
+        errors.Forbidden("this needs the scope tasks:write"),
+        "The key does not have the scope that this needs, or may not pay from this account.",
+        "Use a key that has the scope, or the account, named in `detail`.",
+    ),
+    (
+        errors.NotFound(f"there is no task {TASK_ID}"),
+        "There is no such thing, or it belongs to another tenant.",
+        "Check the id and the key.",
+    ),
+    (
+        errors.InvalidState("RUNNING", "a task that is RUNNING cannot be changed"),
+        "The thing is in a state that does not allow this.",
+        "`state` says which. Nothing was changed.",
+    ),
+    (
+        errors.VersionMismatch("the task has version 2"),
+        "It changed since the version in If-Match.",
+        "Get it, decide again, and send its new ETag.",
+    ),
+    (
+        errors.LimitExceeded([("amount", "is 1 to 500 for this account")]),
+        "More, or less, than the account that pays may do at once, or than anybody may.",
+        "`errors` names the field and what is allowed.",
+    ),
+    (
+        errors.InsufficientFunds("the account rent does not have that much available"),
+        "The account has less than that available.",
+        "Deposit money, or cancel a payment that holds some, and send the same request again.",
+    ),
+    (
+        errors.AccountFrozen("the account rent is frozen"),
+        "An account that would pay or be paid is frozen.",
+        "`detail` says which. Send the same request again when it is unfrozen.",
+    ),
+    (
+        errors.IdempotencyKeyMissing(),
+        "What moves money needs an Idempotency-Key.",
+        "Make one up for each payment, and send the same one with each repeat of the request.",
+    ),
+    (
+        errors.IdempotencyKeyReused(),
+        "The Idempotency-Key stands for another request.",
+        "Use a new key, or send the first body again.",
+    ),
+    (
+        errors.IdempotencyInProgress(),
+        "Another request with this Idempotency-Key is still being worked on.",
+        "Wait for `Retry-After` seconds and send the same request again.",
+    ),
+    (
+        errors.DestinationNotAllowed("numeric host: only names may be called"),
+        "The webhook or the queue may not be called.",
+        "A webhook needs https, a public host name and no credentials in the URL. A queue has to be on the "
+        "tenant's list, and FIFO queues are not supported.",
+    ),
+    (
+        errors.PayloadTooLarge(),
+        "The payload is larger than 256 KB as compact JSON text.",
+        "Store it elsewhere and send a reference to it.",
+    ),
+    (
+        errors.Unavailable(),
+        "A service that is needed did not answer, or the thing was changed by others at the same moment.",
+        "Wait for `Retry-After` seconds and send the same request again. Only with an Idempotency-Key is it "
+        "certain that this does not register a second one.",
+    ),
+    (RuntimeError(), "Something went wrong on our side.", "Report the `request_id`."),
+)
+
+
+def schema(codes: list[str]) -> Schema:
+    wrong = every(field=told(TEXT, "As you wrote it; steps are joined by dots."), message=TEXT)
+    problem = every(
+        type=told({"type": "string", "format": "uri-reference"}, "Where `code` is explained."),
+        title=told(TEXT, "The status in words."),
+        status={"type": "integer"},
+        detail=told(TEXT, "What happened, for people."),
+        code=told({"type": "string", "enum": codes}, "What happened, for programs."),
+        request_id=told(TEXT, "What our logs know the request by."),
+        errors=told(list_of(wrong), "One line for each wrong field; empty for other codes."),
+    )
+    problem["properties"]["state"] = told(TEXT, "With `invalid_state`: the state that the thing is in.")
+    return problem

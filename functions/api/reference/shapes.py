@@ -1,0 +1,52 @@
+"""The words that schemas are written in."""
+
+from typing import Any, Final
+
+Schema = dict[str, Any]
+
+TEXT: Final[Schema] = {"type": "string"}
+COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
+NUMBER: Final[Schema] = {"type": "integer"}
+INSTANT: Final[Schema] = {"type": "string", "format": "date-time"}
+VERSION: Final[Schema] = {"type": "integer", "minimum": 1, "description": "One more with each change."}
+
+
+def every(**properties: Schema) -> Schema:
+    """An object whose every property is always there."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def told(schema: Schema, text: str) -> Schema:
+    return schema | {"description": text}
+
+
+def or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def one_of(words: Any) -> Schema:
+    return {"type": "string", "enum": [word.value for word in words]}
+
+
+def list_of(schema: Schema) -> Schema:
+    return {"type": "array", "items": schema}
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def page_of(things: str, schema: str) -> Schema:
+    cursor = told(or_null(TEXT), "Where the next page begins; null on the last one.")
+    return every(**{things: list_of(ref(schema)), "next_cursor": cursor})
+
+
+def results_of(thing: str, schema: str) -> Schema:
+    """What a batch is answered."""
+    result = {
+        "oneOf": [
+            every(**{"index": COUNT, thing: ref(schema)}),
+            every(index=COUNT, error=ref("Problem")),
+        ]
+    }
+    return every(results=told(list_of(result), "In the order of what was sent."))

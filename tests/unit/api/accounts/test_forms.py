@@ -1,0 +1,150 @@
+import json
+
+import pytest
+
+from functions.api.accounts.forms import (
+    MOVED_MAX,
+    AccountForm,
+    AdjustmentForm,
+    DepositForm,
+    receipt,
+    transaction,
+    view,
+)
+from functions.api.forms import DELAY_SECONDS_MAX, instant_of, parsed
+from postdate.domain.account import Limits
+from postdate.domain.errors import ValidationFailed
+from postdate.domain.movement import Movement, Type
+from tests.unit.doubles import MINUTE, START
+
+
+def fields_refused(form, asked):
+    with pytest.raises(ValidationFailed) as refused:
+        parsed(form, json.dumps(asked))
+    return [name for name, _ in refused.value.fields]
+
+
+@pytest.mark.parametrize("id", ["", "-a", "a b", "a/b", "ü", "a" * 65, "a\n", 1, None])
+def test_an_account_has_a_plain_name(id):
+    assert fields_refused(AccountForm, {"account_id": id}) == ["account_id"]
+
+
+@pytest.mark.parametrize("id", ["a", "0", "A.b_c:d-e", "a" * 64])
+def test_plain_names_are_taken(id):
+    assert parsed(AccountForm, json.dumps({"account_id": id})).account_id == id
+
+
+@pytest.mark.parametrize(
+    ("limits", "field"),
+    [
+        ({"amount_min": 0}, "limits.amount_min"),
+        ({"amount_max": 1_000_001}, "limits.amount_max"),
+        ({"amount_max": 1.0}, "limits.amount_max"),
+        ({"amount_max": True}, "limits.amount_max"),
+        ({"amount_max": None}, "limits.amount_max"),
+        ({"delay_seconds_min": 0}, "limits.delay_seconds_min"),
+        ({"delay_seconds_max": DELAY_SECONDS_MAX + 1}, "limits.delay_seconds_max"),
+        ({"amount_min": 5, "amount_max": 4}, "limits"),
+        ({"delay_seconds_min": 5, "delay_seconds_max": 4}, "limits"),
+        ({"colour": 1}, "limits.colour"),
+        (None, "limits"),
+    ],
+)
+def test_limits_are_within_everybodys(limits, field):
+    assert fields_refused(AccountForm, {"account_id": "a", "limits": limits}) == [field]
+
+
+def test_limits_that_are_not_said_are_everybodys():
+    assert parsed(AccountForm, '{"account_id": "a"}').limits.limits() == Limits()
+    narrow = parsed(AccountForm, '{"account_id": "a", "limits": {"amount_max": 5}}').limits.limits()
+    assert narrow == Limits(amount_max=5)
+
+
+@pytest.mark.parametrize("amount", [0, -1, 1.0, "1", True, None, MOVED_MAX + 1])
+def test_a_deposit_has_a_whole_amount(amount):
+    assert fields_refused(DepositForm, {"amount": amount}) == ["amount"]
+    assert parsed(DepositForm, json.dumps({"amount": MOVED_MAX})).amount == MOVED_MAX
+
+
+@pytest.mark.parametrize("amount", [0, 1.5, "1", False, None, MOVED_MAX + 1, -MOVED_MAX - 1])
+def test_an_adjustment_has_a_whole_amount_of_either_sign(amount):
+    assert fields_refused(AdjustmentForm, {"amount": amount, "reason": "r"}) == ["amount"]
+    assert parsed(AdjustmentForm, '{"amount": -1, "reason": "r"}').amount == -1
+
+
+@pytest.mark.parametrize("reason", ["", "r" * 501, 1, None])
+def test_an_adjustment_has_a_reason(reason):
+    assert fields_refused(AdjustmentForm, {"amount": 1, "reason": reason}) == ["reason"]
+    assert fields_refused(AdjustmentForm, {"amount": 1}) == ["reason"]
+
+
+@pytest.mark.parametrize("text", ["", "tomorrow", "2026-11-18", "2026-11-18T10:05:00", "1795000000"])
+def test_an_instant_of_a_query_is_as_strict_as_one_of_a_body(text):
+    with pytest.raises(ValidationFailed, match="until"):
+        instant_of("until", text)
+
+
+def test_an_instant_of_a_query_is_read_with_its_offset():
+    assert instant_of("until", "2026-11-18T12:06:00+02:00") == START + MINUTE
+    with pytest.raises(ValidationFailed):
+        instant_of("until", "9999-12-31T23:59:59-14:00")
+
+
+def test_an_account_tells_what_it_has_and_what_it_may(bank):
+    bank.open("narrow", limits=Limits(amount_max=5))
+    bank.registered(amount=300)
+    assert view(bank.ledger.account("demo", "payer")) == {
+        "account_id": "payer",
+        "balance": 1000,
+        "available": 700,
+        "reserved": 300,
+        "status": "ACTIVE",
+        "limits": {
+            "amount_min": 1,
+            "amount_max": 1_000_000,
+            "delay_seconds_min": 1,
+            "delay_seconds_max": DELAY_SECONDS_MAX,
+        },
+        "version": 3,
+        "created_at": "2026-11-18T10:05:00.000Z",
+        "updated_at": "2026-11-18T10:05:00.000Z",
+    }
+    assert view(bank.ledger.account("demo", "narrow"))["limits"]["amount_max"] == 5
+
+
+def test_each_side_sees_its_direction_of_a_movement():
+    movement = Movement(
+        id="txn_1",
+        tenant="demo",
+        type=Type.PAYMENT,
+        payer="a",
+        payee="b",
+        amount=7,
+        at=START,
+        payment_id="pay_1",
+    )
+    out, into = transaction(movement, "a"), transaction(movement, "b")
+    assert (out["direction"], out["amount"], out["counterparty"]) == ("OUT", 7, "b")
+    assert (into["direction"], into["amount"], into["counterparty"]) == ("IN", 7, "a")
+    assert out["payment_id"] == "pay_1"
+
+
+def test_a_receipt_tells_the_sign_of_an_adjustment():
+    movement = Movement(
+        id="txn_1",
+        tenant="demo",
+        type=Type.ADJUSTMENT,
+        payer="a",
+        payee=None,
+        amount=7,
+        at=START,
+        reason="r",
+    )
+    assert receipt(movement, "a") == {
+        "transaction_id": "txn_1",
+        "account_id": "a",
+        "type": "ADJUSTMENT",
+        "amount": -7,
+        "created_at": "2026-11-18T10:05:00.000Z",
+        "reason": "r",
+    }

@@ -1,0 +1,188 @@
+"""Accounts are opened; money comes in and is set right; the journal tells of it."""
+
+import pytest
+
+from functions.api.accounts import journal
+from functions.api.accounts.deposit import Order
+from functions.api.accounts.open import open_account
+from postdate.domain.account import Limits
+from postdate.domain.errors import (
+    AccountFrozen,
+    IdempotencyKeyReused,
+    InsufficientFunds,
+    InvalidState,
+    NotFound,
+    Unavailable,
+    ValidationFailed,
+)
+from postdate.domain.movement import Type
+from tests.unit.doubles import SECOND, START
+
+
+def opened(bank, id, limits=None, *, tenant="demo"):
+    return open_account(tenant, id, limits or Limits(), ledger=bank.ledger, clock=bank.clock)
+
+
+def moved(bank, amount, *, account="third", type=Type.DEPOSIT, key="k", tenant="demo", reason=None):
+    order = Order(
+        type=type,
+        account=account,
+        amount=amount,
+        reason=reason,
+        idempotency_key=key,
+        fingerprint=f"{account} {amount} {reason}",
+    )
+    return bank.cashier.move(tenant, order)
+
+
+def adjusted(bank, amount, **fields):
+    return moved(bank, amount, type=Type.ADJUSTMENT, reason="counted", **fields)
+
+
+class TestOpening:
+    def test_an_account_begins_with_nothing(self, bank):
+        answer = opened(bank, "new", Limits(amount_max=5))
+        assert not answer.replayed
+        assert answer.account == bank.ledger.account("demo", "new")
+        assert (answer.account.balance, answer.account.limits.amount_max) == (0, 5)
+
+    def test_opening_it_again_in_the_same_way_is_no_error_and_takes_nothing_away(self, bank):
+        answer = opened(bank, "payer")
+        assert (answer.replayed, answer.account.balance) == (True, 1000)
+
+    def test_opening_it_with_other_limits_is_refused(self, bank):
+        with pytest.raises(InvalidState) as refused:
+            opened(bank, "payer", Limits(amount_max=5))
+        assert refused.value.state == "ACTIVE"
+        assert bank.ledger.account("demo", "payer").limits == Limits()
+
+    def test_two_tenants_may_have_accounts_of_one_name(self, bank):
+        assert opened(bank, "payer", tenant="other").account.balance == 0
+
+
+class TestDeposits:
+    def test_a_deposit_is_available_and_in_the_journal(self, bank):
+        movement = moved(bank, 500).movement
+        assert bank.money("third") == (500, 0)
+        assert journal.page("demo", "third", {}, bank.ledger) == ([movement], None)
+        assert (movement.type, movement.payer, movement.payee, movement.amount) == (
+            Type.DEPOSIT,
+            None,
+            "third",
+            500,
+        )
+
+    def test_a_deposit_sent_twice_is_made_once_and_answered_alike(self, bank):
+        first = moved(bank, 500)
+        bank.clock.move(5 * SECOND)
+        bank.freeze("third")
+        again = moved(bank, 500)
+        assert (first.replayed, again.replayed) == (False, True)
+        assert again.movement == first.movement
+        assert bank.money("third") == (500, 0)
+
+    def test_a_crash_between_key_and_deposit_is_repaired_by_the_callers_retry(self, bank):
+        def crash():
+            raise KeyboardInterrupt
+
+        bank.ledger.before["post"].append(crash)
+        with pytest.raises(KeyboardInterrupt):
+            moved(bank, 500)
+        assert bank.money("third") == (0, 0)
+        bank.clock.move(5 * SECOND)
+        assert moved(bank, 500).movement.at == START
+        assert bank.money("third") == (500, 0)
+
+    @pytest.mark.parametrize(("amount", "account"), [(501, "third"), (500, "payee")])
+    def test_a_key_stands_for_one_deposit(self, bank, amount, account):
+        moved(bank, 500)
+        before = bank.ledger.state
+        with pytest.raises(IdempotencyKeyReused):
+            moved(bank, amount, account=account)
+        assert bank.ledger.state == before
+
+    def test_keys_of_payments_deposits_and_adjustments_are_apart(self, bank):
+        moved(bank, 500)
+        assert not adjusted(bank, 500).replayed
+        assert not bank.register(idempotency_key="k").replayed
+        assert bank.reservations.find("demo", "deposit k").keep_until is None
+
+    def test_a_frozen_account_gets_no_deposit(self, bank):
+        bank.freeze("third")
+        before = bank.ledger.state
+        with pytest.raises(AccountFrozen):
+            moved(bank, 500)
+        assert bank.ledger.state == before
+
+    @pytest.mark.parametrize("account", ["nobody", "theirs", "a b", "a" * 5000])
+    def test_an_unknown_account_gets_none_and_no_key_is_taken(self, bank, account):
+        bank.open("theirs", tenant="other")
+        with pytest.raises(NotFound):
+            moved(bank, 500, account=account)
+        assert bank.reservations.find("demo", "deposit k") is None
+
+    def test_a_ledger_that_does_not_answer_is_told_as_that(self, bank):
+        bank.ledger.unavailable = 1
+        with pytest.raises(Unavailable):
+            moved(bank, 500)
+
+
+class TestAdjustments:
+    @pytest.mark.parametrize(("amount", "left"), [(5, 1005), (-5, 995), (-1000, 0)])
+    def test_a_balance_is_set_right(self, bank, amount, left):
+        movement = adjusted(bank, amount, account="payer").movement
+        assert bank.money("payer") == (left, 0)
+        assert (movement.effect_on("payer"), movement.reason) == (amount, "counted")
+
+    def test_a_balance_does_not_fall_below_nothing(self, bank):
+        bank.registered(amount=300)
+        before = bank.ledger.state
+        with pytest.raises(InsufficientFunds):
+            adjusted(bank, -701, account="payer")
+        assert bank.ledger.state == before
+
+    def test_a_frozen_account_is_set_right_as_any_other(self, bank):
+        bank.freeze("payer")
+        adjusted(bank, -5, account="payer")
+        assert bank.money("payer") == (995, 0)
+
+
+class TestJournal:
+    def test_pages_show_every_movement_once_and_in_order(self, bank):
+        made = []
+        for number in range(45):
+            bank.clock.move(SECOND)
+            made.append(moved(bank, number + 1, key=f"k{number}").movement)
+        found, cursor, pages = [], None, 0
+        while cursor is not None or not pages:
+            asked = {"limit": "20"} | ({} if cursor is None else {"cursor": cursor})
+            movements, cursor = journal.page("demo", "third", asked, bank.ledger)
+            found += movements
+            pages += 1
+        assert (found, pages) == (made, 3)
+
+    def test_both_sides_of_a_payment_see_it(self, bank):
+        payment = bank.registered(amount=300)
+        bank.settle(payment)
+        for account in ("payer", "payee"):
+            ((movement,), _) = journal.page("demo", account, {}, bank.ledger)
+            assert (movement.payment_id, movement.amount) == (payment.id, 300)
+        assert journal.page("demo", "third", {}, bank.ledger) == ([], None)
+
+    def test_another_tenant_sees_nothing(self, bank):
+        moved(bank, 500)
+        with pytest.raises(NotFound):
+            journal.page("other", "third", {}, bank.ledger)
+
+    @pytest.mark.parametrize("parameter", ["limit", "cursor", "status"])
+    def test_a_wrong_parameter_is_refused_by_its_name(self, bank, parameter):
+        with pytest.raises(ValidationFailed) as refused:
+            journal.page("demo", "third", {parameter: "x"}, bank.ledger)
+        assert refused.value.fields[0][0] == parameter
+
+    def test_a_cursor_of_another_account_is_refused(self, bank):
+        for number in range(2):
+            moved(bank, 5, key=f"k{number}")
+        _, cursor = journal.page("demo", "third", {"limit": "1"}, bank.ledger)
+        with pytest.raises(ValidationFailed, match="cursor"):
+            journal.page("demo", "payer", {"cursor": cursor}, bank.ledger)
