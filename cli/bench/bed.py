@@ -45,6 +45,10 @@ class Bed:
         """The HTTP API, for one thread."""
         return Client(self.stack.api_url, self.stack.api_key)
 
+    def admin(self) -> Client:
+        """The same with the key that may also open accounts and fund them."""
+        return Client(self.stack.api_url, self.stack.admin_key)
+
 
 @contextmanager
 def made() -> Iterator[Bed]:

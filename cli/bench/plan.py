@@ -7,9 +7,13 @@ BATCH: Final = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """How much of everything: `items` in a burst, `calls` of each kind to the API, `rates` for `seconds` each."""
+    """How much of everything: `items` in a burst, `calls` of each kind to the API, `rates` for `seconds` each.
+
+    `payment_rates` as well, but for half of that when there are too many to be registered one by one.
+    """
 
     items: int
     calls: int
     seconds: int
     rates: tuple[int, ...]
+    payment_rates: tuple[int, ...]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 Line: TypeAlias = dict[str, Any]
-BROKEN: Final = ("missing", "twice", "early")
+BROKEN: Final = ("missing", "twice", "early", "unsound")
 
 _TIMES: Final = {
     "case": "case",
@@ -21,6 +21,7 @@ _TIMES: Final = {
     "missing": "missing",
     "twice": "twice",
     "early": "early",
+    "unsound": "unsound",
     "floor": "floor",
     "ratio": "ratio",
     "http_floor": "http floor",

@@ -7,6 +7,8 @@ from typing import Final, TypeAlias
 
 from cli.bench import bed
 from cli.bench.burst import burst
+from cli.bench.payment_burst import payments_hot, payments_spread
+from cli.bench.payment_steady import payments_steady
 from cli.bench.plan import Plan
 from cli.bench.register import register
 from cli.bench.report import Line
@@ -17,7 +19,15 @@ from cli.progress import say
 BUSY: Final = 0.5
 
 Case: TypeAlias = Callable[[bed.Bed, Plan], Iterator[Line]]
-CASES: Final[Mapping[str, Case]] = {"register": register, "burst": burst, "steady": steady, "units": units}
+CASES: Final[Mapping[str, Case]] = {
+    "register": register,
+    "burst": burst,
+    "payments-spread": payments_spread,
+    "payments-hot": payments_hot,
+    "steady": steady,
+    "payments-steady": payments_steady,
+    "units": units,
+}
 
 
 def run(plan: Plan, chosen: list[str]) -> Generator[Line, None, None]:

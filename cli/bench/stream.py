@@ -24,11 +24,11 @@ class Planned:
         return destinations[self.number % len(destinations)]
 
 
-def planned(rate: int, seconds: float) -> list[Planned]:
+def planned(rate: int, seconds: float, ahead: tuple[float, float] = AHEAD_SECONDS) -> list[Planned]:
     """Drawn with a fixed seed: every run has the same stream."""
     drawn = random.Random(rate)  # noqa: S311 (no secret)
     return [
-        Planned(number=number, after=number / rate, ahead=drawn.uniform(*AHEAD_SECONDS))
+        Planned(number=number, after=number / rate, ahead=drawn.uniform(*ahead))
         for number in range(round(rate * seconds))
     ]
 

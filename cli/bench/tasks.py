@@ -5,12 +5,12 @@ from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from cli.bench import batches
 from cli.bench.bed import Bed
 from cli.bench.destinations import Destination
 from cli.bench.figures import spread
 from cli.bench.load import Ran, side_by_side
-from cli.bench.plan import BATCH, CLIENTS
-from cli.failure import Failure
+from cli.bench.plan import CLIENTS
 from postdate.domain import instants
 from postdate.domain.slots import ShardPlan
 from postdate.stores.tasks_dynamo import DynamoTasks
@@ -47,22 +47,7 @@ def register(bed: Bed, forms: Iterable[dict[str, Any]]) -> Ran[dict[str, Any]]:
 
 def register_batches(bed: Bed, forms: list[dict[str, Any]], clients: int) -> Ran[list[str]]:
     """By the hundred; the answers are ids."""
-
-    def caller(opened: ExitStack) -> Callable[[list[dict[str, Any]]], list[str]]:
-        client = opened.enter_context(bed.client())
-
-        def call(batch: list[dict[str, Any]]) -> list[str]:
-            results = client.post(f"{PATH}/batch", {"tasks": batch}).expect(200)["results"]
-            if refused := [result["error"] for result in results if "error" in result]:
-                raise Failure(
-                    f"The API refused {len(refused)} tasks of a batch, the first with {refused[0]}."
-                )
-            return [result["task"]["task_id"] for result in results]
-
-        return call
-
-    batches = [forms[start : start + BATCH] for start in range(0, len(forms), BATCH)]
-    return side_by_side(clients, batches, caller)
+    return batches.register(bed, f"{PATH}/batch", "task", forms, clients)
 
 
 def _kept(bed: Bed) -> DynamoTasks:

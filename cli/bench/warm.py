@@ -1,7 +1,9 @@
 """What a new stack does once and never again, done before anything is measured."""
 
+import time
 from typing import Final
 
+from cli.bench import payments as paying
 from cli.bench import tasks
 from cli.bench.arriving import awaited
 from cli.bench.bed import Bed
@@ -13,6 +15,8 @@ _CALLS: Final = 25 * CLIENTS
 _TASKS: Final = 800
 _AHEAD_SECONDS: Final = 6
 _PATIENCE_SECONDS: Final = 90
+_PAYMENTS: Final = 400
+_LOOK_EVERY_SECONDS: Final = 0.5
 
 
 def api(bed: Bed) -> None:
@@ -39,3 +43,24 @@ def _some_real_ones(bed: Bed) -> None:
     for destination in bed.destinations:
         if not awaited(destination, _TASKS // 2, due_at, _PATIENCE_SECONDS):
             raise Failure(f"The tasks for the warm-up did not all arrive ({destination.name}).")
+
+
+def payments(bed: Bed) -> None:
+    """Accounts with money, the API's routes for them, and some payments that open the workers' connections."""
+    with step("warming up payments"):
+        bed.sqs.send_message(QueueUrl=bed.stack.queues["ticks"], MessageBody='{"kind":"tick"}')
+        paying.provide_accounts(bed)
+        pairs = paying.spread_pairs(_PAYMENTS)
+        due_at = tasks.ahead(_AHEAD_SECONDS)
+        with bed.client() as client:
+            alone = [paying.register(client, paying.form(pair, due_at)) for pair in pairs[:_CALLS]]
+        forms = [paying.form(pair, due_at) for pair in pairs[_CALLS:]]
+        batched = paying.register_batches(bed, forms, CLIENTS).answers
+        waiting = {*alone, *(id for ids in batched for id in ids)}
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while waiting:
+            if time.monotonic() > deadline:
+                raise Failure(f"{len(waiting)} of the payments for the warm-up are not settled.")
+            time.sleep(_LOOK_EVERY_SECONDS)
+            found = paying.kept(bed, waiting).values()
+            waiting -= {payment.id for payment in found if payment.state.is_final}

@@ -14,17 +14,31 @@ from cli.failure import Failure
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", type=_cases, default=list(CASES), help=f"some of {','.join(CASES)}")
-    parser.add_argument("--items", type=_number, default=2000, help="how many tasks a burst has (2000)")
+    parser.add_argument(
+        "--items", type=_number, default=2000, help="how many tasks or payments a burst has (2000)"
+    )
     parser.add_argument(
         "--calls", type=_number, default=800, help="how many calls of a kind to the API (800)"
     )
     parser.add_argument("--seconds", type=_number, default=60, help="how long each steady rate lasts (60)")
     parser.add_argument("--rates", type=_rates, default=(20, 50), help="steady rates, tasks a second (20,50)")
+    parser.add_argument(
+        "--payment-rates",
+        type=_rates,
+        default=(1, 50, 350),
+        help="steady rates, payments a second (1,50,350)",
+    )
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """With `--json` the lines are all there is to say, so nothing is left to answer."""
-    plan = Plan(items=options.items, calls=options.calls, seconds=options.seconds, rates=options.rates)
+    plan = Plan(
+        items=options.items,
+        calls=options.calls,
+        seconds=options.seconds,
+        rates=options.rates,
+        payment_rates=options.payment_rates,
+    )
     lines = []
     with closing(measured(plan, options.only)) as coming:
         for line in coming:

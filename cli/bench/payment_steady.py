@@ -1,0 +1,159 @@
+"""steady, of payments: registered all the time, one by one or, when many, by the hundred."""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+from cli.bench import payments, tasks, warm
+from cli.bench.bare_payments import BareLedger, Transaction
+from cli.bench.batches import ids
+from cli.bench.bed import Bed
+from cli.bench.figures import ratio, rounded, spread
+from cli.bench.load import side_by_side
+from cli.bench.outcome import Arrival, outcome
+from cli.bench.plan import BATCH, CLIENTS, Plan
+from cli.bench.report import Line
+from cli.bench.stream import Planned, planned, sleep_until
+from cli.bench.watching import Seen, Watching, watching
+from cli.progress import step
+
+ONE_BY_ONE_MAX: Final = 100
+_AHEAD_SECONDS: Final = (3.0, 8.0)
+_BATCH_AHEAD_SECONDS: Final = 5.0
+_SECONDS_OF_MANY: Final = 0.5
+_TIMERS: Final = 8
+_TIMERS_SECONDS: Final = 10
+_HEAD_START_SECONDS: Final = 1
+
+
+class Registered(NamedTuple):
+    due_ms: dict[str, float]
+    took_ms: float
+
+
+def payments_steady(bed: Bed, plan: Plan) -> Iterator[Line]:
+    """The figure with a floor is the lateness's p99, seen from outside: the floor is that of timers which make one bare
+    transaction of four rows at the instant, and the lower the better, so is the ratio."""
+    warm.payments(bed)
+    for rate in plan.payment_rates:
+        seconds = plan.seconds if rate <= ONE_BY_ONE_MAX else plan.seconds * _SECONDS_OF_MANY
+        line = _steady(bed, rate, seconds)
+        floor = _timers(bed, rate)
+        late = line.get("p99_ms")
+        audited = {"unsound": payments.unsound(bed)} if rate == plan.payment_rates[-1] else {}
+        yield line | audited | {"floor": floor, "ratio": None if late is None else ratio(late, floor)}
+
+
+def _steady(bed: Bed, rate: int, seconds: float) -> Line:
+    register = _one_by_one if rate <= ONE_BY_ONE_MAX else _by_the_hundred
+    began = time.perf_counter()
+    with watching(bed) as watcher:
+        with step(f"{rate * seconds:.0f} payments, {rate} a second"):
+            registered = register(bed, watcher, rate, seconds)
+        took = time.perf_counter() - began
+        with step("waiting for the last of them"):
+            seen = watcher.seen()
+    watched_for = time.perf_counter() - began
+    due_ms = {id: at for each in registered for id, at in each.due_ms.items()}
+    how = "one by one" if register is _one_by_one else f"by the {BATCH}"
+    return {
+        "case": "steady",
+        "what": f"payments, {rate}/s, registered {how}",
+        "count": len(due_ms),
+        "registered_per_second": rounded(len(due_ms) / took),
+        "due_per_second": rounded(_rate(due_ms)),
+        **_judged(bed, due_ms, seen),
+        **spread((each.took_ms for each in registered), 50, 95, prefix="register_"),
+        **seen.cost(watched_for),
+    }
+
+
+def _rate(due_ms: dict[str, float]) -> float:
+    """How many a second were due, between the first instant and the last."""
+    between = max(due_ms.values()) - min(due_ms.values())
+    return 1000 * (len(due_ms) - 1) / between if between else 0.0
+
+
+def _judged(bed: Bed, due_ms: dict[str, float], seen: Seen) -> dict[str, float]:
+    found = payments.kept(bed, due_ms)
+    from_outside = outcome(due_ms, (Arrival(id, at) for id, at in seen.seen_ms.items()))
+    by_the_rows = payments.judged(bed, found, due_ms)
+    return from_outside.figures() | {
+        "missing": max(from_outside.missing, by_the_rows.missing),
+        "twice": by_the_rows.twice,
+        "early": max(from_outside.early, by_the_rows.early),
+        **payments.own_account(found, due_ms),
+    }
+
+
+def _one_by_one(bed: Bed, watcher: Watching, rate: int, seconds: float) -> list[Registered]:
+    """At its rate as long as four clients keep up with it. When they do not, what is due moves with them."""
+    stream = planned(rate, seconds, _AHEAD_SECONDS)
+    pairs = payments.spread_pairs(len(stream))
+    begin = datetime.now(UTC)
+
+    def caller(opened: ExitStack) -> Callable[[Planned], Registered]:
+        client = opened.enter_context(bed.client())
+
+        def call(one: Planned) -> Registered:
+            sleep_until(begin + timedelta(seconds=one.after))
+            began, due_at = time.perf_counter(), tasks.ahead(one.ahead)
+            id = payments.register(client, payments.form(pairs[one.number], due_at))
+            registered = Registered({id: tasks.ms(due_at)}, 1000 * (time.perf_counter() - began))
+            watcher.watch(registered.due_ms)
+            return registered
+
+        return call
+
+    return side_by_side(CLIENTS, stream, caller).answers
+
+
+def _by_the_hundred(bed: Bed, watcher: Watching, rate: int, seconds: float) -> list[Registered]:
+    """Batches whose payments are due at random instants within the time that a batch stands for, five seconds on.
+    When the clients do not keep up, what is due moves with them."""
+    drawn = random.Random(rate)  # noqa: S311 (no secret)
+    pairs = payments.spread_pairs(round(rate * seconds))
+    begin = datetime.now(UTC)
+
+    def caller(opened: ExitStack) -> Callable[[int], Registered]:
+        client = opened.enter_context(bed.client())
+
+        def call(start: int) -> Registered:
+            sleep_until(begin + timedelta(seconds=start / rate))
+            chosen = pairs[start : start + BATCH]
+            afters = [drawn.uniform(0, len(chosen) / rate) for _ in chosen]
+            began, due_at = time.perf_counter(), [tasks.ahead(_BATCH_AHEAD_SECONDS + each) for each in afters]
+            forms = [payments.keyed(payments.form(pair, at)) for pair, at in zip(chosen, due_at, strict=True)]
+            answer = client.post(f"{payments.PATH}/batch", {"payments": forms}).expect(200)
+            due_ms = dict(zip(ids(answer, "payment"), map(tasks.ms, due_at), strict=True))
+            registered = Registered(due_ms, 1000 * (time.perf_counter() - began))
+            watcher.watch(due_ms)
+            return registered
+
+        return call
+
+    return side_by_side(CLIENTS, range(0, len(pairs), BATCH), caller).answers
+
+
+def _timers(bed: Bed, rate: int) -> float:
+    """The p99 of their lateness: until the transaction was answered, which is what the watcher would see."""
+    bare = BareLedger(bed)
+    drawn = random.Random(rate)  # noqa: S311 (no secret)
+    afters = sorted(drawn.uniform(0, _TIMERS_SECONDS) for _ in range(rate * _TIMERS_SECONDS))
+    waiting = bare.waiting(payments.spread_pairs(len(afters)), tasks.ahead(86_400 * 30))
+    transactions = bare.alone(waiting)
+    begin = datetime.now(UTC) + timedelta(seconds=_HEAD_START_SECONDS)
+
+    def call(one: tuple[float, Transaction]) -> float:
+        after, transaction = one
+        due_at = begin + timedelta(seconds=after)
+        sleep_until(due_at)
+        bare.write(transaction)
+        return (datetime.now(UTC) - due_at) / timedelta(milliseconds=1)
+
+    with step(f"{len(afters)} bare timers, {rate} a second"):
+        ran: Any = side_by_side(_TIMERS, zip(afters, transactions, strict=True), lambda _: call)
+    return spread(ran.answers, 99)["p99_ms"]
