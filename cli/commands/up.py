@@ -44,7 +44,7 @@ def show(answer: dict[str, Any]) -> str:
         f"  a destination  {answer['destination_queue_url']}",
     ]
     lines += [
-        f"  {item['name']:<13}  due {item['planned_at']}, {item['status']}, {item['lateness_ms']} ms late"
+        f"  {item['name']:<13}  due {item['planned_at']}, {item['status']}, begun {item['lateness_ms']} ms late"
         for item in answer.get("demo", ())
     ]
     return "\n".join([*lines, "`make down` stops it."])
