@@ -1,0 +1,136 @@
+"""Five fields of cron on the clocks of a zone: which wall times they name, and the instants of these.
+
+    minute 0-59   hour 0-23   day of month 1-31   month 1-12 or JAN-DEC   day of week 0-7 or SUN-SAT, 0 and 7 are Sunday
+
+A field is `*` or a list of values and of ranges `a-b`; `*` and ranges take a step `/n`. When both kinds of day are
+named, a day of either kind counts. A wall time is one occurrence, whatever the clocks do: see `wall_clock`.
+"""
+
+from bisect import bisect_left
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final, Self
+from zoneinfo import ZoneInfo
+
+from postdate.domain import instants
+from postdate.domain.cron_fields import DAYS, HOURS, MINUTES, MONTHS, WEEKDAYS, five_fields
+from postdate.domain.errors import ValidationFailed
+from postdate.domain.wall_clock import first_shown, shown, zone_named
+
+_END: Final = datetime(2200, 1, 1, tzinfo=UTC)
+_LEAP_YEAR: Final = 2000
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Occurrence:
+    """One run of a plan: `wall` says which, `at` when, and `due_at` when it is begun.
+
+    No two occurrences of a plan share a wall time, and no two an instant.
+    """
+
+    wall: datetime
+    at: datetime
+    jitter_seconds: int = 0
+
+    @property
+    def due_at(self) -> datetime:
+        return self.at + timedelta(seconds=self.jitter_seconds)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cron:
+    text: str
+    zone: ZoneInfo
+    minutes: tuple[int, ...]
+    hours: tuple[int, ...]
+    days: tuple[int, ...]
+    months: tuple[int, ...]
+    weekdays: tuple[int, ...]
+    either_day: bool
+
+    @classmethod
+    def parse(cls, text: str, timezone: str = "UTC") -> Self:
+        """Refuses, with a reason, what is no cron, what would never run, and an unknown zone."""
+        zone = zone_named(timezone)
+        texts = five_fields(text)
+        minute, hour, day, month, weekday = texts
+        cron = cls(
+            text=" ".join(texts),
+            zone=zone,
+            minutes=MINUTES.values(minute),
+            hours=HOURS.values(hour),
+            days=DAYS.values(day),
+            months=MONTHS.values(month),
+            weekdays=tuple(sorted({value % 7 for value in WEEKDAYS.values(weekday)})),
+            either_day=day != "*" and weekday != "*",
+        )
+        if next(cron._days(date(_LEAP_YEAR, 1, 1), until=_LEAP_YEAR + 1), None) is None:
+            raise ValidationFailed([("cron", "would never run: none of its months has such a day")])
+        return cron
+
+    @property
+    def timezone(self) -> str:
+        return self.zone.key
+
+    def next_after(self, after: datetime) -> Occurrence | None:
+        return next(self.walk(after), None)
+
+    def walk(self, after: datetime) -> Iterator[Occurrence]:
+        """The occurrences later than this instant, from 1970 until 2200; the same ones from wherever one begins.
+
+        Wall times that are skipped have one instant in common, so they are one occurrence: the one that the plan has at
+        that instant anyway, or else the first of them.
+        """
+        if after.tzinfo is None:
+            raise ValueError("an instant needs an offset")
+        after = max(after, instants.EPOCH)
+        if after >= _END:
+            return
+        for wall in self.walls(shown(self.zone, after).replace(second=0, microsecond=0) + instants.MINUTE):
+            at = first_shown(self.zone, wall)
+            # Otherwise it was skipped together with the one before it, or shown before the clocks were set back.
+            if at > after:
+                there = shown(self.zone, at)
+                yield Occurrence(wall=there if self.names(there) else wall, at=at)
+                after = at
+
+    def walls(self, first: datetime) -> Iterator[datetime]:
+        """The wall times it names from this one on, in order; this minute included."""
+        for day in self._days(first.date(), until=_END.year):
+            from_hour = first.hour if day == first.date() else 0
+            for hour in self.hours[bisect_left(self.hours, from_hour) :]:
+                from_minute = first.minute if (day, hour) == (first.date(), first.hour) else 0
+                for minute in self.minutes[bisect_left(self.minutes, from_minute) :]:
+                    yield datetime.combine(day, time(hour, minute))
+
+    def names(self, wall: datetime) -> bool:
+        """Whether this wall time is one of its own."""
+        return (
+            (wall.second, wall.microsecond) == (0, 0)
+            and wall.minute in self.minutes
+            and wall.hour in self.hours
+            and wall.month in self.months
+            and self._falls_on(wall)
+        )
+
+    def shortest_interval(self) -> timedelta:
+        """The least time between two wall times, taking every day for a day of this cron."""
+        times = [timedelta(hours=hour, minutes=minute) for hour in self.hours for minute in self.minutes]
+        return min(after - before for before, after in zip(times, [*times[1:], times[0] + _DAY], strict=True))
+
+    def _days(self, first: date, *, until: int) -> Iterator[date]:
+        for year in range(first.year, until):
+            for month in self.months:
+                if (year, month) >= (first.year, first.month):
+                    same = (year, month) == (first.year, first.month)
+                    for number in range(first.day if same else 1, monthrange(year, month)[1] + 1):
+                        day = date(year, month, number)
+                        if self._falls_on(day):
+                            yield day
+
+    def _falls_on(self, day: date) -> bool:
+        of_month, of_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
+        return of_month or of_week if self.either_day else of_month and of_week

@@ -1,0 +1,121 @@
+"""How the fields of a cron are written.
+
+What other crons read in other ways is refused, with the way to write it here.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from postdate.domain.errors import ValidationFailed
+
+_CHARACTERS_MAX: Final = 256
+_NAMES: Final = "minute, hour, day of month, month, day of week"
+_ALIASES: Final = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+}
+_TERM: Final = re.compile(
+    r"(?:\*|([A-Z]+|[0-9]+)(?:-([A-Z]+|[0-9]+))?)(?:/([0-9]+))?", re.IGNORECASE | re.ASCII
+)
+_BY_CHANCE: Final = re.compile(r"[RH](?![A-Z])", re.IGNORECASE)
+_BY_CALENDAR: Final = re.compile(r".*[#?].*|L-[0-9]+|(?:[0-9]*|[A-Z]{3})(?:L|W|LW)", re.IGNORECASE)
+_MONTHS: Final = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_WEEKDAYS: Final = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+
+
+def five_fields(text: str) -> tuple[str, str, str, str, str]:
+    if len(text) > _CHARACTERS_MAX:
+        _refuse(f"is longer than {_CHARACTERS_MAX} characters")
+    stripped = text.strip()
+    if stripped.startswith("@") and stripped.lower() not in _ALIASES:
+        _refuse(f"{stripped!r} is not offered: use {', '.join(_ALIASES)}, or five fields ({_NAMES})")
+    fields = _ALIASES.get(stripped.lower(), stripped).split()
+    if len(fields) == 6:
+        _refuse(f"has six fields: seconds and years are not offered, it takes five ({_NAMES})")
+    if len(fields) != 5:
+        _refuse(f"has {len(fields)} fields: it takes five ({_NAMES})")
+    minute, hour, day, month, weekday = fields
+    for field, mine, other in ((DAYS, day, weekday), (WEEKDAYS, weekday, day)):
+        if "*" in mine and "*" not in (mine, other):
+            why = "some crons read as 'and', some as 'or', where the other kind of day is named too"
+            field.refuse(
+                f"{mine!r} {why}; write it as a range, which is 'or', such as {field.low}-{field.high}"
+            )
+    return minute, hour, day, month, weekday
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Field:
+    name: str
+    low: int
+    high: int
+    names: tuple[str, ...] = ()
+    first_after_last: bool = False
+
+    def values(self, text: str) -> tuple[int, ...]:
+        """The values it names, in order."""
+        return tuple(sorted({value for term in text.split(",") for value in self._term(term)}))
+
+    def _term(self, term: str) -> range:
+        match = _TERM.fullmatch(term)
+        if match is None:
+            self.refuse(self._why_not(term))
+        first, last, step = match.groups()
+        if first is None:
+            low, high = self.low, self.high
+        else:
+            low, high = self._value(first), self._value(last or first)
+            if step and not last:
+                self.refuse(f"{term!r}: a step needs a range, such as {first}-{self.high}/{step}")
+            if self.first_after_last and high == self.low < low:
+                high = self.high
+        if low > high:
+            self.refuse(
+                f"{term!r} runs backwards: write two ranges, such as {low}-{self.high},{self.low}-{high}"
+            )
+        by = int(step or 1)
+        if by == 0:
+            self.refuse(f"{term!r}: a step is 1 or more")
+        if step and by > high - low:
+            self.refuse(
+                f"{term!r}: the step is longer than its range, {low} to {high}; write the value itself"
+            )
+        return range(low, high + 1, by)
+
+    def _value(self, text: str) -> int:
+        if text.upper() in self.names:
+            return self.low + self.names.index(text.upper())
+        if not text.isdecimal():
+            self.refuse(self._why_not(text))
+        if not self.low <= int(text) <= self.high:
+            self.refuse(f"{text} is not between {self.low} and {self.high}")
+        return int(text)
+
+    def _why_not(self, term: str) -> str:
+        if _BY_CHANCE.match(term):
+            return f"{term!r}: R and H, a time drawn by chance, are not offered; jitter_seconds spreads runs"
+        if _BY_CALENDAR.fullmatch(term):
+            return f"{term!r}: L, W, # and ? are not offered"
+        names = f" or {self.names[0]} to {self.names[-1]}" if self.names else ""
+        return f"{term!r} is not understood: a value is {self.low} to {self.high}{names}"
+
+    def refuse(self, why: str) -> NoReturn:
+        _refuse(f"{self.name}: {why}")
+
+
+def _refuse(why: str) -> NoReturn:
+    raise ValidationFailed([("cron", why)])
+
+
+MINUTES: Final = Field(name="minute", low=0, high=59)
+HOURS: Final = Field(name="hour", low=0, high=23)
+DAYS: Final = Field(name="day of month", low=1, high=31)
+MONTHS: Final = Field(name="month", low=1, high=12, names=_MONTHS)
+# A week that begins on another day ends with Sunday too: MON-SUN.
+WEEKDAYS: Final = Field(name="day of week", low=0, high=7, names=_WEEKDAYS, first_after_last=True)

@@ -1,0 +1,68 @@
+"""When a plan runs next, as its owner is told: with the local time, and a word where a change of clocks moved it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice, takewhile
+from typing import Final
+
+from postdate.domain import instants
+from postdate.domain.cron import Cron, Occurrence
+from postdate.domain.errors import ValidationFailed
+from postdate.domain.schedule import Schedule
+from postdate.domain.wall_clock import comes_twice, shown, skipped_from
+
+COUNT_MAX: Final = 100
+_MOMENT: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Planned:
+    at: datetime
+    local: str
+    note: str | None
+
+
+def preview(schedule: Schedule, *, first: datetime, count: int = 10, runs: int = 0) -> list[Planned]:
+    """The next occurrences planned at `first` or later, at the instants they are due."""
+    if not 1 <= count <= COUNT_MAX:
+        raise ValidationFailed([("count", f"is 1 to {COUNT_MAX}")])
+    if schedule.max_runs is not None:
+        count = min(count, max(0, schedule.max_runs - runs))
+    return [
+        _planned(schedule.cron, each)
+        for each in islice(schedule.walk(max(first, instants.EPOCH) - _MOMENT), count)
+    ]
+
+
+def _planned(cron: Cron, occurrence: Occurrence) -> Planned:
+    notes = [_skipped(cron, occurrence), _twice(cron, occurrence), _jitter(occurrence)]
+    return Planned(
+        at=occurrence.due_at,
+        local=occurrence.due_at.astimezone(cron.zone).isoformat(timespec="seconds"),
+        note="; ".join(note for note in notes if note) or None,
+    )
+
+
+def _skipped(cron: Cron, occurrence: Occurrence) -> str | None:
+    there = shown(cron.zone, occurrence.at)
+    start = skipped_from(cron.zone, occurrence.at)
+    walls = [*takewhile(lambda wall: wall < there, cron.walls(start))] if start < there else []
+    if not walls:
+        return None
+    same_day = walls[0].date() == there.date()
+    first, last, runs_at = (
+        f"{wall:%H:%M}" if same_day else f"{wall:%Y-%m-%d %H:%M}" for wall in (walls[0], walls[-1], there)
+    )
+    which = f"{first} does not exist" if len(walls) == 1 else f"{first} to {last} do not exist"
+    what = f"runs once, at {runs_at}" if len(walls) > 1 or cron.names(there) else f"runs at {runs_at}"
+    return f"{which}{' on this day' if same_day else ''}: {what}"
+
+
+def _twice(cron: Cron, occurrence: Occurrence) -> str | None:
+    if not comes_twice(cron.zone, occurrence.wall):
+        return None
+    return f"{occurrence.wall:%H:%M} comes twice on this day: runs the first time"
+
+
+def _jitter(occurrence: Occurrence) -> str | None:
+    return f"{occurrence.jitter_seconds} s of jitter" if occurrence.jitter_seconds else None

@@ -1,0 +1,93 @@
+"""The plan of a recurring task: a cron, from when until when, how often, and how far its runs are spread."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, Self
+
+from postdate.domain import instants
+from postdate.domain.cron import Cron, Occurrence
+from postdate.domain.errors import ValidationFailed
+
+JITTER_SECONDS_MAX: Final = 3600
+_MOMENT: Final = timedelta(microseconds=1)
+_SECOND: Final = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Schedule:
+    """Its occurrences are planned from `start_at` to `end_at`, both included; jitter may move the last beyond that.
+
+    `definition_id` is whose plan it is. Jitter is a function of it and of the wall time, so an occurrence is always
+    due at the same instant, and plans that share a cron are not.
+    """
+
+    cron: Cron
+    definition_id: str = ""
+    start_at: datetime | None = None
+    end_at: datetime | None = None
+    max_runs: int | None = None
+    jitter_seconds: int = 0
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        cron: Cron,
+        definition_id: str = "",
+        start_at: datetime | None = None,
+        end_at: datetime | None = None,
+        max_runs: int | None = None,
+        jitter_seconds: int = 0,
+    ) -> Self:
+        """What somebody asks for; refused, with a reason for each field, when it makes no plan."""
+        wrong = []
+        if start_at and end_at and end_at < start_at:
+            wrong.append(("end_at", "is before start_at"))
+        if max_runs is not None and max_runs < 1:
+            wrong.append(("max_runs", "is at least 1"))
+        if not 0 <= jitter_seconds <= JITTER_SECONDS_MAX:
+            wrong.append(("jitter_seconds", f"is 0 to {JITTER_SECONDS_MAX}"))
+        elif timedelta(seconds=jitter_seconds) >= (shortest := cron.shortest_interval()):
+            least = shortest // _SECOND
+            wrong.append(("jitter_seconds", f"is less than what lies between two runs, here {least} seconds"))
+        if wrong:
+            raise ValidationFailed(wrong)
+        return cls(
+            cron=cron,
+            definition_id=definition_id,
+            start_at=start_at,
+            end_at=end_at,
+            max_runs=max_runs,
+            jitter_seconds=jitter_seconds,
+        )
+
+    def next(self, after: datetime, *, runs: int) -> Occurrence | None:
+        """The first occurrence planned later than `after`, the `at` of the last one, never its `due_at`.
+
+        `runs` counts the occurrences that were run. Those that were missed or skipped are none.
+        """
+        if self.max_runs is not None and runs >= self.max_runs:
+            return None
+        return next(self.walk(after), None)
+
+    def walk(self, after: datetime) -> Iterator[Occurrence]:
+        """All occurrences planned later than `after`, in order, however many of them may run."""
+        if self.start_at is not None:
+            after = max(after, max(self.start_at, instants.EPOCH) - _MOMENT)
+        occurrences = self.cron.walk(after)
+        occurrence = next(occurrences, None)
+        while occurrence is not None and (self.end_at is None or occurrence.at <= self.end_at):
+            following = next(occurrences, None)
+            yield self._spread(occurrence, following)
+            occurrence = following
+
+    def _spread(self, occurrence: Occurrence, following: Occurrence | None) -> Occurrence:
+        """Later by up to `jitter_seconds`, and always before the next: a gap brings two occurrences closer together."""
+        most = self.jitter_seconds
+        if following is not None:
+            most = min(most, (following.at - occurrence.at) // _SECOND - 1)
+        name = f"{self.definition_id} {occurrence.wall.isoformat(timespec='minutes')}"
+        drawn = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
+        return replace(occurrence, jitter_seconds=drawn % (most + 1))
