@@ -42,9 +42,12 @@ def size(row: Row) -> int:
     return sum(len(name.encode()) + _value_size(value) for name, value in row.items())
 
 
-def write_units(before: Row | None, after: Row | None, indexes: Iterable[Index]) -> int:
-    """The larger of both rows, and what each index has to write."""
-    return _started(before, after) + sum(_index_units(index, before, after) for index in indexes)
+def write_units(
+    before: Row | None, after: Row | None, indexes: Iterable[Index], *, in_transaction: bool = False
+) -> int:
+    """The larger of both rows, twice in a transaction, and what each index has to write, which is later and once."""
+    own = _started(before, after) * (2 if in_transaction else 1)
+    return own + sum(_index_units(index, before, after) for index in indexes)
 
 
 def read_units(rows: Iterable[Row], *, consistent: bool) -> float:

@@ -22,10 +22,12 @@ _Change = tuple[str, Row, Row | None]
 
 
 class Meter:
-    """`taken[phase]` are sums. Within a run the phase follows from what is written: see `_phase`."""
+    """`taken[phase]` are sums. Within a run the phase follows from what is written: see `_phase`. `apart` names tables
+    that have a phase of their own."""
 
     def __init__(self, *, destination: str) -> None:
         self.taken: dict[str, Counter[str]] = {}
+        self.apart: dict[str, str] = {}
         self._destination = destination
         self._usual: str | None = None
         self._own = boto3.Session().client("dynamodb")
@@ -52,6 +54,8 @@ class Meter:
         context["asked"] = params
         if "ReturnConsumedCapacity" in model.input_shape.members:
             params["ReturnConsumedCapacity"] = "INDEXES"
+        if "TransactItems" in params:
+            context["changes"] = [self._action(action) for action in params["TransactItems"]]
         if "Statements" in params:
             context["changes"] = [self._change(statement) for statement in params["Statements"]]
 
@@ -61,7 +65,7 @@ class Meter:
         if params.get("QueueUrl") == self._destination:
             return "delivery"
         if "Statements" not in params:
-            return usual
+            return self.apart.get(params.get("TableName", ""), usual)
         values = json.dumps([statement["Parameters"] for statement in params["Statements"]])
         return next((phase for status, phase in _STATUSES.items() if f'"{status}"' in values), usual)
 
@@ -84,6 +88,9 @@ class Meter:
             case "BatchExecuteStatement":
                 for change in context["changes"]:
                     self.note(phase, write_units=self._written(change))
+            case "TransactWriteItems":
+                for change in context["changes"]:
+                    self.note(phase, write_units=self._written(change, in_transaction=True))
             case _ if "ConsumedCapacity" in parsed:
                 self.note(phase, write_units=parsed["ConsumedCapacity"]["CapacityUnits"])
 
@@ -94,9 +101,18 @@ class Meter:
         key = {name: given[name] for name in self._table(table)[0]}
         return table, key, self._row(table, key)
 
-    def _written(self, change: _Change) -> int:
+    def _action(self, action: dict[str, Any]) -> _Change:
+        """The same of one action of a transaction."""
+        (asked,) = action.values()
+        table, given = asked["TableName"], asked.get("Item") or asked["Key"]
+        key = {name: given[name] for name in self._table(table)[0]}
+        return table, key, self._row(table, key)
+
+    def _written(self, change: _Change, *, in_transaction: bool = False) -> int:
         table, key, before = change
-        return write_units(before, self._row(table, key), self._table(table)[1])
+        return write_units(
+            before, self._row(table, key), self._table(table)[1], in_transaction=in_transaction
+        )
 
     def _row(self, table: str, key: Row) -> Row | None:
         found: Row | None = self._own.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item")

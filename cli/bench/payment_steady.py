@@ -1,4 +1,4 @@
-"""steady, of payments: registered all the time, one by one or, when many, by the hundred."""
+"""steady, of payments: registered all the time, one by one or, when many, beforehand."""
 
 import random
 import time
@@ -18,11 +18,14 @@ from cli.bench.plan import BATCH, CLIENTS, Plan
 from cli.bench.report import Line
 from cli.bench.stream import Planned, planned, sleep_until
 from cli.bench.watching import Seen, Watching, watching
+from cli.failure import Failure
 from cli.progress import step
+from postdate.domain import instants
 
 ONE_BY_ONE_MAX: Final = 100
 _AHEAD_SECONDS: Final = (3.0, 8.0)
-_BATCH_AHEAD_SECONDS: Final = 5.0
+_SECONDS_TO_REGISTER: Final = 5
+_REGISTERED_A_SECOND: Final = 200
 _SECONDS_OF_MANY: Final = 0.5
 _TIMERS: Final = 8
 _TIMERS_SECONDS: Final = 10
@@ -48,7 +51,7 @@ def payments_steady(bed: Bed, plan: Plan) -> Iterator[Line]:
 
 
 def _steady(bed: Bed, rate: int, seconds: float) -> Line:
-    register = _one_by_one if rate <= ONE_BY_ONE_MAX else _by_the_hundred
+    register = _one_by_one if rate <= ONE_BY_ONE_MAX else _beforehand
     began = time.perf_counter()
     with watching(bed) as watcher:
         with step(f"{rate * seconds:.0f} payments, {rate} a second"):
@@ -58,7 +61,7 @@ def _steady(bed: Bed, rate: int, seconds: float) -> Line:
             seen = watcher.seen()
     watched_for = time.perf_counter() - began
     due_ms = {id: at for each in registered for id, at in each.due_ms.items()}
-    how = "one by one" if register is _one_by_one else f"by the {BATCH}"
+    how = "one by one" if register is _one_by_one else "beforehand"
     return {
         "case": "steady",
         "what": f"payments, {rate}/s, registered {how}",
@@ -111,31 +114,34 @@ def _one_by_one(bed: Bed, watcher: Watching, rate: int, seconds: float) -> list[
     return side_by_side(CLIENTS, stream, caller).answers
 
 
-def _by_the_hundred(bed: Bed, watcher: Watching, rate: int, seconds: float) -> list[Registered]:
-    """Batches whose payments are due at random instants within the time that a batch stands for, five seconds on.
-    When the clients do not keep up, what is due moves with them."""
+def _beforehand(bed: Bed, watcher: Watching, rate: int, seconds: float) -> list[Registered]:
+    """All of them by the hundred, before the first is due: this machine has no room for registering so many at the
+    time at which they are settled. A batch's are due at random instants within the time that it stands for."""
     drawn = random.Random(rate)  # noqa: S311 (no secret)
     pairs = payments.spread_pairs(round(rate * seconds))
-    begin = datetime.now(UTC)
+    begin = tasks.ahead(_SECONDS_TO_REGISTER + len(pairs) / _REGISTERED_A_SECOND)
 
     def caller(opened: ExitStack) -> Callable[[int], Registered]:
         client = opened.enter_context(bed.client())
 
         def call(start: int) -> Registered:
-            sleep_until(begin + timedelta(seconds=start / rate))
             chosen = pairs[start : start + BATCH]
-            afters = [drawn.uniform(0, len(chosen) / rate) for _ in chosen]
-            began, due_at = time.perf_counter(), [tasks.ahead(_BATCH_AHEAD_SECONDS + each) for each in afters]
+            afters = [(start + drawn.uniform(0, len(chosen))) / rate for _ in chosen]
+            due_at = [instants.whole(begin + timedelta(seconds=after)) for after in afters]
             forms = [payments.keyed(payments.form(pair, at)) for pair, at in zip(chosen, due_at, strict=True)]
+            began = time.perf_counter()
             answer = client.post(f"{payments.PATH}/batch", {"payments": forms}).expect(200)
+            took_ms = 1000 * (time.perf_counter() - began)
             due_ms = dict(zip(ids(answer, "payment"), map(tasks.ms, due_at), strict=True))
-            registered = Registered(due_ms, 1000 * (time.perf_counter() - began))
             watcher.watch(due_ms)
-            return registered
+            return Registered(due_ms, took_ms)
 
         return call
 
-    return side_by_side(CLIENTS, range(0, len(pairs), BATCH), caller).answers
+    registered = side_by_side(CLIENTS, range(0, len(pairs), BATCH), caller).answers
+    if datetime.now(UTC) > begin:
+        raise Failure(f"{len(pairs)} registrations took longer than the time there was for them.")
+    return registered
 
 
 def _timers(bed: Bed, rate: int) -> float:
