@@ -61,6 +61,12 @@ def test_a_change_of_an_index_key_takes_the_entry_out_and_puts_it_in() -> None:
     assert write_units(before, after, [LISTING]) == 3
 
 
+def test_a_transaction_writes_the_row_twice_and_its_indexes_once() -> None:
+    new = row(slot="s", id="i", listing="l")
+    assert write_units(None, new, [LISTING], in_transaction=True) == 3
+    assert write_units(row(1500), row(300), (), in_transaction=True) == 4
+
+
 @pytest.mark.parametrize(
     ("sizes", "consistent", "units"),
     [([], True, 1), ([], False, 0.5), ([4096], True, 1), ([4097], True, 2), ([3000, 3000], False, 1)],

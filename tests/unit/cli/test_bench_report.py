@@ -40,6 +40,7 @@ def test_a_run_that_kept_its_promises_is_not_broken() -> None:
 
 def test_what_is_missing_twice_or_early_is_named_with_its_case() -> None:
     lines = [BURST | {"missing": 2, "twice": 1}, BURST | {"what": "tasks to webhook", "early": 3}]
+    assert broken([BURST | {"unsound": 1}]) == "burst tasks to SQS: 1 unsound"
     assert broken(lines) == "burst tasks to SQS: 2 missing, 1 twice; burst tasks to webhook: 3 early"
 
 

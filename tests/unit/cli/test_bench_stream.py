@@ -14,3 +14,7 @@ def test_every_task_of_a_stream_is_due_three_to_twenty_seconds_after_it_is_regis
 
 def test_every_run_has_the_same_stream() -> None:
     assert planned(20, 5) == planned(20, 5)
+
+
+def test_a_stream_may_be_due_sooner() -> None:
+    assert all(1 <= one.ahead <= 2 for one in planned(50, 10, (1, 2)))
