@@ -1,0 +1,347 @@
+"""Tenants at the API: they register, change and cancel, ask again with the same key until they are answered, and keep
+what they were told."""
+
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from postdate.domain import instants
+from tests.simulation.checkers import Answered, Broken, Seen
+from tests.simulation.hub import SECOND, Actor, Crash, Hub
+from tests.simulation.mix import MINUTE, Mix
+from tests.simulation.workers import Functions
+
+SCOPES: Final = "accounts:read admin ops payments:read payments:write tasks:read tasks:write"
+QUEUE: Final = "https://sqs.us-east-1.amazonaws.com/000000000000/postdate-destination"
+INTERNAL: Final = "pd_internal_secret"
+TRIES: Final = 12
+_ASKED_AGAIN: Final = frozenset({500, 502, 503, 504})
+_NO_SURPRISE: Final = frozenset({200, 201, 401, 404, 409, 412, 422, 503})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    http: int
+    body: Any = None
+    replayed: bool = False
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Clients:
+    hub: Hub
+    functions: Functions
+    seen: Seen
+    mix: Callable[[], Mix]
+    accounts: Mapping[str, list[str]]
+    items: dict[str, list[str]] = field(default_factory=dict)
+    busy: int = 0
+    _idle: list[tuple[str, Any]] = field(default_factory=list)
+    _numbers: Any = field(default_factory=lambda: itertools.count(1))
+
+    def start(self, tenant: str, requests: int, span: int) -> None:
+        """One caller with so many requests, spread over the time."""
+        number = next(self._numbers)
+        actor = Actor(name=f"client-{number}", hub=self.hub, tenant=tenant)
+        self.busy += 1
+
+        def work() -> None:
+            try:
+                for _ in range(requests):
+                    self.hub.park(int(self.hub.draws.expovariate(1) * span / requests))
+                    self._something(actor)
+            finally:
+                self.busy -= 1
+
+        self.hub.spawn(actor, work)
+
+    def ask(
+        self,
+        actor: Actor,
+        method: str,
+        path: str,
+        form: Any = None,
+        *,
+        key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        tries: int = TRIES,
+    ) -> Answer:
+        """Again and again until there is an answer; an impatient caller does not even wait for that."""
+        given = dict(headers or {}) | ({} if key is None else {"idempotency-key": key})
+        answer = Answer(http=504)
+        for attempt in range(tries):
+            if key is not None and self.hub.draws.random() < self.mix().impatient:
+                self._beside(actor, method, path, form, given)
+            answer = self._once(actor, method, path, form, given)
+            in_progress = answer.http == 409 and key is not None and method == "POST"
+            if answer.http not in _ASKED_AGAIN and not in_progress:
+                break
+            self.hub.park(int(self.hub.draws.uniform(0.1, 2 ** min(attempt, 6)) * SECOND))
+        return answer
+
+    def _beside(self, actor: Actor, method: str, path: str, form: Any, given: Mapping[str, str]) -> None:
+        twin = Actor(name=f"{actor.name}'", hub=self.hub, tenant=actor.tenant)
+        self.seen.reach["asked twice at once"] += 1
+        self.busy += 1
+
+        def work() -> None:
+            try:
+                self._once(twin, method, path, form, given)
+            finally:
+                self.busy -= 1
+
+        self.hub.spawn(twin, work, delay=int(self.hub.draws.choice((0, 0.1, 5)) * SECOND))
+
+    def _once(self, actor: Actor, method: str, path: str, form: Any, given: Mapping[str, str]) -> Answer:
+        name, wired = self._idle.pop() if self._idle else self.functions.copy("api")
+        actor.wired = wired
+        actor.skewed(self._skew(name))
+        path, _, query = path.partition("?")
+        event: dict[str, Any] = {
+            "version": "2.0",
+            "routeKey": "ANY /{proxy+}",
+            "rawPath": path,
+            "rawQueryString": query,
+            "headers": {"content-type": "application/json", "host": "simulation", **given},
+            "requestContext": {
+                "http": {"method": method, "path": path},
+                "stage": "$default",
+                "requestId": f"request-{next(self._numbers)}",
+                "authorizer": {"lambda": {"tenant": actor.tenant, "key_id": "k1", "scopes": SCOPES}},
+            },
+            "body": None if form is None else json.dumps(form),
+            "isBase64Encoded": False,
+        }
+        if query:
+            event["queryStringParameters"] = dict(part.split("=", 1) for part in query.split("&"))
+        self.hub.note(
+            f"{method} {path} {json.dumps(form) if form else ''} {given.get('idempotency-key', '')}"
+        )
+        known = self._known(path)
+        try:
+            answer = self.functions.invoke(actor, "api", event)
+        except Crash:
+            self.hub.note("the API died")
+            self.seen.reach["api died"] += 1
+            wired.tenants._kept.clear()
+            return Answer(http=502)
+        finally:
+            self._idle.append((name, wired))
+        body = json.loads(answer["body"]) if answer.get("body") else None
+        replayed = any(name.lower() == "idempotent-replayed" for name in answer["headers"])
+        found = Answer(http=answer["statusCode"], body=body, replayed=replayed)
+        self._note(actor, method, path, given, found, known)
+        return found
+
+    def _note(
+        self, actor: Actor, method: str, path: str, given: Mapping[str, str], answer: Answer, known: int
+    ) -> None:
+        body = answer.body if isinstance(answer.body, dict) else {}
+        code = body.get("code", "")
+        self.hub.note(f"{answer.http} {code} {'again' if answer.replayed else ''}")
+        self.seen.reach[f"http {answer.http} {code}".strip()] += 1
+        self.seen.reach["replayed"] += answer.replayed
+        if answer.http not in _NO_SURPRISE:
+            raise Broken(f"the API answers {method} {path} with {answer.http}: {answer.body}")
+        item = body.get("payment_id") or body.get("task_id")
+        if item is None or "version" not in body:
+            return
+        if not answer.replayed:
+            if int(body["version"]) < known:
+                raise Broken(f"I14: {item} was version {known} before and is told as {body['version']}")
+            self.seen.answered.append(
+                Answered(
+                    request=f"{method} {path}",
+                    http=answer.http,
+                    item=str(item),
+                    version=int(body["version"]),
+                    status=body.get("status"),
+                    tenant=str(actor.tenant),
+                    at=self.hub.now,
+                )
+            )
+        if answer.http == 201 and (key := given.get("idempotency-key")):
+            first = self.seen.keys.setdefault((str(actor.tenant), path, key), body)
+            if first != body:
+                raise Broken(f"I13: the key {key} was answered with {first} and with {body}")
+            self.items.setdefault(str(actor.tenant), []).append(str(item))
+
+    def _known(self, path: str) -> int:
+        id = path.split("/")[4] if path.count("/") >= 4 else ""
+        return max((told.version for told in self.seen.answered if told.item == id), default=0)
+
+    def _skew(self, name: str) -> int:
+        mix = self.mix()
+        return self.functions.skews.setdefault(name, self.hub.draws.randint(-mix.skew, mix.skew))
+
+    def _something(self, actor: Actor) -> None:
+        draws = self.hub.draws
+        paid = draws.random() < self.mix().payments
+        choice = draws.random()
+        own = self.items.get(str(actor.tenant), [])
+        mine = [id for id in own if id.startswith("pay_" if paid else "task_")]
+        if choice < 0.45 or not mine:
+            (self._pay if paid else self._register)(actor)
+        elif choice < 0.60:
+            self._cancel(actor, draws.choice(mine))
+        elif choice < 0.74:
+            self._edit(actor, draws.choice(mine))
+        elif choice < 0.80:
+            self.ask(actor, "GET", f"/api/v1/{'payments' if paid else 'tasks'}/{draws.choice(mine)}")
+        elif choice < 0.84:
+            self._money(actor)
+        elif choice < 0.88:
+            self._list(actor, paid)
+        elif choice < 0.92:
+            self._execute(actor, [id for id in own if id.startswith("pay_")])
+        elif choice < 0.96:
+            self._batch(actor, paid)
+        else:
+            self._again_with_another_body(actor)
+
+    def _delay(self) -> int:
+        draws = self.hub.draws
+        return int(draws.choice((1, 1, 2, 5, 5, 30, 61, 90, 150, 200, 200 if draws.random() < 0.9 else 1000)))
+
+    def _register(self, actor: Actor) -> None:
+        key = f"key-{next(self._numbers)}"
+        self.ask(actor, "POST", "/api/v1/tasks", self._task(key), key=key)
+
+    def _task(self, name: str) -> dict[str, Any]:
+        draws = self.hub.draws
+        retry = {
+            "max_attempts": self.mix().attempts,
+            "initial_seconds": draws.choice((0.5, 5, 30)),
+            "max_seconds": draws.choice((10, 120, 3000)),
+            "jitter": draws.random() < 0.5,
+        }
+        return {
+            "target": {"type": "sqs", "queue_url": QUEUE},
+            "payload": {"n": "x" * draws.choice((1, 10, 900))},
+            "name": name,
+            "retry": retry,
+            "timeout_seconds": draws.choice((5, 30, 120)),
+            **self._instant("run_at"),
+        }
+
+    def _instant(self, field: str) -> dict[str, Any]:
+        delay = self._delay()
+        if self.hub.draws.random() < 0.5:
+            return {"delay_seconds": delay}
+        instant = instants.from_milliseconds(self.hub.now // 1000 + delay * 1000)
+        return {field: instant.isoformat(timespec="milliseconds")}
+
+    def _pay(self, actor: Actor) -> None:
+        key = f"key-{next(self._numbers)}"
+        self.ask(actor, "POST", "/api/v1/payments/schedule", self._payment(actor, key), key=key)
+
+    def _payment(self, actor: Actor, name: str) -> dict[str, Any]:
+        draws = self.hub.draws
+        accounts = self.accounts[str(actor.tenant)]
+        payer, payee = draws.sample(accounts, 2)
+        return {
+            "from_account_id": payer,
+            "to_account_id": payee if draws.random() > 0.03 else "nobody",
+            "amount": draws.choice((1, 10, 10, 50, 50, 100, 400, 2000)),
+            "funding": draws.choice(("reserve", "reserve", "at_execution")),
+            "description": name,
+            **self._instant("scheduled_time"),
+        }
+
+    def _batch(self, actor: Actor, paid: bool) -> None:
+        """A few at once, under keys of their own; asked again whole."""
+        names = [f"key-{next(self._numbers)}" for _ in range(self.hub.draws.randrange(1, 5))]
+        if paid:
+            orders = [{**self._payment(actor, name), "idempotency_key": name} for name in names]
+            path, form = "/api/v1/payments/schedule/batch", {"payments": orders}
+        else:
+            orders = [{**self._task(name), "idempotency_key": name} for name in names]
+            path, form = "/api/v1/tasks/batch", {"tasks": orders}
+        for _ in range(3):
+            answer = self.ask(actor, "POST", path, form)
+            results = answer.body.get("results", ()) if answer.http == 200 else ()
+            for result in results:
+                told = result.get("payment") or result.get("task")
+                if told:
+                    id = told.get("payment_id") or told["task_id"]
+                    first = self.seen.keys.setdefault((str(actor.tenant), path, names[result["index"]]), told)
+                    if first != told:
+                        raise Broken(f"I13: {names[result['index']]}: {first} and {told}")
+                    self.items.setdefault(str(actor.tenant), []).append(id)
+                    self.seen.answered.append(
+                        Answered(
+                            request=f"batch {names[result['index']]}",
+                            http=201,
+                            item=id,
+                            version=1,
+                            status=told["status"],
+                            tenant=str(actor.tenant),
+                            at=self.hub.now,
+                        )
+                    )
+            if results and not any(
+                result.get("error", {}).get("status") in _ASKED_AGAIN for result in results
+            ):
+                return
+
+    def _cancel(self, actor: Actor, id: str) -> None:
+        if id.startswith("pay_"):
+            self.ask(actor, "DELETE", f"/api/v1/payments/{id}/cancel")
+        else:
+            self.ask(actor, "DELETE", f"/api/v1/tasks/{id}")
+
+    def _edit(self, actor: Actor, id: str) -> None:
+        draws = self.hub.draws
+        headers = {"if-match": str(self._known(f"/api/v1/x/{id}"))} if draws.random() < 0.3 else {}
+        if id.startswith("pay_"):
+            form = self._instant("scheduled_time") if draws.random() < 0.6 else {}
+            if not form or draws.random() < 0.3:
+                form["amount"] = draws.choice((1, 10, 50, 700))
+            self.ask(actor, "PATCH", f"/api/v1/payments/{id}", form, headers=headers)
+        else:
+            form = self._instant("run_at") if draws.random() < 0.7 else {"payload": {"n": "y" * 900}}
+            self.ask(actor, "PATCH", f"/api/v1/tasks/{id}", form, headers=headers)
+
+    def _money(self, actor: Actor) -> None:
+        draws = self.hub.draws
+        account = draws.choice(self.accounts[str(actor.tenant)])
+        path = f"/api/v1/accounts/{account}"
+        match draws.randrange(4):
+            case 0:
+                self.ask(actor, "POST", f"{path}/deposits", {"amount": 100}, key=f"key-{next(self._numbers)}")
+            case 1:
+                form = {"amount": draws.choice((-300, 50)), "reason": "counted again"}
+                self.ask(actor, "POST", f"{path}/adjustments", form, key=f"key-{next(self._numbers)}")
+            case 2:
+                self.ask(actor, "POST", f"{path}/freeze")
+                self.hub.park(int(draws.uniform(0, 1) * MINUTE))
+                self.ask(actor, "POST", f"{path}/unfreeze", tries=50)
+            case _:
+                self.ask(actor, "GET", f"{path}/transactions")
+
+    def _list(self, actor: Actor, paid: bool) -> None:
+        account = self.hub.draws.choice(self.accounts[str(actor.tenant)])
+        self.ask(actor, "GET", f"/api/v1/payments?account_id={account}" if paid else "/api/v1/tasks")
+
+    def _execute(self, actor: Actor, payments: list[str]) -> None:
+        if payments:
+            id = self.hub.draws.choice(payments)
+            self.ask(
+                actor,
+                "POST",
+                f"/api/v1/internal/payments/{id}/execute",
+                {"execution_id": f"exe-{next(self._numbers)}"},
+                headers={"x-internal-auth": INTERNAL},
+            )
+
+    def _again_with_another_body(self, actor: Actor) -> None:
+        keys = [
+            key for tenant, path, key in self.seen.keys if tenant == actor.tenant and path.endswith("tasks")
+        ]
+        if not keys:
+            return
+        key = self.hub.draws.choice(keys)
+        answer = self.ask(actor, "POST", "/api/v1/tasks", self._task("another"), key=key)
+        if answer.http not in (422, 503, 504, 502):
+            raise Broken(f"I13: another body under {key} is answered {answer.http}")

@@ -1,0 +1,174 @@
+"""DynamoDB and SQS in this process: the local engine's own modules on a clock that we move, every change told."""
+
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, Final
+
+import ministack.services.dynamodb as dynamodb
+import ministack.services.sqs as sqs
+
+from tests import tables
+
+Row = Mapping[str, Mapping[str, Any]]
+TABLES: Final = {f"sim-{name}": name for name in tables.KEYS}
+QUEUES: Final = ("tasks", "payments", "ticks")
+_VISIBLE: Final = {"tasks": 900, "payments": 60, "ticks": 300}
+_RECEIVES: Final = {"tasks": 8, "payments": 8, "ticks": 5}
+_HANDLERS: Final = {
+    "BatchExecuteStatement": dynamodb._batch_execute_statement,
+    "BatchGetItem": dynamodb._batch_get_item,
+    "BatchWriteItem": dynamodb._batch_write_item,
+    "ExecuteTransaction": dynamodb._execute_transaction,
+    "GetItem": dynamodb._get_item,
+    "PutItem": dynamodb._put_item,
+    "Query": dynamodb._query,
+    "TransactWriteItems": dynamodb._transact_write_items,
+    "UpdateItem": dynamodb._update_item,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """One row before and after a write that was made."""
+
+    table: str
+    key: tuple[str, str]
+    before: Row | None
+    after: Row | None
+
+
+class Engine:
+    """There is one in a process, for the engine's modules keep what they know in themselves."""
+
+    def __init__(self) -> None:
+        self.now: Callable[[], int] = lambda: 0
+        self._changes: list[Change] = []
+        self._set_item = dynamodb._set_item
+        told = SimpleNamespace(time=lambda: self.now() / 1_000_000, sleep=_for_ever)
+        dynamodb.time = told
+        sqs.time = told
+        sqs._enforce_queue_policy = lambda queue, action: None
+        dynamodb._set_item = self._noted
+        dynamodb._tokenize = _remembered(dynamodb._tokenize, copied=list)
+        dynamodb._condition_syntax_error = _remembered(dynamodb._condition_syntax_error)
+        for name in tables.KEYS:
+            self._made("CreateTable", {"TableName": f"sim-{name}", **tables.definition(name)})
+        self.urls: dict[str, str] = {}
+        for name in QUEUES:
+            for full in (f"{name}-dlq", name):
+                attributes = {"VisibilityTimeout": str(_VISIBLE[name])}
+                if full == name:
+                    arn = f"arn:aws:sqs:us-east-1:000000000000:sim-{name}-dlq"
+                    attributes["RedrivePolicy"] = json.dumps(
+                        {"deadLetterTargetArn": arn, "maxReceiveCount": _RECEIVES[name]}
+                    )
+                made = sqs._act_create_queue({"QueueName": f"sim-{full}", "Attributes": attributes}, "")
+                self.urls[full] = made["QueueUrl"]
+        self.names = {url: name for name, url in self.urls.items()}
+        self._tables = {key: copy.deepcopy(table) for key, table in dynamodb._tables._data.items()}
+
+    def put(self, table: str, row: Mapping[str, Any]) -> None:
+        """Into what every run begins with."""
+        self.write(table, row)
+        self._tables = {key: copy.deepcopy(table) for key, table in dynamodb._tables._data.items()}
+
+    def write(self, table: str, row: Mapping[str, Any]) -> None:
+        self._made("PutItem", {"TableName": f"sim-{table}", "Item": row})
+
+    def reset(self) -> None:
+        dynamodb._tables._data.clear()
+        dynamodb._tables._data.update({key: copy.deepcopy(table) for key, table in self._tables.items()})
+        dynamodb._txn_idempotency._data.clear()
+        for queue in sqs._queues._data.values():
+            queue["messages"] = []
+        self._changes.clear()
+
+    def answer(
+        self, service: str, operation: str, asked: Mapping[str, Any]
+    ) -> tuple[int, bytes, list[Change]]:
+        self._changes.clear()
+        if service == "sqs":
+            try:
+                found = sqs._HANDLERS[operation](dict(asked), asked.get("QueueUrl", ""))
+                return 200, json.dumps(found).encode(), []
+            except sqs._Err as error:
+                content = {"__type": f"com.amazonaws.sqs#{error.code}", "message": error.message}
+                return error.status, json.dumps(content).encode(), []
+        status, _, body = _HANDLERS[operation](asked)
+        changes, self._changes = self._changes, []
+        return status, body if isinstance(body, bytes) else body.encode(), changes
+
+    def rows(self, table: str) -> Iterator[Row]:
+        for group in self._table(table)["items"].values():
+            yield from group.values()
+
+    def row(self, table: str, first: str, second: str = "__no_sort__") -> Row | None:
+        found: Row | None = self._table(table)["items"].get(first, {}).get(second)
+        return found
+
+    def messages(self, queue: str) -> list[dict[str, Any]]:
+        """As the engine keeps them, to be looked at and moved in time."""
+        found: list[dict[str, Any]] = sqs._queues[self.urls[queue]]["messages"]
+        return found
+
+    def send(self, queue: str, body: str, delay: int = 0) -> None:
+        sqs._act_send_message({"MessageBody": body, "DelaySeconds": delay}, self.urls[queue])
+
+    def receive(self, queue: str, most: int = 10) -> list[dict[str, Any]]:
+        """As the records of an event."""
+        asked = {"MaxNumberOfMessages": most, "AttributeNames": ["All"], "WaitTimeSeconds": 0}
+        coroutine = sqs._act_receive_message(asked, self.urls[queue])
+        try:
+            coroutine.send(None)
+        except StopIteration as finished:
+            found = finished.value.get("Messages", ())
+        return [
+            {
+                "messageId": message["MessageId"],
+                "receiptHandle": message["ReceiptHandle"],
+                "body": message["Body"],
+                "attributes": dict(message["Attributes"]),
+                "messageAttributes": {},
+            }
+            for message in found
+        ]
+
+    def delete(self, queue: str, receipt: str) -> None:
+        try:
+            sqs._act_delete_message({"ReceiptHandle": receipt}, self.urls[queue])
+        except sqs._Err:
+            return
+
+    def _table(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = dynamodb._tables[f"sim-{name}"]
+        return found
+
+    def _noted(self, table: dict[str, Any], first: str, second: str, row: Row) -> Row | None:
+        before = table["items"].get(first, {}).get(second)
+        name = TABLES[table["TableName"]]
+        self._changes.append(Change(table=name, key=(first, second), before=before, after=row))
+        return self._set_item(table, first, second, row)
+
+    def _made(self, operation: str, asked: Mapping[str, Any]) -> None:
+        handler = dynamodb._create_table if operation == "CreateTable" else _HANDLERS[operation]
+        status, _, body = handler(dict(asked))
+        if status != 200:
+            raise RuntimeError(f"{operation}: {body!r}")
+        self._changes.clear()
+
+
+def _remembered(function: Callable[..., Any], copied: Callable[[Any], Any] = lambda found: found) -> Any:
+    """The engine reads each expression anew for each row; what it reads in it follows from its text."""
+    kept = cache(function)
+    return lambda *given, **named: copied(kept(*given, **named))
+
+
+def _for_ever(seconds: float) -> None:
+    """The engine's own threads have nothing to do here."""
+    import threading
+
+    threading.Event().wait()

@@ -1,0 +1,302 @@
+"""What our code finds around it in the simulation instead of a machine: clocks, threads, ids and AWS.
+
+It is put in once and for the whole process, which does nothing else. Everything that our code reaches for goes through
+the actor that runs at that moment: its skewed clock, its own copy of what a function keeps from event to event.
+"""
+
+import concurrent.futures
+import logging
+import os
+import queue
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import ModuleType, SimpleNamespace
+from typing import Any, Final
+
+os.environ |= {
+    "AWS_ACCESS_KEY_ID": "none",
+    "AWS_SECRET_ACCESS_KEY": "none",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "POWERTOOLS_METRICS_DISABLED": "true",
+    "POWERTOOLS_SERVICE_NAME": "simulation",
+}
+
+import botocore
+import botocore.endpoint
+import botocore.retries.quota
+import botocore.useragent
+import pynamodb.connection.base
+from botocore import handlers
+
+from functions.api import handler as api
+from functions.api import wiring
+from functions.run_tasks import handler as run_tasks
+from functions.run_tasks import run as run_tasks_run
+from functions.settle import handler as settle
+from functions.sweep import handler as sweep
+from postdate.runtime import aws, clock, observability
+from postdate.stores import passes
+from postdate.stores.ledger_dynamo import DynamoLedger
+from tests.simulation.engine import Engine
+from tests.simulation.hub import SECOND, Hub
+
+SETTINGS: Final = {
+    "SHARDS_PER_GROUP": "2",
+    "LISTING_SHARDS": "2",
+    "TICK_SECONDS": "150",
+    "OPEN_LEAD_SECONDS": "120",
+    "OPEN_MARGIN_SECONDS": "60",
+    "LEASE_SECONDS": "40",
+    "RETENTION_DAYS": "35",
+    "LOOPBACK_DESTINATIONS": "true",
+    "PAYMENT_ATTEMPTS_MAX": "3",
+    "PAYMENT_RETRY_SECONDS": "2",
+    "PAYMENT_RETRY_MAX_SECONDS": "300",
+}
+HANDLERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "api": api.handler,
+    "sweep": sweep.handler,
+    "run_tasks": run_tasks.handler,
+    "settle": settle.handler,
+}
+_WIRINGS: Final[dict[str, ModuleType]] = {
+    "api": wiring,
+    "sweep": sweep,
+    "run_tasks": run_tasks,
+    "settle": settle,
+}
+
+
+class Inside:
+    """The one place that knows which run is going on."""
+
+    hub: Hub
+    counted: Callable[[str, float], None]
+    sent: Callable[..., Any]
+
+    def __init__(self) -> None:
+        self.engine = Engine()
+        self.engine.now = lambda: self.hub.now if hasattr(self, "hub") else 0
+        self._ids = random.Random(0)
+        self._clients = _made_clients(self)
+        _put_in(self)
+
+    def begin(self, hub: Hub, *, counted: Callable[[str, float], None], sent: Callable[..., Any]) -> None:
+        self.hub, self.counted, self.sent = hub, counted, sent
+        self._ids.seed(hub.draws.getrandbits(64))
+        random.seed(hub.draws.getrandbits(64))
+        _QUOTAS.clear()
+        self.engine.reset()
+
+    def drawn_bytes(self, count: int) -> bytes:
+        return self._ids.randbytes(count)
+
+    def client(self, service: str) -> Any:
+        return self._clients[service]
+
+    @cache  # noqa: B019 - it lives as long as the process
+    def wired(self, kind: str, number: int, shards: int) -> Any:
+        """A worker's own; what it remembers is forgotten by `fresh`."""
+        os.environ |= {**self._environment(), "SHARD_PLAN": f"0={shards}"}
+        return _ORIGINAL_WIRED[kind].__wrapped__()
+
+    def fresh(self, kind: str, number: int, shards: int) -> Any:
+        made = self.wired(kind, number, shards)
+        if hasattr(made, "tenants"):
+            made.tenants._kept.clear()
+        return made
+
+    def _environment(self) -> dict[str, str]:
+        from tests import tables
+
+        found = SETTINGS | {f"{name.upper()}_TABLE": f"sim-{name}" for name in tables.KEYS}
+        for name, url in self.engine.urls.items():
+            found[f"{name.upper().replace('-', '_')}_QUEUE_URL"] = url
+            if name.endswith("-dlq"):
+                found[f"{name[:-4].upper()}_DLQ_URL"] = url
+        return found
+
+
+_QUOTAS: dict[Any, int] = {}
+_ORIGINAL_WIRED: Final = {kind: module.wired for kind, module in _WIRINGS.items()}
+
+
+class AtOnce:
+    """An executor whose work is done where it is given, in an order that is drawn."""
+
+    inside: Inside
+
+    def __init__(self, workers: int = 1, **_: object) -> None:
+        pass
+
+    def __enter__(self) -> "AtOnce":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def map(self, work: Callable[..., Any], *given: Iterable[Any]) -> Iterator[Any]:
+        tasks = list(zip(*given, strict=False))
+        places = list(range(len(tasks)))
+        self.inside.hub.draws.shuffle(places)
+        ended: dict[int, tuple[Any, Exception | None]] = {}
+        for place in places:
+            try:
+                ended[place] = work(*tasks[place]), None
+            except Exception as error:
+                ended[place] = None, error
+        return _told(ended[place] for place in range(len(tasks)))
+
+
+def _told(ended: Iterable[tuple[Any, Exception | None]]) -> Iterator[Any]:
+    for value, error in ended:
+        if error is not None:
+            raise error
+        yield value
+
+
+class Inbox:
+    """A queue between a worker and those who report to it, who need no thread here."""
+
+    inside: Inside
+
+    def __init__(self) -> None:
+        self._items: list[Any] = []
+        self._waiting: Any = None
+
+    def put(self, item: Any) -> None:
+        self._items.append(item)
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self.inside.hub.wake(waiting)
+
+    def get(self, timeout: float | None = None) -> Any:
+        hub = self.inside.hub
+        until = None if timeout is None else hub.now + round(timeout * SECOND)
+        while not self._items:
+            if until is not None and hub.now >= until:
+                raise queue.Empty
+            self._waiting = hub.current
+            hub.park(None if until is None else until - hub.now)
+            self._waiting = None
+        return self._items.pop(0)
+
+    def empty(self) -> bool:
+        return not self._items
+
+
+class _Quota:
+    """Each worker has a quota of its own for repeats, as if it were a process."""
+
+    def __init__(self, initial_capacity: int = 500, lock: object = None) -> None:
+        self._full = initial_capacity
+
+    def acquire(self, amount: int) -> bool:
+        left = _QUOTAS.get(self._owner, self._full)
+        if amount > left:
+            return False
+        _QUOTAS[self._owner] = left - amount
+        return True
+
+    def release(self, amount: int) -> None:
+        left = _QUOTAS.get(self._owner, self._full)
+        _QUOTAS[self._owner] = min(self._full, left + amount)
+
+    @property
+    def available_capacity(self) -> int:
+        return _QUOTAS.get(self._owner, self._full)
+
+    @property
+    def _owner(self) -> Any:
+        actor = INSIDE.hub.current
+        return None if actor is None else actor.name
+
+
+def _made_clients(inside: Inside) -> dict[str, Any]:
+    botocore.retries.quota.RetryQuota = _Quota
+    botocore.useragent.UserAgentString.to_string = lambda self: "simulation"
+    with _only_its_own_handlers():
+        import boto3
+
+        session = boto3.session.Session()
+        made = {service: session.client(service, config=aws._WAITS) for service in ("dynamodb", "sqs")}
+    for client in made.values():
+        client.meta.events.register_first("choose-signer", lambda **_: botocore.UNSIGNED)
+        client.meta.events.register_first(
+            "before-send", lambda request, event_name, **_: inside.sent(request, event_name)
+        )
+    return made
+
+
+@contextmanager
+def _only_its_own_handlers() -> Iterator[None]:
+    """Other tests' listeners are not for these clients."""
+    kept = list(handlers.BUILTIN_HANDLERS)
+    handlers.BUILTIN_HANDLERS[:] = [
+        each for each in kept if getattr(each[1], "__module__", "").startswith("botocore")
+    ]
+    yield
+    handlers.BUILTIN_HANDLERS[:] = kept
+
+
+def _put_in(inside: Inside) -> None:
+    AtOnce.inside = Inbox.inside = inside
+    aws.client = inside.client
+    pynamodb.connection.base.Connection.client = property(lambda connection: inside.client("dynamodb"))
+    botocore.endpoint.time = SimpleNamespace(time=lambda: 0.0, sleep=lambda seconds: _sleep(inside, seconds))
+    DynamoLedger.__init__.__kwdefaults__["pause"] = lambda seconds: _sleep(inside, seconds)
+    clock.time = SimpleNamespace(time_ns=lambda: _now(inside) * 1000, time=lambda: _now(inside) / SECOND)
+    clock.threading = SimpleNamespace(
+        Event=lambda: SimpleNamespace(wait=lambda seconds: _sleep(inside, seconds))
+    )
+    run_tasks_run.queue = SimpleNamespace(SimpleQueue=Inbox, Empty=queue.Empty)
+    passes.secrets = SimpleNamespace(token_hex=lambda count: inside.drawn_bytes(count).hex())
+    os.urandom = inside.drawn_bytes
+    told = {
+        concurrent.futures.ThreadPoolExecutor: AtOnce,
+        observability.count: lambda name, value=1: inside.counted(name, value),
+        observability.milliseconds: lambda name, value: None,
+    }
+    for kind, original in _ORIGINAL_WIRED.items():
+        told[original] = lambda kind=kind: inside.hub.current.wired
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("functions.", "postdate.")):
+            for attribute, value in list(vars(module).items()):
+                if callable(value) and value.__hash__ is not None and value in told:
+                    setattr(module, attribute, told[value])
+    observability.metrics.provider.metric_set["none"] = {}
+    logger = observability.logger._logger
+    logger.handlers[:] = [_Lines(inside)]
+    logger.setLevel(logging.WARNING)
+    logging.getLogger("pynamodb").setLevel(logging.CRITICAL)
+
+
+class _Lines(logging.Handler):
+    """Errors of our own code, as lines of what happened."""
+
+    def __init__(self, inside: Inside) -> None:
+        super().__init__()
+        self._inside = inside
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        told = "" if error is None else f": {type(error).__name__}: {error}"[:300]
+        action, why = getattr(record, "action", ""), getattr(record, "why", "")
+        self._inside.hub.note(f"log {record.levelname} {action} {record.msg} {why}{told}")
+        self._inside.counted(f"log {action}", 1)
+
+
+def _now(inside: Inside) -> int:
+    actor = inside.hub.current
+    return inside.hub.now if actor is None else actor.now
+
+
+def _sleep(inside: Inside, seconds: float) -> None:
+    inside.hub.park(max(1, -int(-seconds * SECOND // 1)))
+
+
+INSIDE: Final = Inside()

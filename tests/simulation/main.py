@@ -1,0 +1,99 @@
+"""`postdate-sim`: runs of the simulation by their seeds, side by side; or one of them again, told line by line."""
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.simulation.run import Result
+
+_CHUNK = 10
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = _parser().parse_args(arguments)
+    _with_a_fixed_order_of_sets()
+    if given.replay is not None:
+        return _replay(given.replay)
+    first, last = (int(part) for part in given.seeds.split(":"))
+    return _batch(range(first, last), given.jobs, given.reach)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="postdate-sim", description=__doc__)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--seeds", metavar="A:B", help="run the seeds from A up to B")
+    what.add_argument("--replay", metavar="SEED", type=int, help="run one seed and tell what happens in it")
+    parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count(), help="processes (all cores)")
+    parser.add_argument("--reach", action="store_true", help="tell which situations were reached, how often")
+    return parser
+
+
+def _with_a_fixed_order_of_sets() -> None:
+    """Python draws the order of its sets anew for each process, unless it is told not to."""
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        environment = {**os.environ, "PYTHONHASHSEED": "0"}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)  # noqa: S606
+
+
+def _replay(seed: int) -> int:
+    from tests.simulation.run import run
+
+    result = run(seed)
+    print("\n".join(result.lines))
+    print(f"seed {seed}: {result.broken or 'all invariants hold'}")
+    return 1 if result.broken else 0
+
+
+def _batch(seeds: Sequence[int], jobs: int, told: bool) -> int:
+    began = time.monotonic()
+    chunks = [list(chunk) for chunk in _chunks(seeds)]
+    reach, broken, calls, simulated = Counter[str](), 0, 0, 0.0
+    with ProcessPoolExecutor(min(jobs, len(chunks))) as pool:
+        for results in pool.map(_some, chunks):
+            for result in results:
+                reach = reach + result.reach
+                calls, simulated = calls + result.calls, simulated + result.seconds
+                if result.broken:
+                    broken += 1
+                    print(f"seed {result.seed}: {result.broken[:600]}", flush=True)
+                    print(f"  again: postdate-sim --replay {result.seed}", flush=True)
+    seconds = time.monotonic() - began
+    if told:
+        for name, times in sorted(reach.items()):
+            print(f"{times:>9} {name}")
+    from tests.simulation.reach import missing
+
+    missed = missing(reach) if len(seeds) >= 500 else []
+    for name in missed:
+        print(f"never reached: {name}")
+    print(
+        f"{len(seeds)} seeds, {broken} broken; {simulated / 3600:.0f} hours simulated, {calls} calls to AWS, "
+        f"{sum(times for name, times in reach.items() if name.startswith('fault '))} faults; "
+        f"{len(seeds) / seconds:.1f} seeds a second"
+    )
+    return 1 if broken or missed else 0
+
+
+def _some(seeds: Sequence[int]) -> "list[Result]":
+    from dataclasses import replace
+
+    from tests.simulation.run import run
+
+    return [replace(run(seed), lines=[]) for seed in seeds]
+
+
+def _chunks(seeds: Sequence[int]) -> Iterator[list[int]]:
+    waiting = iter(seeds)
+    while chunk := list(islice(waiting, _CHUNK)):
+        yield chunk
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""What goes wrong in one run, and how often: drawn from the seed, so that each run is bad in its own way.
+
+A run with every fault at once would hide what only shows when most things work: each kind is there in about a third of
+the runs.
+"""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from random import Random
+from typing import Final
+
+from tests.simulation.hub import SECOND
+
+MINUTE: Final = 60 * SECOND
+HOUR: Final = 60 * MINUTE
+# Two clocks may differ by almost an hour, no more: a minute is audited an hour after its end, and what a clock that is
+# further behind puts into it after that, and whose call is lost besides, nobody looks for.
+FAR_OFF: Final = 29 * MINUTE
+
+
+class Fault(StrEnum):
+    """What one call to AWS may meet."""
+
+    CRASH_BEFORE = "crash before"
+    CRASH_AFTER = "done, then crash"
+    LOST = "done, answer lost"
+    TIMED_OUT = "done, later than anybody waits"
+    UNREACHABLE = "not reached"
+    ERROR = "500, not done"
+    DONE_ERROR = "500, done"
+    THROTTLED = "throttled"
+    CONFLICT = "conflict"
+    IN_PROGRESS = "in progress"
+    MIXED = "refused, and conflicts besides"
+    PARTIAL = "done in part"
+    PAUSED = "done, then a pause"
+    PAUSED_BEFORE = "a pause, then done"
+
+
+CRASHES: Final = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outage:
+    """A service that answers nothing for a while, from `start` on after the run began; `conflicts` are
+    accounts that everybody writes to: each transaction that moves money is refused."""
+
+    service: str
+    start: int
+    duration: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mix:
+    rates: dict[Fault, float] = field(default_factory=dict)
+    sticky: float = 0.0
+    latency: int = 0
+    skew: int = 0
+    jumps: int = 0
+    duplicates: float = 0.0
+    deletes_lost: float = 0.0
+    delayed: float = 0.0
+    stale: int = 0
+    outage: Outage | None = None
+    ticks: bool = True
+    heartbeat: bool = True
+    sweepers: int = 1
+    executors: int = 2
+    shards: int = 1
+    clients: int = 2
+    requests: int = 8
+    impatient: float = 0.0
+    tempers: tuple[str, ...] = ("takes",)
+    attempts: int = 3
+    accounts: int = 3
+    payments: float = 0.5
+    pause: int = MINUTE
+    span: int = 4 * MINUTE
+
+    @property
+    def is_quiet(self) -> bool:
+        return not self.rates
+
+    def calm(self) -> "Mix":
+        """From when on faults stop; clocks are as wrong as they usually are."""
+        return replace(
+            self,
+            rates={},
+            skew=min(self.skew, 5 * SECOND),
+            jumps=0,
+            duplicates=0.0,
+            deletes_lost=0.0,
+            delayed=0.0,
+            outage=None,
+            impatient=0.0,
+            tempers=("takes",),
+            ticks=True,
+        )
+
+
+TEMPERS: Final = (
+    "takes",
+    "refuses",
+    "refuses for good",
+    "asks for time",
+    "is slow",
+    "takes and resets",
+    "never answers",
+)
+
+
+def drawn(draws: Random) -> Mix:
+    def sometimes(chance: float = 0.35) -> bool:
+        return draws.random() < chance
+
+    rates: dict[Fault, float] = {}
+    if not sometimes(0.06):
+        for fault in Fault:
+            if sometimes():
+                rates[fault] = draws.choice((0.005, 0.02, 0.06))
+    outage = None
+    if sometimes(0.2):
+        outage = Outage(
+            service=draws.choice(("dynamodb", "sqs", "conflicts", "conflicts")),
+            start=draws.randrange(0, 2 * MINUTE),
+            duration=draws.choice((20 * SECOND, 20 * SECOND, 3 * MINUTE, 3 * MINUTE, HOUR)),
+        )
+    # A key is given to another try half a minute after its minute: two tries at once need clocks that agree that far.
+    skew = draws.choice((0, *(5 * SECOND,) * 9, FAR_OFF))
+    tempers = tuple(temper for temper in TEMPERS[1:] if sometimes())
+    return Mix(
+        rates=rates,
+        sticky=draws.choice((0.0, 0.5, 0.9)),
+        latency=draws.choice((0, 0, 5_000, 200_000)),
+        skew=skew,
+        jumps=draws.choice((0, 0, 0, 2)),
+        duplicates=draws.choice((0.0, 0.0, 0.1, 0.3)),
+        deletes_lost=draws.choice((0.0, 0.0, 0.1)),
+        delayed=draws.choice((0.0, 0.0, 0.05)),
+        stale=draws.choice((0, 0, MINUTE)),
+        outage=outage,
+        ticks=not sometimes(0.1),
+        heartbeat=not sometimes(0.1),
+        sweepers=draws.choice((1, 1, 2, 3)),
+        executors=draws.choice((1, 2, 3)),
+        shards=draws.choice((1, 1, 1, 1, 3)),
+        clients=draws.choice((1, 2, 3)),
+        requests=draws.choice((4, 6, 10)),
+        impatient=0.0 if skew > 5 * SECOND else draws.choice((0.0, 0.0, 0.2)),
+        tempers=("takes", *tempers),
+        attempts=draws.choice((1, 2, 2, 3)),
+        accounts=draws.choice((2, 3, 4)),
+        payments=draws.choice((0.0, 0.5, 0.5, 1.0)),
+        pause=draws.choice((SECOND, 30 * SECOND, 2 * MINUTE, 20 * MINUTE)),
+        span=draws.choice((MINUTE, 2 * MINUTE, 4 * MINUTE)),
+    )

@@ -1,0 +1,261 @@
+"""One run: a world made from a seed, in which everything goes wrong that its mix has, and then nothing does any more.
+
+First the safety phase: callers call, faults happen, and each write is looked at. Then faults stop, and all that was
+accepted has to end by itself within a bound; what waits for a person is brought back by its dead letter.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any, Final
+
+from postdate.domain.account import Account
+from postdate.domain.movement import Movement, Type, movement_id
+from postdate.stores import account_row, movement_row
+from postdate.stores.keys import hash_of
+from tests.simulation import checkers
+from tests.simulation.checkers import Broken, Seen
+from tests.simulation.clients import INTERNAL, QUEUE, Clients
+from tests.simulation.engine import Change
+from tests.simulation.hub import SECOND, Actor, Hub, Stuck
+from tests.simulation.inside import INSIDE
+from tests.simulation.mix import HOUR, MINUTE, Mix, drawn
+from tests.simulation.wire import Wire
+from tests.simulation.workers import Functions, Scheduler
+
+START: Final = datetime(2026, 11, 18, 10, 5, tzinfo=UTC)
+START_US: Final = round(START.timestamp()) * SECOND
+ENDS_WITHIN: Final = 4 * HOUR
+TENANTS: Final = ("acme", "zeta")
+ACCOUNTS: Final = ("alice", "bob", "carol", "dave")
+BALANCE: Final = 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    seed: int
+    broken: str | None
+    lines: list[str] = field(repr=False)
+    reach: Counter[str] = field(repr=False)
+    calls: int
+    seconds: float
+    ended_after: float = 0.0
+
+
+def furnish() -> None:
+    """What every run begins with: tenants with their accounts and money, and a sweep that has come to this minute."""
+    put = INSIDE.engine.put
+    opened = START - timedelta(days=1)
+    for tenant in TENANTS:
+        put("tenants", {"tenant": {"S": tenant}, "queue_urls": {"L": [{"S": QUEUE}]}})
+        for place, name in enumerate(ACCOUNTS):
+            account = Account(id=name, tenant=tenant, created_at=opened, updated_at=opened, available=BALANCE)
+            put("accounts", account_row.attributes_of(account))
+            movement = Movement(
+                id=movement_id(opened, f"{place:020d}"),
+                tenant=tenant,
+                type=Type.DEPOSIT,
+                payer=None,
+                payee=name,
+                amount=BALANCE,
+                at=opened,
+            )
+            put("journal", movement_row.attributes_of(movement, listing_shards=2))
+    id, secret = INTERNAL.split("_")[1:]
+    put(
+        "keys",
+        {
+            "key_id": {"S": id},
+            "secret_sha256": {"S": hash_of(secret)},
+            "tenant": {"S": "us"},
+            "scopes": {"L": [{"S": "internal"}]},
+        },
+    )
+    _swept_until(START_US // MINUTE - 2)
+
+
+def _swept_until(minute: int) -> None:
+    INSIDE.engine.put("slots", _clock_row(minute))
+
+
+def _clock_row(minute: int) -> dict[str, Any]:
+    return {"scope": {"S": "clock"}, "name": {"S": "watermark"}, "number": {"N": str(minute)}}
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Run:
+    """`mix` is drawn from the seed unless it is given."""
+
+    seed: int
+    given: Mix | None = None
+    mix: Mix = field(init=False)
+    hub: Hub = field(init=False)
+    seen: Seen = field(init=False)
+    wire: Wire = field(init=False)
+    functions: Functions = field(init=False)
+    clients: Clients = field(init=False)
+
+    def __post_init__(self) -> None:
+        draws = Random(self.seed)
+        self.mix = self.given or drawn(draws)
+        now = START_US + draws.randrange(MINUTE)
+        engine = INSIDE.engine
+        self.hub = Hub(draws=draws, now=now, began=now, sticky=draws.choice((0.0, 0.0, 0.8)))
+        self.seen = Seen(hub=self.hub, engine=engine)
+        self.wire = Wire(
+            hub=self.hub,
+            engine=engine,
+            mix=self.mix,
+            changed=self._changed,
+            counted=self._reached,
+        )
+        INSIDE.begin(self.hub, counted=self._count, sent=self.wire.sent)
+        self.functions = Functions(
+            hub=self.hub, engine=engine, seen=self.seen, mix=lambda: self.mix, shards=self.mix.shards
+        )
+        self.clients = Clients(
+            hub=self.hub,
+            functions=self.functions,
+            seen=self.seen,
+            mix=lambda: self.mix,
+            accounts={tenant: list(ACCOUNTS[: self.mix.accounts]) for tenant in TENANTS},
+        )
+        if self.mix.skew > MINUTE:
+            self._furnish_for_wrong_clocks()
+        self.hub.when_idle.append(self.functions.next_visible)
+
+    def result(self) -> Result:
+        broken = None
+        try:
+            self._go()
+        except (Broken, Stuck, AssertionError) as error:
+            broken = f"{type(error).__name__}: {error}"
+        except Exception as error:  # what our code raises is what it does wrong
+            broken = f"{type(error).__name__}: {error}"
+            self.hub.lines.append(_where(error))
+        finally:
+            self.hub.end()
+        seconds = (self.hub.now - self.hub.began) / SECOND
+        return Result(
+            seed=self.seed,
+            broken=broken,
+            lines=self.hub.lines,
+            reach=self.seen.reach,
+            calls=self.wire.calls,
+            seconds=seconds,
+        )
+
+    def _go(self) -> None:
+        self._people()
+        hub = self.hub
+        hub.lines.append(f"seed {self.seed}: {self.mix}")
+        hub.run(lambda: self.clients.busy == 0, deadline=hub.now + 3 * HOUR)
+        hub.run(lambda: False, deadline=hub.now + int(hub.draws.uniform(0, 2) * MINUTE))
+        self._calm()
+        self._drain()
+        for letters in (1, 2, 3):
+            if not self._bring_back():
+                break
+            self.seen.reach["redriven"] += 1
+            hub.note(f"letters brought back, time {letters}")
+            self._drain()
+        for check in checkers.AT_THE_END:
+            check(self.seen)
+
+    def _furnish_for_wrong_clocks(self) -> None:
+        """A clock that is behind registers for minutes that have passed; the sweep is an hour from done with them."""
+        minute = START_US // MINUTE - 2
+        self.wire.engine.write("slots", _clock_row(minute - 60))
+
+    def _people(self) -> None:
+        mix, hub = self.mix, self.hub
+        for _ in range(mix.sweepers):
+            self._skewed(self.functions.poll("sweep", "ticks"))
+        for _ in range(mix.executors):
+            self._skewed(self.functions.poll("run_tasks", "tasks"))
+            self._skewed(self.functions.poll("settle", "payments"))
+        Scheduler(hub=hub, engine=self.wire.engine, mix=lambda: self.mix).start()
+        for number in range(mix.clients):
+            tenant = TENANTS[number % 2] if hub.draws.random() < 0.5 else TENANTS[0]
+            self.clients.start(tenant, mix.requests, mix.span)
+
+    def _skewed(self, actor: Actor) -> None:
+        mix, draws = self.mix, self.hub.draws
+        actor.skewed(draws.randint(-mix.skew, mix.skew))
+        for _ in range(mix.jumps):
+            self.hub.after(
+                draws.randrange(mix.span + 1),
+                lambda: actor.skewed(draws.randint(-self.mix.skew, self.mix.skew)),
+            )
+
+    def _calm(self) -> None:
+        """From here on nothing goes wrong."""
+        self.hub.note("faults stop")
+        self.mix = self.wire.mix = self.mix.calm()
+        for actor in self.hub.actors:
+            actor.sticky = None
+            actor.skewed(max(-self.mix.skew, min(self.mix.skew, actor.skew)))
+
+    def _drain(self) -> None:
+        began = self.hub.now
+        if not self.hub.run(self._is_quiet, deadline=began + ENDS_WITHIN):
+            checkers.i11_and_i22_all_has_ended(self.seen)
+            left = {queue: len(self.wire.engine.messages(queue)) for queue in ("tasks", "payments")}
+            raise Broken(f"I22: messages go round and round: {left}")
+        took = (self.hub.now - began) // MINUTE
+        self.seen.reach["minutes until all had ended"] = max(
+            self.seen.reach["minutes until all had ended"], took
+        )
+
+    def _is_quiet(self) -> bool:
+        engine = self.wire.engine
+        return not self.seen.open and not engine.messages("tasks") and not engine.messages("payments")
+
+    def _bring_back(self) -> bool:
+        """A person who redrives whatever is in the dead letters, once there is nothing else."""
+        checkers.i16_who_is_dead_has_a_letter(self.seen)
+        engine = self.wire.engine
+        brought = False
+        for queue in ("tasks", "payments"):
+            for message in list(engine.messages(f"{queue}-dlq")):
+                engine.send(queue, message["body"])
+                engine.messages(f"{queue}-dlq").remove(message)
+                brought = True
+        self.hub.stirred = True
+        return brought
+
+    def _changed(self, actor: Actor | None, changes: list[Change]) -> None:
+        for check in checkers.STEP:
+            check(self.seen, actor, changes)
+        for change in changes:
+            if checkers.is_item(change) and change.after is not None:
+                after, id = change.after, change.key[1]
+                ended = checkers.text(after, "status") in checkers.FINAL
+                if ended or checkers.waits_for_a_person(after):
+                    self.seen.open.discard(id)
+                else:
+                    self.seen.open.add(id)
+                before = "" if change.before is None else checkers.text(change.before, "status")
+                self.hub.note(
+                    f"   {id} {before} -> {checkers.text(after, 'status')} v{checkers.number(after, 'version')}"
+                )
+
+    def _reached(self, name: str) -> None:
+        self.seen.reach[name] += 1
+
+    def _count(self, name: str, value: float) -> None:
+        self.seen.reach[name if name.startswith("log") else f"metric {name}"] += int(value)
+
+
+def run(seed: int, mix: Mix | None = None) -> Result:
+    return Run(seed=seed, given=mix).result()
+
+
+def _where(error: BaseException) -> str:
+    import traceback
+
+    return "".join(traceback.format_exception(error))
+
+
+furnish()

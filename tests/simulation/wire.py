@@ -1,0 +1,301 @@
+"""Between our code and AWS: each call stops before it is made and again before it is answered, and meets its faults.
+
+Without the second stop nobody could come between a commit and what its worker does when it hears of it.
+"""
+
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError
+
+from tests import gaps
+from tests.simulation.engine import TABLES, Change, Engine
+from tests.simulation.hub import SECOND, Actor, Crash, Hub
+from tests.simulation.mix import CRASHES, Fault, Mix, Outage
+
+_TRANSACTIONS: Final = frozenset({"TransactWriteItems", "ExecuteTransaction"})
+_PARTS: Final = frozenset(
+    {"BatchExecuteStatement", "BatchGetItem", "SendMessageBatch", "ChangeMessageVisibilityBatch"}
+)
+_WRITES: Final = frozenset({"PutItem", "UpdateItem"})
+_BEFORE: Final = frozenset({Fault.ERROR, Fault.THROTTLED, Fault.CONFLICT, Fault.IN_PROGRESS})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    service: str
+    operation: str
+    asked: dict[str, Any]
+    url: str
+
+    def can_meet(self, fault: Fault) -> bool:
+        match fault:
+            case Fault.CONFLICT:
+                return self.operation in _TRANSACTIONS | _WRITES
+            case Fault.IN_PROGRESS | Fault.MIXED:
+                return self.operation in _TRANSACTIONS
+            case Fault.PARTIAL:
+                return self.operation in _PARTS
+            case _:
+                return True
+
+    @property
+    def moves_money(self) -> bool:
+        return any(
+            action.get("Update", {}).get("TableName") == "sim-accounts"
+            for action in self.asked.get("TransactItems", ())
+        )
+
+    @property
+    def about(self) -> str:
+        match self.operation:
+            case "GetItem" | "UpdateItem":
+                key = " ".join(str(value) for each in self.asked["Key"].values() for value in each.values())
+                return f"{TABLES[self.asked['TableName']]} {key}"
+            case "PutItem" | "Query":
+                return TABLES[self.asked["TableName"]]
+            case _:
+                return ""
+
+
+@dataclass(kw_only=True, slots=True)
+class Wire:
+    """`planned` has the first word about a call's fault, if there is one; then the mix."""
+
+    hub: Hub
+    engine: Engine
+    mix: Mix
+    changed: Callable[[Actor | None, list[Change]], None]
+    counted: Callable[[str], None]
+    planned: Callable[[Actor, Call], Fault | None] | None = None
+    seen_at: dict[tuple[str, tuple[str, str]], int] = field(default_factory=dict)
+    calls: int = 0
+
+    def sent(self, request: AWSPreparedRequest, event_name: str) -> AWSResponse:
+        _, service, operation = event_name.split(".")
+        call = Call(
+            service=service,
+            operation=operation,
+            asked=json.loads(request.body or b"{}"),
+            url=request.url,
+        )
+        actor = self.hub.current
+        if actor is None:
+            return _response(request, *self._made(None, call))
+        self.calls += 1
+        actor.calls += 1
+        self._wait(actor)
+        fault = self._fault(actor, call)
+        if fault is not None:
+            self.counted(f"fault {fault}")
+            self.hub.note(f"{operation} {call.about} meets: {fault}")
+        return self._met(actor, call, fault, request)
+
+    def _met(self, actor: Actor, call: Call, fault: Fault | None, request: AWSPreparedRequest) -> AWSResponse:
+        if fault is Fault.CRASH_BEFORE:
+            raise Crash
+        if fault is Fault.UNREACHABLE:
+            raise EndpointConnectionError(endpoint_url=call.url)
+        if fault in _BEFORE:
+            return _response(request, *_refusal(call, fault, self.hub))
+        if fault is Fault.PAUSED_BEFORE:
+            self._pause()
+        status, content = self._in_part(actor, call) if fault is Fault.PARTIAL else self._made(actor, call)
+        self.hub.note(f"{call.operation} {call.about} {status}{_told(call, status, content)}")
+        if fault is Fault.MIXED:
+            content = _mixed(content)
+        if fault is Fault.PAUSED:
+            self._pause()
+        else:
+            self._wait(actor)
+        match fault:
+            case Fault.CRASH_AFTER:
+                raise Crash
+            case Fault.LOST:
+                raise ConnectionClosedError(endpoint_url=call.url)
+            case Fault.TIMED_OUT:
+                self.hub.park(4 * SECOND)
+                raise ReadTimeoutError(endpoint_url=call.url)
+            case Fault.DONE_ERROR:
+                return _response(request, *_refusal(call, Fault.ERROR, self.hub))
+            case _:
+                return _response(request, status, content)
+
+    def _made(self, actor: Actor | None, call: Call) -> tuple[int, bytes]:
+        status, content, changes = self.engine.answer(call.service, call.operation, call.asked)
+        if call.operation == "ExecuteTransaction":
+            content = self._completed(call, content)
+        if call.operation == "Query" and "IndexName" in call.asked and self.mix.stale:
+            content = self._behind(call, content)
+        for change in changes:
+            self.seen_at.setdefault((change.table, change.key), self.hub.now)
+        if changes:
+            self.changed(actor, changes)
+        return status, content
+
+    def _in_part(self, actor: Actor, call: Call) -> tuple[int, bytes]:
+        """Some parts of a batch are refused and the others done."""
+        draws, asked = self.hub.draws, call.asked
+        if call.operation == "BatchGetItem":
+            left = {
+                table: {**wanted, "Keys": wanted["Keys"][1:]}
+                for table, wanted in asked["RequestItems"].items()
+            }
+            done = {
+                table: {**wanted, "Keys": wanted["Keys"][:1]}
+                for table, wanted in asked["RequestItems"].items()
+            }
+            changed = Call(
+                service=call.service,
+                operation=call.operation,
+                url=call.url,
+                asked={**asked, "RequestItems": done},
+            )
+            status, content = self._made(actor, changed)
+            answer = json.loads(content)
+            answer["UnprocessedKeys"] = {table: wanted for table, wanted in left.items() if wanted["Keys"]}
+            return status, json.dumps(answer).encode()
+        name = "Statements" if call.operation == "BatchExecuteStatement" else "Entries"
+        refused = {place for place in range(len(asked[name])) if draws.random() < 0.5}
+        kept = [each for place, each in enumerate(asked[name]) if place not in refused]
+        content = b"{}"
+        if kept:
+            changed = Call(
+                service=call.service, operation=call.operation, url=call.url, asked={**asked, name: kept}
+            )
+            status, content = self._made(actor, changed)
+            if status != 200:
+                return status, content
+        answer = json.loads(content)
+        if call.operation == "BatchExecuteStatement":
+            made = iter(answer.get("Responses", ()))
+            code = draws.choice(("ThrottlingError", "TransactionConflict", "InternalServerError"))
+            error = {"Error": {"Code": code, "Message": "no"}}
+            answer["Responses"] = [
+                error if place in refused else next(made) for place in range(len(asked[name]))
+            ]
+        else:
+            answer["Failed"] = answer.get("Failed", []) + [
+                {"Id": asked[name][place]["Id"], "Code": "InternalError", "SenderFault": False}
+                for place in sorted(refused)
+            ]
+            answer.setdefault("Successful", [])
+        return 200, json.dumps(answer).encode()
+
+    def _fault(self, actor: Actor, call: Call) -> Fault | None:
+        if self.planned is not None:
+            return self.planned(actor, call)
+        outage = self.mix.outage
+        if outage is not None and self._is_out(outage, call):
+            self.counted(f"outage {outage.service}")
+            return Fault.CONFLICT if outage.service == "conflicts" else Fault.ERROR
+        if actor.sticky is not None:
+            fault, left = actor.sticky
+            actor.sticky = (fault, left - 1) if left > 1 else None
+            if call.can_meet(fault):
+                return Fault(fault)
+        for fault, rate in self.mix.rates.items():
+            if self.hub.draws.random() < rate and call.can_meet(fault):
+                if fault not in CRASHES and self.hub.draws.random() < self.mix.sticky:
+                    actor.sticky = (fault, self.hub.draws.randrange(1, 5))
+                return fault
+        return None
+
+    def _is_out(self, outage: Outage, call: Call) -> bool:
+        start = self.hub.began + outage.start
+        if not start <= self.hub.now < start + outage.duration:
+            return False
+        return call.moves_money if outage.service == "conflicts" else outage.service == call.service
+
+    def _wait(self, actor: Actor) -> None:
+        latency = self.mix.latency
+        self.hub.park(int(self.hub.draws.expovariate(1) * latency) if latency else 0)
+
+    def _pause(self) -> None:
+        self.hub.park(int(self.hub.draws.uniform(0.2, 2) * self.mix.pause))
+
+    def _behind(self, call: Call, content: bytes) -> bytes:
+        """An index that has not yet heard of the newest rows."""
+        name, answer = TABLES[call.asked["TableName"]], json.loads(content)
+        limit = self.hub.now - self.hub.draws.randrange(self.mix.stale)
+        keys = {"items": ("slot", "id"), "journal": ("listing", "id"), "accounts": ("account",)}[name]
+
+        def is_known(row: Mapping[str, Any]) -> bool:
+            first, *rest = (row[key]["S"] for key in keys)
+            second = rest[0] if rest else "__no_sort__"
+            return self.seen_at.get((name, (first, second)), 0) <= limit
+
+        found = [row for row in answer["Items"] if is_known(row)]
+        if len(found) < len(answer["Items"]):
+            self.counted("stale index")
+        answer["Items"], answer["Count"] = found, len(found)
+        return json.dumps(answer).encode()
+
+    def _completed(self, call: Call, content: bytes) -> bytes:
+        answer = json.loads(content)
+        for statement, reason in zip(
+            call.asked["TransactStatements"], answer.get("CancellationReasons", ()), strict=False
+        ):
+            wants = statement.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+            if wants and reason["Code"].startswith("ConditionalCheckFailed"):
+                names = gaps._NAMES.findall(statement["Statement"].partition(" WHERE ")[2])
+                given = dict(zip(names, statement["Parameters"][-len(names) :], strict=True))
+                row = self.engine.row("items", given["slot"]["S"], given["id"]["S"])
+                if row is not None:
+                    reason["Item"] = row
+        return json.dumps(answer).encode()
+
+
+def _refusal(call: Call, fault: Fault, hub: Hub) -> tuple[int, bytes]:
+    if fault is Fault.ERROR:
+        code, status = ("InternalServerError", 500) if call.service == "dynamodb" else ("InternalError", 500)
+        return status, json.dumps({"__type": code, "message": "no"}).encode()
+    if fault is Fault.THROTTLED:
+        code = "ThrottlingException" if call.service == "dynamodb" else "RequestThrottled"
+        return 400, json.dumps({"__type": code, "message": "no"}).encode()
+    if fault is Fault.IN_PROGRESS:
+        return 400, json.dumps({"__type": "TransactionInProgressException", "Message": "no"}).encode()
+    if call.operation in _TRANSACTIONS:
+        name = "TransactItems" if call.operation == "TransactWriteItems" else "TransactStatements"
+        count = len(call.asked[name])
+        place = hub.draws.randrange(count)
+        reasons = [
+            {"Code": "TransactionConflict", "Message": "no"} if each == place else {"Code": "None"}
+            for each in range(count)
+        ]
+        content = {"__type": "TransactionCanceledException", "Message": "no", "CancellationReasons": reasons}
+        return 400, json.dumps(content).encode()
+    return 400, json.dumps({"__type": "TransactionConflictException", "message": "no"}).encode()
+
+
+def _mixed(content: bytes) -> bytes:
+    answer = json.loads(content)
+    for reason in answer.get("CancellationReasons", ()):
+        if reason["Code"] == "None":
+            reason |= {"Code": "TransactionConflict", "Message": "no"}
+            break
+    return json.dumps(answer).encode()
+
+
+def _told(call: Call, status: int, content: bytes) -> str:
+    if status == 200:
+        if call.operation != "BatchExecuteStatement":
+            return ""
+        errors = [each["Error"]["Code"] for each in json.loads(content)["Responses"] if "Error" in each]
+        return f" {' '.join(errors)}" if errors else ""
+    answer = json.loads(content)
+    reasons = " ".join(reason["Code"] for reason in answer.get("CancellationReasons", ()))
+    return f" {answer.get('__type', '').rpartition('#')[2]} {reasons}"
+
+
+class _Raw(io.BytesIO):
+    def stream(self) -> Iterator[bytes]:
+        yield self.read()
+
+
+def _response(request: AWSPreparedRequest, status: int, content: bytes) -> AWSResponse:
+    return AWSResponse(request.url, status, {"content-type": "application/x-amz-json-1.0"}, _Raw(content))

@@ -1,0 +1,193 @@
+"""Functions as AWS runs them: woken by their queue, killed when their time is up, and their messages coming back."""
+
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tests.simulation.checkers import Seen
+from tests.simulation.destination import Destination
+from tests.simulation.engine import Engine
+from tests.simulation.hub import SECOND, Actor, Crash, Hub
+from tests.simulation.inside import HANDLERS, INSIDE
+from tests.simulation.mix import MINUTE, Mix
+
+SECONDS: Final = {"api": 29, "sweep": 300, "run_tasks": 900, "settle": 60}
+
+
+@dataclass(kw_only=True, slots=True)
+class Context:
+    """As much of Lambda's as our handlers look at."""
+
+    hub: Hub
+    until: int
+    aws_request_id: str
+    function_name: str = "postdate-simulation"
+    memory_limit_in_mb: int = 512
+    invoked_function_arn: str = "arn:aws:lambda:us-east-1:000000000000:function:postdate-simulation"
+
+    def get_remaining_time_in_millis(self) -> int:
+        return max(0, (self.until - self.hub.now) // 1000)
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Functions:
+    """All copies of all functions of one run."""
+
+    hub: Hub
+    engine: Engine
+    seen: Seen
+    mix: Callable[[], Mix]
+    shards: int
+    skews: dict[str, int] = field(default_factory=dict)
+    _numbers: Any = field(default_factory=lambda: itertools.count(1))
+    _copies: dict[str, int] = field(default_factory=dict)
+    _pollers: dict[str, list[Actor]] = field(default_factory=dict)
+    _echoes: dict[str, list[tuple[int, list[dict[str, Any]]]]] = field(default_factory=dict)
+
+    def copy(self, kind: str) -> tuple[str, Any]:
+        """One more worker of this kind: its name, and what it keeps from event to event."""
+        number = self._copies.get(kind, 0)
+        self._copies[kind] = number + 1
+        return f"{kind}-{number}", INSIDE.fresh(kind, number, self.shards)
+
+    def poll(self, kind: str, queue: str) -> Actor:
+        name, wired = self.copy(kind)
+        actor = Actor(name=name, hub=self.hub, wired=wired)
+        if kind == "run_tasks":
+            target = Destination(
+                hub=self.hub,
+                seen=self.seen,
+                mix=self.mix,
+                living=lambda: self._living(actor),
+                worker=name,
+            )
+            wired.targets = {"sqs": target, "webhook": target}
+        self._pollers.setdefault(queue, [])
+        return self.hub.spawn(actor, lambda: self._polling(actor, kind, queue))
+
+    def invoke(self, actor: Actor, kind: str, event: dict[str, Any]) -> Any:
+        """Raises Crash when the function dies or its time is up."""
+        request = f"{next(self._numbers):08x}-0000-0000-0000-000000000000"
+        until = self.hub.now + SECONDS[kind] * SECOND
+        actor.request, actor.calls, actor.sticky = request[:13], 0, None
+
+        def end() -> None:
+            if actor.request == request[:13] and not actor.done:
+                self.hub.note(f"{actor.name}: its time is up")
+                self.seen.reach["time is up"] += 1
+                self.hub.kill(actor)
+
+        self.hub.at(until, end)
+        try:
+            return HANDLERS[kind](event, Context(hub=self.hub, until=until, aws_request_id=request))
+        finally:
+            self.seen.reach["calls at most"] = max(self.seen.reach["calls at most"], actor.calls)
+            actor.request = ""
+
+    def next_visible(self) -> int | None:
+        """Wakes who waits for a message that is there; else when the next one will be."""
+        soonest = None
+        for queue, waiting in self._pollers.items():
+            if not waiting:
+                continue
+            instants = [int(message["visible_at"] * SECOND) + 1 for message in self.engine.messages(queue)]
+            instants += [at for at, _ in self._echoes.get(queue, ())]
+            if not instants:
+                continue
+            first = min(instants)
+            if first <= self.hub.now:
+                place = self.hub.draws.randrange(len(waiting))
+                self.hub.wake(waiting.pop(place))
+            elif soonest is None or first < soonest:
+                soonest = first
+        return soonest
+
+    def _polling(self, actor: Actor, kind: str, queue: str) -> None:
+        while True:
+            self._pollers[queue].append(actor)
+            self.hub.park(None)
+            if not (records := self._received(queue)):
+                continue
+            self.hub.note(f"{kind} given {len(records)} of {queue} {_told(records)}")
+            try:
+                answer = self.invoke(actor, kind, {"Records": records})
+            except Crash:
+                self.hub.note("died")
+                self.seen.reach[f"{kind} died"] += 1
+                actor.sticky = None
+                self.hub.park(int(self.hub.draws.uniform(0, 2) * SECOND))
+                continue
+            failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+            self.hub.note(f"{kind} done, {len(failed)} failed")
+            self.hub.park()
+            for record in records:
+                if record["messageId"] in failed:
+                    self.seen.reach["message failed"] += 1
+                elif self.hub.draws.random() < self.mix().deletes_lost:
+                    self.seen.reach["delete lost"] += 1
+                else:
+                    self.engine.delete(queue, record["receiptHandle"])
+
+    def _received(self, queue: str) -> list[dict[str, Any]]:
+        mix, draws = self.mix(), self.hub.draws
+        echoes = self._echoes.setdefault(queue, [])
+        for place, (at, records) in enumerate(echoes):
+            if at <= self.hub.now:
+                del echoes[place]
+                self.seen.reach["message twice"] += 1
+                return records
+        messages = self.engine.messages(queue)
+        draws.shuffle(messages)
+        if mix.delayed:
+            for message in messages:
+                if draws.random() < mix.delayed and queue != "ticks" and "late" not in message:
+                    message["visible_at"] += draws.choice((5, 60, 3700))
+                    message["late"] = True
+                    self.seen.reach["message delayed"] += 1
+        records = self.engine.receive(queue, draws.choice((1, 2, 10)))
+        if records and draws.random() < mix.duplicates:
+            echoes.append((self.hub.now + int(draws.expovariate(1) * 5 * SECOND), records))
+        return records
+
+    def _living(self, actor: Actor) -> Callable[[], bool]:
+        request = actor.request
+        return lambda: actor.request == request and not actor.done
+
+
+@dataclass(kw_only=True, slots=True)
+class Scheduler:
+    """What wakes the sweep: a tick each minute, not to the second, sometimes twice and sometimes not at all."""
+
+    hub: Hub
+    engine: Engine
+    mix: Callable[[], Mix]
+    every: int = MINUTE
+
+    def start(self) -> None:
+        self.hub.after(int(self.hub.draws.uniform(0, 20) * SECOND), self._tick)
+
+    def _tick(self) -> None:
+        mix, draws = self.mix(), self.hub.draws
+        if mix.ticks:
+            for _ in range(draws.choice((1, 1, 1, 1, 2)) if mix.rates else 1):
+                if not mix.rates or draws.random() > 0.1:
+                    self.engine.send("ticks", json.dumps({"kind": "tick"}))
+        if not mix.heartbeat:
+            for message in list(self.engine.messages("ticks")):
+                if "heartbeat" in message["body"]:
+                    self.engine.messages("ticks").remove(message)
+        self.hub.after(self.every if mix.rates else 3 * self.every, self._tick)
+
+
+def _told(records: list[dict[str, Any]]) -> str:
+    found = []
+    for record in records:
+        body = json.loads(record["body"])
+        if "dues" in body:
+            dues = " ".join(f"{id}v{version}" for id, version, _ in body["dues"])
+            found.append(f"[{body['via']} {dues} x{record['attributes']['ApproximateReceiveCount']}]")
+        else:
+            found.append(f"[{body}]")
+    return " ".join(found)
