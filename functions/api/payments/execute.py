@@ -31,12 +31,10 @@ class Executor:
 
     def execute(self, id: str, execution_id: str) -> dict[str, Any]:
         payment = self.changer.load(None, id)
-        if not payment.state.is_final and payment.planned_at <= self.clock.now():
-            settled = self.settling.settle([payment], {id: execution_id})[id]
-            if settled is None:
-                raise Unavailable
-            payment = settled
-        return _told(payment)
+        found = self.settling.settle([payment], {id: execution_id})[id]
+        if found is None:
+            raise Unavailable
+        return _told(found)
 
 
 def _told(payment: Payment) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from functions.api.accounts.forms import (
     transaction,
     view,
 )
-from functions.api.forms import DELAY_SECONDS_MAX, instant_of, parsed
+from functions.api.forms import DELAY_SECONDS_MAX, fingerprint, instant_of, parsed
 from postdate.domain.account import Limits
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.movement import Movement, Type
@@ -64,6 +64,12 @@ def test_limits_that_are_not_said_are_everybodys():
 def test_a_deposit_has_a_whole_amount(amount):
     assert fields_refused(DepositForm, {"amount": amount}) == ["amount"]
     assert parsed(DepositForm, json.dumps({"amount": MOVED_MAX})).amount == MOVED_MAX
+
+
+def test_what_is_asked_beside_the_body_is_part_of_what_is_asked():
+    form = parsed(DepositForm, '{"amount": 1}')
+    assert fingerprint(form, "a") == fingerprint(form, "a")
+    assert fingerprint(form, "a") != fingerprint(form, "b")
 
 
 @pytest.mark.parametrize("amount", [0, 1.5, "1", False, None, MOVED_MAX + 1, -MOVED_MAX - 1])

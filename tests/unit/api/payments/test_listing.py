@@ -9,7 +9,7 @@ from functions.api.payments.listing import Query, page
 from functions.api.tasks.listing import Query as TaskQuery
 from postdate.domain.errors import NotFound, ValidationFailed
 from postdate.domain.payment import State
-from tests.unit.api.payments.conftest import ANYBODY, FAR, Bank
+from tests.unit.api.payments.conftest import ANYBODY, FAR, Bank, order
 from tests.unit.doubles import MINUTE, SECOND
 
 ACCOUNTS = ("payer", "payee", "third")
@@ -89,6 +89,18 @@ def test_another_tenant_sees_nothing(bank):
     bank.open("payer", tenant="other")
     assert pages(bank, "other") == [[]]
     assert pages(bank, "other", account_id="payer") == [[]]
+
+
+def test_what_is_another_tenants_is_passed_over_whatever_the_index_says(bank):
+    for id in ("payer", "payee"):
+        bank.open(id, tenant="other")
+    bank.give("payer", 1000, tenant="other")
+    (theirs,) = bank.registrar.register("other", [order()])
+    bank.ledger.payments_listed = lambda tenant, account, *, after, limit: (
+        [theirs.payment.id] if after < theirs.payment.id else []
+    )
+    assert pages(bank, "other", account_id="payer") == [[theirs.payment]]
+    assert pages(bank, account_id="payer") == [[]]
 
 
 @pytest.mark.parametrize("account", ["nobody", "theirs", "", "a b", "a" * 3000])
