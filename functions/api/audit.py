@@ -27,6 +27,7 @@ router = Router()
 PAUSES = tuple(timedelta(milliseconds=each) for each in (200, 400, 800, 1600))
 TIME = timedelta(seconds=15)
 _PAGE = 100
+_ACCOUNTS_IN_TURN = 20
 _AT_ONCE = 8
 
 
@@ -59,7 +60,7 @@ class Auditor:
     def audit(self, tenant: str, *, after: str = "") -> Audited:
         ends_at = self.clock.now() + TIME
         books, moving, last = list[Books](), list[str](), after
-        while names := self.ledger.accounts_listed(tenant, after=last, limit=_PAGE):
+        while names := self.ledger.accounts_listed(tenant, after=last, limit=_ACCOUNTS_IN_TURN):
             self._look(tenant, names, books, moving)
             last = names[-1]
             if self.clock.now() > ends_at:
