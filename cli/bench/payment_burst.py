@@ -14,7 +14,7 @@ from cli.failure import Failure
 from cli.progress import step
 
 _SECONDS_TO_REGISTER = 6
-_REGISTERED_A_SECOND = 200
+_TIME_TO_REGISTER = 1.6
 _PATIENCE_SECONDS = 30
 _DRAINED_A_SECOND = 50
 _WATCHED_EVERY_SECONDS = 0.025
@@ -41,18 +41,23 @@ def payments_hot(bed: Bed, plan: Plan) -> Iterator[Line]:
 def _burst(
     bed: Bed, what: str, pairs: Sequence[Pair], watching: Callable[[], Through], hot: str | None = None
 ) -> Iterator[Line]:
-    warm.payments(bed)
-    line = _drained(bed, what, pairs, watching, hot)
+    seconds = _SECONDS_TO_REGISTER + _TIME_TO_REGISTER * len(pairs) / warm.payments(bed)
+    line = _drained(bed, what, pairs, seconds, watching, hot)
     floor = _floor(bed, pairs)
     drain = line["drain_per_second"]
     yield line | {"floor": rounded(floor), "ratio": ratio(drain, floor) if drain else None}
 
 
 def _drained(
-    bed: Bed, what: str, pairs: Sequence[Pair], watching: Callable[[], Through], hot: str | None
+    bed: Bed,
+    what: str,
+    pairs: Sequence[Pair],
+    seconds: float,
+    watching: Callable[[], Through],
+    hot: str | None,
 ) -> Line:
     count = len(pairs)
-    due_at = tasks.ahead(_SECONDS_TO_REGISTER + count / _REGISTERED_A_SECOND)
+    due_at = tasks.ahead(seconds)
     with step(f"{count} registrations for one instant"):
         forms = [payments.form(pair, due_at) for pair in pairs]
         registered = payments.register_batches(bed, forms, CLIENTS)

@@ -25,7 +25,7 @@ from postdate.domain import instants
 ONE_BY_ONE_MAX: Final = 100
 _AHEAD_SECONDS: Final = (3.0, 8.0)
 _SECONDS_TO_REGISTER: Final = 5
-_REGISTERED_A_SECOND: Final = 200
+_TIME_TO_REGISTER: Final = 1.6
 _SECONDS_OF_MANY: Final = 0.5
 _TIMERS: Final = 8
 _TIMERS_SECONDS: Final = 10
@@ -40,28 +40,31 @@ class Registered(NamedTuple):
 def payments_steady(bed: Bed, plan: Plan) -> Iterator[Line]:
     """The figure with a floor is the lateness's p99, seen from outside: the floor is that of timers which make one bare
     transaction of four rows at the instant, and the lower the better, so is the ratio."""
-    warm.payments(bed)
+    batched_per_second = warm.payments(bed)
     for rate in plan.payment_rates:
         seconds = plan.seconds if rate <= ONE_BY_ONE_MAX else plan.seconds * _SECONDS_OF_MANY
-        line = _steady(bed, rate, seconds)
+        line = _steady(bed, rate, seconds, batched_per_second)
         floor = _timers(bed, rate)
         late = line.get("p99_ms")
         audited = {"unsound": payments.unsound(bed)} if rate == plan.payment_rates[-1] else {}
         yield line | audited | {"floor": floor, "ratio": None if late is None else ratio(late, floor)}
 
 
-def _steady(bed: Bed, rate: int, seconds: float) -> Line:
-    register = _one_by_one if rate <= ONE_BY_ONE_MAX else _beforehand
+def _steady(bed: Bed, rate: int, seconds: float, batched_per_second: float) -> Line:
+    one_by_one = rate <= ONE_BY_ONE_MAX
     began = time.perf_counter()
     with watching(bed) as watcher:
         with step(f"{rate * seconds:.0f} payments, {rate} a second"):
-            registered = register(bed, watcher, rate, seconds)
+            if one_by_one:
+                registered = _one_by_one(bed, watcher, rate, seconds)
+            else:
+                registered = _beforehand(bed, watcher, rate, seconds, batched_per_second)
         took = time.perf_counter() - began
         with step("waiting for the last of them"):
             seen = watcher.seen()
     watched_for = time.perf_counter() - began
     due_ms = {id: at for each in registered for id, at in each.due_ms.items()}
-    how = "one by one" if register is _one_by_one else "beforehand"
+    how = "one by one" if one_by_one else "beforehand"
     return {
         "case": "steady",
         "what": f"payments, {rate}/s, registered {how}",
@@ -114,12 +117,14 @@ def _one_by_one(bed: Bed, watcher: Watching, rate: int, seconds: float) -> list[
     return side_by_side(CLIENTS, stream, caller).answers
 
 
-def _beforehand(bed: Bed, watcher: Watching, rate: int, seconds: float) -> list[Registered]:
+def _beforehand(
+    bed: Bed, watcher: Watching, rate: int, seconds: float, batched_per_second: float
+) -> list[Registered]:
     """All of them by the hundred, before the first is due: this machine has no room for registering so many at the
     time at which they are settled. A batch's are due at random instants within the time that it stands for."""
     drawn = random.Random(rate)  # noqa: S311 (no secret)
     pairs = payments.spread_pairs(round(rate * seconds))
-    begin = tasks.ahead(_SECONDS_TO_REGISTER + len(pairs) / _REGISTERED_A_SECOND)
+    begin = tasks.ahead(_SECONDS_TO_REGISTER + _TIME_TO_REGISTER * len(pairs) / batched_per_second)
 
     def caller(opened: ExitStack) -> Callable[[int], Registered]:
         client = opened.enter_context(bed.client())

@@ -45,8 +45,9 @@ def _some_real_ones(bed: Bed) -> None:
             raise Failure(f"The tasks for the warm-up did not all arrive ({destination.name}).")
 
 
-def payments(bed: Bed) -> None:
-    """Accounts with money, the API's routes for them, and some payments that open the workers' connections."""
+def payments(bed: Bed) -> float:
+    """Accounts with money, the API's routes for them, and some payments that open the workers' connections. Answers
+    how many a second were registered in batches: what is to be due at one instant needs that time before it."""
     with step("warming up payments"):
         bed.sqs.send_message(QueueUrl=bed.stack.queues["ticks"], MessageBody='{"kind":"tick"}')
         paying.provide_accounts(bed)
@@ -55,8 +56,8 @@ def payments(bed: Bed) -> None:
         with bed.client() as client:
             alone = [paying.register(client, paying.form(pair, due_at)) for pair in pairs[:_CALLS]]
         forms = [paying.form(pair, due_at) for pair in pairs[_CALLS:]]
-        batched = paying.register_batches(bed, forms, CLIENTS).answers
-        waiting = {*alone, *(id for ids in batched for id in ids)}
+        batched = paying.register_batches(bed, forms, CLIENTS)
+        waiting = {*alone, *(id for ids in batched.answers for id in ids)}
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while waiting:
             if time.monotonic() > deadline:
@@ -64,3 +65,4 @@ def payments(bed: Bed) -> None:
             time.sleep(_LOOK_EVERY_SECONDS)
             found = paying.kept(bed, waiting).values()
             waiting -= {payment.id for payment in found if payment.state.is_final}
+    return len(forms) / batched.seconds
