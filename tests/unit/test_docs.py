@@ -6,23 +6,31 @@ from typing import Final
 
 import pytest
 
-from postdate.domain.task import State
-from postdate.domain.transitions import ALLOWED
+from postdate.domain import money, payment, task, transitions
 
 PAGES: Final = [Path("README.md"), Path("CHANGELOG.md"), *sorted(Path("docs").rglob("*.md"))]
 TEXTS: Final = {page: page.read_text(encoding="utf-8") for page in PAGES}
 README: Final = TEXTS[Path("README.md")]
 SOURCE: Final = "\n".join(
     path.read_text(encoding="utf-8").lower()
-    for folder in ("functions", "shared", "infra")
+    for folder in ("functions", "shared", "infra", "cli")
     for path in sorted(Path(folder).rglob("*.py"))
 )
+LIVES: Final = {"A task": (task.State, transitions), "A payment": (payment.State, money)}
 
 
-def arrows() -> list[tuple[str, str]]:
-    (diagram,) = re.findall(
-        r"```mermaid\nstateDiagram-v2\n(.*?)```", TEXTS[Path("docs/states.md")], re.DOTALL
-    )
+def section(page: str, heading: str) -> str:
+    _, found, behind = TEXTS[Path(page)].partition(f"\n## {heading}\n")
+    assert found, f"{page} has no section {heading}"
+    return behind.partition("\n## ")[0]
+
+
+def life(of: str) -> str:
+    return section("docs/states.md", of)
+
+
+def arrows(of: str) -> list[tuple[str, str]]:
+    (diagram,) = re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", life(of), re.DOTALL)
     return re.findall(r"^\s+(\S+) --> (\S+?)(?:: .+)?$", diagram, re.MULTILINE)
 
 
@@ -36,25 +44,44 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_the_arrows_of_the_diagram_are_the_table_of_transitions() -> None:
-    drawn = [arrow for arrow in arrows() if "[*]" not in arrow]
+@pytest.mark.parametrize("of", LIVES)
+def test_the_arrows_of_the_diagram_are_the_table_of_transitions(of: str) -> None:
+    _, rules = LIVES[of]
+    drawn = [arrow for arrow in arrows(of) if "[*]" not in arrow]
     assert len(drawn) == len(set(drawn))
     assert set(drawn) == {
-        (before.value, after.value) for before, afters in ALLOWED.items() for after in afters
+        (before.value, after.value) for before, afters in rules.ALLOWED.items() for after in afters
     }
 
 
-def test_the_diagram_begins_at_registration_and_ends_where_nothing_follows() -> None:
-    assert [arrow for arrow in arrows() if arrow[0] == "[*]"] == [("[*]", State.PENDING.value)]
-    assert {before for before, after in arrows() if after == "[*]"} == {
-        state.value for state, afters in ALLOWED.items() if not afters
+@pytest.mark.parametrize("of", LIVES)
+def test_the_diagram_begins_at_registration_and_ends_where_nothing_follows(of: str) -> None:
+    states, rules = LIVES[of]
+    assert [arrow for arrow in arrows(of) if arrow[0] == "[*]"] == [("[*]", states.PENDING.value)]
+    assert {before for before, after in arrows(of) if after == "[*]"} == {
+        state.value for state, afters in rules.ALLOWED.items() if not afters
     }
 
 
-def test_every_state_is_explained() -> None:
-    explained = re.findall(r"^\| ([A-Z]+) \|", TEXTS[Path("docs/states.md")], re.MULTILINE)
-    assert explained == [state.value for state in (*State,) if state.value in explained]
-    assert set(explained) == set(State.__members__)
+@pytest.mark.parametrize("of", LIVES)
+def test_every_state_is_explained(of: str) -> None:
+    states, _ = LIVES[of]
+    explained = re.findall(r"^\| ([A-Z]+) \|", life(of), re.MULTILINE)
+    assert explained == [state.value for state in states]
+
+
+@pytest.mark.parametrize("of", LIVES)
+def test_who_makes_an_arrow_is_a_function_and_a_rule_of_ours(of: str) -> None:
+    _, rules = LIVES[of]
+    table = life(of).partition("### Who makes which arrow")[2]
+    makers = re.findall(r"^\| [a-z].*? \| (`.+?) \| (`.+?) \|$", table, re.MULTILINE)
+    assert len(makers) > 3
+    assert {
+        name for functions, _ in makers for name in code(functions) if not Path("functions", name).is_dir()
+    } == set()
+    assert {
+        name for _, named in makers for name in code(named) if not callable(getattr(rules, name, None))
+    } == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
@@ -102,16 +129,17 @@ def test_every_test_that_a_page_calls_a_witness_exists() -> None:
     assert witnesses - tests == set()
 
 
-def test_every_promise_has_a_witness() -> None:
-    promises = TEXTS[Path("docs/guarantees.md")].partition("## What holds")[2].partition("\n## ")[0]
-    told = promises.strip().split("\n\n")
+@pytest.mark.parametrize("heading", ["What holds", "What holds for money"])
+def test_every_promise_has_a_witness(heading: str) -> None:
+    told = section("docs/guarantees.md", heading).strip().split("\n\n")
     assert len(told) > 8
     assert [promise for promise in told if "Shown by: `test_" not in promise.replace("by:\n", "by: ")] == []
 
 
 def test_the_glossarys_words_are_the_codes_words() -> None:
     words = re.findall(r"^\| \*\*(.+?)\*\* \|", TEXTS[Path("docs/glossary.md")], re.MULTILINE)
-    assert len(words) > 30
+    assert len(words) > 60
+    assert len(words) == len(set(words))
     assert [word for word in words if not re.search(word.replace(" ", "[ _]?"), SOURCE)] == []
 
 
