@@ -57,8 +57,8 @@ class Wired:
             timetable=DynamoTimetable(table=given.items_table),
             passes=passes,
             queues={
-                task.KIND: SqsQueue(url=given.tasks_queue_url, client=sqs, clock=clock),
-                payment.KIND: SqsQueue(url=given.payments_queue_url, client=sqs, clock=clock),
+                task.KINDS: SqsQueue(url=given.tasks_queue_url, client=sqs, clock=clock),
+                frozenset({payment.KIND}): SqsQueue(url=given.payments_queue_url, client=sqs, clock=clock),
             },
             groups=groups,
             horizon=horizon,

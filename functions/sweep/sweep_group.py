@@ -47,11 +47,11 @@ class Swept:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupSweeper:
-    """`queues` are those of the executors, by the kind of item that each of them works on."""
+    """`queues` are those of the executors, by the kinds of items that each of them works on."""
 
     timetable: Timetable
     passes: Passes
-    queues: Mapping[str, Queue]
+    queues: Mapping[frozenset[str], Queue]
     groups: Groups
     horizon: Horizon
     clock: Clock
@@ -65,8 +65,8 @@ class GroupSweeper:
         opened_at = now if done is None else done.opened_at
         found = list(self._found(sweep))
         calls = [entry for slot, entry in found if self._wants(sweep, slot, entry, opened_at, now)]
-        for kind, queue in self.queues.items():
-            called = together([entry for entry in calls if kind_of(entry.due.id) == kind])
+        for kinds, queue in self.queues.items():
+            called = together([entry for entry in calls if kind_of(entry.due.id) in kinds])
             queue.send(pack([(entry.tenant, entry.due) for entry in called], _VIA[sweep.stage]))
         progress = Progress(minute=sweep.minute, group=sweep.group, stage=sweep.stage, opened_at=opened_at)
         if sweep.stage is not Stage.AUDIT:

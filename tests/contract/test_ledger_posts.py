@@ -204,3 +204,13 @@ def test_every_change_of_an_account_counts_its_version_on(money: Money) -> None:
     account = money.ledger.account(money.tenant, "alice")
     assert account is not None
     assert (account.version, account.updated_at) == (3, money.now - MINUTE)
+
+
+def test_what_was_written_before_is_known_even_where_it_would_be_refused_now(money: Money) -> None:
+    money.accounts(alice=10)
+    deposit = money.deposit("alice", 5)
+    assert money.answers(deposit) == [Answer.DONE]
+    money.ledger.set_status(money.tenant, "alice", Status.FROZEN, now=money.now)
+    again = replace(deposit, at=money.now)
+    assert money.answers(again)[0] in (Answer.STALE, Answer.DONE)
+    assert money.balances("alice") == [(15, 0)]

@@ -9,7 +9,10 @@ from postdate.stores.keys import ApiKey, bearer_text, hash_of
 from tests.boundary import Boundary, unreachable
 from tests.integration.world import World
 
-NOBODY: Final[dict[str, Any]] = {"isAuthorized": True, "context": {"tenant": "", "key_id": "", "scopes": ""}}
+NOBODY: Final[dict[str, Any]] = {
+    "isAuthorized": True,
+    "context": {"tenant": "", "key_id": "", "scopes": "", "accounts": ""},
+}
 
 
 @pytest.fixture
@@ -26,7 +29,7 @@ def store(world: World, id: str, secret: str, **fields: Any) -> None:
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
 def test_a_key_becomes_its_tenant_and_scopes(world: World, key: str, scheme: str) -> None:
-    found = {"tenant": "acme", "key_id": "k1", "scopes": "ops tasks:read tasks:write"}
+    found = {"tenant": "acme", "key_id": "k1", "scopes": "ops tasks:read tasks:write", "accounts": ""}
     answer = world.authorize({"authorization": f"{scheme} {key}"})
     assert answer == {"isAuthorized": True, "context": found}
 

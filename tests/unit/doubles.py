@@ -320,6 +320,12 @@ def in_state(state: State, task: Task | None = None) -> Task:
             cancelled = transitions.cancel(waiting, now=now)
             assert cancelled is not None
             return cancelled.after
+        case State.EXPIRED:
+            return transitions.expire(waiting, now=now).after
+        case State.SKIPPED:
+            return transitions.skip(waiting, now=now, why="paused").after
+        case State.MISSED:
+            return transitions.miss(waiting, now=now, why="too late").after
 
 
 def an_account(

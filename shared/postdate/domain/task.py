@@ -9,6 +9,9 @@ from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, home
 
 KIND = "task"
+RUN_KIND = "run"
+KINDS = frozenset({KIND, RUN_KIND})
+RECEIVER = "receiver"
 
 
 class State(StrEnum):
@@ -18,6 +21,9 @@ class State(StrEnum):
     SUCCEEDED = "SUCCEEDED"
     DEAD = "DEAD"
     CANCELLED = "CANCELLED"
+    EXPIRED = "EXPIRED"
+    SKIPPED = "SKIPPED"
+    MISSED = "MISSED"
 
     @property
     def phase(self) -> Phase:
@@ -26,12 +32,19 @@ class State(StrEnum):
                 return Phase.WAITS
             case State.RUNNING:
                 return Phase.RUNS
-            case State.SUCCEEDED | State.DEAD | State.CANCELLED:
+            case _:
                 return Phase.RESTS
 
     @property
     def waits(self) -> bool:
         return self.phase is Phase.WAITS
+
+
+class Ack(StrEnum):
+    """What ends a run: the answer to its delivery, or, EXPLICIT, the receiver's own word under the run's token."""
+
+    RESPONSE = "response"
+    EXPLICIT = "explicit"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,11 +77,28 @@ class HistoryLine:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Recurs:
+    """Which run of which definition a task is. `plan` is the version of the definition's plan that made it, `at` the
+    occurrence's instant before any jitter.
+
+    `number` counts the runs of a definition, from 1; 0 is a run out of turn, after which none follows. `previous` is
+    the run that has to be over before this one, if the definition lets none overlap.
+    """
+
+    definition: str
+    plan: int
+    at: datetime
+    number: int
+    previous: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
     """`planned_at` is what its owner asked for; `due_at` is when the next attempt is due, set at `moved_at`.
 
     `attempts` counts since it was registered or brought back from the dead; `token` counts every claim ever made and
-    fences off a worker that was thought dead; `holder` names the worker that made the newest claim.
+    fences off a worker that was thought dead; `holder` names the worker that made the newest claim, or RECEIVER once
+    an explicit acknowledgement is waited for. After `expires_at` no attempt begins.
     """
 
     id: str
@@ -92,6 +122,14 @@ class Task:
     finished_at: datetime | None = None
     error: str | None = None
     history: tuple[HistoryLine, ...] = ()
+    ack: Ack = Ack.RESPONSE
+    expires_at: datetime | None = None
+    recurs: Recurs | None = None
+
+    @property
+    def task_id(self) -> str:
+        """What its owner registered: the definition, where there is one."""
+        return self.id if self.recurs is None else self.recurs.definition
 
     @property
     def home(self) -> Slot:

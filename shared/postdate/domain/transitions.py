@@ -11,15 +11,20 @@ from typing import Any, Final
 from postdate.domain.due import DELAY_MAX, Due
 from postdate.domain.errors import InvalidState
 from postdate.domain.retry import RetryPolicy
-from postdate.domain.task import Destination, HistoryLine, Payload, State, Task
+from postdate.domain.task import RECEIVER, Ack, Destination, HistoryLine, Payload, Recurs, State, Task
 
 ALLOWED: Final[dict[State, frozenset[State]]] = {
-    State.PENDING: frozenset({State.PENDING, State.RUNNING, State.CANCELLED}),
-    State.RUNNING: frozenset({State.RUNNING, State.SUCCEEDED, State.RETRYING, State.DEAD}),
-    State.RETRYING: frozenset({State.RUNNING, State.CANCELLED}),
+    State.PENDING: frozenset(
+        {State.PENDING, State.RUNNING, State.CANCELLED, State.EXPIRED, State.SKIPPED, State.MISSED}
+    ),
+    State.RUNNING: frozenset({State.RUNNING, State.SUCCEEDED, State.RETRYING, State.DEAD, State.EXPIRED}),
+    State.RETRYING: frozenset({State.RUNNING, State.CANCELLED, State.EXPIRED}),
     State.DEAD: frozenset({State.RUNNING}),
     State.SUCCEEDED: frozenset(),
     State.CANCELLED: frozenset(),
+    State.EXPIRED: frozenset(),
+    State.SKIPPED: frozenset(),
+    State.MISSED: frozenset(),
 }
 HISTORY_LINES_MAX: Final = 60
 
@@ -82,6 +87,10 @@ def register(
     timeout_seconds: int,
     name: str | None,
     tags: tuple[str, ...],
+    ack: Ack = Ack.RESPONSE,
+    expires_at: datetime | None = None,
+    recurs: Recurs | None = None,
+    why: str = "registered",
 ) -> Task:
     return Task(
         id=id,
@@ -98,7 +107,10 @@ def register(
         timeout_seconds=timeout_seconds,
         name=name,
         tags=tags,
-        history=(HistoryLine(version=1, at=now, to=State.PENDING, why="registered", attempt=0),),
+        ack=ack,
+        expires_at=expires_at,
+        recurs=recurs,
+        history=(HistoryLine(version=1, at=now, to=State.PENDING, why=why, attempt=0),),
     )
 
 
@@ -120,26 +132,30 @@ def claim(
             if task.due_at > now + DELAY_MAX:
                 return Dropped(why="a later sweep has it")
             return Deferred(why="not due yet")
+        case State.PENDING | State.RETRYING if task.expires_at is not None and now >= task.expires_at:
+            return expire(task, now=now)
         case State.PENDING | State.RETRYING:
             return _start(task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=why)
         case State.RUNNING if task.lease_until is not None and now < task.lease_until:
             return Deferred(why="another worker has it", not_before=task.lease_until)
         case State.RUNNING if not repeated:
             return Deferred(why="its lease may be over, by this clock alone", not_before=now + lease)
+        case State.RUNNING if task.expires_at is not None and now >= task.expires_at:
+            return replace(expire(task, now=now), over_lease=True)
         case State.RUNNING if task.attempts >= task.retry.max_attempts:
-            why = "its worker died, and no attempt is left"
+            why = f"{_silence(task)}, and no attempt is left"
             death = _move(task, State.DEAD, now=now, why=why, finished_at=now, error=why)
             return replace(death, over_lease=True)
         case State.RUNNING:
             again = _start(
-                task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why="its worker died"
+                task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=_silence(task)
             )
             return replace(again, over_lease=True)
         case State.DEAD if due.version == task.version:
             return _start(task, now=now, lease=lease, holder=holder, attempts=1, why="redriven")
         case State.DEAD if repeated:
             return Buried()
-        case State.DEAD | State.SUCCEEDED | State.CANCELLED:
+        case _:
             return Dropped(why=f"is {task.state}")
 
 
@@ -147,11 +163,47 @@ def succeed(task: Task, *, now: datetime, why: str) -> Transition:
     return _move(task, State.SUCCEEDED, now=now, why=why, finished_at=now, error=None)
 
 
+def accept(task: Task, *, now: datetime) -> Transition:
+    """Delivered, and the receiver has the word: its own lease runs until it says more."""
+    if task.state is not State.RUNNING:
+        raise InvalidState(task.state, f"a task that is {task.state} cannot be accepted")
+    until = now + timedelta(seconds=task.timeout_seconds)
+    return _move(task, State.RUNNING, now=now, why="accepted", holder=RECEIVER, lease_until=until)
+
+
+def expire(task: Task, *, now: datetime) -> Transition:
+    return _move(
+        task, State.EXPIRED, now=now, why="its deadline has passed", finished_at=now, error="expired"
+    )
+
+
+def skip(task: Task, *, now: datetime, why: str) -> Transition:
+    return _move(task, State.SKIPPED, now=now, why=why, finished_at=now)
+
+
+def miss(task: Task, *, now: datetime, why: str) -> Transition:
+    return _move(task, State.MISSED, now=now, why=why, finished_at=now)
+
+
+def wait(task: Task, *, now: datetime, until: datetime, why: str) -> Transition:
+    """For another instant near enough for the queue; what was planned stays planned."""
+    return _move(task, State.PENDING, now=now, why=why, due_at=until, moved_at=now)
+
+
 def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transition:
     """A retry that the queue can hold until it is due needs no pointer: its message is its call."""
     retry_at = task.retry.next_attempt_at(
         attempts=task.attempts, now=now, draw=draw, asked_seconds=failure.retry_after_seconds
     )
+    if retry_at is not None and task.expires_at is not None and retry_at >= task.expires_at:
+        return _move(
+            task,
+            State.EXPIRED,
+            now=now,
+            why=f"{failure.why}, and then expired",
+            finished_at=now,
+            error=failure.why,
+        )
     if failure.final or retry_at is None:
         return _move(task, State.DEAD, now=now, why=failure.why, finished_at=now, error=failure.why)
     retry = _move(
@@ -160,13 +212,13 @@ def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transit
     return replace(retry, points=retry_at > now + DELAY_MAX)
 
 
-def cancel(task: Task, *, now: datetime) -> Transition | None:
+def cancel(task: Task, *, now: datetime, why: str = "cancelled") -> Transition | None:
     """None when it is cancelled already: asking twice is no error."""
     if task.state is State.CANCELLED:
         return None
     if not task.state.waits:
         raise InvalidState(task.state, f"a task that is {task.state} cannot be cancelled")
-    return _move(task, State.CANCELLED, now=now, why="cancelled", finished_at=now)
+    return _move(task, State.CANCELLED, now=now, why=why, finished_at=now)
 
 
 def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **changes: Any) -> Transition:
@@ -177,6 +229,10 @@ def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **chan
         changes |= {"planned_at": due_at, "due_at": due_at, "moved_at": now}
     points = due_at is not None and due_at != task.due_at and not task.home.holds(due_at)
     return replace(_move(task, State.PENDING, now=now, why=why, **changes), points=points)
+
+
+def _silence(task: Task) -> str:
+    return "was not acknowledged in time" if task.holder == RECEIVER else "its worker died"
 
 
 def _start(

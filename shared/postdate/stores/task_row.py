@@ -15,7 +15,7 @@ from pynamodb.models import Model
 from postdate.domain import instants
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, unique_part
-from postdate.domain.task import Destination, HistoryLine, Payload, State, Task
+from postdate.domain.task import Ack, Destination, HistoryLine, Payload, Recurs, State, Task
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
 from postdate.stores.rows import Connection
 
@@ -76,6 +76,11 @@ def listing_key(tenant: str, number: int) -> str:
     return f"{tenant}#{number}"
 
 
+def runs_of(tenant: str, definition: str) -> str:
+    """Whose listing a definition's runs are in."""
+    return f"{tenant}#{definition}"
+
+
 def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> AttributeMap:
     """A task as it is written."""
     number = unique_part(task.id)[-1] % listing_shards
@@ -83,7 +88,7 @@ def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> A
     texts = {
         "slot": task.home.key,
         "id": task.id,
-        "listing": listing_key(task.tenant, number),
+        "listing": listing_key(_listed_under(task), number),
         "tenant": task.tenant,
         "status": task.state.value,
         "target": _target_text(task.destination),
@@ -144,6 +149,9 @@ def task_of(row: TaskRow) -> Task:
         timeout_seconds=options.get("timeout", 30),
         name=options.get("name"),
         tags=tuple(options.get("tags", ())),
+        ack=Ack(options.get("ack", Ack.RESPONSE)),
+        expires_at=instant(options.get("expires")),
+        recurs=_recurs_of(options["recurs"]) if "recurs" in options else None,
         attempts=int(row.attempts or 0),
         token=int(row.token or 0),
         lease_until=instant(row.lease),
@@ -152,6 +160,10 @@ def task_of(row: TaskRow) -> Task:
         error=row.error,
         history=tuple(_line_of(text) for text in row.history or ()),
     )
+
+
+def _listed_under(task: Task) -> str:
+    return task.tenant if task.recurs is None else runs_of(task.tenant, task.recurs.definition)
 
 
 def size(attributes: AttributeMap) -> int:
@@ -193,9 +205,28 @@ def _options_text(task: Task) -> str | None:
         "timeout": None if task.timeout_seconds == 30 else task.timeout_seconds,
         "name": task.name,
         "tags": task.tags,
+        "ack": None if task.ack is Ack.RESPONSE else task.ack.value,
+        "expires": milliseconds(task.expires_at),
+        "recurs": task.recurs and _recurs_text(task.recurs),
     }
     return (
         compact({name: value for name, value in options.items() if value}) if any(options.values()) else None
+    )
+
+
+def _recurs_text(recurs: Recurs) -> list[Any]:
+    at = instants.milliseconds(recurs.at)
+    return [recurs.definition, recurs.plan, at, recurs.number, recurs.previous]
+
+
+def _recurs_of(values: list[Any]) -> Recurs:
+    definition, plan, at, number, previous = values
+    return Recurs(
+        definition=definition,
+        plan=plan,
+        at=instants.from_milliseconds(at),
+        number=number,
+        previous=previous,
     )
 
 

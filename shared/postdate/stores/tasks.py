@@ -40,3 +40,6 @@ class Tasks(Protocol):
 
     def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
         """Ids of a tenant's tasks in the order of their home minutes, a moment behind the truth."""
+
+    def runs_listed(self, tenant: str, definition: str, *, after: str, limit: int) -> list[str]:
+        """Ids of a definition's runs in the order of their home minutes, a moment behind the truth."""

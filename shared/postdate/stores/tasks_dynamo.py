@@ -16,7 +16,7 @@ from postdate.domain import instants
 from postdate.domain.errors import Unavailable
 from postdate.domain.item import kind_of
 from postdate.domain.slots import ShardPlan, home, is_id, unique_part
-from postdate.domain.task import KIND, State, Task
+from postdate.domain.task import KINDS, State, Task
 from postdate.domain.transitions import Transition
 from postdate.runtime.observability import logger
 from postdate.stores import task_row
@@ -46,7 +46,7 @@ class DynamoTasks:
 
     def get(self, id: str) -> Task | None:
         slot = home(id)
-        if kind_of(id) != KIND:
+        if kind_of(id) not in KINDS:
             return None
         with translated():
             try:
@@ -55,7 +55,7 @@ class DynamoTasks:
                 return None
 
     def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
-        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id) and kind_of(id) == KIND]
+        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id) and kind_of(id) in KINDS]
         with translated():
             rows = self._rows.batch_get(keys, consistent_read=True)
             return {task.id: task for task in readable(rows, task_row.task_of)}
@@ -98,14 +98,19 @@ class DynamoTasks:
         )
 
     def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
+        return self._listed(tenant, after, limit)
+
+    def runs_listed(self, tenant: str, definition: str, *, after: str, limit: int) -> list[str]:
+        return self._listed(task_row.runs_of(tenant, definition), after, limit)
+
+    def _listed(self, whose: str, after: str, limit: int) -> list[str]:
+        behind = self._rows.id > after if after else None
         with translated():
             shards = [
                 [
                     row.id
                     for row in self._rows.by_listing.query(
-                        task_row.listing_key(tenant, number),
-                        self._rows.id > after if after else None,
-                        limit=limit,
+                        task_row.listing_key(whose, number), behind, limit=limit
                     )
                 ]
                 for number in range(self._listing_shards)

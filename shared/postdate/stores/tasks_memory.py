@@ -46,9 +46,12 @@ class MemoryTasks:
         yield from list(self._pointers.get(slot, ()))
 
     def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
-        return sorted(task.id for task in self._tasks.values() if task.tenant == tenant and task.id > after)[
-            :limit
-        ]
+        found = (task for task in self._tasks.values() if task.tenant == tenant and task.recurs is None)
+        return sorted(task.id for task in found if task.id > after)[:limit]
+
+    def runs_listed(self, tenant: str, definition: str, *, after: str, limit: int) -> list[str]:
+        found = (task for task in self._tasks.values() if task.tenant == tenant and task.recurs is not None)
+        return sorted(task.id for task in found if task.task_id == definition and task.id > after)[:limit]
 
     def _extend(self, task: Task, until: datetime) -> Written:
         stored = self._tasks.get(task.id)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from postdate.domain import transitions
 from postdate.domain.due import Due
 from postdate.domain.errors import InvalidState
-from postdate.domain.task import Payload, State, Task
+from postdate.domain.task import RECEIVER, Payload, State, Task
 from postdate.domain.transitions import ALLOWED, HISTORY_LINES_MAX, Dropped, Failure, Transition
 from tests.unit.doubles import LEASE, MINUTE, SECOND, STEADY, a_task, in_state
 
@@ -32,17 +32,35 @@ EVENTS = {
     "give up": lambda task, now=NOW: transitions.fail(task, now=now, failure=GONE, draw=0.5),
     "cancel": lambda task, now=NOW: transitions.cancel(task, now=now),
     "edit": lambda task, now=NOW: transitions.edit(task, now=now, due_at=now + MINUTE, why="changed run_at"),
+    "accept": lambda task, now=NOW: transitions.accept(task, now=now),
+    "expire": lambda task, now=NOW: transitions.expire(task, now=now),
+    "skip": lambda task, now=NOW: transitions.skip(task, now=now, why="paused"),
+    "miss": lambda task, now=NOW: transitions.miss(task, now=now, why="too late"),
+    "wait": lambda task, now=NOW: transitions.wait(task, now=now, until=now + SECOND, why="waits"),
 }
 
 # What each event makes of a task in each state: its next state, or what is answered instead. The claim is one that
 # comes with the newest call, delivered before, when the task is due and nobody holds it.
+NEVER = (REFUSED,) * 5
 CELLS = {
-    State.PENDING: (State.RUNNING, REFUSED, REFUSED, REFUSED, State.CANCELLED, State.PENDING),
-    State.RUNNING: (State.RUNNING, State.SUCCEEDED, State.RETRYING, State.DEAD, REFUSED, REFUSED),
-    State.RETRYING: (State.RUNNING, REFUSED, REFUSED, REFUSED, State.CANCELLED, REFUSED),
-    State.DEAD: (State.RUNNING, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED),
-    State.SUCCEEDED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED),
-    State.CANCELLED: (DROPPED, REFUSED, REFUSED, REFUSED, NOTHING, REFUSED),
+    State.PENDING: (
+        *(State.RUNNING, REFUSED, REFUSED, REFUSED, State.CANCELLED, State.PENDING),
+        *(REFUSED, State.EXPIRED, State.SKIPPED, State.MISSED, State.PENDING),
+    ),
+    State.RUNNING: (
+        *(State.RUNNING, State.SUCCEEDED, State.RETRYING, State.DEAD, REFUSED, REFUSED),
+        *(State.RUNNING, State.EXPIRED, REFUSED, REFUSED, REFUSED),
+    ),
+    State.RETRYING: (
+        *(State.RUNNING, REFUSED, REFUSED, REFUSED, State.CANCELLED, REFUSED),
+        *(REFUSED, State.EXPIRED, REFUSED, REFUSED, REFUSED),
+    ),
+    State.DEAD: (State.RUNNING, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER),
+    State.SUCCEEDED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER),
+    State.CANCELLED: (DROPPED, REFUSED, REFUSED, REFUSED, NOTHING, REFUSED, *NEVER),
+    State.EXPIRED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER),
+    State.SKIPPED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER),
+    State.MISSED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER),
 }
 EVERY_CELL = [
     pytest.param(state, event, expected, id=f"{state}-{event}")
@@ -83,7 +101,7 @@ def test_the_table_allows_no_more_than_the_events_do():
 
 def test_nothing_leaves_a_final_state_but_the_dead_by_a_redrive():
     assert not ALLOWED[State.SUCCEEDED]
-    assert not ALLOWED[State.CANCELLED]
+    assert not any(ALLOWED[state] for state in (State.CANCELLED, State.EXPIRED, State.SKIPPED, State.MISSED))
     assert ALLOWED[State.DEAD] == {State.RUNNING}
 
 
@@ -102,7 +120,8 @@ def test_each_change_is_a_version_with_a_line_and_only_claims_make_tokens(events
         after = decided.after
         assert after.state in ALLOWED[task.state]
         assert after.version == task.version + 1
-        assert after.token == task.token + (after.state is State.RUNNING)
+        claimed = after.state is State.RUNNING and after.holder != RECEIVER
+        assert after.token == task.token + claimed
         assert (after.lease_until is None) == (after.state is not State.RUNNING)
         assert after.attempts <= after.retry.max_attempts
         lines.append(after.history[-1])

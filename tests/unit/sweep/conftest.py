@@ -51,7 +51,7 @@ class Sweeping:
         self.sweeper = GroupSweeper(
             timetable=self.tasks,
             passes=self.passes,
-            queues={"task": self.queue, "pay": self.payments_queue},
+            queues={frozenset({"task", "run"}): self.queue, frozenset({"pay"}): self.payments_queue},
             groups=self.groups,
             horizon=self.horizon,
             clock=self.clock,

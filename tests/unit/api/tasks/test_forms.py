@@ -298,7 +298,9 @@ class TestViews:
         told = view(in_state(state))
         assert told["status"] == state.value
         assert (told["next_run_at"] is not None) == state.waits
-        assert (told["last_run"] is None) == (state in (State.PENDING, State.CANCELLED))
+        assert (told["last_run"] is None) == (
+            state in (State.PENDING, State.CANCELLED, State.EXPIRED, State.SKIPPED, State.MISSED)
+        )
 
     @pytest.mark.parametrize(
         ("state", "status"),

@@ -1,0 +1,186 @@
+"""How one run of a definition leads to the next.
+
+The runs are a chain: each, before it begins, writes the one after it, so there is always exactly one to come. A run
+names its definition's plan; when that has changed, the run is void, and the change itself has begun a new chain. The
+ids of runs follow from definition, plan and wall time: writing one twice is harmless, and so is whoever does it.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final
+
+from postdate.domain import definition as definitions
+from postdate.domain import transitions
+from postdate.domain.catch_up import Missed, missed
+from postdate.domain.cron import Occurrence
+from postdate.domain.definition import Definition, Overlap
+from postdate.domain.item import Phase
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
+from postdate.domain.task import RUN_KIND, HistoryLine, Recurs, State, Task
+from postdate.domain.transitions import Transition
+
+MISSED_TOLD_MAX: Final = 1000
+QUEUE_POLL: Final = timedelta(seconds=5)
+_MOMENT: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Followed:
+    """What has to be written before a run may begin, what becomes of it instead of beginning, and whether it was the
+    last of its chain."""
+
+    rows: tuple[Task, ...] = ()
+    instead: Transition | None = None
+    ends: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Runs:
+    """Makes the rows of runs. `shards` says where they live."""
+
+    shards: ShardPlan
+
+    def first(self, definition: Definition, *, now: datetime) -> Task | None:
+        """The run that begins a chain; None when the plan is at its end."""
+        occurrence = definition.schedule.next(now, runs=definition.runs_before)
+        if occurrence is None:
+            return None
+        return self.run(definition, occurrence, number=definition.runs_before + 1, previous=None, now=now)
+
+    def run(
+        self,
+        definition: Definition,
+        occurrence: Occurrence,
+        *,
+        number: int,
+        previous: str | None,
+        now: datetime,
+    ) -> Task:
+        name = f"{definition.id} {definition.plan} {occurrence.wall.isoformat(timespec='minutes')}"
+        recurs = Recurs(
+            definition=definition.id, plan=definition.plan, at=occurrence.at, number=number, previous=previous
+        )
+        return self._row(definition, recurs, name, due_at=occurrence.due_at, now=now, why="planned")
+
+    def out_of_turn(
+        self, definition: Definition, *, name: str, due_at: datetime, now: datetime, why: str
+    ) -> Task:
+        """Asked for by hand: it follows nothing, and nothing follows it. Equal names make one run."""
+        recurs = Recurs(definition=definition.id, plan=definition.plan, at=due_at, number=0)
+        return self._row(definition, recurs, f"{definition.id} {name}", due_at=due_at, now=now, why=why)
+
+    def follow(
+        self, run: Task, definition: Definition | None, previous: Task | None, *, now: datetime
+    ) -> Followed:
+        """Decides about a run of a chain whose instant has come; one that is behind time answers for those that were
+        due since. `definition` and `previous` are as they are now."""
+        recurs = run.recurs
+        if recurs is None or recurs.number == 0 or run.state is not State.PENDING:
+            return Followed()
+        if (
+            definition is None
+            or definition.state is definitions.State.CANCELLED
+            or definition.plan != recurs.plan
+        ):
+            return Followed(instead=transitions.cancel(run, now=now, why="its task was changed since"))
+        if definition.state is definitions.State.PAUSED:
+            why = "paused" if definition.reason is None else f"paused: {definition.reason}"
+            return Followed(instead=transitions.skip(run, now=now, why=why))
+        busy = previous is not None and previous.phase is not Phase.RESTS
+        if run.due_at != run.planned_at:
+            return Followed(instead=self._queued(run, now=now) if busy else None)
+        return self._followed(run, recurs, definition, busy=busy, now=now)
+
+    def _followed(
+        self, run: Task, recurs: Recurs, definition: Definition, *, busy: bool, now: datetime
+    ) -> Followed:
+        to_run, notes = missed(
+            definition.schedule,
+            last=recurs.at - _MOMENT,
+            now=now,
+            runs=recurs.number - 1,
+            policy=definition.catch_up,
+            window=definition.catch_up_window,
+        )
+        told = list(islice(notes, MISSED_TOLD_MAX))
+        skips = busy and definition.overlap is Overlap.SKIP
+        rows = self._notes(definition, told, recurs, now=now)
+        made, previous = recurs.number - 1, recurs.previous
+        for occurrence in to_run:
+            id = run.id
+            if occurrence.at != recurs.at:
+                row = self.run(definition, occurrence, number=made + 1, previous=previous, now=now)
+                rows.append(row)
+                id = row.id
+            if not skips:
+                made, previous = made + 1, id
+        following = self._next(definition, recurs, made=made, now=now)
+        if following is not None:
+            rows.append(self.run(definition, following, number=made + 1, previous=previous, now=now))
+        instead = self._instead(run, recurs, told, busy, definition, now)
+        return Followed(rows=tuple(rows), instead=instead, ends=following is None)
+
+    def _next(self, definition: Definition, recurs: Recurs, *, made: int, now: datetime) -> Occurrence | None:
+        if definition.schedule.max_runs is not None and made >= definition.schedule.max_runs:
+            return None
+        later = definition.schedule.walk(recurs.at)
+        return next((each for each in later if each.due_at > now), None)
+
+    def _instead(
+        self,
+        run: Task,
+        recurs: Recurs,
+        told: Iterable[Missed],
+        busy: bool,
+        definition: Definition,
+        now: datetime,
+    ) -> Transition | None:
+        note = next((each for each in told if each.occurrence.at == recurs.at), None)
+        if note is not None:
+            return transitions.miss(run, now=now, why=note.reason)
+        if not busy or definition.overlap is Overlap.ALLOW:
+            return None
+        if definition.overlap is Overlap.QUEUE:
+            return self._queued(run, now=now)
+        return transitions.skip(run, now=now, why="the run before it is not over")
+
+    def _queued(self, run: Task, *, now: datetime) -> Transition:
+        return transitions.wait(run, now=now, until=now + QUEUE_POLL, why="waits for the run before it")
+
+    def _notes(
+        self, definition: Definition, told: Iterable[Missed], recurs: Recurs, *, now: datetime
+    ) -> list[Task]:
+        """A row for each run that was missed, at its end from the start."""
+        rows = []
+        for note in told:
+            if note.occurrence.at != recurs.at:
+                row = self.run(definition, note.occurrence, number=0, previous=None, now=now)
+                line = HistoryLine(version=1, at=now, to=State.MISSED, why=note.reason, attempt=0)
+                rows.append(replace(row, state=State.MISSED, finished_at=now, history=(line,)))
+        return rows
+
+    def _row(
+        self, definition: Definition, recurs: Recurs, name: str, *, due_at: datetime, now: datetime, why: str
+    ) -> Task:
+        template = definition.template
+        unique = hashlib.sha256(name.encode()).digest()[:UNIQUE_BYTES]
+        expires = None if template.expires_after is None else due_at + template.expires_after
+        return transitions.register(
+            id=item_id(RUN_KIND, self.shards.slot(due_at, unique), unique),
+            tenant=definition.tenant,
+            due_at=due_at,
+            now=now,
+            destination=template.destination,
+            payload=template.payload,
+            retry=template.retry,
+            timeout_seconds=template.timeout_seconds,
+            name=definition.name,
+            tags=definition.tags,
+            ack=template.ack,
+            expires_at=expires,
+            recurs=recurs,
+            why=why,
+        )

@@ -1,0 +1,47 @@
+"""Where the plans of recurring tasks are kept. Every change is conditional on what it was decided from."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from postdate.domain.definition import Definition
+from postdate.stores.tasks import Written
+
+
+class Definitions(Protocol):
+    def get(self, id: str) -> Definition | None:
+        """As it is now."""
+
+    def get_many(self, ids: Iterable[str]) -> dict[str, Definition]:
+        """Those of them that exist, as they are now."""
+
+    def add(self, definition: Definition) -> Written:
+        """CONFLICT where one with that id is stored already, unless it is this very one."""
+
+    def change(self, before: Definition, after: Definition) -> Written:
+        """Written if it is still the version it was decided from; a change that is stored already counts as done."""
+
+
+class MemoryDefinitions:
+    """The twin for tests of the rules, held to the same contract."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Definition] = {}
+
+    def get(self, id: str) -> Definition | None:
+        return self._kept.get(id)
+
+    def get_many(self, ids: Iterable[str]) -> dict[str, Definition]:
+        return {id: self._kept[id] for id in ids if id in self._kept}
+
+    def add(self, definition: Definition) -> Written:
+        kept = self._kept.setdefault(definition.id, definition)
+        return Written.DONE if kept == definition else Written.CONFLICT
+
+    def change(self, before: Definition, after: Definition) -> Written:
+        kept = self._kept.get(before.id)
+        if kept == after:
+            return Written.DONE
+        if kept is None or kept.version != before.version:
+            return Written.CONFLICT
+        self._kept[after.id] = after
+        return Written.DONE

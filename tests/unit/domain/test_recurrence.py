@@ -1,0 +1,228 @@
+"""The chain of runs: exactly one to come, and a row for every instant that was planned."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postdate.domain import definition as definitions
+from postdate.domain import transitions
+from postdate.domain.catch_up import CatchUp
+from postdate.domain.cron import Cron
+from postdate.domain.definition import Definition, Overlap, Template, is_definition
+from postdate.domain.due import Due
+from postdate.domain.recurrence import QUEUE_POLL, Runs
+from postdate.domain.schedule import Schedule
+from postdate.domain.slots import UNIQUE_BYTES, Slot, item_id
+from postdate.domain.task import KIND, Payload, State, Task
+from tests.unit.doubles import HOOK, LEASE, MINUTE, PLAN, SECOND
+
+NOW = datetime(2026, 11, 18, 10, 5, 30, tzinfo=UTC)
+RUNS = Runs(shards=PLAN)
+ID = item_id(KIND, Slot(minute=0, shard=3), b"d" * UNIQUE_BYTES)
+
+
+def a_definition(cron: str = "*/5 * * * *", **fields) -> Definition:
+    plan = {
+        name: fields.pop(name)
+        for name in ("start_at", "end_at", "max_runs", "jitter_seconds")
+        if name in fields
+    }
+    return Definition(
+        id=ID,
+        tenant="demo",
+        state=definitions.State.ACTIVE,
+        version=1,
+        plan=1,
+        schedule=Schedule.checked(cron=Cron.parse(cron), definition_id=ID, **plan),
+        template=Template(destination=HOOK, payload=Payload(text="{}")),
+        created_at=NOW,
+        changed_at=NOW,
+        **fields,
+    )
+
+
+def first(definition: Definition, *, now: datetime = NOW) -> Task:
+    run = RUNS.first(definition, now=now)
+    assert run is not None
+    return run
+
+
+def running(run: Task, *, now: datetime) -> Task:
+    claimed = transitions.claim(
+        run, Due.of(run), now=now, lease=LEASE, holder="w", repeated=False, why="sweep"
+    )
+    assert isinstance(claimed, transitions.Transition)
+    return claimed.after
+
+
+def test_a_definition_is_told_from_a_task_by_its_id() -> None:
+    assert is_definition(ID)
+    assert not is_definition(first(a_definition()).id)
+    assert not is_definition("task_x")
+
+
+def test_the_first_run_is_the_next_occurrence_and_its_id_follows_from_it() -> None:
+    run = first(a_definition())
+    assert run.due_at == run.planned_at == datetime(2026, 11, 18, 10, 10, tzinfo=UTC)
+    assert run.home.holds(run.due_at)
+    assert run == first(a_definition())
+    assert run.id != first(replace(a_definition(), plan=2)).id
+    assert (run.task_id, run.recurs.number) == (ID, 1)
+
+
+def test_a_run_writes_the_next_before_it_begins() -> None:
+    definition = a_definition()
+    run = first(definition)
+    followed = RUNS.follow(run, definition, None, now=run.due_at)
+    (following,) = followed.rows
+    assert (following.due_at - run.due_at, following.recurs.number) == (5 * MINUTE, 2)
+    assert following.recurs.previous == run.id
+    assert (followed.instead, followed.ends) == (None, False)
+    assert RUNS.follow(run, definition, None, now=run.due_at) == followed
+
+
+def test_the_last_run_ends_the_chain() -> None:
+    for definition in (a_definition(max_runs=1), a_definition(end_at=NOW + 5 * MINUTE)):
+        run = first(definition)
+        followed = RUNS.follow(run, definition, None, now=run.due_at)
+        assert (followed.rows, followed.ends, followed.instead) == ((), True, None)
+    assert RUNS.first(a_definition(end_at=NOW + MINUTE), now=NOW) is None
+    assert RUNS.first(replace(a_definition(max_runs=3), runs_before=3), now=NOW) is None
+
+
+def test_a_run_of_an_older_plan_is_void_and_begins_no_chain() -> None:
+    definition = a_definition()
+    run = first(definition)
+    changed = definitions.change(definition, now=NOW, runs_before=0)
+    for now_is in (changed, None, definitions.cancel(definition, now=NOW)):
+        followed = RUNS.follow(run, now_is, None, now=run.due_at)
+        assert followed.rows == ()
+        assert followed.instead.after.state is State.CANCELLED
+
+
+def test_a_paused_definition_skips_its_run_with_the_reason() -> None:
+    definition = a_definition()
+    run = first(definition)
+    paused = definitions.pause(definition, now=NOW, reason="release")
+    followed = RUNS.follow(run, paused, None, now=run.due_at)
+    assert followed.rows == ()
+    assert (followed.instead.after.state, followed.instead.after.history[-1].why) == (
+        State.SKIPPED,
+        "paused: release",
+    )
+    resumed = definitions.resume(paused, now=NOW + MINUTE, runs_before=0)
+    assert resumed.plan == 2
+    assert first(resumed).id != run.id
+
+
+def test_a_run_is_skipped_while_the_one_before_is_not_over_and_the_next_waits_for_the_same() -> None:
+    definition = a_definition()
+    run = first(definition)
+    (second,) = RUNS.follow(run, definition, None, now=run.due_at).rows
+    busy = running(run, now=run.due_at)
+    followed = RUNS.follow(second, definition, busy, now=second.due_at)
+    assert followed.instead.after.state is State.SKIPPED
+    (third,) = followed.rows
+    assert third.recurs.previous == run.id
+    assert third.recurs.number == 2
+    over = transitions.succeed(busy, now=third.due_at - SECOND, why="http 200").after
+    assert RUNS.follow(third, definition, over, now=third.due_at).instead is None
+
+
+def test_a_run_may_overlap_if_its_definition_says_so() -> None:
+    definition = a_definition(overlap=Overlap.ALLOW)
+    run = first(definition)
+    (second,) = RUNS.follow(run, definition, None, now=run.due_at).rows
+    followed = RUNS.follow(second, definition, running(run, now=run.due_at), now=second.due_at)
+    assert followed.instead is None
+    assert followed.rows[0].recurs.previous == second.id
+
+
+def test_a_queued_run_waits_for_the_one_before_and_writes_the_next_once() -> None:
+    definition = a_definition(overlap=Overlap.QUEUE)
+    run = first(definition)
+    (second,) = RUNS.follow(run, definition, None, now=run.due_at).rows
+    busy = running(run, now=run.due_at)
+    followed = RUNS.follow(second, definition, busy, now=second.due_at)
+    waiting = followed.instead.after
+    assert (waiting.state, waiting.due_at, waiting.planned_at) == (
+        State.PENDING,
+        second.due_at + QUEUE_POLL,
+        second.planned_at,
+    )
+    assert len(followed.rows) == 1
+    again = RUNS.follow(waiting, definition, busy, now=waiting.due_at)
+    assert again.rows == ()
+    assert again.instead.after.due_at == waiting.due_at + QUEUE_POLL
+    over = transitions.succeed(busy, now=waiting.due_at, why="http 200").after
+    assert RUNS.follow(waiting, definition, over, now=waiting.due_at).instead is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "states"),
+    [
+        (CatchUp.LATEST, [State.MISSED] * 3 + [State.PENDING]),
+        (CatchUp.ALL, [State.PENDING] * 4),
+        (CatchUp.NONE, [State.MISSED] * 4),
+    ],
+)
+def test_what_passed_while_nobody_looked_is_run_or_noted_by_the_policy(
+    policy: CatchUp, states: list[State]
+) -> None:
+    definition = a_definition(catch_up=policy)
+    run = first(definition)
+    now = run.due_at + 17 * MINUTE
+    followed = RUNS.follow(run, definition, None, now=now)
+    *behind, following = sorted(followed.rows, key=lambda row: row.planned_at)
+    found = [followed.instead.after.state if followed.instead else State.PENDING]
+    assert found + [row.state for row in behind] == states
+    assert [row.planned_at for row in (run, *behind)] == [
+        run.due_at + place * 5 * MINUTE for place in range(4)
+    ]
+    assert (following.planned_at, following.state) == (run.due_at + 20 * MINUTE, State.PENDING)
+
+
+def test_a_run_asked_for_by_hand_leads_to_none() -> None:
+    definition = a_definition()
+    run = RUNS.out_of_turn(definition, name="trigger-1", due_at=NOW, now=NOW, why="triggered")
+    assert RUNS.follow(run, definition, None, now=NOW).rows == ()
+    assert run.id == RUNS.out_of_turn(definition, name="trigger-1", due_at=NOW, now=NOW, why="triggered").id
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    cron=st.sampled_from(["* * * * *", "*/5 * * * *", "7 * * * *", "*/20 9-11 * * *"]),
+    policy=st.sampled_from(CatchUp),
+    overlap=st.sampled_from(Overlap),
+    jitter=st.sampled_from([0, 20]),
+    delays=st.lists(st.integers(0, 2000), min_size=1, max_size=12),
+    busy=st.lists(st.booleans(), min_size=12, max_size=12),
+)
+def test_every_planned_instant_has_one_row_however_late_the_worker_comes(
+    cron: str, policy: CatchUp, overlap: Overlap, jitter: int, delays: list[int], busy: list[bool]
+) -> None:
+    """Whoever works on the chain, and however often, comes seconds or half an hour after the instant."""
+    definition = a_definition(cron, catch_up=policy, overlap=overlap, jitter_seconds=jitter)
+    rows = {(run := first(definition)).id: run}
+    now = NOW
+    for delay, is_busy in zip(delays, busy, strict=False):
+        waiting = sorted(
+            (row for row in rows.values() if row.state is State.PENDING), key=lambda row: row.due_at
+        )
+        run = waiting[0]
+        now = max(now, run.due_at) + timedelta(seconds=delay)
+        before = running(first(definition), now=now) if is_busy and run.recurs.previous else None
+        followed = RUNS.follow(run, definition, before, now=now)
+        assert RUNS.follow(run, definition, before, now=now) == followed
+        for row in followed.rows:
+            rows.setdefault(row.id, row)
+        rows[run.id] = followed.instead.after if followed.instead else running(run, now=now)
+        future = [row for row in rows.values() if row.state is State.PENDING and row.planned_at > now]
+        waits_again = run.due_at != run.planned_at
+        assert len(future) == 1 or (waits_again and any(row.due_at == row.planned_at for row in waiting[1:]))
+    planned = sorted(row.planned_at for row in rows.values())
+    walked = definition.schedule.walk(NOW)
+    assert planned == [next(walked).due_at for _ in planned]
