@@ -78,7 +78,7 @@ def _drained(
         after = payments.account_versions(bed)
         found = payments.kept(bed, due_ms)
         judged = payments.judged(bed, found, due_ms)
-        unsound = payments.unsound(bed)
+        unsound, audit = payments.unsound(bed), payments.audit(bed)
     changes = {id: after[id] - before[id] for id in after}
     return {
         "case": "burst",
@@ -92,6 +92,7 @@ def _drained(
         "twice": judged.twice,
         "early": max(judged.early, sum(each < 0 for each in late)),
         "unsound": unsound,
+        "audit": audit,
         **payments.own_account(found, due_ms),
         "account_changes_per_payment": rounded(sum(changes.values()) / count),
         **({"payments_per_transaction": rounded(count / max(1, changes[hot]))} if hot else {}),

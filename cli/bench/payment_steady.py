@@ -46,8 +46,7 @@ def payments_steady(bed: Bed, plan: Plan) -> Iterator[Line]:
         line = _steady(bed, rate, seconds, batched_per_second)
         floor = _timers(bed, rate)
         late = line.get("p99_ms")
-        audited = {"unsound": payments.unsound(bed)} if rate == plan.payment_rates[-1] else {}
-        yield line | audited | {"floor": floor, "ratio": None if late is None else ratio(late, floor)}
+        yield line | {"floor": floor, "ratio": None if late is None else ratio(late, floor)}
 
 
 def _steady(bed: Bed, rate: int, seconds: float, batched_per_second: float) -> Line:
@@ -90,6 +89,7 @@ def _judged(bed: Bed, due_ms: dict[str, float], seen: Seen) -> dict[str, float]:
     return from_outside.figures() | {
         "missing": max(from_outside.missing, by_the_rows.missing),
         "twice": by_the_rows.twice,
+        "unsound": payments.unsound(bed),
         "early": max(from_outside.early, by_the_rows.early),
         **payments.own_account(found, due_ms),
     }

@@ -2,14 +2,14 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import uuid4
 
-from cli.bench import batches
+from cli.bench import batches, tasks
 from cli.bench.bed import Bed
 from cli.bench.figures import spread
 from cli.bench.load import Ran, side_by_side
@@ -26,6 +26,7 @@ ACCOUNTS: Final = tuple(f"bench-{number:03}" for number in range(200))
 HOT: Final = "bench-hot"
 AMOUNT: Final = 1
 _DEPOSIT: Final = 1_000_000
+_SIDES: Final = (("payer", 1), ("payee", -1))
 Pair = tuple[str, str]
 
 
@@ -72,6 +73,16 @@ def form(pair: Pair, due_at: datetime) -> dict[str, Any]:
 
 def register(client: Client, form: dict[str, Any]) -> str:
     return str(client.post(PATH, form, idempotency_key=str(uuid4())).expect(201)["payment_id"])
+
+
+def register_all(bed: Bed, pairs: Iterable[Pair], ahead_seconds: float) -> Ran[str]:
+    """One by one, by four clients; each is due so long after it was asked for."""
+
+    def caller(opened: ExitStack) -> Callable[[Pair], str]:
+        client = opened.enter_context(bed.client())
+        return lambda pair: register(client, form(pair, tasks.ahead(ahead_seconds)))
+
+    return side_by_side(CLIENTS, pairs, caller)
 
 
 def keyed(form: dict[str, Any]) -> dict[str, Any]:
@@ -139,13 +150,7 @@ def judged(bed: Bed, found: Mapping[str, Payment], due_ms: Mapping[str, float]) 
 
 def _journalled(bed: Bed) -> Counter[str]:
     """How many rows of the journal each payment has; the whole of it is read."""
-    rows: Counter[str] = Counter()
-    pages = bed.dynamodb.get_paginator("scan").paginate(
-        TableName=bed.environment["JOURNAL_TABLE"], ProjectionExpression="payment_id", ConsistentRead=True
-    )
-    for page in pages:
-        rows.update(row["payment_id"]["S"] for row in page["Items"] if "payment_id" in row)
-    return rows
+    return Counter(row["payment_id"]["S"] for row in _scanned(bed, "JOURNAL_TABLE") if "payment_id" in row)
 
 
 def account_versions(bed: Bed) -> dict[str, int]:
@@ -155,13 +160,37 @@ def account_versions(bed: Bed) -> dict[str, int]:
 
 
 def unsound(bed: Bed) -> int:
-    """How many checks of the books fail, by `GET /api/v1/audit`."""
+    """Accounts whose balance is not what the journal comes to; both are read whole."""
+    balances: Counter[str] = Counter()
+    for row in _scanned(bed, "ACCOUNTS_TABLE"):
+        if row["tenant"]["S"] == TENANT:
+            account = row["account"]["S"].partition("#")[2]
+            balances[account] += int(row["available"]["N"]) + int(row["reserved"]["N"])
+    for row in _scanned(bed, "JOURNAL_TABLE"):
+        if row["tenant"]["S"] == TENANT:
+            amount = int(row["amount"]["N"])
+            for side, sign in _SIDES:
+                if side in row:
+                    balances[row[side]["S"]] += sign * amount
+    return sum(balance != 0 for balance in balances.values())
+
+
+def audit(bed: Bed) -> str:
+    """What `GET /api/v1/audit` says of all books: `ok`, the names of failed checks, or that it did not answer."""
     failed: set[str] = set()
     after = ""
     with bed.client() as client:
         while True:
-            told = client.get("/api/v1/audit" + (f"?after={after}" if after else "")).expect(200)
-            failed |= {check["name"] for check in told["checks"] if not check["ok"]}
-            after = told["goes_on_after"] or ""
+            told = client.get("/api/v1/audit" + (f"?after={after}" if after else ""))
+            if told.status != 200:
+                return f"answered {told.status}"
+            failed |= {check["name"] for check in told.body["checks"] if not check["ok"]}
+            after = told.body["goes_on_after"] or ""
             if not after:
-                return len(failed)
+                return ", ".join(sorted(failed)) or "ok"
+
+
+def _scanned(bed: Bed, table: str) -> Iterator[dict[str, Any]]:
+    pages = bed.dynamodb.get_paginator("scan").paginate(TableName=bed.environment[table], ConsistentRead=True)
+    for page in pages:
+        yield from page["Items"]

@@ -52,9 +52,8 @@ def payments(bed: Bed) -> float:
         bed.sqs.send_message(QueueUrl=bed.stack.queues["ticks"], MessageBody='{"kind":"tick"}')
         paying.provide_accounts(bed)
         pairs = paying.spread_pairs(_PAYMENTS)
+        alone = paying.register_all(bed, pairs[:_CALLS], _AHEAD_SECONDS).answers
         due_at = tasks.ahead(_AHEAD_SECONDS)
-        with bed.client() as client:
-            alone = [paying.register(client, paying.form(pair, due_at)) for pair in pairs[:_CALLS]]
         forms = [paying.form(pair, due_at) for pair in pairs[_CALLS:]]
         batched = paying.register_batches(bed, forms, CLIENTS)
         waiting = {*alone, *(id for ids in batched.answers for id in ids)}
