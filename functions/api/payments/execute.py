@@ -43,5 +43,7 @@ def _told(payment: Payment) -> dict[str, Any]:
             return executed(payment)
         case State.CANCELLED:
             raise InvalidState(payment.state, "the payment is cancelled")
+        case State.EXECUTING if payment.lease_until is None:
+            raise InvalidState(payment.state, "the payment waits for a person to redrive or cancel it")
         case State.PENDING | State.EXECUTING:
             raise InvalidState(payment.state, "the payment is not due yet")
