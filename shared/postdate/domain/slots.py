@@ -19,6 +19,7 @@ _SHARDS_MAX = 1 << _SHARD_BITS
 _PREFIX_CHARACTERS = 8
 _UNIQUE_CHARACTERS = 16
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_CHARACTERS = frozenset(_ALPHABET)
 _VALUES = {character: value for value, character in enumerate(_ALPHABET)}
 
 
@@ -71,7 +72,7 @@ def item_id(kind: str, slot: Slot, unique: bytes) -> str:
 def is_id(item: object) -> bool:
     """Of the form of our ids; whether there is such an item, only its table knows."""
     body = item.rpartition("_")[2] if isinstance(item, str) else ""
-    return len(body) == _PREFIX_CHARACTERS + _UNIQUE_CHARACTERS and _VALUES.keys() >= set(body)
+    return len(body) == _PREFIX_CHARACTERS + _UNIQUE_CHARACTERS and _CHARACTERS.issuperset(body)
 
 
 def home(item: str) -> Slot:

@@ -133,7 +133,7 @@ class DynamoLedger:
             return list(readable(found, movement_row.movement_of))
 
     def post(self, postings: Sequence[Posting]) -> list[Posted]:
-        groups = merged(postings)
+        groups = merged(_gathered(postings))
         if len(groups) > 1:
             with ThreadPoolExecutor(min(_WRITERS, len(groups))) as writers:
                 written = list(writers.map(self._post_in_order, groups))
@@ -284,6 +284,18 @@ def _is_touched(posting: Posting, account: tuple[str, str], answer: Answer) -> b
                 return True
 
     return any((posting.tenant, leg.account) == account and matters(leg) for leg in posting.legs)
+
+
+def _gathered(postings: Sequence[Posting]) -> list[Posting]:
+    """What takes nothing that is available cannot come short and takes the chance from nobody, so it goes first, with
+    its like: the more of them share an account, the fewer rows are changed. The others keep their order."""
+
+    def place(posting: Posting) -> tuple[bool, tuple[str, ...]]:
+        if any(leg.available < 0 for leg in posting.legs):
+            return True, ()
+        return False, tuple(leg.account for leg in posting.legs)
+
+    return sorted(postings, key=place)
 
 
 def _put(table: str, attributes: AttributeMap) -> dict[str, Any]:

@@ -1,0 +1,88 @@
+"""How postings become transactions: what is sent, to a client that only notes it."""
+
+import os
+from datetime import UTC, datetime
+from typing import Any
+
+from postdate.domain import money
+from postdate.domain.payment import KIND, Funding
+from postdate.domain.posting import Posting
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
+from postdate.stores.ledger_dynamo import DynamoLedger
+
+DUE = datetime(2026, 11, 18, 10, 5, tzinfo=UTC)
+PLAN = ShardPlan.parse("0=4")
+
+
+class Noted:
+    def __init__(self) -> None:
+        self.transactions: list[list[dict[str, Any]]] = []
+
+    def transact_write_items(self, *, TransactItems: list[dict[str, Any]]) -> None:  # noqa: N803 (boto3's name)
+        self.transactions.append(TransactItems)
+
+
+def settled(payer: str, payee: str, funding: Funding = Funding.RESERVE) -> Posting:
+    unique = os.urandom(UNIQUE_BYTES)
+    payment = money.register(
+        id=item_id(KIND, PLAN.slot(DUE, unique), unique),
+        tenant="acme",
+        payer=payer,
+        payee=payee,
+        amount=1,
+        funding=funding,
+        due_at=DUE,
+        now=DUE,
+        description=None,
+        metadata=(),
+    ).after
+    assert payment is not None
+    return money.settle(payment, now=DUE)
+
+
+def posted(postings: list[Posting]) -> list[list[dict[str, Any]]]:
+    client = Noted()
+    ledger = DynamoLedger(
+        items_table="items",
+        accounts_table="accounts",
+        journal_table="journal",
+        client=client,  # type: ignore[arg-type]
+        plan=PLAN,
+        listing_shards=2,
+    )
+    assert len(ledger.post(postings)) == len(postings)
+    return client.transactions
+
+
+def rows(transaction: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
+    asked = [next(iter(action.values())) for action in transaction]
+    return [each for each in asked if each["TableName"] == table]
+
+
+def test_payments_of_one_payer_share_a_transaction_wherever_they_stood() -> None:
+    payers = [f"payer-{number:02}" for number in range(40)]
+    transactions = posted([settled(payer, "hot") for _ in range(5) for payer in payers])
+    changes = sum(len(rows(transaction, "accounts")) for transaction in transactions)
+    assert max(len(transaction) for transaction in transactions) <= 100
+    assert changes <= len(payers) + 2 * len(transactions)
+
+
+def test_a_payment_from_what_another_one_brought_comes_after_it() -> None:
+    """Nothing was reserved for either, and they do not fit into one transaction."""
+    others = [settled("alice", f"shop-{number}", Funding.AT_EXECUTION) for number in range(40)]
+    first, last = (
+        settled("zoe", "alice", Funding.AT_EXECUTION),
+        settled("alice", "bob", Funding.AT_EXECUTION),
+    )
+    transactions = posted([first, *others, last])
+
+    def place(posting: Posting) -> int:
+        (at,) = [
+            number
+            for number, transaction in enumerate(transactions)
+            if posting.after
+            and posting.after.id in {row["Key"]["id"]["S"] for row in rows(transaction, "items")}
+        ]
+        return at
+
+    assert place(first) < place(last)
