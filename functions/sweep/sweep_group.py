@@ -112,12 +112,13 @@ class GroupSweeper:
 
 def together(entries: Iterable[Entry]) -> list[Entry]:
     """Payments in the order of the busiest of their accounts, so that those that share it meet in one packet: they
-    can be settled in one transaction, and in two they would be in each other's way."""
+    can be settled in one transaction, and in two they would be in each other's way. Among these the other account
+    decides, for the same reason."""
     found = list(entries)
     uses = Counter((entry.tenant, account) for entry in found for account in entry.accounts)
 
-    def busiest(entry: Entry) -> tuple[int, str]:
-        return max(((uses[entry.tenant, account], account) for account in entry.accounts), default=(0, ""))
+    def busiest(entry: Entry) -> list[tuple[int, str]]:
+        return sorted(((uses[entry.tenant, account], account) for account in entry.accounts), reverse=True)
 
     return sorted(found, key=busiest, reverse=True)
 
