@@ -97,7 +97,7 @@ def _drained(
         "account_changes_per_payment": rounded(sum(changes.values()) / count),
         **({"payments_per_transaction": rounded(count / max(1, changes[hot]))} if hot else {}),
         "looks": len(looks),
-        "looks_apart_ms": rounded(apart_ms(looks)),
+        "looks_apart_ms": rounded(apart_ms([look for look in looks if look.at_ms > tasks.ms(due_at)])),
     }
 
 
