@@ -43,7 +43,7 @@ KNOWN_ONLY_TO: Final = {
     ),
     "aws_cdk": ("infra",),
     "constructs": ("infra",),
-    "croniter": ("postdate.domain",),
+    "croniter": (),
 }
 WORLD: Final = frozenset(
     {
