@@ -19,6 +19,8 @@ class Written(Enum):
 
 
 class Tasks(Protocol):
+    """Tasks and runs. A definition is none of them, although its id looks like a task's."""
+
     def get(self, id: str) -> Task | None:
         """As it is now, not as it was a moment ago."""
 
@@ -39,7 +41,11 @@ class Tasks(Protocol):
         """Makes the leases of running tasks longer; CONFLICT where a task is no longer this worker's."""
 
     def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
-        """Ids of a tenant's tasks in the order of their home minutes, a moment behind the truth."""
+        """Ids of a tenant's tasks in the order of their home minutes, a moment behind the truth. Definitions come
+        first, runs not at all."""
 
     def runs_listed(self, tenant: str, definition: str, *, after: str, limit: int) -> list[str]:
         """Ids of a definition's runs in the order of their home minutes, a moment behind the truth."""
+
+    def runs_back(self, tenant: str, definition: str, *, before: str, limit: int) -> list[str]:
+        """The same the other way round: the newest first, from the end when `before` is empty."""

@@ -14,10 +14,13 @@ _PAYLOAD_BYTES_MAX = 400
 
 
 class MemoryTasks:
+    """`definitions_listed` are ids of definitions with their tenants: they are listed among tasks."""
+
     def __init__(self, *, plan: ShardPlan) -> None:
         self._plan = plan
         self._tasks: dict[str, Task] = {}
         self._pointers: dict[Slot, list[Entry]] = {}
+        self.definitions_listed: dict[str, str] = {}
 
     def fits(self, task: Task) -> bool:
         return len((task.payload.text or "").encode()) <= _PAYLOAD_BYTES_MAX
@@ -46,12 +49,17 @@ class MemoryTasks:
         yield from list(self._pointers.get(slot, ()))
 
     def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
-        found = (task for task in self._tasks.values() if task.tenant == tenant and task.recurs is None)
-        return sorted(task.id for task in found if task.id > after)[:limit]
+        tasks = ((task.id, task.tenant) for task in self._tasks.values() if task.recurs is None)
+        found = [*tasks, *self.definitions_listed.items()]
+        return sorted(id for id, whose in found if whose == tenant and id > after)[:limit]
 
     def runs_listed(self, tenant: str, definition: str, *, after: str, limit: int) -> list[str]:
         found = (task for task in self._tasks.values() if task.tenant == tenant and task.recurs is not None)
         return sorted(task.id for task in found if task.task_id == definition and task.id > after)[:limit]
+
+    def runs_back(self, tenant: str, definition: str, *, before: str, limit: int) -> list[str]:
+        ids = self.runs_listed(tenant, definition, after="", limit=len(self._tasks))
+        return [id for id in reversed(ids) if not before or id < before][:limit]
 
     def _extend(self, task: Task, until: datetime) -> Written:
         stored = self._tasks.get(task.id)

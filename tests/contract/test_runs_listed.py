@@ -1,0 +1,29 @@
+"""A definition's runs, from either end."""
+
+from datetime import timedelta
+
+from postdate.domain.task import Recurs, Task
+from postdate.stores.tasks import Tasks
+from tests.contract.examples import Examples
+
+
+def runs(examples: Examples, definition: str, number: int, *, tenant: str = "acme") -> list[Task]:
+    found = []
+    for place in range(number):
+        due_at = examples.now + timedelta(minutes=place)
+        recurs = Recurs(definition=definition, plan=1, at=due_at, number=place + 1)
+        found.append(examples.task(due_at=due_at, tenant=tenant, recurs=recurs))
+    return found
+
+
+def test_the_newest_runs_are_listed_first_page_after_page(tasks: Tasks, examples: Examples) -> None:
+    ours = runs(examples, "task_a", 7)
+    tasks.add([*ours, *runs(examples, "task_b", 3), *runs(examples, "task_a", 3, tenant="other")])
+    tasks.add([examples.task()])
+    found: list[str] = []
+    for _ in range(10):
+        page = tasks.runs_back("acme", "task_a", before=found[-1] if found else "", limit=3)
+        assert len(page) <= 3
+        found += page
+    assert found == [task.id for task in reversed(ours)]
+    assert tasks.runs_listed("acme", "task_a", after="", limit=100) == found[::-1]
