@@ -12,6 +12,8 @@ import pytest
 from cli.local import aws
 from cli.local.place import Place
 from postdate.runtime import aws as runtime
+from postdate.stores.definitions import Definitions, MemoryDefinitions
+from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.idempotency import DynamoReservations, MemoryReservations, Reservations
 from postdate.stores.keys import DynamoKeys, Keys, MemoryKeys
 from postdate.stores.ledger import Ledger
@@ -41,6 +43,7 @@ class OnAws:
     sqs: Any
     names: dict[str, str]
     tasks: DynamoTasks
+    definitions: DynamoDefinitions
     payloads: DynamoPayloads
     reservations: DynamoReservations
     tenants: DynamoTenants
@@ -68,6 +71,9 @@ def made_on_aws(engine: Place) -> OnAws:
             plan=PLAN,
             listing_shards=LISTING_SHARDS,
             retention=RETENTION,
+        ),
+        definitions=DynamoDefinitions(
+            table=names["items"], client=dynamodb, listing_shards=LISTING_SHARDS, retention=RETENTION
         ),
         payloads=DynamoPayloads(table=names["payloads"]),
         reservations=DynamoReservations(table=names["idempotency"]),
@@ -112,6 +118,15 @@ def tasks(request: pytest.FixtureRequest) -> Tasks:
         return MemoryTasks(plan=PLAN)
     found: OnAws = request.getfixturevalue("on_aws")
     return found.tasks
+
+
+@pytest.fixture
+def definitions(tasks: Tasks, request: pytest.FixtureRequest) -> Definitions:
+    """Beside these tasks."""
+    if isinstance(tasks, MemoryTasks):
+        return MemoryDefinitions(listed=tasks.definitions_listed)
+    found: OnAws = request.getfixturevalue("on_aws")
+    return found.definitions
 
 
 @pytest.fixture(params=["memory", "aws"])

@@ -9,10 +9,10 @@ from postdate.stores.tasks import Written
 
 class Definitions(Protocol):
     def get(self, id: str) -> Definition | None:
-        """As it is now."""
+        """As it is now. Raises Unavailable where one is stored that this code cannot read."""
 
     def get_many(self, ids: Iterable[str]) -> dict[str, Definition]:
-        """Those of them that exist, as they are now."""
+        """Those of them that exist and can be read, as they are now."""
 
     def add(self, definition: Definition) -> Written:
         """CONFLICT where one with that id is stored already, unless it is this very one."""
@@ -22,10 +22,12 @@ class Definitions(Protocol):
 
 
 class MemoryDefinitions:
-    """The twin for tests of the rules, held to the same contract."""
+    """The twin for tests of the rules, held to the same contract. `listed` is where ids are noted for their tenant's
+    list of tasks."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, listed: dict[str, str] | None = None) -> None:
         self._kept: dict[str, Definition] = {}
+        self._listed = {} if listed is None else listed
 
     def get(self, id: str) -> Definition | None:
         return self._kept.get(id)
@@ -35,6 +37,7 @@ class MemoryDefinitions:
 
     def add(self, definition: Definition) -> Written:
         kept = self._kept.setdefault(definition.id, definition)
+        self._listed[definition.id] = kept.tenant
         return Written.DONE if kept == definition else Written.CONFLICT
 
     def change(self, before: Definition, after: Definition) -> Written:

@@ -91,7 +91,7 @@ def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> A
         "listing": listing_key(_listed_under(task), number),
         "tenant": task.tenant,
         "status": task.state.value,
-        "target": _target_text(task.destination),
+        "target": compact(destination_values(task.destination)),
         "payload": task.payload.text,
         "payload_key": task.payload.key,
         "options": _options_text(task),
@@ -138,12 +138,7 @@ def task_of(row: TaskRow) -> Task:
         due_at=due_at,
         created_at=instants.from_milliseconds(int(row.created)),
         moved_at=instants.from_milliseconds(int(row.moved)),
-        destination=Destination(
-            type=target["type"],
-            address=target["address"],
-            method=target.get("method", "POST"),
-            headers=tuple((name, value) for name, value in target.get("headers", ())),
-        ),
+        destination=destination_of(target),
         payload=Payload(text=row.payload, key=row.payload_key),
         retry=RetryPolicy(**options.get("retry", {})),
         timeout_seconds=options.get("timeout", 30),
@@ -184,24 +179,37 @@ def _value_size(value: dict[str, Any]) -> int:
             return len(json.dumps(content))
 
 
-def _target_text(destination: Destination) -> str:
+def destination_values(destination: Destination) -> dict[str, Any]:
     target: dict[str, Any] = {"type": destination.type, "address": destination.address}
     if destination.method != "POST":
         target["method"] = destination.method
     if destination.headers:
         target["headers"] = destination.headers
-    return compact(target)
+    return target
+
+
+def destination_of(target: dict[str, Any]) -> Destination:
+    return Destination(
+        type=target["type"],
+        address=target["address"],
+        method=target.get("method", "POST"),
+        headers=tuple((name, value) for name, value in target.get("headers", ())),
+    )
+
+
+def retry_values(retry: RetryPolicy) -> dict[str, Any]:
+    """What differs from the usual policy."""
+    usual = RetryPolicy()
+    return {
+        field: getattr(retry, field)
+        for field in RetryPolicy.__dataclass_fields__
+        if getattr(retry, field) != getattr(usual, field)
+    }
 
 
 def _options_text(task: Task) -> str | None:
-    usual = RetryPolicy()
-    retry = {
-        field: getattr(task.retry, field)
-        for field in RetryPolicy.__dataclass_fields__
-        if getattr(task.retry, field) != getattr(usual, field)
-    }
     options = {
-        "retry": retry,
+        "retry": retry_values(task.retry),
         "timeout": None if task.timeout_seconds == 30 else task.timeout_seconds,
         "name": task.name,
         "tags": task.tags,

@@ -1,0 +1,167 @@
+"""A definition as a row of the table `items`. It is written when a person changes it, so it is kept readable rather
+than small."""
+
+import json
+from datetime import timedelta
+from typing import Any, Final
+
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+from pynamodb.models import Model
+
+from postdate.domain import instants
+from postdate.domain.catch_up import CatchUp
+from postdate.domain.cron import Cron
+from postdate.domain.definition import Definition, Overlap, State, Template
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.schedule import Schedule
+from postdate.domain.slots import unique_part
+from postdate.domain.task import Ack, Payload
+from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
+from postdate.stores.rows import Connection
+from postdate.stores.task_row import destination_of, destination_values, listing_key, retry_values
+
+_ENDED: Final = frozenset({State.CANCELLED, State.FINISHED})
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+class DefinitionRow(Model):
+    slot = UnicodeAttribute(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
+    listing = UnicodeAttribute()
+    tenant = UnicodeAttribute()
+    status = UnicodeAttribute()
+    version = NumberAttribute()
+    plan = NumberAttribute()
+    schedule = UnicodeAttribute()
+    template = UnicodeAttribute()
+    payload = UnicodeAttribute(null=True)
+    payload_key = UnicodeAttribute(null=True)
+    options = UnicodeAttribute()
+    runs_before = NumberAttribute(null=True)
+    created = NumberAttribute()
+    changed = NumberAttribute()
+    reason = UnicodeAttribute(null=True)
+    expires_at = NumberAttribute(null=True)
+
+
+def definition_rows(table: str) -> type[DefinitionRow]:
+    class Rows(DefinitionRow):
+        class Meta(Connection):
+            table_name = table
+
+    return Rows
+
+
+def attributes_of(definition: Definition, *, listing_shards: int, retention: timedelta) -> AttributeMap:
+    """A definition as it is written; it is listed among its tenant's tasks."""
+    number = unique_part(definition.id)[-1] % listing_shards
+    ends = definition.changed_at + retention if definition.state in _ENDED else None
+    texts = {
+        "slot": definition.home.key,
+        "id": definition.id,
+        "listing": listing_key(definition.tenant, number),
+        "tenant": definition.tenant,
+        "status": definition.state.value,
+        "schedule": _schedule_text(definition.schedule),
+        "template": _template_text(definition.template),
+        "payload": definition.template.payload.text,
+        "payload_key": definition.template.payload.key,
+        "options": _options_text(definition),
+        "reason": definition.reason,
+    }
+    numbers = {
+        "version": definition.version,
+        "plan": definition.plan,
+        "runs_before": definition.runs_before or None,
+        "created": instants.milliseconds(definition.created_at),
+        "changed": instants.milliseconds(definition.changed_at),
+        "expires_at": None if ends is None else int(ends.timestamp()),
+    }
+    return typed(texts, numbers)
+
+
+def definition_of(row: DefinitionRow) -> Definition:
+    options = json.loads(row.options)
+    return Definition(
+        id=row.id,
+        tenant=row.tenant,
+        state=State(row.status),
+        version=int(row.version),
+        plan=int(row.plan),
+        schedule=_schedule_of(json.loads(row.schedule), row.id),
+        template=_template_of(json.loads(row.template), Payload(text=row.payload, key=row.payload_key)),
+        created_at=instants.from_milliseconds(int(row.created)),
+        changed_at=instants.from_milliseconds(int(row.changed)),
+        overlap=Overlap(options["overlap"]),
+        catch_up=CatchUp(options["catch_up"]),
+        catch_up_window=options["window"] * _MILLISECOND,
+        runs_before=int(row.runs_before or 0),
+        name=options.get("name"),
+        tags=tuple(options.get("tags", ())),
+        reason=row.reason,
+    )
+
+
+def _schedule_text(schedule: Schedule) -> str:
+    return _text(
+        {
+            "cron": schedule.cron.text,
+            "timezone": schedule.cron.timezone,
+            "start": milliseconds(schedule.start_at),
+            "end": milliseconds(schedule.end_at),
+            "max_runs": schedule.max_runs,
+            "jitter": schedule.jitter_seconds or None,
+        }
+    )
+
+
+def _schedule_of(values: dict[str, Any], id: str) -> Schedule:
+    return Schedule(
+        cron=Cron.parse(values["cron"], values["timezone"]),
+        definition_id=id,
+        start_at=instant(values.get("start")),
+        end_at=instant(values.get("end")),
+        max_runs=values.get("max_runs"),
+        jitter_seconds=values.get("jitter", 0),
+    )
+
+
+def _template_text(template: Template) -> str:
+    expires = template.expires_after
+    return _text(
+        {
+            "target": destination_values(template.destination),
+            "retry": retry_values(template.retry) or None,
+            "timeout": template.timeout_seconds,
+            "ack": template.ack.value,
+            "expires_after": None if expires is None else expires // _MILLISECOND,
+        }
+    )
+
+
+def _template_of(values: dict[str, Any], payload: Payload) -> Template:
+    expires = values.get("expires_after")
+    return Template(
+        destination=destination_of(values["target"]),
+        payload=payload,
+        retry=RetryPolicy(**values.get("retry", {})),
+        timeout_seconds=values["timeout"],
+        ack=Ack(values["ack"]),
+        expires_after=None if expires is None else expires * _MILLISECOND,
+    )
+
+
+def _options_text(definition: Definition) -> str:
+    return _text(
+        {
+            "overlap": definition.overlap.value,
+            "catch_up": definition.catch_up.value,
+            "window": definition.catch_up_window // _MILLISECOND,
+            "name": definition.name,
+            "tags": definition.tags or None,
+        }
+    )
+
+
+def _text(values: dict[str, Any]) -> str:
+    return compact({name: value for name, value in values.items() if value is not None})

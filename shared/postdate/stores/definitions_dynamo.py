@@ -1,0 +1,71 @@
+"""Definitions in DynamoDB: rows of the table `items` in a minute that no sweep visits."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pynamodb.exceptions import DoesNotExist
+
+from postdate.domain.definition import Definition, is_definition
+from postdate.domain.errors import Unavailable
+from postdate.domain.slots import home
+from postdate.stores import definition_row
+from postdate.stores.attributes import AttributeMap
+from postdate.stores.faults import translated
+from postdate.stores.rows import readable
+from postdate.stores.statements import Statements
+from postdate.stores.tasks import Written
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
+
+
+class DynamoDefinitions:
+    def __init__(
+        self, *, table: str, client: "BaseClient", listing_shards: int, retention: timedelta
+    ) -> None:
+        self._rows = definition_row.definition_rows(table)
+        self._statements = Statements(table=table, client=client)
+        self._listing_shards = listing_shards
+        self._retention = retention
+
+    def get(self, id: str) -> Definition | None:
+        if not is_definition(id):
+            return None
+        with translated():
+            try:
+                row = self._rows.get(home(id).key, id, consistent_read=True)
+            except DoesNotExist:
+                return None
+        found = list(readable([row], definition_row.definition_of))
+        if not found:
+            raise Unavailable(f"{id} was written by newer code")
+        return found[0]
+
+    def get_many(self, ids: Iterable[str]) -> dict[str, Definition]:
+        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_definition(id)]
+        with translated():
+            rows = self._rows.batch_get(keys, consistent_read=True)
+            return {each.id: each for each in readable(rows, definition_row.definition_of)}
+
+    def add(self, definition: Definition) -> Written:
+        """DynamoDB does not say what stands in an insert's way, so it is read."""
+        attributes = self._attributes(definition)
+        (written,) = self._statements.execute([self._statements.insert(attributes)])
+        if written is not Written.CONFLICT:
+            return written
+        try:
+            stored = self.get(definition.id)
+        except Unavailable:
+            return Written.UNAVAILABLE
+        return Written.DONE if stored and self._attributes(stored) == attributes else Written.CONFLICT
+
+    def change(self, before: Definition, after: Definition) -> Written:
+        update = self._statements.update(self._attributes(before), self._attributes(after), held=("version",))
+        (written,) = self._statements.execute([update])
+        return written
+
+    def _attributes(self, definition: Definition) -> AttributeMap:
+        return definition_row.attributes_of(
+            definition, listing_shards=self._listing_shards, retention=self._retention
+        )
