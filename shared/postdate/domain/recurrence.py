@@ -76,7 +76,11 @@ class Runs:
         self, run: Task, definition: Definition | None, previous: Task | None, *, now: datetime
     ) -> Followed:
         """Decides about a run of a chain whose instant has come; one that is behind time answers for those that were
-        due since. `definition` and `previous` are as they are now."""
+        due since. `definition` and `previous` are as they are now.
+
+        A run that was behind time when it was written answers for nothing: whoever wrote it does, or else a plan that
+        has a thousand runs to catch up on would write each of them a thousand times.
+        """
         recurs = run.recurs
         if recurs is None or recurs.number == 0 or run.state is not State.PENDING:
             return Followed()
@@ -121,7 +125,8 @@ class Runs:
         if following is not None:
             rows.append(self.run(definition, following, number=made + 1, previous=previous, now=now))
         instead = self._instead(run, recurs, told, busy, definition, now)
-        return Followed(rows=tuple(rows), instead=instead, ends=following is None)
+        answers = run.created_at < run.planned_at
+        return Followed(rows=tuple(rows) if answers else (), instead=instead, ends=following is None)
 
     def _next(self, definition: Definition, recurs: Recurs, *, made: int, now: datetime) -> Occurrence | None:
         if definition.schedule.max_runs is not None and made >= definition.schedule.max_runs:
@@ -148,6 +153,8 @@ class Runs:
         return transitions.skip(run, now=now, why="the run before it is not over")
 
     def _queued(self, run: Task, *, now: datetime) -> Transition:
+        if run.expires_at is not None and now >= run.expires_at:
+            return transitions.expire(run, now=now)
         return transitions.wait(run, now=now, until=now + QUEUE_POLL, why="waits for the run before it")
 
     def _notes(

@@ -13,7 +13,7 @@ from postdate.domain.catch_up import CatchUp
 from postdate.domain.cron import Cron
 from postdate.domain.definition import Definition, Overlap, Template, is_definition
 from postdate.domain.due import Due
-from postdate.domain.recurrence import QUEUE_POLL, Runs
+from postdate.domain.recurrence import QUEUE_POLL, Followed, Runs
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import UNIQUE_BYTES, Slot, item_id
 from postdate.domain.task import KIND, Payload, State, Task
@@ -185,11 +185,41 @@ def test_what_passed_while_nobody_looked_is_run_or_noted_by_the_policy(
     assert (following.planned_at, following.state) == (run.due_at + 20 * MINUTE, State.PENDING)
 
 
+def test_a_run_that_was_behind_time_when_it_was_written_writes_none() -> None:
+    """Whoever wrote it has written all that is due since, and the one to come."""
+    definition = a_definition(catch_up=CatchUp.ALL)
+    run = first(definition)
+    now = run.due_at + 17 * MINUTE
+    *behind, following = RUNS.follow(run, definition, None, now=now).rows
+    for late in behind:
+        assert RUNS.follow(late, definition, None, now=now + MINUTE) == Followed()
+        changed = definitions.change(definition, now=now, runs_before=0)
+        assert RUNS.follow(late, changed, None, now=now).instead.after.state is State.CANCELLED
+    assert len(RUNS.follow(following, definition, None, now=following.due_at).rows) == 1
+
+
+def test_a_run_past_its_deadline_does_not_wait_for_the_one_before_it() -> None:
+    template = replace(a_definition().template, expires_after=3 * SECOND)
+    definition = replace(a_definition(overlap=Overlap.QUEUE), template=template)
+    run = first(definition)
+    (second,) = RUNS.follow(run, definition, None, now=run.due_at).rows
+    busy = running(run, now=run.due_at)
+    waiting = RUNS.follow(second, definition, busy, now=second.due_at).instead.after
+    assert waiting.state is State.PENDING
+    over = RUNS.follow(waiting, definition, busy, now=waiting.due_at).instead.after
+    assert over.state is State.EXPIRED
+
+
 def test_a_run_asked_for_by_hand_leads_to_none() -> None:
     definition = a_definition()
     run = RUNS.out_of_turn(definition, name="trigger-1", due_at=NOW, now=NOW, why="triggered")
     assert RUNS.follow(run, definition, None, now=NOW).rows == ()
     assert run.id == RUNS.out_of_turn(definition, name="trigger-1", due_at=NOW, now=NOW, why="triggered").id
+
+
+def goes_on(run: Task) -> bool:
+    """It will write the next one."""
+    return run.state is State.PENDING and run.created_at < run.planned_at == run.due_at
 
 
 @settings(max_examples=150, deadline=None)
@@ -220,9 +250,8 @@ def test_every_planned_instant_has_one_row_however_late_the_worker_comes(
         for row in followed.rows:
             rows.setdefault(row.id, row)
         rows[run.id] = followed.instead.after if followed.instead else running(run, now=now)
-        future = [row for row in rows.values() if row.state is State.PENDING and row.planned_at > now]
-        waits_again = run.due_at != run.planned_at
-        assert len(future) == 1 or (waits_again and any(row.due_at == row.planned_at for row in waiting[1:]))
+        (following,) = [row for row in rows.values() if goes_on(row)]
+        assert following.planned_at > now or not goes_on(run)
     planned = sorted(row.planned_at for row in rows.values())
     walked = definition.schedule.walk(NOW)
     assert planned == [next(walked).due_at for _ in planned]
