@@ -144,6 +144,10 @@ class Clients:
         self.seen.reach["replayed"] += answer.replayed
         if answer.http not in _NO_SURPRISE:
             raise Broken(f"the API answers {method} {path} with {answer.http}: {answer.body}")
+        if answer.http == 201 and (key := given.get("idempotency-key")):
+            first = self.seen.keys.setdefault((str(actor.tenant), path, key), body)
+            if first != body:
+                raise Broken(f"I13: the key {key} was answered with {first} and with {body}")
         item = body.get("payment_id") or body.get("task_id")
         if item is None or "version" not in body:
             return
@@ -161,10 +165,7 @@ class Clients:
                     at=self.hub.now,
                 )
             )
-        if answer.http == 201 and (key := given.get("idempotency-key")):
-            first = self.seen.keys.setdefault((str(actor.tenant), path, key), body)
-            if first != body:
-                raise Broken(f"I13: the key {key} was answered with {first} and with {body}")
+        if answer.http == 201 and "idempotency-key" in given:
             self.items.setdefault(str(actor.tenant), []).append(str(item))
 
     def _known(self, path: str) -> int:
@@ -179,6 +180,9 @@ class Clients:
         draws = self.hub.draws
         paid = draws.random() < self.mix().payments
         choice = draws.random()
+        others = [id for tenant, ids in self.items.items() if tenant != actor.tenant for id in ids]
+        if others and draws.random() < 0.05:
+            self._intrude(actor, draws.choice(others))
         own = self.items.get(str(actor.tenant), [])
         mine = [id for id in own if id.startswith("pay_" if paid else "task_")]
         if choice < 0.45 or not mine:
@@ -293,15 +297,28 @@ class Clients:
 
     def _edit(self, actor: Actor, id: str) -> None:
         draws = self.hub.draws
-        headers = {"if-match": str(self._known(f"/api/v1/x/{id}"))} if draws.random() < 0.3 else {}
+        named = self._known(f"/api/v1/x/{id}") if draws.random() < 0.3 else 0
+        headers = {"if-match": str(named)} if named else {}
         if id.startswith("pay_"):
             form = self._instant("scheduled_time") if draws.random() < 0.6 else {}
             if not form or draws.random() < 0.3:
                 form["amount"] = draws.choice((1, 10, 50, 700))
-            self.ask(actor, "PATCH", f"/api/v1/payments/{id}", form, headers=headers)
+            answer = self.ask(actor, "PATCH", f"/api/v1/payments/{id}", form, headers=headers)
         else:
             form = self._instant("run_at") if draws.random() < 0.7 else {"payload": {"n": "y" * 900}}
-            self.ask(actor, "PATCH", f"/api/v1/tasks/{id}", form, headers=headers)
+            answer = self.ask(actor, "PATCH", f"/api/v1/tasks/{id}", form, headers=headers)
+        if named and answer.http == 200 and answer.body["version"] != named + 1:
+            raise Broken(f"I14: {id} was changed from version {named} to {answer.body['version']}")
+
+    def _intrude(self, actor: Actor, id: str) -> None:
+        """Another tenant's item is not there."""
+        if id.startswith("pay_"):
+            answer = self.ask(actor, "DELETE", f"/api/v1/payments/{id}/cancel")
+        else:
+            answer = self.ask(actor, "DELETE", f"/api/v1/tasks/{id}")
+        self.seen.reach["intrusion"] += 1
+        if answer.http not in (404, *_ASKED_AGAIN):
+            raise Broken(f"I19: {actor.tenant} asks for {id} of another and is answered {answer.http}")
 
     def _money(self, actor: Actor) -> None:
         draws = self.hub.draws

@@ -16,13 +16,14 @@ class Crash(BaseException):
     """The process ends here; no `except Exception` is run on the way."""
 
 
-class Stuck(Exception):
+class Stuck(BaseException):
     """Nothing can happen any more, or too much happens."""
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Actor:
-    """`skew` is how far the clock of its machine is ahead, in microseconds; `request` names its invocation."""
+    """`skew` is how far the clock of its machine is ahead, in microseconds; `request` names its invocation,
+    `calls_given` the items and versions that it was woken for."""
 
     name: str
     hub: "Hub"
@@ -31,6 +32,7 @@ class Actor:
     tenant: str | None = None
     request: str = ""
     wired: Any = None
+    calls_given: frozenset[tuple[str, int]] = frozenset()
     doomed: bool = False
     done: bool = False
     parks: int = 0

@@ -77,6 +77,7 @@ class Inside:
     hub: Hub
     counted: Callable[[str, float], None]
     sent: Callable[..., Any]
+    overdue: Callable[[list[str]], None]
 
     def __init__(self) -> None:
         self.engine = Engine()
@@ -85,8 +86,15 @@ class Inside:
         self._clients = _made_clients(self)
         _put_in(self)
 
-    def begin(self, hub: Hub, *, counted: Callable[[str, float], None], sent: Callable[..., Any]) -> None:
-        self.hub, self.counted, self.sent = hub, counted, sent
+    def begin(
+        self,
+        hub: Hub,
+        *,
+        counted: Callable[[str, float], None],
+        sent: Callable[..., Any],
+        overdue: Callable[[list[str]], None],
+    ) -> None:
+        self.hub, self.counted, self.sent, self.overdue = hub, counted, sent, overdue
         self._ids.seed(hub.draws.getrandbits(64))
         random.seed(hub.draws.getrandbits(64))
         _QUOTAS.clear()
@@ -288,6 +296,8 @@ class _Lines(logging.Handler):
         action, why = getattr(record, "action", ""), getattr(record, "why", "")
         self._inside.hub.note(f"log {record.levelname} {action} {record.msg} {why}{told}")
         self._inside.counted(f"log {action}", 1)
+        if action == "overdue":
+            self._inside.overdue(list(getattr(record, "items", ())))
 
 
 def _now(inside: Inside) -> int:

@@ -1,19 +1,21 @@
 """`postdate-sim`: runs of the simulation by their seeds, side by side; or one of them again, told line by line."""
 
 import argparse
+import multiprocessing
 import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tests.simulation.run import Result
 
 _CHUNK = 10
+_FORK = multiprocessing.get_context("fork")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _with_a_fixed_order_of_sets()
     if given.replay is not None:
         return _replay(given.replay)
+    if given.planted:
+        return _planted(given.planted, given.jobs, given.only)
     first, last = (int(part) for part in given.seeds.split(":"))
     return _batch(range(first, last), given.jobs, given.reach)
 
@@ -30,6 +34,12 @@ def _parser() -> argparse.ArgumentParser:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--seeds", metavar="A:B", help="run the seeds from A up to B")
     what.add_argument("--replay", metavar="SEED", type=int, help="run one seed and tell what happens in it")
+    what.add_argument(
+        "--planted", metavar="N", type=int, help="plant each known mistake and find it within N seeds"
+    )
+    parser.add_argument(
+        "--only", metavar="TEXT", default="", help="of the mistakes, those with this in their name"
+    )
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count(), help="processes (all cores)")
     parser.add_argument("--reach", action="store_true", help="tell which situations were reached, how often")
     return parser
@@ -55,7 +65,7 @@ def _batch(seeds: Sequence[int], jobs: int, told: bool) -> int:
     began = time.monotonic()
     chunks = [list(chunk) for chunk in _chunks(seeds)]
     reach, broken, calls, simulated = Counter[str](), 0, 0, 0.0
-    with ProcessPoolExecutor(min(jobs, len(chunks))) as pool:
+    with ProcessPoolExecutor(min(jobs, len(chunks)), mp_context=_FORK) as pool:
         for results in pool.map(_some, chunks):
             for result in results:
                 reach = reach + result.reach
@@ -79,6 +89,35 @@ def _batch(seeds: Sequence[int], jobs: int, told: bool) -> int:
         f"{len(seeds) / seconds:.1f} seeds a second"
     )
     return 1 if broken or missed else 0
+
+
+def _planted(most: int, jobs: int, only: str) -> int:
+    from tests.simulation.planted import BUGS, prepared
+
+    names = [bug.name for bug in BUGS if only in bug.name]
+    prepared()
+    missed = 0
+    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=_FORK) as pool:
+        for name, seeds, broken in pool.map(_found, names, repeat(most)):
+            missed += broken is None
+            print(
+                f"{'MISSED' if broken is None else f'{seeds:>6}'}  {name}: {(broken or '')[:160]}", flush=True
+            )
+    print(f"{len(names)} mistakes, {missed} missed")
+    return 1 if missed else 0
+
+
+def _found(name: str, most: int) -> tuple[str, int, str | None]:
+    """After how many seeds the mistake shows, and how."""
+    from tests.simulation.planted import BUGS, planted
+    from tests.simulation.run import run
+
+    (bug,) = (each for each in BUGS if each.name == name)
+    with planted(bug):
+        for seed in range(most):
+            if broken := run(seed).broken:
+                return name, seed + 1, broken
+    return name, most, None
 
 
 def _some(seeds: Sequence[int]) -> "list[Result]":

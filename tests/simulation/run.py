@@ -4,6 +4,7 @@ First the safety phase: callers call, faults happen, and each write is looked at
 accepted has to end by itself within a bound; what waits for a person is brought back by its dead letter.
 """
 
+import signal
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,7 @@ ENDS_WITHIN: Final = 4 * HOUR
 TENANTS: Final = ("acme", "zeta")
 ACCOUNTS: Final = ("alice", "bob", "carol", "dave")
 BALANCE: Final = 1000
+SECONDS_MAX: Final = 60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,7 +112,7 @@ class Run:
             changed=self._changed,
             counted=self._reached,
         )
-        INSIDE.begin(self.hub, counted=self._count, sent=self.wire.sent)
+        INSIDE.begin(self.hub, counted=self._count, sent=self.wire.sent, overdue=self.seen.audited.extend)
         self.functions = Functions(
             hub=self.hub, engine=engine, seen=self.seen, mix=lambda: self.mix, shards=self.mix.shards
         )
@@ -127,6 +129,8 @@ class Run:
 
     def result(self) -> Result:
         broken = None
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.alarm(SECONDS_MAX)
         try:
             self._go()
         except (Broken, Stuck, AssertionError) as error:
@@ -135,6 +139,7 @@ class Run:
             broken = f"{type(error).__name__}: {error}"
             self.hub.lines.append(_where(error))
         finally:
+            signal.alarm(0)
             self.hub.end()
         seconds = (self.hub.now - self.hub.began) / SECOND
         return Result(
@@ -152,8 +157,13 @@ class Run:
         hub.lines.append(f"seed {self.seed}: {self.mix}")
         hub.run(lambda: self.clients.busy == 0, deadline=hub.now + 3 * HOUR)
         hub.run(lambda: False, deadline=hub.now + int(hub.draws.uniform(0, 2) * MINUTE))
+        began = self.mix
         self._calm()
         self._drain()
+        if began.leaves_calls_alone:
+            checkers.i11_nothing_is_left_to_the_audit(self.seen)
+        if began.is_quiet:
+            checkers.on_time(self.seen)
         for letters in (1, 2, 3):
             if not self._bring_back():
                 break
@@ -256,6 +266,10 @@ def _where(error: BaseException) -> str:
     import traceback
 
     return "".join(traceback.format_exception(error))
+
+
+def _too_long(*_: object) -> None:
+    raise Stuck("an endless loop")
 
 
 furnish()

@@ -111,6 +111,7 @@ class Functions:
             if not (records := self._received(queue)):
                 continue
             self.hub.note(f"{kind} given {len(records)} of {queue} {_told(records)}")
+            actor.calls_given = _calls(records)
             try:
                 answer = self.invoke(actor, kind, {"Records": records})
             except Crash:
@@ -179,6 +180,12 @@ class Scheduler:
                 if "heartbeat" in message["body"]:
                     self.engine.messages("ticks").remove(message)
         self.hub.after(self.every if mix.rates else 3 * self.every, self._tick)
+
+
+def _calls(records: list[dict[str, Any]]) -> frozenset[tuple[str, int]]:
+    return frozenset(
+        (id, version) for record in records for id, version, _ in json.loads(record["body"]).get("dues", ())
+    )
 
 
 def _told(records: list[dict[str, Any]]) -> str:

@@ -1,0 +1,421 @@
+"""Mistakes planted into the code in memory, one at a time: a simulation that does not find them would find no others.
+
+Each is a place in the code and what stands there instead. A text that is not there any more, once and only once, is an
+error: a mistake that no longer applies proves nothing. Some are covered by a neighbouring rule and come in pairs.
+"""
+
+import importlib
+import inspect
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+_TRANSITIONS: Final = "postdate.domain.transitions"
+_MONEY: Final = "postdate.domain.money"
+_TASKS: Final = "postdate.stores.tasks_dynamo"
+_LEDGER: Final = "postdate.stores.ledger_dynamo"
+_ACCOUNT: Final = "postdate.stores.account_row"
+_KEYS: Final = "postdate.stores.idempotency"
+_RUN: Final = "functions.run_tasks.run"
+_SETTLE: Final = "functions.settle.run"
+_SWEEP: Final = "functions.sweep"
+_API: Final = "functions.api"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patch:
+    """`place` is `module:name.of.function`; `old` stands in it exactly once."""
+
+    place: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bug:
+    name: str
+    patches: tuple[Patch, ...]
+
+
+def _bug(name: str, place: str, old: str, new: str, *more: tuple[str, str, str]) -> Bug:
+    patches = (Patch(place=place, old=old, new=new), *(Patch(place=p, old=o, new=n) for p, o, n in more))
+    return Bug(name=name, patches=patches)
+
+
+BUGS: Final = (
+    # Tasks: lease, fence, attempts.
+    _bug("a claim does not raise the token", f"{_TRANSITIONS}:_start", "task.token + 1", "task.token"),
+    _bug("nobody waits for a lease to end", f"{_TRANSITIONS}:claim", "now < task.lease_until", "False"),
+    _bug(
+        "a task begins early", f"{_TRANSITIONS}:claim", "RETRYING if now < task.due_at:", "RETRYING if False:"
+    ),
+    _bug(
+        "a takeover counts no attempts",
+        f"{_TRANSITIONS}:claim",
+        "task.attempts >= task.retry.max_attempts",
+        "False",
+    ),
+    _bug(
+        "any call brings back the dead",
+        f"{_TRANSITIONS}:claim",
+        "State.DEAD if due.version == task.version:",
+        "State.DEAD:",
+    ),
+    _bug(
+        "a missing letter is not sent again",
+        f"{_TRANSITIONS}:claim",
+        "return Buried()",
+        'return Dropped(why="")',
+    ),
+    _bug(
+        "attempts have no end",
+        "postdate.domain.retry:RetryPolicy.next_attempt_at",
+        "attempts >= self.max_attempts",
+        "False",
+    ),
+    _bug(
+        "delays have no cap",
+        "postdate.domain.retry:RetryPolicy._delay_seconds",
+        "min(self.max_seconds, self.initial_seconds * self.multiplier**exponent)",
+        "self.initial_seconds * self.multiplier**exponent + self.max_seconds",
+    ),
+    _bug(
+        "a moved task has no pointer",
+        f"{_TRANSITIONS}:edit",
+        "points = due_at is not None",
+        "points = False",
+    ),
+    _bug(
+        "a running task can be cancelled",
+        f"{_TRANSITIONS}:cancel",
+        "if not task.state.waits:",
+        "if False:",
+        (f"{_TRANSITIONS}:_move", "if to not in ALLOWED[task.state]:", "if False:"),
+    ),
+    _bug(
+        "an outcome is written over whoever has the task (no fence)",
+        f"{_TASKS}:DynamoTasks._update",
+        '["version", "lease"] if transition.over_lease else ["version"]',
+        "[]",
+    ),
+    _bug(
+        "a takeover does not look at the lease it takes",
+        f"{_TASKS}:DynamoTasks._update",
+        '["version", "lease"] if transition.over_lease else ["version"]',
+        '["version"]',
+    ),
+    _bug(
+        "a lease is made longer by whoever had it once (no token check)",
+        f"{_TASKS}:DynamoTasks.extend",
+        ' AND "status"=? AND "token"=?',
+        "",
+        (
+            f"{_TASKS}:DynamoTasks.extend",
+            'running,\n                    {"N": str(task.token)},',
+            "",
+        ),
+    ),
+    _bug("whatever is stored is our own", f"{_TASKS}:_is_stored", "return ", "return True or "),
+    _bug(
+        "a throttled change counts as done",
+        f"{_TASKS}:_written",
+        "return Written.UNAVAILABLE",
+        "return Written.DONE",
+    ),
+    _bug(
+        "a batch without an answer counts as done",
+        f"{_TASKS}:DynamoTasks._execute",
+        "[Written.UNAVAILABLE] * len(chunk)",
+        "[Written.DONE] * len(chunk)",
+    ),
+    _bug(
+        "a move writes no pointer",
+        f"{_TASKS}:DynamoTasks._move",
+        "[update, self._insert(pointer)]",
+        "[update]",
+    ),
+    # Tasks: what follows from an attempt.
+    _bug(
+        "attempts begin whose claim was lost",
+        f"{_RUN}:Runner._claim",
+        "self._start(_those(changes, written, Written.DONE))",
+        "self._start([*_those(changes, written, Written.DONE), *_those(changes, written, Written.CONFLICT)])",
+    ),
+    _bug(
+        "a retry is not sent",
+        f"{_RUN}:Runner._record",
+        "self._outbox.retry(task, call.message)",
+        "pass",
+    ),
+    _bug("the dead get no letter", f"{_RUN}:Runner._record", "self._outbox.bury(task, call.message)", "pass"),
+    _bug(
+        "a message goes although its retry could not be sent",
+        f"{_RUN}:Runner.run",
+        "self._tally.failed_messages |= self._outbox.failed_messages",
+        "pass",
+    ),
+    _bug(
+        "a message goes although its batch broke off",
+        f"{_RUN}:Runner._agenda",
+        "self._fail(calls)",
+        "pass",
+    ),
+    _bug(
+        "a deferred call is forgotten",
+        f"{_RUN}:Runner._defer",
+        "self._outbox.defer(Due.of(task), call.message, not_before=not_before)",
+        "pass",
+    ),
+    _bug(
+        "an attempt goes under a key of its own",
+        "functions.run_tasks.deliveries:Deliveries._delivery",
+        "run_id=task.id",
+        'run_id=f"{task.id}-{task.attempts}"',
+    ),
+    _bug(
+        "the attempt's number is taken for the token",
+        "functions.run_tasks.deliveries:Deliveries._delivery",
+        "token=task.token",
+        "token=task.attempts",
+    ),
+    # The sweep.
+    _bug(
+        "there is no closing pass",
+        "postdate.domain.sweeping:wants_call",
+        "return stage is Stage.OPEN or moved_at >= opened_at - margin",
+        "return stage is Stage.OPEN",
+    ),
+    _bug(
+        "a pass is noted before its calls are sent",
+        f"{_SWEEP}.sweep_group:GroupSweeper.sweep",
+        "found = list(self._found(sweep))",
+        "found = list(self._found(sweep)); self.passes.record("
+        "Progress(minute=sweep.minute, group=sweep.group, stage=sweep.stage, opened_at=opened_at))",
+    ),
+    _bug(
+        "the audit sends nothing",
+        "postdate.domain.sweeping:wants_call",
+        "return overdue and not held",
+        "return False and not held",
+    ),
+    _bug(
+        "the watermark rises over what is not done",
+        f"{_SWEEP}.tick:Ticker._raise_watermark",
+        "done = list(takewhile(audited, minutes))",
+        "done = list(minutes)",
+    ),
+    _bug(
+        "packets that the queue refused are forgotten",
+        "postdate.runtime.queue:SqsQueue._send_chunk",
+        'failure["Id"] for failure in response.get("Failed", ())',
+        'failure["Id"] for failure in ()',
+    ),
+    _bug(
+        "sending fails in silence",
+        "postdate.runtime.queue:SqsQueue._send_chunk",
+        'raise Unavailable(f"{type(error).__name__} on sending") from error',
+        "return",
+    ),
+    # Registration.
+    _bug(
+        "a key is reserved without a condition",
+        f"{_KEYS}:DynamoReservations.reserve",
+        "save(condition=free)",
+        "save()",
+    ),
+    _bug(
+        "another body under a key is the same request",
+        f"{_API}.idempotency:stands_for",
+        "found.fingerprint != wanted.fingerprint",
+        "False",
+    ),
+    _bug(
+        "a key goes to the next try at once",
+        f"{_API}.idempotency:stands_for",
+        "given_up < now and not written",
+        "not written",
+    ),
+    _bug(
+        "a key goes on although its item is there",
+        f"{_API}.idempotency:stands_for",
+        "given_up < now and not written(found.item_id)",
+        "given_up < now",
+    ),
+    _bug(
+        "who registers late sends no call",
+        f"{_API}.tasks.register:Registrar.register",
+        "calls.send(called, queue=self.queue, horizon=self.horizon, now=self.clock.now())",
+        "pass",
+    ),
+    _bug(
+        "who pays late sends no call",
+        f"{_API}.payments.register:Registrar._write",
+        "calls.send([*waiting, *written], queue=self.queue, horizon=self.horizon, now=self.clock.now())",
+        "pass",
+    ),
+    _bug(
+        "a change counts although somebody was faster",
+        f"{_API}.tasks.change:Changer._changed",
+        "written is Written.DONE",
+        "written is not Written.UNAVAILABLE",
+    ),
+    _bug(
+        "If-Match is not looked at",
+        f"{_API}.payments.change:Changer._changed",
+        "version != payment.version",
+        "False",
+    ),
+    _bug(
+        "a tenant reaches another's tasks",
+        f"{_API}.tasks.change:Changer.load",
+        "task is None or task.tenant != tenant",
+        "task is None",
+    ),
+    _bug(
+        "a tenant reaches another's payments",
+        f"{_API}.payments.change:Changer.load",
+        "payment is None or tenant not in (None, payment.tenant)",
+        "payment is None",
+    ),
+    _bug(
+        "a deposit asked for again is another deposit",
+        f"{_API}.accounts.deposit:Cashier.move",
+        "posting = _posting(tenant, order, held)",
+        "posting = _posting(tenant, order, wanted)",
+    ),
+    # Money.
+    _bug(
+        "a payment changes whatever its version (no condition on its state)",
+        f"{_LEDGER}:_update",
+        '= :before"',
+        '= :before OR attribute_exists(id)"',
+    ),
+    _bug(
+        "a payment settles again and again",
+        f"{_LEDGER}:_update",
+        '= :before"',
+        '= :before OR attribute_exists(id)"',
+        (f"{_LEDGER}:_put", "attribute_not_exists(id)", "attribute_not_exists(id) OR attribute_exists(id)"),
+    ),
+    _bug("an account falls below zero", f"{_ACCOUNT}:update_of", "if change < 0:", "if False:"),
+    _bug("a frozen account pays", f"{_ACCOUNT}:update_of", "if leg.needs_active:", "if False:"),
+    _bug("a cancel leaves the hold", f"{_MONEY}:cancel", "legs=_released(payment)", "legs=()"),
+    _bug(
+        "a failure leaves the hold",
+        f"{_MONEY}:fail",
+        "_released(payment) if payer_is_there else ()",
+        "()",
+    ),
+    _bug(
+        "a changed amount leaves the hold",
+        f"{_MONEY}:edit",
+        "if more else ()",
+        "if False else ()",
+    ),
+    _bug(
+        "a settlement takes from what is available and leaves the hold",
+        f"{_MONEY}:settle",
+        "if payment.held\n",
+        "if False\n",
+    ),
+    _bug(
+        "a movement is named after its attempt",
+        f"{_MONEY}:settle",
+        "movement_id(payment.planned_at,",
+        "movement_id(now,",
+    ),
+    _bug(
+        "a payment begins early",
+        f"{_MONEY}:verdict",
+        "payment.due_at > now:",
+        "False:",
+        ("postdate.stores.settling:_Attempt._first", "or payment.planned_at > now", ""),
+        (f"{_MONEY}:settle", "if now < payment.planned_at:", "if False:"),
+    ),
+    _bug("a moved payment has no pointer", f"{_MONEY}:edit", "points = due_at is not None", "points = False"),
+    _bug(
+        "whatever stands in a posting's way is its own",
+        f"{_LEDGER}:_judged",
+        'held and reason.get("Item") == action.row',
+        "held",
+    ),
+    _bug(
+        "a posting that nobody answered counts as done",
+        f"{_LEDGER}:DynamoLedger._write",
+        "_each(left, Answer.UNAVAILABLE)",
+        "_each(left, Answer.DONE)",
+    ),
+    _bug(
+        "who could not settle sends no other try",
+        f"{_SETTLE}:Runner._send_on",
+        "self._outbox.retry(payment, call.message)",
+        "pass",
+    ),
+    _bug(
+        "who gives up sends no letter",
+        f"{_SETTLE}:Runner._send_on",
+        "self._outbox.bury(payment, call.message)",
+        "pass",
+    ),
+    _bug(
+        "a payment's message goes although nothing could be read",
+        f"{_SETTLE}:Runner._read",
+        "self._fail(calls)",
+        "pass",
+    ),
+    _bug(
+        "a deferred payment is forgotten",
+        f"{_SETTLE}:Runner._is_to_settle",
+        "self._outbox.defer(Due.of(payment), call.message, not_before=None)",
+        "pass",
+    ),
+)
+
+
+@contextmanager
+def planted(bug: Bug) -> Iterator[None]:
+    kept = [(function, function.__code__) for function, _ in _changes(bug)]
+    try:
+        for function, code in _changes(bug):
+            function.__code__ = code
+        yield
+    finally:
+        for function, code in kept:
+            function.__code__ = code
+
+
+def prepared() -> None:
+    """All mistakes are read from the code as it is now, and each of them applies."""
+    for bug in BUGS:
+        _changes(bug)
+
+
+@cache
+def _changes(bug: Bug) -> list[tuple[Any, Any]]:
+    return [
+        (_function(place), _changed(_function(place), [each for each in bug.patches if each.place == place]))
+        for place in dict.fromkeys(patch.place for patch in bug.patches)
+    ]
+
+
+def _function(place: str) -> Any:
+    module, _, path = place.partition(":")
+    found: Any = importlib.import_module(module)
+    for name in path.split("."):
+        found = inspect.getattr_static(found, name)
+    return getattr(found, "__func__", found)
+
+
+def _changed(function: Any, patches: Sequence[Patch]) -> Any:
+    """The code as planted; the function stays the same object for all who know it."""
+    source = textwrap.dedent(inspect.getsource(function))
+    for patch in patches:
+        if source.count(patch.old) != 1:
+            raise LookupError(f"{patch.place}: {patch.old!r} stands there {source.count(patch.old)} times")
+        source = source.replace(patch.old, patch.new)
+    made: dict[str, Any] = {}
+    exec(compile(source, f"<{patches[0].place}>", "exec"), function.__globals__, made)  # noqa: S102
+    return made[function.__name__].__code__
