@@ -17,12 +17,15 @@ from tests.simulation.hub import Actor, Hub
 ATTEMPTS_OF_PAYMENTS: Final = 3
 ON_TIME_MS: Final = 15_000
 TASKS: Final = {
-    "PENDING": {"PENDING", "RUNNING", "CANCELLED"},
-    "RUNNING": {"RUNNING", "SUCCEEDED", "RETRYING", "DEAD"},
-    "RETRYING": {"RUNNING", "CANCELLED"},
+    "PENDING": {"PENDING", "RUNNING", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED"},
+    "RUNNING": {"RUNNING", "SUCCEEDED", "RETRYING", "DEAD", "EXPIRED"},
+    "RETRYING": {"RUNNING", "CANCELLED", "EXPIRED"},
     "DEAD": {"RUNNING"},
     "SUCCEEDED": set[str](),
     "CANCELLED": set[str](),
+    "EXPIRED": set[str](),
+    "SKIPPED": set[str](),
+    "MISSED": set[str](),
 }
 PAYMENTS: Final = {
     "PENDING": {"PENDING", "EXECUTING", "COMPLETED", "FAILED", "CANCELLED"},
@@ -31,7 +34,7 @@ PAYMENTS: Final = {
     "FAILED": set[str](),
     "CANCELLED": set[str](),
 }
-FINAL: Final = frozenset({"SUCCEEDED", "CANCELLED", "COMPLETED", "FAILED"})
+FINAL: Final = frozenset({"SUCCEEDED", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED", "COMPLETED", "FAILED"})
 
 
 class Broken(BaseException):

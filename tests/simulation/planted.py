@@ -16,6 +16,7 @@ from typing import Any, Final
 _TRANSITIONS: Final = "postdate.domain.transitions"
 _MONEY: Final = "postdate.domain.money"
 _TASKS: Final = "postdate.stores.tasks_dynamo"
+_STATEMENTS: Final = "postdate.stores.statements"
 _LEDGER: Final = "postdate.stores.ledger_dynamo"
 _ACCOUNT: Final = "postdate.stores.account_row"
 _KEYS: Final = "postdate.stores.idempotency"
@@ -118,23 +119,23 @@ BUGS: Final = (
             "",
         ),
     ),
-    _bug("whatever is stored is our own", f"{_TASKS}:_is_stored", "return ", "return True or "),
+    _bug("whatever is stored is our own", f"{_STATEMENTS}:_is_stored", "return ", "return True or "),
     _bug(
         "a throttled change counts as done",
-        f"{_TASKS}:_written",
+        f"{_STATEMENTS}:_written",
         "return Written.UNAVAILABLE",
         "return Written.DONE",
     ),
     _bug(
         "a batch without an answer counts as done",
-        f"{_TASKS}:DynamoTasks._execute",
+        f"{_STATEMENTS}:Statements.execute",
         "[Written.UNAVAILABLE] * len(chunk)",
         "[Written.DONE] * len(chunk)",
     ),
     _bug(
         "a move writes no pointer",
-        f"{_TASKS}:DynamoTasks._move",
-        "[update, self._insert(pointer)]",
+        f"{_STATEMENTS}:Statements.execute_together",
+        "[update, insert]",
         "[update]",
     ),
     # Tasks: what follows from an attempt.
