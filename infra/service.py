@@ -78,7 +78,7 @@ class Service(Stack):
 
     def _run_tasks(self) -> None:
         run_tasks, state = self._function("run_tasks", recurs=True), self._state
-        run_tasks.allow(state.items.table_arn, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
+        run_tasks.allow(state.items.table_arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
         run_tasks.allow(state.payloads.table_arn, BATCH_GET)
         run_tasks.allow(state.tenants.table_arn, GET)
         run_tasks.allow(state.tasks.queue.queue_arn, SEND, HIDE)

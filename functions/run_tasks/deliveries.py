@@ -67,7 +67,7 @@ class Deliveries:
     def _delivery(self, task: Task, tenant: Tenant, text: str) -> Delivery:
         return Delivery(
             run_id=task.id,
-            task_id=task.id,
+            task_id=task.task_id,
             tenant=task.tenant,
             attempt=task.attempts,
             token=task.token,

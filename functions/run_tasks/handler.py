@@ -6,17 +6,22 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
+from functions.run_tasks.chain import Chain
 from functions.run_tasks.deliveries import Deliveries
-from functions.run_tasks.run import Runner, Tally
+from functions.run_tasks.run import Runner
 from functions.run_tasks.settings import Settings
+from functions.run_tasks.tally import Tally
+from postdate.domain.recurrence import Runs
 from postdate.domain.slots import ShardPlan
+from postdate.domain.sweeping import Horizon
 from postdate.runtime import aws, records, settings
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
-from postdate.runtime.observability import count, logger, metrics, milliseconds
+from postdate.runtime.observability import logger, metrics
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import SqsQueue
 from postdate.runtime.visibility import Visibility
+from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants
@@ -31,7 +36,8 @@ class Wired:
 
     def __init__(self) -> None:
         given = settings.read(Settings)
-        sqs, self.clock = aws.client("sqs"), SystemClock()
+        sqs, dynamodb, self.clock = aws.client("sqs"), aws.client("dynamodb"), SystemClock()
+        plan, retention = ShardPlan.parse(given.shard_plan), timedelta(days=given.retention_days)
         self.lease = timedelta(seconds=given.lease_seconds)
         self.visibility = Visibility(url=given.tasks_queue_url, client=sqs, lease=self.lease)
         self.queue = SqsQueue(url=given.tasks_queue_url, client=sqs, clock=self.clock)
@@ -42,10 +48,26 @@ class Wired:
         )
         self.tasks = DynamoTasks(
             table=given.items_table,
-            client=aws.client("dynamodb"),
-            plan=ShardPlan.parse(given.shard_plan),
+            client=dynamodb,
+            plan=plan,
             listing_shards=given.listing_shards,
-            retention=timedelta(days=given.retention_days),
+            retention=retention,
+        )
+        self.chain = Chain(
+            definitions=DynamoDefinitions(
+                table=given.items_table,
+                client=dynamodb,
+                listing_shards=given.listing_shards,
+                retention=retention,
+            ),
+            tasks=self.tasks,
+            queue=self.queue,
+            runs=Runs(shards=plan),
+            horizon=Horizon(
+                lead=timedelta(seconds=given.open_lead_seconds),
+                margin=timedelta(seconds=given.open_margin_seconds),
+            ),
+            clock=self.clock,
         )
         self.targets = targets(sqs=sqs, loopback_allowed=given.loopback_destinations, now=self.clock.now)
 
@@ -68,7 +90,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         tally.failed_messages |= {message.message_id for message in messages}
     failed = [message for message in messages if message.message_id in tally.failed_messages]
     wired().visibility.back_off(failed)
-    _tell(tally, len(messages))
+    tally.tell(len(messages))
     ids = [*unreadable, *(message.message_id for message in failed)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
 
@@ -81,6 +103,7 @@ def _runner(context: Any) -> Runner:
 
     return Runner(
         tasks=given.tasks,
+        chain=given.chain,
         deliveries=Deliveries(
             targets=given.targets,
             payloads=given.payloads,
@@ -95,33 +118,3 @@ def _runner(context: Any) -> Runner:
         seconds_left=seconds_left,
         draw=random.random,
     )
-
-
-def _tell(tally: Tally, messages: int) -> None:
-    counts = {
-        "TasksClaimed": tally.claimed,
-        "TasksSucceeded": tally.succeeded,
-        "TasksRetried": tally.retried,
-        "TasksDead": tally.dead,
-        "CallsDropped": tally.dropped,
-        "CallsDeferred": tally.deferred,
-        "OutcomesFencedOff": tally.fenced_off,
-        "MessagesFailed": len(tally.failed_messages),
-    }
-    count("Packets", messages)
-    for name, value in counts.items():
-        if value:
-            count(name, value)
-    for task in tally.failures:
-        action = "retry" if task.state.waits else "dead"
-        logger.info(
-            "an attempt failed",
-            extra={
-                "action": action,
-                "task": task.id,
-                "attempt": task.attempts,
-                "reason": task.history[-1].why,
-            },
-        )
-    for lateness in tally.lateness_ms:
-        milliseconds("TaskLateness", lateness)

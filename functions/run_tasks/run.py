@@ -4,6 +4,12 @@ Commits the claim, acts, commits the outcome. A worker that dies after the claim
 message is back and the next attempt has a newer token. One that dies after the outcome, before the retry's message
 or the dead letter was sent, leaves its own message: delivered again, it finds the task waiting or dead and sends it.
 
+A run of a recurring task is claimed only when what follows it is written and called (see `chain`). A worker that dies
+before that leaves the run as it was, and its message; the next one does the same again.
+
+A delivery that the receiver has yet to acknowledge leaves the task RUNNING under the receiver's lease, and a call for
+the end of that lease. A worker that dies between the two leaves its own message, which then waits for the same.
+
 One thread decides and commits; destinations work in threads of their own and report into an inbox. An item that is
 due goes before an outcome that waits to be written, and nothing waits for a slow neighbour.
 """
@@ -12,14 +18,17 @@ import queue
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from functions.run_tasks.chain import Chain, leads
 from functions.run_tasks.deliveries import Deliveries
+from functions.run_tasks.tally import Tally
 from postdate.domain import transitions
+from postdate.domain.definition import Definition
 from postdate.domain.due import PACKET_ITEMS_MAX, WAIT_MAX, Due
 from postdate.domain.errors import Unavailable
-from postdate.domain.task import State, Task
+from postdate.domain.task import Ack, State, Task
 from postdate.domain.transitions import Buried, Deferred, Dropped, Failure, Transition
 from postdate.runtime.clock import Clock
 from postdate.runtime.outbox import Outbox
@@ -30,6 +39,7 @@ from postdate.targets.base import Delivered, Delivery, Receipt
 _CLAIM_TRIES = 4
 _PAUSE = timedelta(milliseconds=50)
 _PAUSE_MAX = timedelta(seconds=2)
+_FAILED = frozenset({State.RETRYING, State.DEAD, State.EXPIRED})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,22 +51,6 @@ class Call:
     at: datetime
 
 
-@dataclass(kw_only=True, slots=True)
-class Tally:
-    """What a batch did, for its log lines and metrics, and the messages that have to come back."""
-
-    claimed: int = 0
-    succeeded: int = 0
-    retried: int = 0
-    dead: int = 0
-    dropped: int = 0
-    deferred: int = 0
-    fenced_off: int = 0
-    lateness_ms: list[float] = field(default_factory=list)
-    failures: list[Task] = field(default_factory=list)
-    failed_messages: set[str] = field(default_factory=set)
-
-
 class Runner:
     """Made anew for each batch; everything it touches is given. `seconds_left` is this worker's time to live."""
 
@@ -64,6 +58,7 @@ class Runner:
         self,
         *,
         tasks: Tasks,
+        chain: Chain,
         deliveries: Deliveries,
         outbox: Outbox,
         extend_messages: Callable[[Iterable[Received], timedelta], None],
@@ -74,6 +69,7 @@ class Runner:
         draw: Callable[[], float],
     ) -> None:
         self._tasks = tasks
+        self._chain = chain
         self._deliveries = deliveries
         self._outbox = outbox
         self._extend_messages = extend_messages
@@ -85,6 +81,7 @@ class Runner:
         self._inbox: queue.SimpleQueue[tuple[Delivery, Receipt]] = queue.SimpleQueue()
         self._known: dict[str, Task] = {}
         self._running: dict[tuple[str, int], tuple[Task, Call]] = {}
+        self._ends: dict[str, Definition] = {}
         self._in_flight = 0
         self._unwritten: list[tuple[Call, Transition]] = []
         self._write_at = clock.now()
@@ -98,7 +95,7 @@ class Runner:
         while agenda or self._running:
             now = self._clock.now()
             if agenda and agenda[0].at <= now:
-                self._claim(_take_due(agenda, now))
+                self._begin(_take_due(agenda, now))
             elif self._unwritten and self._write_at <= now:
                 self._write_outcomes()
             elif renew_at <= now:
@@ -141,28 +138,63 @@ class Runner:
         self._in_flight -= len(finished)
         now = self._clock.now()
         for delivery, receipt in finished:
-            task, call = self._running[delivery.task_id, delivery.token]
+            task, call = self._running[delivery.run_id, delivery.token]
             self._unwritten.append((call, _outcome(task, receipt, now=now, draw=self._draw())))
         self._write_outcomes()
 
+    def _begin(self, calls: list[Call]) -> None:
+        """Those that others follow come second: what that takes must make no other task late."""
+        leading = [call for call in calls if leads(self._known.get(call.due.id))]
+        for taken in ([call for call in calls if call not in leading], leading):
+            if taken:
+                self._claim(taken)
+
     def _claim(self, calls: list[Call]) -> None:
         """A change whose answer is missing is written once more as it is: if it is stored already, it is ours."""
-        changes: list[tuple[Call, Transition]] = self._decide(calls)
+        decided: list[tuple[Call, Transition]] = self._decide(calls)
+        changes: list[tuple[Call, Transition]] = []
         for attempt in range(_CLAIM_TRIES):
+            followed, decided = self._follow(decided)
+            changes += followed
             written = self._tasks.commit([change for _, change in changes])
             self._start(_those(changes, written, Written.DONE))
             self._fail(call for call, _ in _those(changes, written, Written.REFUSED))
             lost = [call for call, _ in _those(changes, written, Written.CONFLICT)]
             changes = _those(changes, written, Written.UNAVAILABLE)
-            if changes and attempt < _CLAIM_TRIES - 1:
+            if (changes or decided) and attempt < _CLAIM_TRIES - 1:
                 self._clock.sleep_until(self._clock.now() + _PAUSE * (attempt + self._draw()))
-            changes += self._decide(lost, reload=True)
-            if not changes:
+            decided += self._decide(lost, reload=True)
+            if not changes and not decided:
                 break
         soon = self._clock.now() + _PAUSE_MAX
-        for call, change in changes:
+        for call, change in [*changes, *decided]:
             self._defer(call, change.before, not_before=soon)
         self._outbox.send()
+
+    def _follow(
+        self, claims: list[tuple[Call, Transition]]
+    ) -> tuple[list[tuple[Call, Transition]], list[tuple[Call, Transition]]]:
+        """What may be committed now, and what may not yet, because what follows it is not written. A claim is decided
+        again after that took its time: a task's history says when it was really begun."""
+        leading = [pair for pair in claims if leads(pair[1].before)]
+        ready = [pair for pair in claims if pair not in leading]
+        if not leading:
+            return ready, []
+        try:
+            links = self._chain.follow([change.before for _, change in leading])
+        except Unavailable:
+            return ready, leading
+        waiting = []
+        for (call, claim), link in zip(leading, links, strict=True):
+            if link.written is Written.UNAVAILABLE:
+                waiting.append((call, claim))
+            elif link.written is not Written.DONE:
+                self._fail([call])
+            elif change := link.instead or self._verdict(call):
+                ready.append((call, change))
+                self._tally.kept_back[State.MISSED] += link.missed
+                self._ends |= {claim.before.id: link.ends} if link.ends else {}
+        return ready, waiting
 
     def _decide(self, calls: list[Call], *, reload: bool = False) -> list[tuple[Call, Transition]]:
         if reload and calls:
@@ -201,7 +233,7 @@ class Runner:
         started = []
         for call, change in claimed:
             task = self._known[change.after.id] = change.after
-            if task.state is State.DEAD:
+            if task.state is not State.RUNNING:
                 self._record(call, change)
                 continue
             self._tally.claimed += 1
@@ -211,6 +243,9 @@ class Runner:
             started.append(task)
         self._in_flight += len(started)
         self._deliveries.start(started, lambda delivery, receipt: self._inbox.put((delivery, receipt)))
+        for _, change in claimed:
+            if definition := self._ends.pop(change.after.id, None):
+                self._chain.finish(definition)
 
     def _write_outcomes(self) -> None:
         """What cannot be written now is written later, as long as this worker lives and holds the lease."""
@@ -234,17 +269,27 @@ class Runner:
     def _record(self, call: Call, change: Transition) -> None:
         """A retry that points to a later minute is left to that minute's sweep."""
         task = self._known[change.after.id] = change.after
-        if task.state is State.SUCCEEDED:
-            self._tally.succeeded += 1
-            return
-        self._tally.failures.append(task)
-        if task.state is State.DEAD:
-            self._tally.dead += 1
-            self._outbox.bury(task, call.message)
-            return
-        self._tally.retried += 1
-        if not change.points:
-            self._outbox.retry(task, call.message)
+        if change.before.state is State.RUNNING and task.state in _FAILED:
+            self._tally.failures.append(task)
+        match task.state:
+            case State.SUCCEEDED:
+                self._tally.succeeded += 1
+            case State.RUNNING:
+                self._tally.accepted += 1
+                self._outbox.defer(Due.of(task), call.message, not_before=task.lease_until)
+            case State.RETRYING:
+                self._tally.retried += 1
+                if not change.points:
+                    self._outbox.retry(task, call.message)
+            case State.DEAD:
+                self._tally.dead += 1
+                self._outbox.bury(task, call.message)
+            case State.EXPIRED:
+                self._tally.expired += 1
+            case _:
+                self._tally.kept_back[task.state] += 1
+                if task.state.waits:
+                    self._outbox.defer(Due.of(task), call.message, not_before=None)
 
     def _renew(self, messages: Sequence[Received]) -> None:
         """Long work keeps what it holds: the messages, and the lease of each task that is still running."""
@@ -277,6 +322,8 @@ def _those(
 
 
 def _outcome(task: Task, receipt: Receipt, *, now: datetime, draw: float) -> Transition:
+    if isinstance(receipt, Delivered) and task.ack is Ack.EXPLICIT:
+        return transitions.accept(task, now=now)
     if isinstance(receipt, Delivered):
         why = "delivered" if receipt.http_status is None else f"http {receipt.http_status}"
         return transitions.succeed(task, now=now, why=why)

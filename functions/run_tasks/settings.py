@@ -10,6 +10,8 @@ class Settings:
     tasks_dlq_url: str
     shard_plan: str
     listing_shards: int
+    open_lead_seconds: int
+    open_margin_seconds: int
     lease_seconds: int
     retention_days: int
     loopback_destinations: bool

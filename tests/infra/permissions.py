@@ -52,7 +52,12 @@ GRANTED: Final[dict[str, Grants]] = {
     "run-tasks": {
         "*": TRACES,
         "logs:/aws/lambda/run-tasks": LOGS,
-        "table:items": {"dynamodb:BatchGetItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"},
+        "table:items": {
+            "dynamodb:BatchGetItem",
+            "dynamodb:GetItem",
+            "dynamodb:PartiQLInsert",
+            "dynamodb:PartiQLUpdate",
+        },
         "table:payloads": {"dynamodb:BatchGetItem"},
         "table:tenants": {"dynamodb:GetItem"},
         "queue:tasks": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},

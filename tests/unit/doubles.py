@@ -217,7 +217,7 @@ class ScriptedQueue(MemoryQueue):
 
 
 class ScriptedTarget:
-    """Answers on the spot: with what the script says for a task's next attempt, else that it took it.
+    """Answers on the spot: with what the script says for a run's next attempt, else that it took it.
 
     A callable of a script is told of the delivery and how to report it, and reports when it likes. If nobody does, as
     when a rule under test is broken, the delivery fails after some real seconds instead of keeping the test for ever.
@@ -240,7 +240,7 @@ class ScriptedTarget:
     def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
         for delivery in deliveries:
             self.started.append((self._clock.now(), delivery))
-            script = self.script[delivery.task_id]
+            script = self.script[delivery.run_id]
             step = script.popleft() if script else Delivered(http_status=200)
             if callable(step):
                 self._forget(delivery, report)

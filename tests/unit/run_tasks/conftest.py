@@ -1,22 +1,32 @@
 """The runner over stores in memory, with a target that answers by a script."""
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 
 import pytest
 
+from functions.run_tasks.chain import Chain
 from functions.run_tasks.deliveries import Deliveries
-from functions.run_tasks.run import Runner, Tally
+from functions.run_tasks.run import Runner
+from functions.run_tasks.tally import Tally
+from postdate.domain.definition import Definition
 from postdate.domain.due import Due, Via
+from postdate.domain.errors import Unavailable
+from postdate.domain.recurrence import Runs
+from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Task
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
+from postdate.stores.definitions import MemoryDefinitions
 from postdate.stores.payloads import MemoryPayloads
 from postdate.stores.tasks import Written
 from postdate.stores.tenants import MemoryTenants
 from tests.unit.doubles import (
     LEASE,
     MINUTE,
+    PLAN,
+    SECOND,
     START,
     ManualClock,
     ScriptedQueue,
@@ -26,10 +36,41 @@ from tests.unit.doubles import (
 )
 
 
+class ScriptedDefinitions(MemoryDefinitions):
+    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise. What is
+    `unreadable` is there and not understood."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
+        self.unreadable: set[str] = set()
+        self.asked = 0
+
+    def get(self, id: str) -> Definition | None:
+        self._happens("get")
+        if id in self.unreadable:
+            raise Unavailable
+        return super().get(id)
+
+    def get_many(self, ids: Iterable[str]) -> dict[str, Definition]:
+        self.asked += 1
+        self._happens("get_many")
+        return super().get_many(set(ids) - self.unreadable)
+
+    def change(self, before: Definition, after: Definition) -> Written:
+        self._happens("change")
+        return super().change(before, after)
+
+    def _happens(self, call: str) -> None:
+        if self.before[call]:
+            self.before[call].popleft()()
+
+
 class Running:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.tasks = ScriptedTasks()
+        self.definitions = ScriptedDefinitions()
         self.payloads = MemoryPayloads()
         self.tenants = MemoryTenants()
         self.queue = ScriptedQueue(self.clock)
@@ -54,6 +95,14 @@ class Running:
     def runner(self, holder: str = "worker-1") -> Runner:
         return Runner(
             tasks=self.tasks,
+            chain=Chain(
+                definitions=self.definitions,
+                tasks=self.tasks,
+                queue=self.queue,
+                runs=Runs(shards=PLAN),
+                horizon=Horizon(lead=120 * SECOND, margin=60 * SECOND),
+                clock=self.clock,
+            ),
             deliveries=Deliveries(
                 targets={"webhook": self.target, "sqs": self.queue_target},
                 payloads=self.payloads,

@@ -1,0 +1,126 @@
+"""What comes before a run of a recurring task begins: the run after it is written, and called.
+
+Rows first, then their calls, and only then may the run begin. A crash in between brings the run's own message back; it
+finds the run as it was and does the same again: the ids follow from the plan, so nothing is written twice.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from postdate.domain import definition as definitions
+from postdate.domain.definition import Definition
+from postdate.domain.due import Due, Via, pack
+from postdate.domain.errors import Unavailable
+from postdate.domain.item import Phase
+from postdate.domain.recurrence import Followed, Runs
+from postdate.domain.sweeping import Horizon
+from postdate.domain.task import State, Task
+from postdate.domain.transitions import Transition
+from postdate.runtime.clock import Clock
+from postdate.runtime.queue import Queue
+from postdate.stores.definitions import Definitions
+from postdate.stores.tasks import Tasks, Written
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Link:
+    """What a run may do. Unless all that follows it is DONE, it may not begin: UNAVAILABLE, not now; REFUSED, somebody
+    has to look. `instead` is what becomes of it when it is not to begin at all; with it, or with its claim, the
+    definition `ends`."""
+
+    written: Written
+    instead: Transition | None = None
+    ends: Definition | None = None
+    missed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chain:
+    definitions: Definitions
+    tasks: Tasks
+    queue: Queue
+    runs: Runs
+    horizon: Horizon
+    clock: Clock
+
+    def follow(self, runs: Sequence[Task]) -> list[Link]:
+        """One answer a run, in their order. Raises Unavailable when nothing can be read."""
+        found = self.definitions.get_many({run.task_id for run in runs})
+        unread = {run.task_id for run in runs if run.task_id not in found and not self._is_gone(run.task_id)}
+        earlier = self.tasks.get_many({_previous(run) for run in runs} - {""})
+        now = self.clock.now()
+        followed = {
+            run.id: self.runs.follow(run, found.get(run.task_id), earlier.get(_previous(run)), now=now)
+            for run in runs
+            if run.task_id not in unread
+        }
+        written = self._write(followed, now)
+        return [
+            _link(followed[run.id], written, found.get(run.task_id))
+            if run.id in followed
+            else Link(written=Written.REFUSED)
+            for run in runs
+        ]
+
+    def finish(self, definition: Definition) -> None:
+        """If it is lost, or the definition was changed since, nothing is lost with it."""
+        self.definitions.change(definition, definitions.finish(definition, now=self.clock.now()))
+
+    def _is_gone(self, id: str) -> bool:
+        """A definition goes some time after its end. One that is there and not understood by this code is not gone,
+        and its runs are not void."""
+        try:
+            return self.definitions.get(id) is None
+        except Unavailable:
+            return False
+
+    def _write(self, followed: Mapping[str, Followed], now: datetime) -> dict[str, Written]:
+        """What became of each row, by its id; one that cannot be called now is as good as not written."""
+        rows = {row.id: row for each in followed.values() for row in each.rows}
+        if not rows:
+            return {}
+        written = dict(zip(rows, self.tasks.add(list(rows.values())), strict=True))
+        called = [
+            row
+            for row in rows.values()
+            if self.horizon.reaches(row.due_at, now) and _wants_call(row, written[row.id])
+        ]
+        try:
+            if called:
+                self.queue.send(pack(((row.tenant, Due.of(row)) for row in called), Via.REGISTRATION))
+        except Unavailable:
+            written |= {row.id: Written.UNAVAILABLE for row in called}
+        return written
+
+
+def leads(task: Task | None) -> bool:
+    """Whether others follow this task, which may not begin before they are written."""
+    return (
+        task is not None
+        and task.recurs is not None
+        and task.recurs.number > 0
+        and task.state is State.PENDING
+    )
+
+
+def _previous(run: Task) -> str:
+    return run.recurs.previous or "" if run.recurs else ""
+
+
+def _wants_call(row: Task, written: Written) -> bool:
+    """Who wrote it before may have died before calling it, and may have decided otherwise about it."""
+    return written is Written.CONFLICT or (written is Written.DONE and row.phase is Phase.WAITS)
+
+
+def _link(followed: Followed, written: Mapping[str, Written], definition: Definition | None) -> Link:
+    results = {written[row.id] for row in followed.rows}
+    for wrong in (Written.REFUSED, Written.UNAVAILABLE):
+        if wrong in results:
+            return Link(written=wrong)
+    return Link(
+        written=Written.DONE,
+        instead=followed.instead,
+        ends=definition if followed.ends else None,
+        missed=sum(row.state is State.MISSED and written[row.id] is Written.DONE for row in followed.rows),
+    )
