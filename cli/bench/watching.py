@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,12 +12,12 @@ from typing import IO, Final
 
 from cli.bench.bed import Bed
 from cli.bench.figures import rounded, spread
-from cli.bench.watcher import APART_SECONDS
+from cli.bench.watcher import APART_SECONDS, PATIENCE_MS
 from cli.failure import Failure
 from cli.local.once import ROOT
 from postdate.domain.slots import home
 
-_ENDS_WITHIN_SECONDS: Final = 60
+_ENDS_WITHIN_SECONDS: Final = PATIENCE_MS / 1000 + 15
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,16 +44,19 @@ class Watching:
         self._process = process
         self._tell: IO[str] = process.stdin
         self._lock = threading.Lock()
+        self._last_due_ms = 0.0
 
     def watch(self, due_ms: dict[str, float]) -> None:
         lines = "".join(f"{home(id).key} {id} {at}\n" for id, at in due_ms.items())
         with self._lock:
+            self._last_due_ms = max(self._last_due_ms, *due_ms.values())
             self._tell.write(lines)
             self._tell.flush()
 
     def seen(self) -> Seen:
         """Once all have been seen, or patience with them is over."""
-        told, _ = self._process.communicate(timeout=_ENDS_WITHIN_SECONDS)
+        left = max(0.0, self._last_due_ms / 1000 - time.time())
+        told, _ = self._process.communicate(timeout=left + _ENDS_WITHIN_SECONDS)
         if self._process.returncode:
             raise Failure("The watcher of payments failed.")
         return Seen(**json.loads(told))
