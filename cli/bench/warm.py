@@ -17,6 +17,7 @@ _AHEAD_SECONDS: Final = 6
 _PATIENCE_SECONDS: Final = 90
 _PAYMENTS: Final = 400
 _LOOK_EVERY_SECONDS: Final = 0.5
+_batched_per_second: dict[str, float] = {}
 
 
 def api(bed: Bed) -> None:
@@ -47,7 +48,15 @@ def _some_real_ones(bed: Bed) -> None:
 
 def payments(bed: Bed) -> float:
     """Accounts with money, the API's routes for them, and some payments that open the workers' connections. Answers
-    how many a second were registered in batches: what is to be due at one instant needs that time before it."""
+    how many a second were registered in batches: what is to be due at one instant needs that time before it. Done
+    once for a stack."""
+    url = bed.stack.api_url
+    if url not in _batched_per_second:
+        _batched_per_second[url] = _paid(bed)
+    return _batched_per_second[url]
+
+
+def _paid(bed: Bed) -> float:
     with step("warming up payments"):
         bed.sqs.send_message(QueueUrl=bed.stack.queues["ticks"], MessageBody='{"kind":"tick"}')
         paying.provide_accounts(bed)
