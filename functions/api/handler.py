@@ -8,13 +8,19 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from functions.api import audit, errors, pages
 from functions.api.accounts import routes as accounts
 from functions.api.caller import Caller
+from functions.api.jobs import routes as jobs
 from functions.api.payments import routes as payments
+from functions.api.runs import routes as runs
+from functions.api.tasks import recurring_routes as recurring
 from functions.api.tasks import routes as tasks
 from postdate.domain.errors import NotFound, PostdateError
 from postdate.runtime.observability import count, logger, metrics
 
 app = APIGatewayHttpResolver()
 app.include_router(tasks.router)
+app.include_router(recurring.router)
+app.include_router(runs.router)
+app.include_router(jobs.router)
 app.include_router(payments.router)
 app.include_router(accounts.router)
 app.include_router(audit.router)

@@ -6,10 +6,12 @@ It is assembled when somebody asks for it; no other request imports this module.
 from http import HTTPStatus
 from typing import Any, Final
 
+from pydantic.alias_generators import to_snake
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from functions.api.accounts.forms import AccountForm, AdjustmentForm, DepositForm
 from functions.api.errors import problem
+from functions.api.jobs.forms import JobForm
 from functions.api.payments.forms import (
     BatchPaymentForm,
     ExecutionForm,
@@ -23,23 +25,35 @@ from functions.api.reference import (
     fields,
     payment_answers,
     problems,
+    run_answers,
     shapes,
     task_answers,
 )
 from functions.api.reference.operation import Operation
 from functions.api.reference.operations import OPERATIONS
+from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
 from functions.api.tasks.forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm
+from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm, RecurringChangeForm
 
 VERSION: Final = "0.1.0"
 FORMS: Final = (
     *(PaymentForm, PaymentBatchForm, BatchPaymentForm, PaymentChangeForm, ExecutionForm),
     *(AccountForm, DepositForm, AdjustmentForm),
-    *(TaskForm, BatchForm, BatchTaskForm, TaskChangeForm),
+    *(TaskForm, BatchForm, BatchTaskForm, TaskChangeForm, RecurringChangeForm),
+    *(PauseForm, BackfillForm, PreviewForm),
+    *(CompleteForm, FailForm, HeartbeatForm, JobForm),
 )
-_TIMED: Final = (
-    ("run_at", ("TaskForm", "BatchTaskForm"), "TaskChangeForm"),
-    ("scheduled_time", ("PaymentForm", "BatchPaymentForm"), "PaymentChangeForm"),
-)
+_TASK: Final = ("run_at", "delay_seconds", "cron")
+_PAYMENT: Final = ("scheduled_time", "delay_seconds")
+_ONE_OF: Final = {
+    "TaskForm": _TASK,
+    "BatchTaskForm": _TASK,
+    "JobForm": ("runAt", "delaySeconds", "cron"),
+    "PreviewForm": ("cron", "task_id"),
+    "PaymentForm": _PAYMENT,
+    "BatchPaymentForm": _PAYMENT,
+}
+_AT_MOST_ONE_OF: Final = {"TaskChangeForm": ("run_at", "delay_seconds"), "PaymentChangeForm": _PAYMENT}
 _SCHEMAS: Final = "#/components/schemas/"
 
 
@@ -73,7 +87,8 @@ def document() -> dict[str, Any]:
 
 _ABOUT: Final = (
     "Moves money between accounts and makes calls, later: a payment, a webhook or a message to an SQS queue, at an "
-    "instant up to a year ahead. Amounts are whole units of one virtual currency. "
+    "instant up to a year ahead; a call also again and again, as a cron says. Amounts are whole units of one virtual "
+    "currency. "
     "Requests and answers are JSON; a field that is not known is refused by its name. Instants are RFC 3339 with an "
     "offset, and are answered in UTC with milliseconds. Errors are `application/problem+json` with a stable `code`. "
     'Three answers come from the gateway in front of the API and look like `{"message": "…"}`: 429 when its rate is '
@@ -100,11 +115,15 @@ def _described(operation: Operation) -> dict[str, Any]:
             {"$ref": f"#/components/parameters/{name}"} for name in operation.parameters
         ]
     if operation.body:
+        names = [body.__name__ for body in (operation.body, operation.or_body) if body]
         content = {
-            "schema": _ref(operation.body.__name__),
-            "examples": examples.REQUESTS[operation.body.__name__],
+            "schema": _ref(names[0]) if len(names) == 1 else {"anyOf": [_ref(name) for name in names]},
+            "examples": {label: one for name in names for label, one in examples.REQUESTS[name].items()},
         }
-        described["requestBody"] = {"required": True, "content": {"application/json": content}}
+        described["requestBody"] = {
+            "required": operation.body_needed,
+            "content": {"application/json": content},
+        }
     return described
 
 
@@ -116,7 +135,8 @@ def _success(operation: Operation) -> dict[str, Any]:
     if operation.answer is None:
         kind = "text/html" if operation.path == "/docs" else "application/json"
         return described | {"content": {kind: {"schema": {"type": "string" if "html" in kind else "object"}}}}
-    content = {"schema": _ref(operation.answer), "example": examples.answers()[operation.answer]}
+    names = [operation.answer, *([operation.or_answer] if operation.or_answer else [])]
+    content = {"schema": shapes.either(*names), "example": examples.answers()[operation.answer]}
     return described | {"content": {"application/json": content}}
 
 
@@ -165,14 +185,14 @@ def _forms() -> dict[str, Any]:
     schemas: dict[str, Any] = generated["$defs"]
     for schema in schemas.values():
         for name, field in schema.get("properties", {}).items():
-            field["description"] = fields.MEANINGS[name]
+            field["description"] = fields.MEANINGS[to_snake(name)]
     schemas["BatchForm"]["properties"]["tasks"]["items"] = _ref("BatchTaskForm")
     schemas["PaymentBatchForm"]["properties"]["payments"]["items"] = _ref("BatchPaymentForm")
-    for instant, names, change in _TIMED:
-        either = [_given(instant, "string"), _given("delay_seconds", "integer")]
-        for name in names:
-            schemas[name]["oneOf"] = either
-        schemas[change] |= {"minProperties": 1, "not": {"allOf": either}}
+    for name, ways in _ONE_OF.items():
+        schemas[name]["oneOf"] = [_given(way) for way in ways]
+    for name, ways in _AT_MOST_ONE_OF.items():
+        schemas[name] |= {"minProperties": 1, "not": {"allOf": [_given(way) for way in ways]}}
+    schemas["RecurringChangeForm"]["minProperties"] = 1
     return schemas
 
 
@@ -181,6 +201,7 @@ def _answers(codes: list[str]) -> dict[str, Any]:
         **payment_answers.ANSWERS,
         **account_answers.ANSWERS,
         **task_answers.ANSWERS,
+        **run_answers.ANSWERS,
         "Problem": problems.schema(codes),
         "Health": shapes.every(status={"const": "ok"}),
     }
@@ -190,5 +211,6 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"{_SCHEMAS}{name}"}
 
 
-def _given(field: str, kind: str) -> dict[str, Any]:
+def _given(field: str) -> dict[str, Any]:
+    kind = "integer" if to_snake(field) == "delay_seconds" else "string"
     return {"required": [field], "properties": {field: {"type": kind}}}

@@ -1,6 +1,7 @@
 """The API's use cases over this environment's tables and queues, made on the first request."""
 
 import os
+import random
 from datetime import timedelta
 from functools import cache
 
@@ -8,15 +9,23 @@ from functions.api.accounts.deposit import Cashier
 from functions.api.payments.change import Changer as PaymentChanger
 from functions.api.payments.execute import Executor
 from functions.api.payments.register import Registrar as PaymentRegistrar
+from functions.api.runs.acknowledge import Acknowledger
 from functions.api.settings import Settings
+from functions.api.tasks.by_hand import ByHand
+from functions.api.tasks.chain import Chain
 from functions.api.tasks.change import Changer
+from functions.api.tasks.definitions import DefinitionChanger
+from functions.api.tasks.recurring import Planner
 from functions.api.tasks.register import Registrar
+from functions.api.tasks.templates import Templates
+from postdate.domain.recurrence import Runs
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
 from postdate.domain.sweeping import Horizon
 from postdate.runtime import aws, settings
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.queue import SqsQueue
+from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.idempotency import DynamoReservations
 from postdate.stores.keys import DynamoKeys
 from postdate.stores.ledger_dynamo import DynamoLedger
@@ -75,6 +84,51 @@ class Wired:
             clock=self.clock,
             unique=_unique,
         )
+        runs = Runs(shards=plan)
+        self.definitions = DynamoDefinitions(
+            table=given.items_table,
+            client=aws.client("dynamodb"),
+            listing_shards=given.listing_shards,
+            retention=retention,
+        )
+        self.chain = Chain(tasks=self.tasks, runs=runs)
+        self.templates = Templates(
+            tasks=self.tasks,
+            payloads=self.payloads,
+            runs=runs,
+            payload_kept=retention + _PAYLOAD_OUTLIVES,
+            unique=_unique,
+        )
+        self.planner = Planner(
+            definitions=self.definitions,
+            chain=self.chain,
+            templates=self.templates,
+            reservations=reservations,
+            queue=queue,
+            plan=plan,
+            horizon=horizon,
+            clock=self.clock,
+            unique=_unique,
+        )
+        self.definition_changer = DefinitionChanger(
+            definitions=self.definitions,
+            chain=self.chain,
+            templates=self.templates,
+            queue=queue,
+            horizon=horizon,
+            clock=self.clock,
+            unique=_unique,
+        )
+        self.by_hand = ByHand(
+            tasks=self.tasks,
+            runs=runs,
+            reservations=reservations,
+            queue=queue,
+            horizon=horizon,
+            clock=self.clock,
+            unique=_unique,
+        )
+        self.acknowledger = Acknowledger(tasks=self.tasks, queue=queue, clock=self.clock, draw=random.random)
         self.ledger = DynamoLedger(
             items_table=given.items_table,
             accounts_table=given.accounts_table,

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from functions.api.reference import payment_examples
+from functions.api.reference import payment_examples, run_examples
 from functions.api.tasks.forms import view
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
@@ -36,6 +36,16 @@ _TO_WEBHOOK: Final[dict[str, Any]] = {
     "name": "remind",
     "tags": ["order"],
 }
+_DAILY: Final[dict[str, Any]] = {
+    "cron": "30 8 * * MON-FRI",
+    "timezone": "Europe/Berlin",
+    "jitter_seconds": 60,
+    "target": {"type": "sqs", "queue_url": _QUEUE},
+    "payload": {"report": "open orders"},
+    "ack": "explicit",
+    "timeout_seconds": 600,
+    "name": "open-orders",
+}
 _RENT: Final[dict[str, Any]] = {
     "from_account_id": "rent",
     "to_account_id": "landlord",
@@ -47,6 +57,7 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
     "TaskForm": {
         "queue": {"summary": "A message to a queue, at an instant", "value": _TO_QUEUE},
         "webhook": {"summary": "A webhook, an hour from now", "value": _TO_WEBHOOK},
+        "cron": {"summary": "A message on each working day, on the clocks of Berlin", "value": _DAILY},
     },
     "BatchForm": {
         "two": {
@@ -94,6 +105,49 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
         "later": {"summary": "Another instant", "value": {"run_at": "2026-11-18T18:00:00Z"}},
         "payload": {"summary": "Another payload", "value": {"payload": {"order": 4712}}},
     },
+    "RecurringChangeForm": {
+        "plan": {"summary": "Of one that recurs: another plan", "value": {"cron": "0 9 * * MON-FRI"}},
+        "end": {"summary": "Of one that recurs: no end", "value": {"end_at": None}},
+    },
+    "PauseForm": {"why": {"summary": "With a reason", "value": {"reason": "stocktaking"}}},
+    "BackfillForm": {
+        "day": {
+            "summary": "A day",
+            "value": {"from": "2026-11-17T00:00:00Z", "to": "2026-11-17T23:59:59Z"},
+        }
+    },
+    "PreviewForm": {
+        "cron": {
+            "summary": "Around a change of clocks",
+            "value": {
+                "cron": "30 2 * * *",
+                "timezone": "Europe/Berlin",
+                "from": "2026-10-24T00:00:00Z",
+                "count": 3,
+            },
+        },
+        "task": {"summary": "Of a task", "value": {"task_id": TASK_ID}},
+    },
+    "CompleteForm": {"one": {"summary": "Done", "value": {"token": 1}}},
+    "FailForm": {
+        "again": {"summary": "To be tried again", "value": {"token": 1, "error": "the disk is full"}},
+        "final": {"summary": "Not to be tried again", "value": {"token": "1", "final": True}},
+    },
+    "HeartbeatForm": {
+        "usual": {"summary": "As long as the timeout", "value": {"token": 1}},
+        "short": {"summary": "Less long", "value": {"token": 1, "extend_seconds": 60}},
+    },
+    "JobForm": {
+        "once": {
+            "summary": "A message to a queue, at an instant",
+            "value": {
+                "runAt": "2026-11-18T10:05:00Z",
+                "payload": _PAYLOAD,
+                "idempotencyKey": "order-4711",
+                "target": {"type": "sqs", "queue_url": _QUEUE},
+            },
+        },
+    },
 }
 
 
@@ -108,6 +162,7 @@ def answers() -> dict[str, Any]:
         "TaskList": {"tasks": [view(done)], "next_cursor": None},
         "BatchAnswer": {"results": [{"index": 0, "task": view(pending)}]},
         "Health": {"status": "ok"},
+        **run_examples.answers(_QUEUE),
         **payment_examples.answers(),
     }
 

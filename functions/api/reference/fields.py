@@ -5,15 +5,40 @@ from typing import Final
 from functions.api.forms import KEY_PATTERN
 from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX
 from functions.api.reference.shapes import INSTANT, TEXT, Schema, one_of
+from functions.api.tasks.listing import STATUSES
 from postdate.domain import payment, task
 
 MEANINGS: Final = {
     "run_at": "The instant it is due: at most a year ahead, at most a minute ago, which means now.",
     "delay_seconds": "Instead of naming an instant: how long from now it is due.",
+    "cron": "Instead of naming an instant: minute, hour, day of month, month and day of week, or a name such as "
+    "`@daily`.",
+    "timezone": "Whose clocks the cron is read on, by the name that IANA gives it.",
+    "start_at": "No run is planned before it.",
+    "end_at": "No run is planned after it.",
+    "max_runs": "How many runs begin at most.",
+    "jitter_seconds": "By how much each run is due later at most, the same each time: so that not all begin at once. "
+    "Less than what lies between two runs.",
+    "overlap": "What a run does while the one before it is not over: it is skipped, begins all the same, or waits.",
+    "catch_up": "Which of the runs that were missed are made up for: the latest, all, none. A minute late is not "
+    "missed.",
+    "catch_up_window_seconds": "How long ago they may have been due to be made up for.",
+    "ack": "What ends a run: the answer to its delivery, or the receiver's own word, `explicit`.",
+    "expires_after_seconds": "How long after it was due an attempt may still begin.",
+    "from": "From which instant, included.",
+    "to": "To which instant, included: not in the future.",
+    "count": "How many.",
+    "task_id": "Instead of a cron: that of a task, with its jitter.",
+    "payload_ref": "Not offered yet.",
+    "token": "The token that the delivery carried, `Postdate-Token`, as number or as text.",
+    "error": "Why, for whoever looks at the run.",
+    "final": "Whether no other attempt may follow.",
+    "extend_seconds": "How long from now it may take; as long as its timeout if it is left out, and at most that.",
     "target": "Where it goes.",
     "payload": "Any JSON, up to 256 KB as compact JSON text. It is the body that the target gets.",
     "retry": "What follows a failed attempt.",
-    "timeout_seconds": "How long one attempt to a webhook may take.",
+    "timeout_seconds": "How long one attempt to a webhook may take, or, with an explicit acknowledgement, how long "
+    "the receiver may be silent.",
     "name": "A name of yours. It need not be unique; lists can be filtered by it.",
     "tags": "Words of yours; lists can be filtered by one of them.",
     "idempotency_key": "As the header Idempotency-Key, for this one alone.",
@@ -32,7 +57,7 @@ MEANINGS: Final = {
     "amount_max": "The greatest amount.",
     "delay_seconds_min": "The shortest time from scheduling to the instant.",
     "delay_seconds_max": "The longest time from scheduling to the instant.",
-    "reason": "Why, for the journal.",
+    "reason": "Why, for whoever asks later.",
     "execution_id": "A name of yours for this execution: 1 to 128 visible ASCII characters.",
     "type": "The kind of target.",
     "url": "https, a public host name. Redirects are not followed. It is checked now and at every attempt.",
@@ -69,7 +94,10 @@ PARAMETERS: Final[dict[str, Schema]] = {
     "account_filter": _query("account_id", "Only payments from and to this account.", TEXT),
     "payment_status": _query("status", "Only payments in this state.", one_of(payment.State)),
     "until": _query("until", "Up to which instant; 30 days ahead if it is left out.", INSTANT),
-    "status": _query("status", "Only tasks in this state.", one_of(task.State)),
+    "status": _query("status", "Only tasks in this state.", {"type": "string", "enum": list(STATUSES)}),
+    "run_status": _query("status", "Only runs in this state.", one_of(task.State)),
+    "run_id": _path("run_id", "The id of a run."),
+    "job_id": _path("job_id", "The id of a job."),
     "name": _query("name", "Only tasks of this name.", TEXT),
     "tag": _query("tag", "Only tasks with this tag.", TEXT),
     "audit_after": _query("after", "`goes_on_after` of the audit before.", TEXT),

@@ -5,6 +5,7 @@ from typing import Final
 from functions.api.reference.account_operations import ACCOUNTS
 from functions.api.reference.operation import Operation
 from functions.api.reference.payment_operations import PAYMENTS
+from functions.api.reference.run_operations import JOBS, RUNS
 from functions.api.reference.task_operations import TASKS
 
 _OPERATORS: Final = (
@@ -46,4 +47,4 @@ _PAGES: Final = (
     ),
 )
 
-OPERATIONS: Final = (*PAYMENTS, *ACCOUNTS, *TASKS, *_OPERATORS, *_PAGES)
+OPERATIONS: Final = (*PAYMENTS, *ACCOUNTS, *TASKS, *RUNS, *JOBS, *_OPERATORS, *_PAGES)

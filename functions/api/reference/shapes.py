@@ -36,16 +36,20 @@ def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def page_of(things: str, schema: str) -> Schema:
+def either(*names: str) -> Schema:
+    return ref(names[0]) if len(names) == 1 else {"oneOf": [ref(name) for name in names]}
+
+
+def page_of(things: str, *schemas: str) -> Schema:
     cursor = told(or_null(TEXT), "Where the next page begins; null on the last one.")
-    return every(**{things: list_of(ref(schema)), "next_cursor": cursor})
+    return every(**{things: list_of(either(*schemas)), "next_cursor": cursor})
 
 
-def results_of(thing: str, schema: str) -> Schema:
+def results_of(thing: str, *schemas: str) -> Schema:
     """What a batch is answered."""
     result = {
         "oneOf": [
-            every(**{"index": COUNT, thing: ref(schema)}),
+            every(**{"index": COUNT, thing: either(*schemas)}),
             every(index=COUNT, error=ref("Problem")),
         ]
     }

@@ -8,6 +8,7 @@ from functions.api.reference.shapes import (
     TEXT,
     VERSION,
     Schema,
+    either,
     every,
     list_of,
     one_of,
@@ -17,21 +18,26 @@ from functions.api.reference.shapes import (
     results_of,
     told,
 )
-from postdate.domain.task import State
+from functions.api.tasks.listing import STATUSES
+from postdate.domain.catch_up import CatchUp
+from postdate.domain.definition import Overlap
+from postdate.domain.definition import State as DefinitionState
+from postdate.domain.task import Ack, State
 from postdate.domain.transitions import HISTORY_LINES_MAX
 
 _STATUS: Final = one_of(State)
+_ANY_STATUS: Final[Schema] = {"type": "string", "enum": list(STATUSES)}
 
 _TASK: Final[dict[str, Schema]] = {
     "task_id": told(TEXT, "It holds the minute that the task was registered for, so ids sort by time."),
     "status": told(
         _STATUS,
-        "PENDING and RETRYING wait for an attempt. SUCCEEDED, DEAD and CANCELLED are final; only a redrive brings "
-        "a DEAD task back.",
+        "PENDING and RETRYING wait for an attempt. SUCCEEDED, DEAD, CANCELLED and EXPIRED are final; only a redrive "
+        "brings a DEAD task back. SKIPPED and MISSED are for runs of recurring tasks.",
     ),
     "name": or_null(TEXT),
     "tags": list_of(TEXT),
-    "target": {"oneOf": [ref("WebhookTarget"), ref("SqsTarget")]},
+    "target": either("WebhookTarget", "SqsTarget"),
     "run_at": told(INSTANT, "The instant asked for."),
     "next_run_at": told(or_null(INSTANT), "When the next attempt is due; null when none is waiting."),
     "attempts": told(COUNT, "Attempts so far, counted anew after a redrive."),
@@ -39,6 +45,8 @@ _TASK: Final[dict[str, Schema]] = {
     "error": told(or_null(TEXT), "Why the last attempt failed, in our words."),
     "retry": ref("Retry"),
     "timeout_seconds": COUNT,
+    "ack": one_of(Ack),
+    "expires_at": told(or_null(INSTANT), "After this instant no attempt begins."),
     "created_at": INSTANT,
     "version": VERSION,
     "history": told(
@@ -47,12 +55,65 @@ _TASK: Final[dict[str, Schema]] = {
     ),
 }
 
+_RECURRING: Final[dict[str, Schema]] = {
+    "task_id": TEXT,
+    "status": told(
+        one_of(DefinitionState),
+        "FINISHED when no run is left: a change may bring new ones. CANCELLED is final.",
+    ),
+    "name": or_null(TEXT),
+    "tags": list_of(TEXT),
+    "target": either("WebhookTarget", "SqsTarget"),
+    "cron": TEXT,
+    "timezone": TEXT,
+    "start_at": or_null(INSTANT),
+    "end_at": or_null(INSTANT),
+    "max_runs": or_null(COUNT),
+    "jitter_seconds": COUNT,
+    "overlap": one_of(Overlap),
+    "catch_up": one_of(CatchUp),
+    "catch_up_window_seconds": COUNT,
+    "next_run_at": told(
+        or_null(INSTANT), "When the next run is due, jitter included; null when none is planned."
+    ),
+    "last_run": told(
+        or_null(ref("RunSummary")), "The newest run whose time has come, begun or not; a moment behind."
+    ),
+    "reason": told(or_null(TEXT), "Why it is paused, if somebody said so."),
+    "retry": ref("Retry"),
+    "timeout_seconds": COUNT,
+    "ack": one_of(Ack),
+    "expires_after_seconds": or_null(COUNT),
+    "created_at": INSTANT,
+    "changed_at": INSTANT,
+    "version": VERSION,
+}
+
 ANSWERS: Final[dict[str, Schema]] = {
     "Task": every(**_TASK),
     "TaskWithPayload": every(**_TASK, payload={"description": "The payload as it was given."}),
     "CancelledTask": every(success={"const": True}, **_TASK),
-    "TaskList": page_of("tasks", "Task"),
-    "BatchAnswer": results_of("task", "Task"),
+    "RecurringTask": every(**_RECURRING),
+    "RecurringTaskWithPayload": every(**_RECURRING, payload={"description": "The payload as it was given."}),
+    "CancelledRecurringTask": every(success={"const": True}, **_RECURRING),
+    "TaskList": page_of("tasks", "Task", "RecurringTask"),
+    "BatchAnswer": results_of("task", "Task", "RecurringTask"),
+    "Preview": every(next=list_of(ref("PlannedRun"))),
+    "PlannedRun": every(
+        at=told(INSTANT, "When it is due."),
+        local=told(TEXT, "The same instant on the clocks of its zone."),
+        note=told(or_null(TEXT), "Where a change of clocks or jitter moved it."),
+    ),
+    "Backfill": every(runs=told(COUNT, "How many runs were planned in that time: each is there once.")),
+    "Job": every(jobId=TEXT, status=_ANY_STATUS),
+    "JobDetails": every(
+        jobId=TEXT,
+        status=_ANY_STATUS,
+        attempts=told(COUNT, "Of a recurring job: those of its last run."),
+        nextRun=or_null(INSTANT),
+        failureReason=or_null(TEXT),
+    ),
+    "CancelledJob": every(status=_ANY_STATUS),
     "WebhookTarget": every(
         type={"const": "webhook"},
         url=TEXT,

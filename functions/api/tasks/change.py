@@ -1,4 +1,5 @@
-"""Changes and cancels tasks that wait: one conditional write each, decided again when somebody was faster.
+"""Changes and cancels tasks that run once, while they wait: one conditional write each, decided again when somebody
+was faster.
 
 The new call is sent after the write; if that is lost, the closing pass over the new slot finds the pointer.
 """
@@ -11,8 +12,9 @@ from typing import Any
 from functions.api import calls
 from postdate.domain import transitions
 from postdate.domain.errors import Conflict, NotFound, Unavailable, VersionMismatch
+from postdate.domain.item import kind_of
 from postdate.domain.sweeping import Horizon
-from postdate.domain.task import Payload, Task
+from postdate.domain.task import KIND, Payload, Task
 from postdate.domain.transitions import Transition
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
@@ -33,7 +35,8 @@ class Changer:
     unique: Callable[[], bytes]
 
     def load(self, tenant: str, id: str) -> Task:
-        task = self.tasks.get(id)
+        """A run of a recurring task is none of its own: it is changed through what planned it."""
+        task = self.tasks.get(id) if kind_of(id) == KIND else None
         if task is None or task.tenant != tenant:
             raise NotFound(f"there is no task {id}")
         return task
@@ -44,10 +47,13 @@ class Changer:
     def edit(
         self, tenant: str, id: str, *, version: int | None, due_at: datetime | None, **changes: Any
     ) -> Task:
-        """`changes` are fields of Task; a payload comes as its text."""
+        """`changes` are fields of Task; a payload comes as its text. A deadline keeps its distance."""
 
         def decide(task: Task, *, now: datetime) -> Transition:
-            return transitions.edit(task, now=now, due_at=due_at, why=_why(due_at, changes), **changes)
+            why, moved = _why(due_at, changes), dict(changes)
+            if due_at is not None and task.expires_at is not None:
+                moved["expires_at"] = due_at + (task.expires_at - task.planned_at)
+            return transitions.edit(task, now=now, due_at=due_at, why=why, **moved)
 
         task = self._changed(tenant, id, version, decide)
         if due_at is not None:

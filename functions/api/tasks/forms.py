@@ -2,20 +2,36 @@
 
 import json
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
 from functions.api.forms import DELAY_SECONDS_MAX, KEY_PATTERN, Form, Instant, text_of
 from postdate.domain import instants
+from postdate.domain.catch_up import WINDOW_MAX, CatchUp
+from postdate.domain.definition import CATCH_UP_WINDOW, Overlap
 from postdate.domain.errors import PayloadTooLarge, ValidationFailed
 from postdate.domain.retry import RetryPolicy
-from postdate.domain.task import Destination, State, Task
+from postdate.domain.schedule import JITTER_SECONDS_MAX
+from postdate.domain.task import Ack, Destination, State, Task
 
 PAYLOAD_BYTES_MAX = 256 * 1024
 PAST_ALLOWED = timedelta(minutes=1)
+OF_RECURRING: Final = (
+    *("timezone", "start_at", "end_at", "max_runs", "jitter_seconds"),
+    *("overlap", "catch_up", "catch_up_window_seconds"),
+)
+_SECOND: Final = timedelta(seconds=1)
 
+Cron = Annotated[str, Field(max_length=256)]
+Zone = Annotated[str, Field(max_length=64)]
+MaxRuns = Annotated[int, Field(ge=1, le=1_000_000_000)]
+JitterSeconds = Annotated[int, Field(ge=0, le=JITTER_SECONDS_MAX)]
+WindowSeconds = Annotated[int, Field(ge=1, le=WINDOW_MAX // _SECOND)]
+TimeoutSeconds = Annotated[int, Field(ge=1, le=900)]
+ExpirySeconds = Annotated[int, Field(ge=1, le=DELAY_SECONDS_MAX)]
 Tag = Annotated[str, Field(min_length=1, max_length=64)]
+Tags = Annotated[list[Tag], Field(max_length=10)]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 
 
@@ -54,20 +70,43 @@ class RetryForm(Form):
 
 
 class TaskForm(Form):
+    """Once, at `run_at` or after `delay_seconds`; or again and again, as `cron` says."""
+
     run_at: Instant | None = None
     delay_seconds: int | None = Field(None, ge=0, le=DELAY_SECONDS_MAX)
+    cron: Cron | None = None
+    timezone: Zone = "UTC"
+    start_at: Instant | None = None
+    end_at: Instant | None = None
+    max_runs: MaxRuns | None = None
+    jitter_seconds: JitterSeconds = 0
+    overlap: Overlap = Overlap.SKIP
+    catch_up: CatchUp = CatchUp.LATEST
+    catch_up_window_seconds: WindowSeconds = CATCH_UP_WINDOW // _SECOND
     target: TargetForm
     payload: JsonValue = None
     retry: RetryForm = RetryForm()
-    timeout_seconds: int = Field(30, ge=1, le=900)
+    timeout_seconds: TimeoutSeconds = 30
+    ack: Ack = Ack.RESPONSE
+    expires_after_seconds: ExpirySeconds | None = None
     name: Name | None = None
-    tags: list[Tag] = Field([], max_length=10)
+    tags: Tags = Field([])
 
     @model_validator(mode="after")
-    def _has_one_instant(self) -> "TaskForm":
-        if (self.run_at is None) == (self.delay_seconds is None):
-            raise ValueError("one of run_at and delay_seconds is needed")
+    def _says_when(self) -> "TaskForm":
+        ways = [name for name in ("run_at", "delay_seconds", "cron") if getattr(self, name) is not None]
+        if len(ways) != 1:
+            raise ValueError(
+                f"one of {', '.join(map(self.named, ('run_at', 'delay_seconds', 'cron')))} is needed"
+            )
+        given = [name for name in OF_RECURRING if name in self.model_fields_set]
+        if self.cron is None and (wrong := [name for name in given if getattr(self, name) is not None]):
+            raise ValidationFailed([(self.named(name), "needs a cron") for name in wrong])
         return self
+
+    def named(self, field: str) -> str:
+        """As the caller writes it."""
+        return type(self).model_fields[field].alias or field
 
 
 class BatchTaskForm(TaskForm):
@@ -111,6 +150,10 @@ def due_at(form: TaskForm | TaskChangeForm, now: datetime) -> datetime | Validat
     return max(instants.whole(form.run_at), now)
 
 
+def expires_after(form: TaskForm) -> timedelta | None:
+    return None if form.expires_after_seconds is None else timedelta(seconds=form.expires_after_seconds)
+
+
 def payload_text(payload: JsonValue) -> str:
     try:
         text = json.dumps(payload, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -128,14 +171,16 @@ def view(task: Task) -> dict[str, Any]:
         "status": task.state.value,
         "name": task.name,
         "tags": list(task.tags),
-        "target": _target(task.destination),
+        "target": target(task.destination),
         "run_at": text_of(task.planned_at),
         "next_run_at": text_of(task.due_at) if task.state.waits else None,
         "attempts": task.attempts,
         "last_run": _last_run(task),
         "error": task.error,
-        "retry": {name: getattr(task.retry, name) for name in RetryPolicy.__dataclass_fields__},
+        "retry": retry(task.retry),
         "timeout_seconds": task.timeout_seconds,
+        "ack": task.ack.value,
+        "expires_at": text_of(task.expires_at),
         "created_at": text_of(task.created_at),
         "version": task.version,
         "history": [
@@ -151,7 +196,11 @@ def view(task: Task) -> dict[str, Any]:
     }
 
 
-def _target(destination: Destination) -> dict[str, Any]:
+def retry(policy: RetryPolicy) -> dict[str, Any]:
+    return {name: getattr(policy, name) for name in RetryPolicy.__dataclass_fields__}
+
+
+def target(destination: Destination) -> dict[str, Any]:
     if destination.type == "sqs":
         return {"type": "sqs", "queue_url": destination.address}
     headers = {name: "***" for name, _ in destination.headers}

@@ -1,4 +1,4 @@
-"""Registers tasks: one, or a hundred at once.
+"""Registers tasks that run once: one, or a hundred at once.
 
 The key's row comes first, then a large payload's, then the task, then the call if its slot may be open already. A
 crash after the first is repaired by the caller's own retry, after the second by expiry, after the third by the
@@ -16,7 +16,7 @@ from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import ShardPlan, item_id
 from postdate.domain.sweeping import Horizon
-from postdate.domain.task import KIND, Destination, Payload, Task
+from postdate.domain.task import KIND, Ack, Destination, Payload, Task
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.idempotency import Reservation, Reservations
@@ -41,6 +41,8 @@ class Order:
     tags: tuple[str, ...]
     idempotency_key: str | None
     fingerprint: str
+    ack: Ack = Ack.RESPONSE
+    expires_after: timedelta | None = None
     refusal: PostdateError | None = None
 
 
@@ -148,4 +150,6 @@ def _task(tenant: str, order: Order, *, id: str, due_at: datetime, now: datetime
         timeout_seconds=order.timeout_seconds,
         name=order.name,
         tags=order.tags,
+        ack=order.ack,
+        expires_at=None if order.expires_after is None else due_at + order.expires_after,
     )

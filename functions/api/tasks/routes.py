@@ -1,35 +1,28 @@
-"""Routes of /api/v1/tasks."""
+"""Routes of /api/v1/tasks: those that every task has."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.api_gateway import Router
-from pydantic import JsonValue
 
 from functions.api import requests
-from functions.api.errors import problem
-from functions.api.forms import Form, fingerprint, parsed
-from functions.api.tasks.destinations import refusals
-from functions.api.tasks.forms import (
-    BatchForm,
-    BatchTaskForm,
-    TaskChangeForm,
-    TaskForm,
-    due_at,
-    payload_text,
-    view,
-)
+from functions.api.forms import parsed
+from functions.api.tasks import forms, orders, recurring_view
+from functions.api.tasks.forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm, due_at, payload_text
 from functions.api.tasks.listing import Query, page
-from functions.api.tasks.register import Order, Registered
+from functions.api.tasks.plans import RecurringChangeForm, changes_of, template_changes_of
 from functions.api.wiring import wired
+from postdate.domain.definition import Definition, is_definition
 from postdate.domain.errors import PostdateError
-from postdate.domain.task import Destination, Payload
+from postdate.domain.task import Destination, Payload, Task
 
 router = Router()
 READ, WRITE = "tasks:read", "tasks:write"
+_AT_ONCE: Final = 8
 
 
 @router.post("/api/v1/tasks")
@@ -37,52 +30,53 @@ def register() -> Response[Any]:
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
     form, key = parsed(TaskForm, requests.body(event)), requests.idempotency_key(event)
-    (order,) = _orders([(form, key)], tenant)
-    if isinstance(order, PostdateError):
-        raise order
-    (answer,) = wired().registrar.register(tenant, [order])
+    (answer,) = orders.register(tenant, [(form, key)])
     if isinstance(answer, PostdateError):
         raise answer
-    headers = {"Location": f"/api/v1/tasks/{answer.task.id}"}
+    told = orders.view(answer)
+    headers = {"Location": f"/api/v1/tasks/{told['task_id']}"}
     if answer.replayed:
         headers["Idempotent-Replayed"] = "true"
-    return requests.item(view(answer.task), status=201, headers=headers)
+    return requests.item(told, status=201, headers=headers)
 
 
 @router.post("/api/v1/tasks/batch")
 def register_batch() -> dict[str, Any]:
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
-    read = [_read(given) for given in parsed(BatchForm, requests.body(event)).tasks]
-    ordered = iter(_orders([(form, form.idempotency_key) for form in read if isinstance(form, Form)], tenant))
-    asked = [next(ordered) if isinstance(form, Form) else form for form in read]
-    orders = [answer for answer in asked if isinstance(answer, Order)]
-    registered = iter(wired().registrar.register(tenant, orders) if orders else ())
-    results = [next(registered) if isinstance(answer, Order) else answer for answer in asked]
+    read = [orders.read(BatchTaskForm, given) for given in parsed(BatchForm, requests.body(event)).tasks]
+    asked = [form if isinstance(form, PostdateError) else (form, form.idempotency_key) for form in read]
     request_id = requests.request_id(event)
-    return {"results": [_result(index, result, request_id) for index, result in enumerate(results)]}
+    answers = orders.register(tenant, asked)
+    return {"results": [orders.result(index, answer, request_id) for index, answer in enumerate(answers)]}
 
 
 @router.get("/api/v1/tasks")
 def list_tasks() -> dict[str, Any]:
     event = router.current_event
     tenant = requests.caller(event, READ).tenant
-    found, cursor = page(Query.of(tenant, requests.parameters(event)), wired().tasks)
-    return {"tasks": [view(task) for task in found], "next_cursor": cursor}
+    found, cursor = page(Query.of(tenant, requests.parameters(event)), wired().tasks, wired().definitions)
+    with ThreadPoolExecutor(_AT_ONCE) as readers:
+        return {"tasks": list(readers.map(view, found)), "next_cursor": cursor}
 
 
 @router.get("/api/v1/tasks/<task_id>")
 def get(task_id: str) -> Response[Any]:
     tenant = requests.caller(router.current_event, READ).tenant
+    if is_definition(task_id):
+        definition = wired().definition_changer.load(tenant, task_id)
+        return _with_payload(view(definition), wired().templates.text(definition))
     task = wired().changer.load(tenant, task_id)
-    text = task.payload.text if task.payload.key is None else wired().payloads.get(task.payload.key)
-    return requests.item({**view(task), "payload": None if text is None else json.loads(text)})
+    key = task.payload.key
+    return _with_payload(view(task), task.payload.text if key is None else wired().payloads.get(key))
 
 
 @router.patch("/api/v1/tasks/<task_id>")
 def change(task_id: str) -> Response[Any]:
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
+    if is_definition(task_id):
+        return _change_plan(tenant, task_id)
     form = parsed(TaskChangeForm, requests.body(event))
     task = wired().changer.edit(
         tenant,
@@ -97,46 +91,34 @@ def change(task_id: str) -> Response[Any]:
 @router.delete("/api/v1/tasks/<task_id>")
 def cancel(task_id: str) -> Response[Any]:
     event = router.current_event
-    tenant = requests.caller(event, WRITE).tenant
-    task = wired().changer.cancel(tenant, task_id, version=requests.version_wanted(event))
-    return requests.item({"success": True, **view(task)})
+    tenant, version = requests.caller(event, WRITE).tenant, requests.version_wanted(event)
+    changer = wired().definition_changer if is_definition(task_id) else wired().changer
+    return requests.item({"success": True, **view(changer.cancel(tenant, task_id, version=version))})
 
 
-def _read(given: JsonValue) -> BatchTaskForm | PostdateError:
-    try:
-        return parsed(BatchTaskForm, json.dumps(given))
-    except PostdateError as error:
-        return error
+def view(task: Task | Definition) -> dict[str, Any]:
+    if isinstance(task, Task):
+        return forms.view(task)
+    return recurring_view.view(task, runs=wired().chain.newest(task), now=wired().clock.now())
 
 
-def _orders(asked: Sequence[tuple[TaskForm, str | None]], tenant: str) -> list[Order | PostdateError]:
-    now = wired().clock.now()
-    refused = _refusals([form.target.destination() for form, _ in asked], tenant)
-    return [_order(form, key, now, refused) for form, key in asked]
+def _with_payload(told: dict[str, Any], text: str | None) -> Response[Any]:
+    return requests.item({**told, "payload": None if text is None else json.loads(text)})
 
 
-def _order(
-    form: TaskForm, key: str | None, now: datetime, refused: Mapping[Destination, PostdateError]
-) -> Order | PostdateError:
-    destination = form.target.destination()
-    try:
-        text = payload_text(form.payload)
-    except PostdateError as error:
-        return error
-    instant = due_at(form, now)
-    refusal = instant if isinstance(instant, PostdateError) else refused.get(destination)
-    return Order(
-        due_at=instant if isinstance(instant, datetime) else now,
-        refusal=refusal,
-        destination=destination,
-        payload=text,
-        retry=form.retry.policy(),
-        timeout_seconds=form.timeout_seconds,
-        name=form.name,
-        tags=tuple(form.tags),
-        idempotency_key=key,
-        fingerprint=fingerprint(form),
+def _change_plan(tenant: str, task_id: str) -> Response[Any]:
+    event = router.current_event
+    form = parsed(RecurringChangeForm, requests.body(event))
+    template = template_changes_of(form) | _payload(form)
+    _refuse([template["destination"]] if "destination" in template else [], tenant)
+    definition = wired().definition_changer.edit(
+        tenant,
+        task_id,
+        version=requests.version_wanted(event),
+        changes=lambda kept: changes_of(form, kept),
+        template=template,
     )
+    return requests.item(view(definition))
 
 
 def _instant(form: TaskChangeForm) -> datetime | None:
@@ -147,27 +129,20 @@ def _instant(form: TaskChangeForm) -> datetime | None:
 
 
 def _changes(form: TaskChangeForm, tenant: str) -> Mapping[str, Any]:
-    changes: dict[str, Any] = {}
-    if "payload" in form.model_fields_set:
-        changes["payload"] = Payload(text=payload_text(form.payload))
+    changes = _payload(form)
     if form.target is not None:
         changes["destination"] = form.target.destination()
-        for refusal in _refusals([changes["destination"]], tenant).values():
-            raise refusal
+        _refuse([changes["destination"]], tenant)
     if form.retry is not None:
         changes["retry"] = form.retry.policy()
     return changes
 
 
-def _refusals(destinations: Sequence[Destination], tenant: str) -> Mapping[Destination, PostdateError]:
-    if not destinations:
-        return {}
-    known = wired().tenants.get(tenant)
-    allowed = known.queue_urls if known else frozenset()
-    return refusals(destinations, queues_allowed=allowed, loopback_allowed=wired().loopback_allowed)
+def _payload(form: TaskChangeForm | RecurringChangeForm) -> dict[str, Any]:
+    given = "payload" in form.model_fields_set
+    return {"payload": Payload(text=payload_text(form.payload))} if given else {}
 
 
-def _result(index: int, answer: PostdateError | Registered, request_id: str) -> dict[str, Any]:
-    if isinstance(answer, Registered):
-        return {"index": index, "task": view(answer.task)}
-    return {"index": index, "error": problem(answer, request_id)}
+def _refuse(destinations: list[Destination], tenant: str) -> None:
+    for refusal in orders.refused(destinations, tenant).values():
+        raise refusal

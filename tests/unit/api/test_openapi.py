@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
+from pydantic.alias_generators import to_snake
 
 from functions.api import errors, openapi
 from functions.api.forms import Form
@@ -75,13 +76,14 @@ def test_the_description_costs_other_requests_nothing() -> None:
 @pytest.mark.parametrize("form", [*openapi.FORMS, *Form.__subclasses__()], ids=lambda form: form.__name__)
 def test_every_field_of_a_request_is_described(form: type[Form]) -> None:
     described = SCHEMAS[form.__name__]
-    assert set(described["properties"]) == set(form.model_fields)
+    assert set(described["properties"]) == {field.alias or name for name, field in form.model_fields.items()}
     assert all(field["description"] for field in described["properties"].values())
     assert described["additionalProperties"] is False
 
 
 def test_no_meaning_is_kept_of_a_field_that_is_gone() -> None:
-    known = {name for form in [*openapi.FORMS, *Form.__subclasses__()] for name in form.model_fields}
+    forms = [*openapi.FORMS, *Form.__subclasses__()]
+    known = {to_snake(field.alias or name) for form in forms for name, field in form.model_fields.items()}
     assert set(openapi.fields.MEANINGS) == known
 
 

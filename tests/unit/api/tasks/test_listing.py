@@ -6,12 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX
-from functions.api.tasks.listing import Query, page
+from functions.api.tasks import listing
+from functions.api.tasks.listing import Query
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.task import State
+from postdate.stores.definitions import MemoryDefinitions
 from tests.unit.doubles import MINUTE, START, ScriptedTasks, a_task, in_state
 
 STATES = list(State)
+
+
+def page(query, tasks):
+    return listing.page(query, tasks, MemoryDefinitions())
 
 
 def stored(*tasks):

@@ -1,0 +1,37 @@
+"""A task under the names of the job API."""
+
+from typing import Any
+
+from pydantic import ConfigDict, model_validator
+from pydantic.alias_generators import to_camel
+
+from functions.api.tasks.forms import BatchTaskForm
+from postdate.domain.errors import ValidationFailed
+
+
+class JobForm(BatchTaskForm):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    payload_ref: str | None = None
+
+    @model_validator(mode="after")
+    def _holds_its_payload(self) -> "JobForm":
+        if self.payload_ref is not None:
+            raise ValidationFailed(
+                [(self.named("payload_ref"), "is not offered yet: send the payload itself")]
+            )
+        return self
+
+
+def view(task: dict[str, Any]) -> dict[str, Any]:
+    """Of a task as the task API tells it."""
+    return {"jobId": task["task_id"], "status": task["status"]}
+
+
+def details(task: dict[str, Any], *, attempts: int, failure: str | None) -> dict[str, Any]:
+    return {
+        **view(task),
+        "attempts": attempts,
+        "nextRun": task["next_run_at"],
+        "failureReason": failure,
+    }

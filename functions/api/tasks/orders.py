@@ -1,0 +1,146 @@
+"""Requests to register, as orders: what speaks against each is found out side by side."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from pydantic import JsonValue
+
+from functions.api.errors import problem
+from functions.api.forms import fingerprint, parsed
+from functions.api.tasks import forms, recurring_view
+from functions.api.tasks.destinations import refusals
+from functions.api.tasks.forms import TaskForm, due_at, expires_after, payload_text
+from functions.api.tasks.plans import schedule_of
+from functions.api.tasks.recurring import Planned, RecurringOrder
+from functions.api.tasks.register import Order, Registered
+from functions.api.wiring import wired
+from postdate.domain.definition import Template
+from postdate.domain.errors import PostdateError
+from postdate.domain.task import Destination, Payload
+
+Asked = Order | RecurringOrder
+Answer = Registered | Planned
+TaskFormT = TypeVar("TaskFormT", bound=TaskForm)
+
+
+def register(
+    tenant: str, asked: Sequence[tuple[TaskForm, str | None] | PostdateError]
+) -> list[Answer | PostdateError]:
+    """One answer for each, at its place: what could not be read is answered as it is."""
+    read = [pair for pair in asked if not isinstance(pair, PostdateError)]
+    ordered = iter(_orders(read, tenant))
+    orders = [each if isinstance(each, PostdateError) else next(ordered) for each in asked]
+    once = [order for order in orders if isinstance(order, Order)]
+    recurring = [order for order in orders if isinstance(order, RecurringOrder)]
+    registered = iter(wired().registrar.register(tenant, once) if once else ())
+    planned = iter(wired().planner.register(tenant, recurring) if recurring else ())
+    answers = list[Answer | PostdateError]()
+    for order in orders:
+        match order:
+            case Order():
+                answers.append(next(registered))
+            case RecurringOrder():
+                answers.append(next(planned))
+            case _:
+                answers.append(order)
+    return answers
+
+
+def view(answer: Answer) -> dict[str, Any]:
+    if isinstance(answer, Registered):
+        return forms.view(answer.task)
+    definition = answer.definition
+    return recurring_view.view(definition, runs=(), now=definition.created_at)
+
+
+def result(index: int, answer: PostdateError | Answer, request_id: str) -> dict[str, Any]:
+    if isinstance(answer, PostdateError):
+        return {"index": index, "error": problem(answer, request_id)}
+    return {"index": index, "task": view(answer)}
+
+
+def read(form: type[TaskFormT], given: JsonValue) -> TaskFormT | PostdateError:
+    try:
+        return parsed(form, json.dumps(given))
+    except PostdateError as error:
+        return error
+
+
+def refused(destinations: Sequence[Destination], tenant: str) -> Mapping[Destination, PostdateError]:
+    if not destinations:
+        return {}
+    known = wired().tenants.get(tenant)
+    allowed = known.queue_urls if known else frozenset()
+    return refusals(destinations, queues_allowed=allowed, loopback_allowed=wired().loopback_allowed)
+
+
+def _orders(asked: Sequence[tuple[TaskForm, str | None]], tenant: str) -> list[Asked | PostdateError]:
+    now = wired().clock.now()
+    against = refused([form.target.destination() for form, _ in asked], tenant)
+    return [_order(form, key, now, against) for form, key in asked]
+
+
+def _order(
+    form: TaskForm, key: str | None, now: datetime, against: Mapping[Destination, PostdateError]
+) -> Asked | PostdateError:
+    try:
+        text = payload_text(form.payload)
+        return (
+            _once(form, key, text, now, against)
+            if form.cron is None
+            else _recurring(form, key, text, against)
+        )
+    except PostdateError as error:
+        return error
+
+
+def _once(
+    form: TaskForm,
+    key: str | None,
+    text: str,
+    now: datetime,
+    against: Mapping[Destination, PostdateError],
+) -> Order:
+    destination, instant = form.target.destination(), due_at(form, now)
+    refusal = instant if isinstance(instant, PostdateError) else against.get(destination)
+    return Order(
+        due_at=instant if isinstance(instant, datetime) else now,
+        refusal=refusal,
+        destination=destination,
+        payload=text,
+        retry=form.retry.policy(),
+        timeout_seconds=form.timeout_seconds,
+        ack=form.ack,
+        expires_after=expires_after(form),
+        name=form.name,
+        tags=tuple(form.tags),
+        idempotency_key=key,
+        fingerprint=fingerprint(form),
+    )
+
+
+def _recurring(
+    form: TaskForm, key: str | None, text: str, against: Mapping[Destination, PostdateError]
+) -> RecurringOrder:
+    destination = form.target.destination()
+    return RecurringOrder(
+        schedule=schedule_of(form),
+        template=Template(
+            destination=destination,
+            payload=Payload(text=text),
+            retry=form.retry.policy(),
+            timeout_seconds=form.timeout_seconds,
+            ack=form.ack,
+            expires_after=expires_after(form),
+        ),
+        overlap=form.overlap,
+        catch_up=form.catch_up,
+        catch_up_window=timedelta(seconds=form.catch_up_window_seconds),
+        name=form.name,
+        tags=tuple(form.tags),
+        idempotency_key=key,
+        fingerprint=fingerprint(form),
+        refusal=against.get(destination),
+    )

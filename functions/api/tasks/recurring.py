@@ -1,0 +1,158 @@
+"""Registers recurring tasks.
+
+The key's row comes first, then a large payload's, then the first run's, then the definition's, then the call of the
+run if its slot may be open already. A crash after any of them is repaired by the caller's own retry, which finds the
+id in the key's row; without a key nothing was promised, and what was written is void (see `Chain.begin`). After the
+definition's row the closing pass makes up for the call.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from functions.api import calls, idempotency
+from functions.api.tasks.chain import Chain
+from functions.api.tasks.plans import nothing_left
+from functions.api.tasks.register import KEY_KEPT
+from functions.api.tasks.templates import Templates
+from postdate.domain import definition as definitions
+from postdate.domain import instants
+from postdate.domain.catch_up import CatchUp
+from postdate.domain.definition import Definition, Overlap, State, Template
+from postdate.domain.errors import PostdateError, Unavailable
+from postdate.domain.schedule import Schedule
+from postdate.domain.slots import ShardPlan, item_id
+from postdate.domain.sweeping import Horizon
+from postdate.domain.task import KIND
+from postdate.runtime.clock import Clock
+from postdate.runtime.queue import Queue
+from postdate.stores.definitions import Definitions
+from postdate.stores.idempotency import Reservation, Reservations
+from postdate.stores.tasks import Written
+
+_AT_ONCE: Final = 8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecurringOrder:
+    """A request that was understood. What speaks against it now counts only if its key is new."""
+
+    schedule: Schedule
+    template: Template
+    overlap: Overlap
+    catch_up: CatchUp
+    catch_up_window: timedelta
+    name: str | None
+    tags: tuple[str, ...]
+    idempotency_key: str | None
+    fingerprint: str
+    refusal: PostdateError | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Planned:
+    """The definition as it was when it was registered; `replayed` when that was an earlier request with its key."""
+
+    definition: Definition
+    replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Planner:
+    definitions: Definitions
+    chain: Chain
+    templates: Templates
+    reservations: Reservations
+    queue: Queue
+    plan: ShardPlan
+    horizon: Horizon
+    clock: Clock
+    unique: Callable[[], bytes]
+
+    def register(self, tenant: str, orders: Sequence[RecurringOrder]) -> list[Planned | PostdateError]:
+        """One answer an order, in their order; what is wrong with one touches no other."""
+
+        def planned(order: RecurringOrder) -> Planned | PostdateError:
+            try:
+                return self._planned(tenant, order)
+            except PostdateError as error:
+                return error
+
+        with ThreadPoolExecutor(min(_AT_ONCE, len(orders))) as pool:
+            return list(pool.map(planned, orders))
+
+    def _planned(self, tenant: str, order: RecurringOrder) -> Planned:
+        now = self.clock.now()
+        planned = self._reserved(tenant, order, now)
+        if planned.replayed and self._is_written(planned.definition.id):
+            return planned
+        stored = self.templates.stored(planned.definition, now=now)
+        first = self.chain.begin(stored, now=now)
+        if first is None:
+            raise nothing_left(stored)
+        if self.definitions.add(stored) not in (Written.DONE, Written.CONFLICT):
+            raise Unavailable
+        calls.send([first], queue=self.queue, horizon=self.horizon, now=self.clock.now())
+        return planned
+
+    def _reserved(self, tenant: str, order: RecurringOrder, now: datetime) -> Planned:
+        unique = self.unique()
+        id = item_id(KIND, self.plan.slot(instants.start_of(definitions.HOME_MINUTE), unique), unique)
+        new = _definition(tenant, order, id=id, now=now)
+        refusal = order.refusal
+        if refusal is None and self.chain.first(new, now=now) is None:
+            refusal = nothing_left(new)
+        if refusal is not None:
+            found = idempotency.answered_before(
+                self.reservations,
+                tenant,
+                order.idempotency_key,
+                fingerprint=order.fingerprint,
+                refusal=refusal,
+                written=self._is_written,
+            )
+            return _first_answer(tenant, order, found)
+        if order.idempotency_key is None:
+            return Planned(definition=new)
+        wanted = Reservation(
+            tenant=tenant,
+            key=order.idempotency_key,
+            fingerprint=order.fingerprint,
+            item_id=id,
+            due_at=now,
+            created_at=now,
+            keep_until=now + KEY_KEPT,
+        )
+        held = idempotency.stands_for(self.reservations, wanted, now=now, written=self._is_written)
+        return Planned(definition=new) if held is wanted else _first_answer(tenant, order, held)
+
+    def _is_written(self, id: str) -> bool:
+        return self.definitions.get(id) is not None
+
+
+def _first_answer(tenant: str, order: RecurringOrder, found: Reservation) -> Planned:
+    """It follows from the request, which is the same, and from what its key kept."""
+    return Planned(
+        definition=_definition(tenant, order, id=found.item_id, now=found.created_at), replayed=True
+    )
+
+
+def _definition(tenant: str, order: RecurringOrder, *, id: str, now: datetime) -> Definition:
+    return Definition(
+        id=id,
+        tenant=tenant,
+        state=State.ACTIVE,
+        version=1,
+        plan=1,
+        schedule=replace(order.schedule, definition_id=id),
+        template=order.template,
+        created_at=now,
+        changed_at=now,
+        overlap=order.overlap,
+        catch_up=order.catch_up,
+        catch_up_window=order.catch_up_window,
+        name=order.name,
+        tags=order.tags,
+    )

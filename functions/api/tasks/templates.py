@@ -1,0 +1,51 @@
+"""What the runs of a recurring task call, as it is kept: a payload that would make each run's row expensive gets a row
+of its own, which all of them name."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from postdate.domain.definition import Definition
+from postdate.domain.errors import Unavailable
+from postdate.domain.recurrence import Runs
+from postdate.domain.task import Payload
+from postdate.stores.payloads import Payloads
+from postdate.stores.tasks import Tasks
+
+# As long as any plan reaches.
+_FOR_EVER: Final = datetime(2200, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Templates:
+    tasks: Tasks
+    payloads: Payloads
+    runs: Runs
+    payload_kept: timedelta
+    unique: Callable[[], bytes]
+
+    def text(self, definition: Definition) -> str | None:
+        payload = definition.template.payload
+        return payload.text if payload.key is None else self.payloads.get(payload.key)
+
+    def stored(self, definition: Definition, *, now: datetime) -> Definition:
+        """With its payload where it belongs. A new one is never written over one that somebody else may have put
+        there; only the first, of which all tries are alike, has a name that they share."""
+        text = definition.template.payload.text
+        # Any instant does: what counts is how large a row is.
+        run = self.runs.out_of_turn(definition, name="size", due_at=now, now=now, why="planned")
+        if text is None or self.tasks.fits(run):
+            return definition
+        of = str(definition.version) if definition.version == 1 else self.unique().hex()
+        key = f"{definition.id}#{of}"
+        self.payloads.put(key, text, keep_until=_FOR_EVER)
+        return replace(definition, template=replace(definition.template, payload=Payload(key=key)))
+
+    def let_go(self, payload: Payload, *, now: datetime) -> None:
+        """No later run names it any more; those that have begun may. What cannot be let go now stays."""
+        with suppress(Unavailable):
+            text = None if payload.key is None else self.payloads.get(payload.key)
+            if payload.key is not None and text is not None:
+                self.payloads.put(payload.key, text, keep_until=now + self.payload_kept)
