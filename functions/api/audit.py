@@ -7,7 +7,7 @@ wrong to the end, with the row unchanged, is no delay of an index.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -26,7 +26,7 @@ router = Router()
 
 PAUSES = tuple(timedelta(milliseconds=each) for each in (200, 400, 800, 1600))
 TIME = timedelta(seconds=15)
-_PAGE = 100
+_PAGE = 1000
 _ACCOUNTS_IN_TURN = 20
 _AT_ONCE = 8
 
@@ -44,12 +44,26 @@ def audit() -> dict[str, Any]:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Audited:
     """`moving` are accounts that never stood still while they were looked at, so that nothing can be said of them.
-    `goes_on_after` is set when there was no time for all of them."""
+    `unread` are accounts with more payments and movements than there was time for. `goes_on_after` is set when there
+    was no time for all accounts."""
 
     checks: list[Check]
     accounts: int
     moving: list[str]
+    unread: list[str]
     goes_on_after: str | None
+
+
+class _OutOfTime(Exception):
+    """There is more of an account than can be read while somebody waits for the answer."""
+
+
+@dataclass(kw_only=True, slots=True)
+class _Seen:
+    ends_at: datetime
+    books: list[Books] = field(default_factory=list)
+    moving: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,68 +72,86 @@ class Auditor:
     clock: Clock
 
     def audit(self, tenant: str, *, after: str = "") -> Audited:
-        ends_at = self.clock.now() + TIME
-        books, moving, last = list[Books](), list[str](), after
+        seen, last = _Seen(ends_at=self.clock.now() + TIME), after
         while names := self.ledger.accounts_listed(tenant, after=last, limit=_ACCOUNTS_IN_TURN):
-            self._look(tenant, names, books, moving)
+            self._look(tenant, names, seen)
             last = names[-1]
-            if self.clock.now() > ends_at:
+            if self.clock.now() > seen.ends_at:
                 break
         if not (after or names):
-            self._look(tenant, _not_listed(books, moving), books, moving)
+            self._look(tenant, _not_listed(seen), seen)
         return Audited(
-            checks=checks(books, whole=not (after or names or moving)),
-            accounts=len(books) + len(moving),
-            moving=moving,
+            checks=checks(seen.books, whole=not (after or names or seen.moving or seen.unread)),
+            accounts=len(seen.books) + len(seen.moving) + len(seen.unread),
+            moving=seen.moving,
+            unread=seen.unread,
             goes_on_after=last if names else None,
         )
 
-    def _look(self, tenant: str, names: list[str], books: list[Books], moving: list[str]) -> None:
+    def _look(self, tenant: str, names: list[str], seen: _Seen) -> None:
         """Again and again at what is not sound: what stands still and is wrong to the end is wrong."""
         left: dict[str, Books | None] = dict.fromkeys(names)
+        before = left
         for pause in (timedelta(0), *PAUSES):
-            if not left:
-                return
+            if not left or self.clock.now() > seen.ends_at:
+                break
             self.clock.sleep_until(self.clock.now() + pause)
             before, left = left, {}
             with ThreadPoolExecutor(_AT_ONCE) as readers:
-                for name, found in zip(
-                    before, readers.map(partial(self._books, tenant), before), strict=True
-                ):
-                    if found is not None and is_sound(found):
-                        books.append(found)
+                read = partial(self._read, tenant, ends_at=seen.ends_at)
+                for name, found in zip(before, readers.map(read, before), strict=True):
+                    if isinstance(found, _OutOfTime):
+                        seen.unread.append(name)
+                    elif found is not None and is_sound(found):
+                        seen.books.append(found)
                     else:
                         left[name] = found
         for name, found in left.items():
             known = before[name]
             if found is not None and known is not None and found.account.version == known.account.version:
-                books.append(found)
+                seen.books.append(found)
             else:
-                moving.append(name)
+                seen.moving.append(name)
 
-    def _books(self, tenant: str, name: str) -> Books | None:
+    def _read(self, tenant: str, name: str, *, ends_at: datetime) -> Books | _OutOfTime | None:
+        try:
+            return self._books(tenant, name, ends_at)
+        except _OutOfTime as error:
+            return error
+
+    def _books(self, tenant: str, name: str, ends_at: datetime) -> Books | None:
         """None when the account changed while it was read."""
+
+        def listed(after: str) -> list[str]:
+            if self.clock.now() > ends_at:
+                raise _OutOfTime
+            return self.ledger.payments_listed(tenant, name, after=after, limit=_PAGE)
+
         before = self.ledger.account(tenant, name)
-        movements = tuple(self._movements(tenant, name))
-        ids = list(_paged(lambda after: self.ledger.payments_listed(tenant, name, after=after, limit=_PAGE)))
-        payments = tuple(self.ledger.payments(ids).values())
+        movements = tuple(self._movements(tenant, name, ends_at))
+        payments = tuple(payment for ids in _pages(listed) for payment in self.ledger.payments(ids).values())
         account = self.ledger.account(tenant, name)
         if before is None or account is None or before.version != account.version:
             return None
         return Books(account=account, payments=payments, movements=movements)
 
-    def _movements(self, tenant: str, name: str) -> Iterator[Movement]:
+    def _movements(self, tenant: str, name: str, ends_at: datetime) -> Iterator[Movement]:
         after = ""
         while page := self.ledger.movements(tenant, name, after=after, limit=_PAGE):
+            if self.clock.now() > ends_at:
+                raise _OutOfTime
             yield from page
             after = page[-1].id
 
 
-def _not_listed(books: list[Books], moving: list[str]) -> list[str]:
+def _not_listed(seen: _Seen) -> list[str]:
     """Accounts that money went to and that their index does not show yet."""
-    known = {each.account.id for each in books} | set(moving)
+    known = {each.account.id for each in seen.books} | {*seen.moving, *seen.unread}
     named = {
-        name for each in books for movement in each.movements for name in (movement.payer, movement.payee)
+        name
+        for each in seen.books
+        for movement in each.movements
+        for name in (movement.payer, movement.payee)
     }
     return sorted(name for name in named - known if name is not None)
 
@@ -139,12 +171,13 @@ def view(audited: Audited, now: datetime) -> dict[str, Any]:
         ],
         "accounts": audited.accounts,
         "moving": audited.moving,
+        "unread": audited.unread,
         "goes_on_after": audited.goes_on_after,
     }
 
 
-def _paged(page: Callable[[str], list[str]]) -> Iterator[str]:
+def _pages(page: Callable[[str], list[str]]) -> Iterator[list[str]]:
     after = ""
     while ids := page(after):
-        yield from ids
+        yield ids
         after = ids[-1]

@@ -77,6 +77,7 @@ ANSWERS: Final[dict[str, Schema]] = {
         checks=list_of(ref("AuditCheck")),
         accounts=told(COUNT, "How many were looked at."),
         moving=told(list_of(TEXT), "Accounts that changed each time they were looked at."),
+        unread=told(list_of(TEXT), "Accounts with more than there was time to read."),
         goes_on_after=or_null(TEXT),
     ),
     "AuditCheck": every(name=TEXT, ok={"type": "boolean"}, observed={}, expected={}, checked_at=INSTANT),

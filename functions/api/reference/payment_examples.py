@@ -80,6 +80,7 @@ def answers() -> dict[str, Any]:
             ],
             "accounts": 2,
             "moving": [],
+            "unread": [],
             "goes_on_after": None,
         },
         "Forecast": accounts.forecast_view(_forecast(pending)),

@@ -149,3 +149,23 @@ def test_an_account_that_its_index_does_not_show_yet_is_looked_at_all_the_same(l
 def test_who_goes_on_after_an_account_audits_the_rest_alone(ledger: BehindLedger) -> None:
     found, _ = audited(ledger, after="alice")
     assert (wrong(found), found.accounts) == (set(), 2)
+
+
+def test_an_account_with_more_than_there_is_time_for_is_named_and_the_others_are_judged(
+    ledger: BehindLedger,
+) -> None:
+    clock = ManualClock()
+
+    class SlowLedger(BehindLedger):
+        def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
+            if account == "bob":
+                clock.move(timedelta(seconds=20))
+                return super().payments_listed(tenant, account, after="", limit=limit)
+            return super().payments_listed(tenant, account, after=after, limit=limit)
+
+    slow = SlowLedger()
+    slow.__dict__.update(ledger.__dict__)
+    found = Auditor(ledger=slow, clock=clock).audit("acme")
+    assert "bob" in found.unread
+    assert wrong(found) == set()
+    assert found.accounts == 3
