@@ -16,7 +16,6 @@ from tests.simulation.workers import Functions
 SCOPES: Final = "accounts:read admin ops payments:read payments:write tasks:read tasks:write"
 QUEUE: Final = "https://sqs.us-east-1.amazonaws.com/000000000000/postdate-destination"
 INTERNAL: Final = "pd_internal_secret"
-TRIES: Final = 12
 _ASKED_AGAIN: Final = frozenset({500, 502, 503, 504})
 _NO_SURPRISE: Final = frozenset({200, 201, 401, 404, 409, 412, 422, 503})
 
@@ -65,12 +64,12 @@ class Clients:
         *,
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
-        tries: int = TRIES,
+        tries: int | None = None,
     ) -> Answer:
         """Again and again until there is an answer; an impatient caller does not even wait for that."""
         given = dict(headers or {}) | ({} if key is None else {"idempotency-key": key})
         answer = Answer(http=504)
-        for attempt in range(tries):
+        for attempt in range(tries or self.mix().tries):
             if key is not None and self.hub.draws.random() < self.mix().impatient:
                 self._beside(actor, method, path, form, given)
             answer = self._once(actor, method, path, form, given)
@@ -184,6 +183,9 @@ class Clients:
         if others and draws.random() < 0.05:
             self._intrude(actor, draws.choice(others))
         own = self.items.get(str(actor.tenant), [])
+        if paid and draws.random() < self.mix().money:
+            self._money(actor)
+            return
         mine = [id for id in own if id.startswith("pay_" if paid else "task_")]
         if choice < 0.45 or not mine:
             (self._pay if paid else self._register)(actor)
@@ -229,8 +231,8 @@ class Clients:
             **self._instant("run_at"),
         }
 
-    def _instant(self, field: str) -> dict[str, Any]:
-        delay = self._delay()
+    def _instant(self, field: str, *, far: bool = False) -> dict[str, Any]:
+        delay = self.hub.draws.choice((self._delay(), 250, 330)) if far else self._delay()
         if self.hub.draws.random() < 0.5:
             return {"delay_seconds": delay}
         instant = instants.from_milliseconds(self.hub.now // 1000 + delay * 1000)
@@ -297,17 +299,19 @@ class Clients:
 
     def _edit(self, actor: Actor, id: str) -> None:
         draws = self.hub.draws
-        named = self._known(f"/api/v1/x/{id}") if draws.random() < 0.3 else 0
-        headers = {"if-match": str(named)} if named else {}
+        named = self._known(f"/api/v1/x/{id}") - draws.choice((0, 0, 1)) if draws.random() < 0.3 else 0
+        headers = {"if-match": str(named)} if named > 0 else {}
         if id.startswith("pay_"):
-            form = self._instant("scheduled_time") if draws.random() < 0.6 else {}
+            form = self._instant("scheduled_time", far=True) if draws.random() < 0.6 else {}
             if not form or draws.random() < 0.3:
                 form["amount"] = draws.choice((1, 10, 50, 700))
             answer = self.ask(actor, "PATCH", f"/api/v1/payments/{id}", form, headers=headers)
         else:
-            form = self._instant("run_at") if draws.random() < 0.7 else {"payload": {"n": "y" * 900}}
+            form = (
+                self._instant("run_at", far=True) if draws.random() < 0.7 else {"payload": {"n": "y" * 900}}
+            )
             answer = self.ask(actor, "PATCH", f"/api/v1/tasks/{id}", form, headers=headers)
-        if named and answer.http == 200 and answer.body["version"] != named + 1:
+        if named > 0 and answer.http == 200 and answer.body["version"] != named + 1:
             raise Broken(f"I14: {id} was changed from version {named} to {answer.body['version']}")
 
     def _intrude(self, actor: Actor, id: str) -> None:
@@ -332,7 +336,7 @@ class Clients:
                 self.ask(actor, "POST", f"{path}/adjustments", form, key=f"key-{next(self._numbers)}")
             case 2:
                 self.ask(actor, "POST", f"{path}/freeze")
-                self.hub.park(int(draws.uniform(0, 1) * MINUTE))
+                self.hub.park(int(draws.uniform(0, 2) * MINUTE))
                 self.ask(actor, "POST", f"{path}/unfreeze", tries=50)
             case _:
                 self.ask(actor, "GET", f"{path}/transactions")

@@ -41,7 +41,7 @@ class Destination:
                     reason="http 429", http_status=429, retry_after_seconds=draws.uniform(1, 400)
                 )
             case "is slow":
-                answered = out + int(draws.uniform(1, 29) * SECOND)
+                answered = out + int(min(draws.uniform(1, 90), delivery.timeout_seconds - 1) * SECOND)
             case "takes and resets":
                 receipt = Failed(reason="connection reset")
             case "never answers":

@@ -76,6 +76,8 @@ class Mix:
     payments: float = 0.5
     pause: int = MINUTE
     span: int = 4 * MINUTE
+    tries: int = 12
+    money: float = 0.04
 
     @property
     def is_quiet(self) -> bool:
@@ -87,9 +89,10 @@ class Mix:
     @property
     def leaves_calls_alone(self) -> bool:
         """Whatever dies in such a run, no call is away for as long as an audit waits."""
-        return (
-            not self.delayed and self.outage is None and self.skew <= 5 * SECOND and self.pause <= 2 * MINUTE
-        )
+        short = self.outage is None or self.outage.duration <= 3 * MINUTE
+        pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
+        awake = not pauses or self.pause <= 2 * MINUTE
+        return short and awake and not self.delayed and self.skew <= 5 * SECOND
 
     def calm(self) -> "Mix":
         """From when on faults stop; clocks are as wrong as they usually are."""
@@ -139,7 +142,7 @@ def drawn(draws: Random) -> Mix:
     # A key is given to another try half a minute after its minute: two tries at once need clocks that agree that far.
     skew = draws.choice((0, *(5 * SECOND,) * 9, FAR_OFF))
     tempers = tuple(temper for temper in TEMPERS[1:] if sometimes(0.1 if quiet else 0.35))
-    return Mix(
+    found = Mix(
         rates=rates,
         sticky=draws.choice((0.0, 0.5, 0.9)),
         latency=draws.choice((0, 0, 5_000, 5_000 if quiet else 200_000)),
@@ -165,3 +168,75 @@ def drawn(draws: Random) -> Mix:
         pause=draws.choice((SECOND, 30 * SECOND, 2 * MINUTE, 20 * MINUTE)),
         span=draws.choice((MINUTE, 2 * MINUTE, 4 * MINUTE)),
     )
+    return found if quiet or not sometimes(0.4) else draws.choice(_THEMES)(found, draws)
+
+
+def _contested(mix: Mix, draws: Random) -> Mix:
+    """Slow answers, slow targets and everything twice: two workers are after one item all the time."""
+    pauses = {Fault.PAUSED: 0.05, Fault.PAUSED_BEFORE: 0.05}
+    return replace(
+        mix,
+        rates={**mix.rates, **pauses},
+        latency=draws.choice((5_000, 1_500_000)),
+        duplicates=0.5,
+        delayed=0.0,
+        executors=3,
+        tempers=("is slow", "never answers", "takes and resets"),
+        attempts=3,
+        pause=draws.choice((20, 60)) * SECOND,
+        span=MINUTE,
+        requests=6,
+    )
+
+
+def _deadly(mix: Mix, draws: Random) -> Mix:
+    """Whoever does anything dies over it, and much of it fails for good."""
+    crashes = {Fault.CRASH_BEFORE: 0.04, Fault.CRASH_AFTER: 0.08}
+    return replace(
+        mix,
+        rates=crashes,
+        delayed=0.0,
+        outage=None,
+        skew=min(mix.skew, 5 * SECOND),
+        tempers=("takes", "refuses", "refuses for good"),
+        attempts=draws.choice((1, 2)),
+    )
+
+
+def _deaf(mix: Mix, draws: Random) -> Mix:
+    """The queue takes little, or only a part of what it is given."""
+    return replace(
+        mix,
+        rates={Fault.PARTIAL: 0.1, Fault.ERROR: 0.08, Fault.THROTTLED: 0.08},
+        sticky=0.9,
+        delayed=0.0,
+        skew=min(mix.skew, 5 * SECOND),
+        outage=draws.choice((None, Outage(service="sqs", start=20 * SECOND, duration=90 * SECOND))),
+        tempers=("takes", "refuses"),
+    )
+
+
+def _forsaken(mix: Mix, draws: Random) -> Mix:
+    """Callers ask once and do not come back: what was written without a call is the sweep's to find."""
+    rates = {Fault.CRASH_BEFORE: 0.08, Fault.CRASH_AFTER: 0.04, Fault.ERROR: 0.05}
+    return replace(
+        mix, rates=rates, sticky=0.9, tries=1, delayed=0.0, outage=None, skew=min(mix.skew, 5 * SECOND)
+    )
+
+
+def _frozen(mix: Mix, draws: Random) -> Mix:
+    """Accounts are frozen, emptied and in everybody's way while payments become due."""
+    outage = Outage(service="conflicts", start=30 * SECOND, duration=draws.choice((30, 180, 400)) * SECOND)
+    return replace(
+        mix,
+        payments=1.0,
+        money=0.3,
+        accounts=2,
+        requests=10,
+        span=MINUTE,
+        outage=draws.choice((None, outage)),
+        latency=min(mix.latency, 5_000),
+    )
+
+
+_THEMES: Final = (_contested, _deadly, _deaf, _forsaken, _frozen)
