@@ -26,7 +26,7 @@ class Settings:
     open_margin_seconds: int = 60
     lease_seconds: int = 40
     retention_days: int = 35
-    payment_attempts_max: int = 5
+    payment_attempts_max: int = 20
     payment_retry_seconds: int = 2
     payment_retry_max_seconds: int = 300
     key_cache_seconds: int = 60

@@ -28,7 +28,7 @@ from postdate.runtime.queue import SqsQueue
 from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.idempotency import DynamoReservations
 from postdate.stores.keys import DynamoKeys
-from postdate.stores.ledger_dynamo import DynamoLedger
+from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.settling import Settling
 from postdate.stores.tasks_dynamo import DynamoTasks
@@ -133,7 +133,7 @@ class Wired:
             items_table=given.items_table,
             accounts_table=given.accounts_table,
             journal_table=given.journal_table,
-            client=aws.client("dynamodb"),
+            client=aws.client("dynamodb", tries=LEDGER_TRIES),
             plan=plan,
             listing_shards=given.listing_shards,
         )

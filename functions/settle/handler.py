@@ -18,7 +18,7 @@ from postdate.runtime.observability import count, logger, metrics, milliseconds
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import SqsQueue
 from postdate.runtime.visibility import Visibility
-from postdate.stores.ledger_dynamo import DynamoLedger
+from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
 
 
 class Wired:
@@ -41,7 +41,7 @@ class Wired:
             items_table=given.items_table,
             accounts_table=given.accounts_table,
             journal_table=given.journal_table,
-            client=aws.client("dynamodb"),
+            client=aws.client("dynamodb", tries=LEDGER_TRIES),
             plan=ShardPlan.parse(given.shard_plan),
             listing_shards=given.listing_shards,
         )

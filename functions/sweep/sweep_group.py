@@ -4,12 +4,13 @@ A crash before the note makes the next sweeper repeat the pass. That is harmless
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from postdate.domain.due import Via, pack
+from postdate.domain.errors import Unavailable
 from postdate.domain.item import kind_of
 from postdate.domain.slots import ShardPlan, Slot
 from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep, is_settled, wants_call
@@ -59,15 +60,13 @@ class GroupSweeper:
     def sweep(self, sweep: Sweep) -> Swept:
         """Does nothing when somebody else made this pass already."""
         now = self.clock.now()
-        done = self.passes.get(sweep.minute, sweep.group)
+        done = self.horizon.believed(self.passes.get(sweep.minute, sweep.group), now)
         if done is not None and not _follows(sweep.stage, done.stage):
             return Swept()
         opened_at = now if done is None else done.opened_at
         found = list(self._found(sweep))
         calls = [entry for slot, entry in found if self._wants(sweep, slot, entry, opened_at, now)]
-        for kinds, queue in self.queues.items():
-            called = together([entry for entry in calls if kind_of(entry.due.id) in kinds])
-            queue.send(pack([(entry.tenant, entry.due) for entry in called], _VIA[sweep.stage]))
+        self._send(calls, _VIA[sweep.stage])
         progress = Progress(minute=sweep.minute, group=sweep.group, stage=sweep.stage, opened_at=opened_at)
         if sweep.stage is not Stage.AUDIT:
             self.passes.record(progress)
@@ -76,6 +75,18 @@ class GroupSweeper:
             progress = replace(progress, stage=Stage.CLOSE, looked_at=now)
         self.passes.record(progress)
         return Swept(sent=len(calls), overdue=tuple(entry.due.id for entry in calls))
+
+    def _send(self, calls: Sequence[Entry], via: Via) -> None:
+        """To all queues, whatever one of them says: payments do not wait for tasks. Then the pass is made again."""
+        failed: Unavailable | None = None
+        for kinds, queue in self.queues.items():
+            called = together([entry for entry in calls if kind_of(entry.due.id) in kinds])
+            try:
+                queue.send(pack([(entry.tenant, entry.due) for entry in called], via))
+            except Unavailable as error:
+                failed = error
+        if failed is not None:
+            raise failed
 
     def _found(self, sweep: Sweep) -> Iterator[tuple[Slot, Entry]]:
         slots = self.groups.slots(sweep.minute, sweep.group)

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from functions.sweep.sweep_group import Groups, GroupSweeper, Swept
 from postdate.domain import instants
-from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep, sweeps_due
+from postdate.domain.sweeping import AUDITED_AFTER, Horizon, Progress, Stage, Sweep, sweeps_due
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
 from postdate.stores.passes import Passes
@@ -81,12 +81,14 @@ class Ticker:
         }
 
     def _watermark(self, now: datetime) -> int:
-        """The first sweep of all begins an hour back: registration may have worked before the sweeper did."""
+        """The first sweep of all begins an hour back: registration may have worked before the sweeper did. A watermark
+        nearer than that is the work of a clock that is ahead."""
+        latest = instants.minute_of(now - AUDITED_AFTER)
         watermark = self.passes.watermark()
         if watermark is None:
             watermark = instants.minute_of(now) - FIRST_LOOKS_BACK
             self.passes.raise_watermark(watermark)
-        return watermark
+        return min(watermark, latest)
 
     def _raise_watermark(self, minutes: range) -> None:
         progress = self._progress(minutes)

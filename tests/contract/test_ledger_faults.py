@@ -5,12 +5,16 @@ from typing import Any
 import pytest
 
 from postdate.domain import money as steps
+from postdate.domain.account import Status
 from postdate.domain.errors import Unavailable
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting
+from postdate.domain.retry import RetryPolicy
 from postdate.stores.ledger import Answer
+from postdate.stores.ledger_dynamo import DynamoLedger
 from tests.boundary import Boundary, Fault, lost, refused
 from tests.contract.conftest import OnAws
+from tests.contract.examples import PLAN
 from tests.contract.money import Money
 
 WRITE = "TransactWriteItems"
@@ -133,7 +137,7 @@ def test_a_posting_that_dynamodb_will_never_take_spoils_none_of_those_it_is_writ
 def test_an_account_whose_opening_meets_a_transaction_is_not_taken_for_one_that_is_there(
     on_aws_money: Money, boundary: Boundary
 ) -> None:
-    boundary.fail(WRITE, cancelled("TransactionConflict"))
+    boundary.fail(WRITE, *[cancelled("TransactionConflict")] * 8)
     with pytest.raises(Unavailable):
         on_aws_money.accounts(alice=0)
 
@@ -157,6 +161,67 @@ def test_a_payment_settled_alone_takes_fifteen_units_from_its_hold_to_its_journa
         events.unregister(f"provide-client-params.dynamodb.{WRITE}", _asks)
         events.unregister(f"after-call.dynamodb.{WRITE}", noted)
     assert units == [6, 9]
+
+
+def test_who_freezes_a_busy_account_waits_for_its_turn(
+    on_aws: OnAws, on_aws_money: Money, boundary: Boundary
+) -> None:
+    ready(on_aws_money)
+    boundary.fail(WRITE, *[cancelled("TransactionConflict")] * 7)
+    frozen = on_aws_money.ledger.set_status(on_aws_money.tenant, "alice", Status.FROZEN, now=on_aws_money.now)
+    assert frozen is not None
+    assert frozen.status is Status.FROZEN
+    assert len(on_aws.pauses) == 7
+
+
+def test_what_is_refused_after_another_was_judged_loses_no_answer(
+    on_aws_money: Money, boundary: Boundary
+) -> None:
+    first, second = ready(on_aws_money, 2)
+    gone = steps.cancel(first, now=on_aws_money.now)
+    assert gone is not None
+    on_aws_money.answers(gone)
+    boundary.fail(
+        WRITE,
+        cancelled("ConditionalCheckFailed", "None", "None", "None", "None", "None"),
+        refused("AccessDeniedException"),
+    )
+    answers = on_aws_money.answers(on_aws_money.settle(first), on_aws_money.settle(second))
+    assert answers == [Answer.STALE, Answer.REFUSED]
+
+
+def test_another_number_of_listings_makes_no_deposit_twice(on_aws: OnAws, on_aws_money: Money) -> None:
+    on_aws_money.accounts(alice=0)
+    deposits = [on_aws_money.deposit("alice", 10) for _ in range(8)]
+    assert on_aws_money.answers(*deposits) == [Answer.DONE] * 8
+    more = DynamoLedger(
+        items_table=on_aws.names["items"],
+        accounts_table=on_aws.names["accounts"],
+        journal_table=on_aws.names["journal"],
+        client=on_aws.dynamodb,
+        plan=PLAN,
+        listing_shards=16,
+    )
+    assert {posted.answer for posted in more.post(deposits)} <= {Answer.STALE, Answer.DONE}
+    assert on_aws_money.balances("alice") == [(80, 0)]
+    assert len(more.movements(on_aws_money.tenant, "alice", after="", limit=100)) == 8
+
+
+def test_an_answer_that_gets_lost_is_known_under_another_number_of_listings(
+    on_aws: OnAws, on_aws_money: Money, boundary: Boundary
+) -> None:
+    (payment,) = ready(on_aws_money)
+    more = DynamoLedger(
+        items_table=on_aws.names["items"],
+        accounts_table=on_aws.names["accounts"],
+        journal_table=on_aws.names["journal"],
+        client=on_aws.dynamodb,
+        plan=PLAN,
+        listing_shards=16,
+    )
+    stumbled = steps.stumble(payment, now=on_aws_money.now, why="throttled", retry=RetryPolicy(), draw=0.5)
+    boundary.fail(WRITE, *[lost] * SDK_TRIES)
+    assert [posted.answer for posted in more.post([stumbled])] == [Answer.DONE]
 
 
 def _asks(params: dict[str, Any], **_: Any) -> dict[str, Any]:

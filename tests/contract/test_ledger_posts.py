@@ -6,6 +6,7 @@ from datetime import timedelta
 from postdate.domain import money as steps
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.payment import Funding, State
+from postdate.domain.posting import Leg
 from postdate.domain.retry import RetryPolicy
 from postdate.stores.ledger import Answer, Posted
 from tests.contract.money import MINUTE, Money
@@ -214,3 +215,17 @@ def test_what_was_written_before_is_known_even_where_it_would_be_refused_now(mon
     again = replace(deposit, at=money.now)
     assert money.answers(again)[0] in (Answer.STALE, Answer.DONE)
     assert money.balances("alice") == [(15, 0)]
+
+
+def test_what_a_frozen_account_does_not_have_cannot_be_taken_from_it_by_hand(money: Money) -> None:
+    money.accounts(alice=10)
+    money.ledger.set_status(money.tenant, "alice", Status.FROZEN, now=money.now)
+    taken = money.deposit("alice", 5)
+    assert taken.movement is not None
+    by_hand = replace(
+        taken,
+        legs=(Leg(account="alice", available=-11, needs_active=False),),
+        movement=replace(taken.movement, payer="alice", payee=None, amount=11),
+    )
+    assert money.ledger.post([by_hand]) == [Posted(answer=Answer.SHORT, account="alice")]
+    assert money.balances("alice") == [(10, 0)]

@@ -36,6 +36,18 @@ _NEXT: Final = {None: Stage.OPEN, Stage.OPEN: Stage.CLOSE, Stage.CLOSE: Stage.AU
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """The newest finished pass over one group of a minute's shards. `opened_at` is when its open pass began,
+    `looked_at` when an audit found that something has not ended yet."""
+
+    minute: int
+    group: int
+    stage: Stage
+    opened_at: datetime
+    looked_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Horizon:
     """How long before its start a minute is opened, and how far clocks and deliveries may be apart."""
 
@@ -58,17 +70,12 @@ class Horizon:
             case Stage.AUDIT:
                 return instants.end_of(minute) + AUDITED_AFTER <= now
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Progress:
-    """The newest finished pass over one group of a minute's shards. `opened_at` is when its open pass began,
-    `looked_at` when an audit found that something has not ended yet."""
-
-    minute: int
-    group: int
-    stage: Stage
-    opened_at: datetime
-    looked_at: datetime | None = None
+    def believed(self, done: Progress | None, now: datetime) -> Progress | None:
+        """None for a pass that cannot have been made yet: whoever noted it had a clock that is ahead, and saw less than
+        there was to come."""
+        if done is None or not self.due(done.stage, done.minute, now + self.margin):
+            return None
+        return done
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,7 +99,7 @@ def sweeps_due(
     found = []
     for minute in minutes:
         for group in range(groups[minute]):
-            done = progress.get((minute, group))
+            done = horizon.believed(progress.get((minute, group)), now)
             stage = _NEXT[done.stage if done else None]
             rests = (
                 done is not None and done.looked_at is not None and now < done.looked_at + AUDITED_AGAIN_AFTER

@@ -10,15 +10,14 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-_WAITS = Config(
-    connect_timeout=2,
-    read_timeout=3,
-    retries={"mode": "standard", "max_attempts": 4},
-    max_pool_connections=64,
-    parameter_validation=False,
-)
-
 
 @cache
-def client(service: str) -> Any:
-    return boto3.client(service, config=_WAITS)
+def client(service: str, *, tries: int = 4) -> Any:
+    waits = Config(
+        connect_timeout=2,
+        read_timeout=3,
+        retries={"mode": "standard", "max_attempts": tries},
+        max_pool_connections=64,
+        parameter_validation=False,
+    )
+    return boto3.client(service, config=waits)

@@ -11,6 +11,8 @@ from postdate.domain.errors import Unavailable
 REFUSALS = (BotoCoreError, ClientError, PynamoDBException)
 _PASSING = frozenset(
     {
+        *("500", "502", "503", "504"),  # an answer without a body has its status for a code
+        "InternalFailure",
         "InternalServerError",
         "ItemCollectionSizeLimitExceeded",
         "LimitExceeded",

@@ -30,6 +30,8 @@ from postdate.stores.rows import readable
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
+# Of the client itself: what hangs must not take longer than a function lives, and we try again ourselves.
+LEDGER_TRIES: Final = 2
 _TRIES: Final = 8
 _PAUSE_SECONDS: Final = 0.02
 _PAUSE_SECONDS_MAX: Final = 0.5
@@ -162,10 +164,12 @@ class DynamoLedger:
                 continue
             except ClientError as error:
                 if len(left) > 1:
-                    too_many, left = [*left, *too_many], []
-                    break
-                _tell(str(error))
-                return {id(left[0]): Posted(answer=Answer.REFUSED)}
+                    too_many = [*left, *too_many]
+                else:
+                    _tell(str(error))
+                    answers |= _each(left, Answer.REFUSED)
+                left = []
+                break
             if not reasons:
                 answers |= _each(left, Answer.DONE)
                 left = []
@@ -174,7 +178,7 @@ class DynamoLedger:
             answers |= judged
             too_many += [posting for posting in left if id(posting) in crowded]
             if not judged and not crowded:
-                self._pause(min(_PAUSE_SECONDS * 2 ** (_TRIES - patience), _PAUSE_SECONDS_MAX) * self._draw())
+                self._wait(_TRIES - patience)
                 patience -= 1
             left = [posting for posting in left if id(posting) not in judged.keys() | crowded]
         answers |= _each(left, Answer.UNAVAILABLE)
@@ -186,7 +190,7 @@ class DynamoLedger:
         at = max(posting.at for posting in together)
         for (tenant, _), leg in summed(together).items():
             update = account_row.update_of(self._accounts, tenant, leg, at)
-            yield _Action(request={"Update": update}, account=(tenant, leg.account))
+            yield _Action(request={"Update": update}, account=(tenant, leg))
 
     def _own_actions(self, posting: Posting) -> Iterator["_Action"]:
         if posting.after is not None:
@@ -205,12 +209,16 @@ class DynamoLedger:
             yield _Action(request=_put(self._journal, row), posting=posting, row=row)
 
     def _written(self, action: dict[str, Any]) -> bool:
-        """One row of its own; False when its condition does not hold."""
-        for reason in self._cancelled([action]).values():
-            if reason["Code"] != _HELD:
-                raise Unavailable(reason["Code"])
-            return False
-        return True
+        """One row of its own, in nobody's company; False when its condition does not hold."""
+        for tried in range(_TRIES):
+            reasons = [reason["Code"] for reason in self._cancelled([action]).values()]
+            if not reasons or reasons == [_HELD]:
+                return not reasons
+            self._wait(tried)
+        raise Unavailable(reasons[0])
+
+    def _wait(self, tried: int) -> None:
+        self._pause(min(_PAUSE_SECONDS * 2**tried, _PAUSE_SECONDS_MAX) * self._draw())
 
     def _cancelled(self, actions: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
         """Why each action was refused, by its place; nothing when all of them are done."""
@@ -236,7 +244,7 @@ class _Action:
     request: dict[str, Any]
     posting: Posting | None = None
     row: AttributeMap | None = None
-    account: tuple[str, str] | None = None
+    account: tuple[str, Leg] | None = None
 
 
 def _judged(
@@ -252,25 +260,37 @@ def _judged(
         if not held:
             _tell(f"{reason['Code']}: {reason.get('Message')}")
         if action.posting is not None:
-            stored = held and reason.get("Item") == action.row
+            stored = held and _is_same(reason.get("Item"), action.row)
             answer = Answer.DONE if stored else Answer.STALE if held else Answer.REFUSED
             answers.setdefault(id(action.posting), Posted(answer=answer))
         elif action.account is not None:
-            answer = _of_account(reason.get("Item")) if held else Answer.REFUSED
-            touching = [posting for posting in together if _is_touched(posting, action.account, answer)]
+            tenant, leg = action.account
+            answer = _of_account(reason.get("Item"), leg) if held else Answer.REFUSED
+            account = tenant, leg.account
+            touching = [posting for posting in together if _is_touched(posting, account, answer)]
             if answer is Answer.SHORT and len(touching) > 1:
                 crowded |= {id(posting) for posting in touching}
             else:
-                posted = Posted(answer=answer, account=action.account[1])
+                posted = Posted(answer=answer, account=leg.account)
                 for posting in touching:
                     answers.setdefault(id(posting), posted)
     return answers, crowded - answers.keys()
 
 
-def _of_account(stored: AttributeMap | None) -> Answer:
+def _is_same(stored: AttributeMap | None, row: AttributeMap | None) -> bool:
+    """But for where it is listed, which may have been written under another number of listings."""
+    return stored is not None and row is not None and {**stored, **_listed(row)} == row
+
+
+def _listed(row: AttributeMap) -> AttributeMap:
+    return {name: row[name] for name in ("listing", "payee_listing") if name in row}
+
+
+def _of_account(stored: AttributeMap | None, leg: Leg) -> Answer:
     if not stored:
         return Answer.UNKNOWN
-    return Answer.FROZEN if stored["status"] == {"S": Status.FROZEN.value} else Answer.SHORT
+    frozen = leg.needs_active and stored["status"] == {"S": Status.FROZEN.value}
+    return Answer.FROZEN if frozen else Answer.SHORT
 
 
 def _is_touched(posting: Posting, account: tuple[str, str], answer: Answer) -> bool:

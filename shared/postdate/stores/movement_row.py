@@ -48,8 +48,10 @@ def movement_rows(table: str) -> type[MovementRow]:
 
 
 def attributes_of(movement: Movement, *, listing_shards: int) -> AttributeMap:
-    """What comes from outside is listed under who receives it, and needs no second listing."""
-    number = ord(movement.id[-1]) % listing_shards
+    """What comes from outside, or goes there, is listed under its one account, and always under the first of its keys:
+    nothing but its own key keeps it from being written twice, so that must not change with the number of listings."""
+    between = movement.payer is not None and movement.payee is not None
+    number = ord(movement.id[-1]) % listing_shards if between else 0
     first, second = movement.payer, movement.payee
     if first is None:
         first, second = second, None

@@ -123,7 +123,7 @@ def test_each_group_of_a_minute_has_passes_of_its_own():
 def test_what_is_due_soon_is_opened_before_what_was_missed_is_made_up_for():
     missed, closing = MINUTE_NOW - 50, MINUTE_NOW - 5
     minutes = range(missed, MINUTE_NOW + 3)
-    progress = [done(minute, Stage.AUDIT) for minute in range(missed + 1, MINUTE_NOW - 1)]
+    progress = [done(minute, Stage.CLOSE) for minute in range(missed + 1, MINUTE_NOW - 1)]
     progress[closing - missed - 1] = done(closing, Stage.OPEN)
     assert [(sweep.minute - MINUTE_NOW, sweep.stage) for sweep in due(minutes, progress)] == [
         (-1, Stage.OPEN),

@@ -1,6 +1,6 @@
 """The sweeper over stores in memory, four shards a minute in two groups, waking when a test says so."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -9,10 +9,13 @@ from functions.sweep.sweep_group import Groups, GroupSweeper
 from functions.sweep.tick import Ticked, Ticker
 from postdate.domain import instants
 from postdate.domain.errors import Unavailable
+from postdate.domain.payment import Payment
+from postdate.domain.slots import Slot
 from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep
 from postdate.domain.task import Task
 from postdate.stores.passes import MemoryPasses
 from postdate.stores.tasks import Written
+from postdate.stores.timetable import Entry
 from tests.unit.doubles import PLAN, SECOND, ManualClock, ScriptedQueue, ScriptedTasks
 
 
@@ -34,15 +37,27 @@ class ScriptedPasses(MemoryPasses):
         return [done.stage if (done := self.get(minute, group)) else None for group in range(2)]
 
 
+class ScriptedSlots(ScriptedTasks):
+    """Tasks, and payments beside them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.others: list[Payment] = []
+
+    def due_in(self, slot: Slot) -> Iterator[Entry]:
+        yield from super().due_in(slot)
+        yield from (Entry.of(each, each.payer, each.payee) for each in self.others if each.home == slot)
+
+
 class Sweeping:
     """Minutes from the last one on are to be swept, or, with no sweep ever made, what the first tick looks back at."""
 
     def __init__(self, *, shards_per_group: int = 2, swept_before: bool = True) -> None:
         self.clock = ManualClock()
-        self.tasks = ScriptedTasks()
+        self.tasks = ScriptedSlots()
         self.passes = ScriptedPasses()
         if swept_before:
-            self.passes.raise_watermark(instants.minute_of(self.clock.now()) - 2)
+            self._closed(instants.minute_of(self.clock.now()) - 2)
         self.queue = ScriptedQueue(self.clock)
         self.payments_queue = ScriptedQueue(self.clock)
         self.groups = Groups(plan=PLAN, size=shards_per_group)
@@ -64,6 +79,15 @@ class Sweeping:
             clock=self.clock,
             hand_out=self.handed_out.append,
         )
+
+    def _closed(self, last: int) -> None:
+        """Audited until an hour ago, and closed since."""
+        self.passes.raise_watermark(last - 58)
+        for minute in range(last - 57, last + 1):
+            for group in range(2):
+                opened_at = instants.start_of(minute)
+                note = Progress(minute=minute, group=group, stage=Stage.CLOSE, opened_at=opened_at)
+                MemoryPasses.record(self.passes, note)
 
     def stores(self, *tasks: Task) -> None:
         assert set(self.tasks.add(tasks)) <= {Written.DONE}

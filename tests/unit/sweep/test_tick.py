@@ -1,3 +1,5 @@
+import pytest
+
 from functions.sweep.tick import INLINE_FOR, SWEEPS_MAX, Ticked
 from postdate.domain import instants
 from postdate.domain.due import Via
@@ -5,7 +7,7 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.sweeping import Stage, Sweep
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
-from tests.unit.doubles import MINUTE, SECOND, START, a_task, in_state
+from tests.unit.doubles import MINUTE, SECOND, START, ManualClock, a_payment, a_task, in_state
 from tests.unit.sweep.conftest import Sweeping
 
 NOW_MINUTE = instants.minute_of(START)
@@ -85,7 +87,7 @@ def test_one_group_without_its_audit_holds_the_watermark(sweeping):
     sweeping.sweep(first, Stage.CLOSE, at=START + 2 * MINUTE)
     sweeping.clock.sleep_until(START + 60 * MINUTE)
     sweeping.sweeper.sweep(Sweep(minute=first, group=0, stage=Stage.AUDIT))
-    sweeping.passes.refuses = lambda progress: progress.stage is Stage.AUDIT
+    sweeping.passes.refuses = lambda progress: progress.stage is Stage.AUDIT and progress.minute == first
     assert sweeping.ticker.tick().failed == 1
     sweeping.passes.refuses = lambda progress: False
     assert sweeping.passes.watermark() == first - 1
@@ -140,10 +142,11 @@ def test_one_pass_that_fails_stops_no_other(sweeping):
     sweeping.stores(first, second)
     group = first.home.shard // 2
     sweeping.queue.before.extend([lambda: None] * group + [refuse])
+    watermark = sweeping.passes.watermark()
     ticked = sweeping.ticker.tick()
     assert (ticked.made, ticked.failed, sweeping.queue.ids) == (7, 1, [second.id])
     assert sweeping.passes.get(first.home.minute, group) is None
-    assert sweeping.passes.watermark() == NOW_MINUTE - 2
+    assert sweeping.passes.watermark() == watermark
     assert sweeping.ticker.tick().sent == 1
     assert sweeping.queue.ids == [second.id, first.id]
 
@@ -191,3 +194,32 @@ def test_two_ticks_at_once_lose_nothing_and_leave_the_same_notes(sweeping):
     sweeping.ticker.tick()
     assert set(sweeping.queue.ids) == {task.id for task in waiting}
     assert {sweeping.passes.stages(NOW_MINUTE + offset)[0] for offset in range(-1, 3)} == {Stage.OPEN}
+
+
+@pytest.mark.parametrize("ahead", [75 * MINUTE, 26 * 60 * MINUTE])
+def test_a_sweeper_whose_clock_is_hours_ahead_loses_nothing(sweeping, ahead):
+    """It goes over minutes that are empty still, and says so."""
+    sweeping.ticker.tick()
+    right, fast = sweeping.clock, ManualClock(START + ahead)
+    for user in (sweeping.ticker, sweeping.sweeper):
+        object.__setattr__(user, "clock", fast)
+    for _ in range(5):
+        sweeping.ticker.tick()
+    for user in (sweeping.ticker, sweeping.sweeper):
+        object.__setattr__(user, "clock", right)
+    task = a_task(due_at=START + 10 * MINUTE, now=START)
+    sweeping.stores(task)
+    sweeping.ticks(until=START + 12 * MINUTE, every=MINUTE)
+    assert task.id in sweeping.queue.ids
+
+
+def test_payments_are_called_whatever_the_queue_of_tasks_says(sweeping):
+    task, payment = a_task(), a_payment(due_at=START)
+    sweeping.stores(task)
+    sweeping.tasks.others.append(payment)
+    sweeping.queue.refuses = ALWAYS
+    sweeping.ticker.tick()
+    assert sweeping.payments_queue.ids == [payment.id]
+    sweeping.queue.refuses = 0
+    sweeping.ticker.tick()
+    assert task.id in sweeping.queue.ids
