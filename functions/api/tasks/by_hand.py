@@ -50,11 +50,9 @@ class ByHand:
         """One run now; with a key, one however often it is asked for. The plan stays as it is."""
         _refuse_cancelled(definition, "triggered")
         now = self.clock.now()
+        run = self._run_now(definition, now)
         if key is None:
-            run = self._run_now(definition, self.unique().hex(), now)
             return Triggered(run=self._written(run))
-        name = f"key {key}"
-        run = self._run_now(definition, name, now)
         wanted = Reservation(
             tenant=definition.tenant,
             key=f"trigger {definition.id} {key}",
@@ -66,7 +64,7 @@ class ByHand:
         )
         held = idempotency.stands_for(self.reservations, wanted, now=now, written=self._is_written)
         if held is not wanted:
-            late = replace(self._run_now(definition, name, held.due_at), moved_at=now)
+            late = replace(self._run_now(definition, held.due_at), id=held.item_id, moved_at=now)
             run = self.tasks.get(held.item_id) or late
         return Triggered(run=self._written(run), replayed=held is not wanted)
 
@@ -117,8 +115,9 @@ class ByHand:
         # Whoever else has moved one sends its call, or else the sweep that finds its pointer.
         return [change.after for change, done in zip(changes, moved, strict=True) if done is Written.DONE]
 
-    def _run_now(self, definition: Definition, name: str, now: datetime) -> Task:
-        return self.runs.out_of_turn(definition, name=f"trigger {name}", due_at=now, now=now, why="triggered")
+    def _run_now(self, definition: Definition, now: datetime) -> Task:
+        name = f"trigger {self.unique().hex()}"
+        return self.runs.out_of_turn(definition, name=name, due_at=now, now=now, why="triggered")
 
     def _run_then(self, definition: Definition, occurrence: Occurrence, now: datetime) -> Task:
         """Its deadline counts from now: from its own instant it would have passed."""

@@ -1,13 +1,15 @@
 """The chain of runs behind a recurring task, as the API begins it and reads it."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from postdate.domain import transitions
 from postdate.domain.definition import Definition
 from postdate.domain.definition import State as DefinitionState
-from postdate.domain.errors import Conflict, Unavailable
+from postdate.domain.errors import Conflict, InvalidState, Unavailable
 from postdate.domain.recurrence import Runs
 from postdate.domain.task import State, Task
 from postdate.stores.tasks import Tasks, Written
@@ -52,6 +54,16 @@ class Chain:
             after = occurrence.at
         raise Conflict
 
+    def void(self, definition: Definition, *, now: datetime) -> None:
+        """Ends the run to come of a plan that is no more. Its own call would do that as well, when it is due: but
+        nobody should have to read of a run that will never be."""
+        with suppress(Unavailable, InvalidState):
+            run = self._coming(definition, now=now)
+            change = (
+                None if run is None else transitions.cancel(run, now=now, why="its task was changed since")
+            )
+            self.tasks.commit([change] if change else [])
+
     def newest(self, definition: Definition) -> Sequence[Task]:
         """Its newest runs, the newest first: what the listing shows, a moment behind the truth."""
         ids = self.tasks.runs_back(definition.tenant, definition.id, before="", limit=_LOOKED_AT)
@@ -60,9 +72,12 @@ class Chain:
 
     def made(self, definition: Definition, *, now: datetime) -> int:
         """How many of its runs have begun. The run to come knows, and its id is known without any listing."""
-        first = self.runs.first(definition, now=now)
-        coming = None if first is None else self.tasks.get(first.id)
+        coming = self._coming(definition, now=now)
         return begun(definition, [*self.newest(definition), *([coming] if coming else [])])
+
+    def _coming(self, definition: Definition, *, now: datetime) -> Task | None:
+        first = self.runs.first(definition, now=now)
+        return None if first is None else self.tasks.get(first.id)
 
 
 def begun(definition: Definition, runs: Iterable[Task]) -> int:

@@ -118,6 +118,8 @@ class DefinitionChanger:
                     horizon=self.horizon,
                     now=self.clock.now(),
                 )
+                if after.plan != before.plan or after.state is State.CANCELLED:
+                    self.chain.void(before, now=self.clock.now())
                 return before, after
             if written is not Written.CONFLICT:
                 raise Unavailable

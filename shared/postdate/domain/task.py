@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from postdate.domain.flow import FlowControl
 from postdate.domain.item import Phase
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, home
@@ -98,7 +99,8 @@ class Task:
 
     `attempts` counts since it was registered or brought back from the dead; `token` counts every claim ever made and
     fences off a worker that was thought dead; `holder` names the worker that made the newest claim, or RECEIVER once
-    an explicit acknowledgement is waited for. After `expires_at` no attempt begins.
+    an explicit acknowledgement is waited for. After `expires_at` no attempt begins. `placed_at` is the instant for
+    which its flow control has given it a place: one that is due at another instant has none.
     """
 
     id: str
@@ -125,6 +127,8 @@ class Task:
     ack: Ack = Ack.RESPONSE
     expires_at: datetime | None = None
     recurs: Recurs | None = None
+    flow: FlowControl | None = None
+    placed_at: datetime | None = None
 
     @property
     def task_id(self) -> str:
@@ -141,6 +145,9 @@ class Task:
 
     @property
     def lateness_ms(self) -> int | None:
-        """How long after its planned instant the first attempt began."""
+        """How long after its planned instant the first attempt began; a run out of turn can be late only from the
+        moment it was asked for."""
+        out_of_turn = self.recurs is not None and self.recurs.number == 0
+        since = self.created_at if out_of_turn else self.planned_at
         first = next((line.at for line in self.history if line.to is State.RUNNING), None)
-        return None if first is None else round((first - self.planned_at).total_seconds() * 1000)
+        return None if first is None else round((first - since).total_seconds() * 1000)

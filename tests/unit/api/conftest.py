@@ -1,5 +1,6 @@
 """The API's use cases over stores in memory."""
 
+from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -9,13 +10,26 @@ from typing import Any
 
 import pytest
 
+from functions.api.runs.acknowledge import Acknowledger
+from functions.api.tasks.by_hand import ByHand
+from functions.api.tasks.chain import Chain
 from functions.api.tasks.change import Changer
+from functions.api.tasks.definitions import DefinitionChanger
+from functions.api.tasks.plans import schedule
+from functions.api.tasks.recurring import Planned, Planner, RecurringOrder
 from functions.api.tasks.register import Order, Registered, Registrar
+from functions.api.tasks.templates import Templates
+from postdate.domain.catch_up import CatchUp
+from postdate.domain.definition import Definition, Overlap, Template
 from postdate.domain.errors import PostdateError
+from postdate.domain.recurrence import Runs
+from postdate.domain.schedule import Schedule
 from postdate.domain.sweeping import Horizon
-from postdate.domain.task import Task
+from postdate.domain.task import Payload, State, Task
+from postdate.stores.definitions import MemoryDefinitions
 from postdate.stores.idempotency import MemoryReservations, Reservation
 from postdate.stores.payloads import MemoryPayloads
+from postdate.stores.tasks import Written
 from tests.unit.doubles import (
     HOOK,
     MINUTE,
@@ -60,6 +74,24 @@ class ScriptedPayloads(MemoryPayloads):
         self.kept_until[key] = keep_until
 
 
+class ScriptedDefinitions(MemoryDefinitions):
+    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise, or
+    answer in its place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: defaultdict[str, deque[Callable[[], Written | None]]] = defaultdict(deque)
+
+    def add(self, definition: Definition) -> Written:
+        return self._happens("add") or super().add(definition)
+
+    def change(self, before: Definition, after: Definition) -> Written:
+        return self._happens("change") or super().change(before, after)
+
+    def _happens(self, call: str) -> Written | None:
+        return self.before[call].popleft()() if self.before[call] else None
+
+
 class Service:
     def __init__(self) -> None:
         self.clock = ManualClock()
@@ -80,6 +112,40 @@ class Service:
         }
         self.registrar = Registrar(reservations=self.reservations, plan=PLAN, **shared)
         self.changer = Changer(**shared)
+        self.definitions = ScriptedDefinitions()
+        self.runs = Runs(shards=PLAN)
+        self.chain = Chain(tasks=self.tasks, runs=self.runs)
+        self.templates = Templates(
+            tasks=self.tasks,
+            payloads=self.payloads,
+            runs=self.runs,
+            payload_kept=KEPT,
+            unique=shared["unique"],
+        )
+        rest = {name: shared[name] for name in ("queue", "horizon", "clock", "unique")}
+        plans = {"definitions": self.definitions, "chain": self.chain, "templates": self.templates, **rest}
+        self.planner = Planner(reservations=self.reservations, plan=PLAN, **plans)
+        self.definition_changer = DefinitionChanger(**plans)
+        self.by_hand = ByHand(tasks=self.tasks, runs=self.runs, reservations=self.reservations, **rest)
+        self.acknowledger = Acknowledger(
+            tasks=self.tasks, queue=self.queue, clock=self.clock, draw=lambda: 0.5
+        )
+
+    def plan(self, *cron: str, **fields: Any) -> Planned:
+        """One recurring task of the tenant `demo`; raises what is answered instead."""
+        (answer,) = self.planner.register("demo", [recurring_order(*cron, **fields)])
+        if isinstance(answer, PostdateError):
+            raise answer
+        return answer
+
+    def planned(self, *cron: str, **fields: Any) -> Definition:
+        return self.plan(*cron, **fields).definition
+
+    def runs_of(self, definition: Definition, *, state: State | None = None) -> list[Task]:
+        """In the order of their minutes."""
+        ids = self.tasks.runs_listed(definition.tenant, definition.id, after="", limit=10_000)
+        found = self.tasks.get_many(ids)
+        return [found[id] for id in ids if state in (None, found[id].state)]
 
     def register(self, **fields: Any) -> Registered:
         """One order of the tenant `demo`; raises what is answered instead."""
@@ -111,6 +177,29 @@ def order(**fields: Any) -> Order:
         fingerprint="asked",
     )
     return replace(usual, **fields)
+
+
+def recurring_order(cron: str = "0 * * * *", timezone: str = "UTC", **fields: Any) -> RecurringOrder:
+    """Each hour, unless said otherwise; fields of its schedule and its template among the others."""
+
+    def among(kind: Any) -> dict[str, Any]:
+        return {name: fields.pop(name) for name in list(fields) if name in kind.__dataclass_fields__}
+
+    named = {each: fields.pop(each) for each in ("name", "tags") if each in fields}
+    plan = schedule(cron, timezone, **among(Schedule))
+    template = {"destination": HOOK, "payload": Payload(text="{}"), "retry": STEADY} | among(Template)
+    usual = RecurringOrder(
+        schedule=plan,
+        template=Template(**template),
+        overlap=Overlap.SKIP,
+        catch_up=CatchUp.LATEST,
+        catch_up_window=timedelta(days=1),
+        name=None,
+        tags=(),
+        idempotency_key=None,
+        fingerprint="asked",
+    )
+    return replace(usual, **fields, **named)
 
 
 @pytest.fixture

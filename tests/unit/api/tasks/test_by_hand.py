@@ -1,0 +1,173 @@
+from datetime import timedelta
+
+import pytest
+
+from postdate.domain.due import Due, Via
+from postdate.domain.errors import InvalidState, LimitExceeded, Unavailable, ValidationFailed
+from postdate.domain.slots import unique_part
+from postdate.domain.task import State
+from tests.unit.doubles import MINUTE, PLAN, SECOND, START, claimed, in_state
+
+HOUR = timedelta(hours=1)
+TEN = START - 5 * MINUTE
+
+
+def out_of_turn(service, definition):
+    return [run for run in service.runs_of(definition) if run.recurs.number == 0]
+
+
+class TestTriggers:
+    def test_a_triggered_run_is_due_now_beside_the_plan(self, service):
+        definition = service.planned()
+        run = service.by_hand.trigger(definition, key=None).run
+        assert (run.due_at, run.recurs.number, run.history[0].why) == (START, 0, "triggered")
+        assert [packet.dues for packet in service.queue.packets] == [(Due.of(run),)]
+        assert len(service.runs_of(definition)) == 2
+        assert service.definitions.get(definition.id) == definition
+
+    def test_without_a_key_each_is_a_run_of_its_own(self, service):
+        definition = service.planned()
+        first, second = (service.by_hand.trigger(definition, key=None).run for _ in range(2))
+        assert first.id != second.id
+
+    @pytest.mark.parametrize("later", [0 * SECOND, 70 * SECOND, 3 * HOUR])
+    def test_with_a_key_it_is_one_however_often_it_is_asked_for(self, service, later):
+        definition = service.planned()
+        first = service.by_hand.trigger(definition, key="k")
+        service.clock.move(later)
+        again = service.by_hand.trigger(definition, key="k")
+        assert (first.replayed, again.replayed) == (False, True)
+        assert again.run == first.run
+        assert out_of_turn(service, definition) == [first.run]
+
+    def test_a_crash_between_key_and_run_is_repaired_by_the_callers_retry(self, service):
+        definition = service.planned()
+        service.tasks.before["add"].append(crash)
+        with pytest.raises(KeyboardInterrupt):
+            service.by_hand.trigger(definition, key="k")
+        service.clock.move(20 * SECOND)
+        again = service.by_hand.trigger(definition, key="k").run
+        assert (again.due_at, again.moved_at) == (START, START + 20 * SECOND)
+        assert service.queue.ids == [again.id]
+
+    def test_a_key_belongs_to_its_task(self, service):
+        first, second = service.planned(), service.planned()
+        runs = [service.by_hand.trigger(each, key="k").run for each in (first, second)]
+        assert [run.task_id for run in runs] == [first.id, second.id]
+
+    def test_a_paused_task_can_be_triggered_and_a_cancelled_one_cannot(self, service):
+        definition = service.planned()
+        paused = service.definition_changer.pause("demo", definition.id, reason=None)
+        run = service.by_hand.trigger(paused, key=None).run
+        assert service.runs.follow(run, paused, None, now=START).instead is None
+        cancelled = service.definition_changer.cancel("demo", definition.id, version=None)
+        with pytest.raises(InvalidState):
+            service.by_hand.trigger(cancelled, key=None)
+
+    def test_what_could_not_be_written_is_told(self, service):
+        definition = service.planned()
+        service.tasks.unavailable.default_factory = lambda: 1
+        with pytest.raises(Unavailable):
+            service.by_hand.trigger(definition, key=None)
+
+
+def crash():
+    raise KeyboardInterrupt
+
+
+class TestBackfills:
+    def test_each_instant_of_the_time_gone_by_gets_one_run_now(self, service):
+        definition = service.planned(expires_after=timedelta(minutes=10))
+        assert service.by_hand.backfill(definition, first=TEN - 3 * HOUR, last=TEN) == 4
+        runs = out_of_turn(service, definition)
+        assert [run.planned_at for run in runs] == [TEN - each * HOUR for each in (3, 2, 1, 0)]
+        assert {(run.due_at, run.state, run.expires_at) for run in runs} == {
+            (START, State.PENDING, START + 10 * MINUTE)
+        }
+        assert sorted(service.queue.ids) == sorted(run.id for run in runs)
+        assert {due.due_at for packet in service.queue.packets for due in packet.dues} == {START}
+
+    def test_a_lost_call_is_found_by_the_sweep_of_the_minute_that_it_was_asked_in(self, service):
+        definition = service.planned()
+        service.queue.refuses = 1
+        service.by_hand.backfill(definition, first=TEN, last=TEN)
+        (run,) = out_of_turn(service, definition)
+        entries = list(service.tasks.due_in(PLAN.slot(START, unique_part(run.id))))
+        assert [(entry.due, entry.phase) for entry in entries] == [(Due.of(run), None)]
+
+    def test_asked_again_it_makes_nothing_twice(self, service):
+        definition = service.planned()
+        service.by_hand.backfill(definition, first=TEN - 3 * HOUR, last=TEN)
+        runs = out_of_turn(service, definition)
+        service.clock.move(7 * MINUTE)
+        service.queue.take()
+        assert service.by_hand.backfill(definition, first=TEN - 4 * HOUR, last=TEN) == 5
+        (new,) = [run for run in out_of_turn(service, definition) if run not in runs]
+        assert service.queue.ids == [new.id]
+        assert len(out_of_turn(service, definition)) == 5
+
+    def test_asked_again_it_makes_up_for_what_was_left_halfway(self, service):
+        definition = service.planned()
+        service.tasks.before["commit"].append(crash)
+        with pytest.raises(KeyboardInterrupt):
+            service.by_hand.backfill(definition, first=TEN - HOUR, last=TEN)
+        assert service.queue.sent == []
+        service.by_hand.backfill(definition, first=TEN - HOUR, last=TEN)
+        assert {run.due_at for run in out_of_turn(service, definition)} == {START}
+        assert len(service.queue.ids) == 2
+
+    def test_a_table_that_fails_is_told(self, service):
+        definition = service.planned()
+        service.tasks.unavailable.default_factory = lambda: 1
+        with pytest.raises(Unavailable):
+            service.by_hand.backfill(definition, first=TEN, last=TEN)
+
+    def test_a_backfilled_run_is_late_only_from_when_it_was_asked_for(self, service):
+        definition = service.planned()
+        service.by_hand.backfill(definition, first=TEN, last=TEN)
+        (run,) = out_of_turn(service, definition)
+        assert claimed(run, now=START + 3 * SECOND).lateness_ms == 3000
+
+    def test_a_thousand_are_run_and_one_more_is_refused(self, service):
+        definition = service.planned("* * * * *")
+        last = START - SECOND
+        with pytest.raises(LimitExceeded):
+            service.by_hand.backfill(definition, first=START - 1001 * MINUTE, last=last)
+        assert out_of_turn(service, definition) == []
+        assert service.by_hand.backfill(definition, first=START - 1000 * MINUTE, last=last) == 1000
+        assert len(set(service.queue.ids)) == 1000 + 1
+
+    @pytest.mark.parametrize(
+        ("first", "last"), [(TEN, TEN - HOUR), (TEN, START + SECOND)], ids=["backwards", "to come"]
+    )
+    def test_a_time_that_has_not_gone_by_is_refused(self, service, first, last):
+        definition = service.planned()
+        with pytest.raises(ValidationFailed) as refused:
+            service.by_hand.backfill(definition, first=first, last=last)
+        assert [name for name, _ in refused.value.fields] == ["to"]
+
+    def test_a_cancelled_task_is_not_backfilled(self, service):
+        definition = service.planned()
+        cancelled = service.definition_changer.cancel("demo", definition.id, version=None)
+        with pytest.raises(InvalidState):
+            service.by_hand.backfill(cancelled, first=TEN, last=TEN)
+
+
+class TestTheDead:
+    def test_the_call_of_a_dead_task_is_that_of_its_dead_letter(self, service):
+        dead = in_state(State.DEAD)
+        service.by_hand.redrive(dead)
+        (packet,) = service.queue.packets
+        assert (packet.via, packet.dues, packet.seen) == (Via.DEAD, (Due.of(dead),), False)
+
+    @pytest.mark.parametrize("state", [state for state in State if state is not State.DEAD])
+    def test_nothing_else_is_tried_again(self, service, state):
+        with pytest.raises(InvalidState) as refused:
+            service.by_hand.redrive(in_state(state))
+        assert refused.value.state == state
+        assert service.queue.sent == []
+
+    def test_a_call_that_cannot_be_sent_is_told(self, service):
+        service.queue.refuses = 1
+        with pytest.raises(Unavailable):
+            service.by_hand.redrive(in_state(State.DEAD))
