@@ -140,6 +140,22 @@ def test_a_change_without_an_instant_sends_no_call(service):
     assert (changed.due_at, service.payload_of(task)) == (task.due_at, '"new"')
 
 
+def test_a_deadline_keeps_its_distance_when_a_task_is_moved(service):
+    task = service.registered(expires_after=5 * MINUTE)
+    assert task.expires_at == FAR + 5 * MINUTE
+    assert change(service, task, due_at=FAR + MINUTE).expires_at == FAR + 6 * MINUTE
+    assert change(service, task, payload="1").expires_at == FAR + 6 * MINUTE
+
+
+@pytest.mark.parametrize("verb", ["load", "cancel", "edit"])
+def test_a_run_of_a_recurring_task_is_no_task_of_its_own(service, verb):
+    (run,) = service.runs_of(service.planned())
+    arguments = {"load": {}, "cancel": {"version": None}, "edit": {"version": None, "due_at": FAR}}[verb]
+    with pytest.raises(NotFound):
+        getattr(service.changer, verb)("demo", run.id, **arguments)
+    assert service.tasks.get(run.id) == run
+
+
 def test_the_history_says_what_was_changed(service):
     task = change(service, service.registered(), due_at=FAR, payload="1", destination=HOOK)
     assert task.history[-1].why == "changed run_at, destination, payload"
