@@ -116,6 +116,9 @@ class Inside:
         made = self.wired(kind, number, shards)
         if hasattr(made, "tenants"):
             made.tenants._kept.clear()
+        if hasattr(made, "circuits"):
+            made.circuits._known.clear()
+            made.flow._ends.clear()
         return made
 
     def _environment(self) -> dict[str, str]:

@@ -149,7 +149,7 @@ class Functions:
                     self.seen.reach["message delayed"] += 1
         records = self.engine.receive(queue, draws.choice((1, 2, 10)))
         if records and draws.random() < mix.duplicates:
-            echoes.append((self.hub.now + int(draws.expovariate(1) * 5 * SECOND), records))
+            echoes.append((self.hub.now + int(draws.expovariate(1) * 5 * SECOND), _again(records)))
         return records
 
     def _living(self, actor: Actor) -> Callable[[], bool]:
@@ -180,6 +180,17 @@ class Scheduler:
                 if "heartbeat" in message["body"]:
                     self.engine.messages("ticks").remove(message)
         self.hub.after(self.every if mix.rates else 3 * self.every, self._tick)
+
+
+def _again(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same messages given to somebody else as well, which the queue counts."""
+    found = []
+    for record in records:
+        count = int(record["attributes"]["ApproximateReceiveCount"]) + 1
+        found.append(
+            {**record, "attributes": {**record["attributes"], "ApproximateReceiveCount": str(count)}}
+        )
+    return found
 
 
 def _calls(records: list[dict[str, Any]]) -> frozenset[tuple[str, int]]:
