@@ -9,8 +9,10 @@ import pytest
 
 from cli.local import aws
 from cli.local.place import Place
+from postdate.domain.task import State
 from tests.boundary import Boundary
 from tests.e2e.receiver import Receiver
+from tests.integration.chains import chain
 from tests.integration.conftest import entered
 from tests.integration.meter import METER, Meter
 from tests.integration.world import Client, World
@@ -60,6 +62,16 @@ def test_a_usual_task_takes_four_write_units_and_a_key_one_more(
     assert meter.units.total() <= units
     assert meter.units["items"] == 4
     assert meter.units["refused"] == 0
+
+
+def test_a_run_of_a_recurring_task_takes_four_write_units_with_the_writing_of_the_next(
+    world: World, client: Client, meter: Meter
+) -> None:
+    made = chain(world, client)
+    meter.units.clear()
+    assert world.run(made.calls()) == []
+    assert [run.state for run in made.rows()] == [State.SUCCEEDED, State.PENDING]
+    assert meter.units == {"items": 4, "refused": 0}
 
 
 def test_a_large_payload_is_paid_once_when_it_is_written(

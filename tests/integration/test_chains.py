@@ -1,0 +1,208 @@
+"""Runs of recurring tasks through the executor's handler: one at a time, and always one to come."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from itertools import count
+from typing import Final
+
+import pytest
+
+from postdate.domain import definition as definitions
+from postdate.domain import transitions
+from postdate.domain.task import RECEIVER, Ack, State
+from postdate.stores.tasks import Written
+from tests.boundary import (
+    Boundary,
+    Call,
+    Crash,
+    Fault,
+    crash_after,
+    crash_before,
+    done_but_500,
+    lost,
+    refused,
+    unreachable,
+)
+from tests.integration.chains import DAY, Chain, chain, definitions_of, tasks_of
+from tests.integration.conftest import entered
+from tests.integration.test_payment_crashes import From
+from tests.integration.world import Client, Record, World, again
+
+EVERYTHING: Final = frozenset(
+    {
+        "BatchExecuteStatement",
+        "BatchGetItem",
+        "ChangeMessageVisibilityBatch",
+        "GetItem",
+        "SendMessageBatch",
+    }
+)
+SDK_TRIES: Final = 5
+FAULTS: Final[dict[str, list[Fault]]] = {
+    "crash before": [crash_before],
+    "crash after": [crash_after],
+    "answer lost": [lost],
+    "answers lost until the SDK gives up": [lost] * SDK_TRIES,
+    "done, but 500": [done_but_500],
+    "throttled": [refused("ThrottlingException")] * SDK_TRIES,
+    "unreachable for long": [unreachable] * 4 * SDK_TRIES,
+}
+_tenants = count(1)
+
+
+@pytest.fixture
+def world(common_world: World, boundary: Boundary, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Its sweeps open two days ahead: whoever writes tomorrow's run calls it."""
+    wide = {**common_world.environment, "OPEN_LEAD_SECONDS": str(2 * 86_400)}
+    return entered(replace(common_world, environment=wide), monkeypatch)
+
+
+@pytest.fixture
+def new_chain(world: World) -> Callable[..., Chain]:
+    def make(**fields: object) -> Chain:
+        client = world.tenant(f"chain-{next(_tenants)}-{time.time_ns() % 10**9}")
+        return chain(world, client, **fields)
+
+    return make
+
+
+def states(made: Chain) -> list[State]:
+    return [run.state for run in made.rows()]
+
+
+def test_a_run_is_delivered_and_the_next_one_written_and_called(
+    world: World, new_chain: Callable[..., Chain], boundary: Boundary
+) -> None:
+    made = new_chain()
+    records = made.calls()
+    boundary.clear()
+    assert world.run(records) == []
+    run, following = made.rows()
+    assert (run.id, run.state, following.state) == (made.run.id, State.SUCCEEDED, State.PENDING)
+    assert following.planned_at == run.planned_at + DAY
+    (told,) = made.delivered()
+    assert (told["Idempotency-Key"], told["Postdate-Task-Id"]) == (run.id, made.definition.id)
+    ((packet, _),) = world.sent(boundary.calls, "tasks")
+    assert [due.id for due in packet.dues] == [following.id]
+
+
+def test_a_run_takes_three_calls_more_than_a_task_and_a_task_none(
+    world: World, client: Client, new_chain: Callable[..., Chain], boundary: Boundary
+) -> None:
+    def asked(records: list[Record]) -> list[str]:
+        """Of the items' table and the queue of calls."""
+        boundary.clear()
+        assert world.run(records) == []
+        return [
+            call.operation
+            for call in boundary.calls
+            if call.names(world.tables["items"]) or call.names(world.queues["tasks"])
+        ]
+
+    client.register()
+    task = asked(world.received(world.queues["tasks"], tenant=client.tenant))
+    run = asked(new_chain().calls())
+    read, written = ["ChangeMessageVisibilityBatch", "BatchGetItem"], ["BatchExecuteStatement"] * 2
+    assert task == [*read, *written]
+    assert run == [*read, "BatchGetItem", "BatchExecuteStatement", "SendMessageBatch", *written]
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_whatever_a_run_met_it_has_one_outcome_and_there_is_one_to_come(
+    world: World, new_chain: Callable[..., Chain], boundary: Boundary, name: str
+) -> None:
+    """A crash, a lost answer or an error at each call in turn; then the message comes back."""
+    known = new_chain()
+    records = known.calls()
+    boundary.clear()
+    world.run(records)
+    number = sum(ours(call) for call in boundary.calls)
+    assert number >= 7
+    for place in range(number):
+        made = new_chain()
+        records = made.calls()
+        begins = From(place=place)
+        boundary.clear()
+        boundary.fail(EVERYTHING, *FAULTS[name], when=lambda call: ours(call) and begins(call))  # noqa: B023
+        try:
+            failed = world.run(records)
+        except Crash:
+            failed = [record["messageId"] for record in records]
+        sent_on = {due.id for packet, _ in world.sent(boundary.calls, "tasks") for due in packet.dues}
+        boundary.clear()
+        assert failed or states(made)[0] is State.SUCCEEDED or made.run.id in sent_on
+        ends(world, made, [*again(records), *world.received(world.queues["tasks"], tenant=made.run.tenant)])
+        run, following = made.rows()
+        assert (run.state, following.state) == (State.SUCCEEDED, State.PENDING)
+        assert (following.planned_at, following.version) == (run.planned_at + DAY, 1)
+        assert {told["Idempotency-Key"] for told in made.delivered()} == {run.id}
+        assert world.run(again(records)) == []
+        assert made.delivered() == []
+
+
+def ends(world: World, made: Chain, records: list[Record]) -> None:
+    """As the queue would give out what it holds, and as if the time of a lease had passed."""
+    if states(made)[0] is State.RUNNING:
+        made.end_lease()
+    assert world.run(records) == []
+    while states(made)[0] is State.RETRYING:
+        assert world.run(world.received(world.queues["tasks"], tenant=made.run.tenant)) == []
+
+
+def ours(call: Call) -> bool:
+    """A delivery is made by a thread of its own, which does not die with its worker here."""
+    return not call.names("destination")
+
+
+def test_a_run_delivered_to_many_workers_at_once_is_one_run(
+    world: World, new_chain: Callable[..., Chain]
+) -> None:
+    made = new_chain()
+    (record,) = made.calls()
+    for number in range(3):
+        world.run([record | {"messageId": f"copy {number}"}])
+    assert states(made) == [State.SUCCEEDED, State.PENDING]
+    assert len(made.delivered()) == 1
+
+
+def test_the_last_run_finishes_its_task(world: World, new_chain: Callable[..., Chain]) -> None:
+    made = new_chain(max_runs=1)
+    assert world.run(made.calls()) == []
+    assert states(made) == [State.SUCCEEDED]
+    stored = definitions_of(world).get(made.definition.id)
+    assert stored is not None
+    assert stored.state is definitions.State.FINISHED
+
+
+def test_a_run_of_a_paused_task_is_skipped(world: World, new_chain: Callable[..., Chain]) -> None:
+    made = new_chain()
+    paused = definitions.pause(made.definition, now=made.run.due_at, reason="release")
+    assert paused is not None
+    assert definitions_of(world).change(made.definition, paused) is Written.DONE
+    assert world.run(made.calls()) == []
+    (run,) = made.rows()
+    assert (run.state, run.history[-1].why) == (State.SKIPPED, "paused: release")
+    assert made.delivered() == []
+
+
+def test_a_delivery_to_be_acknowledged_waits_under_the_receivers_lease(
+    world: World, new_chain: Callable[..., Chain], boundary: Boundary
+) -> None:
+    made = new_chain(ack=Ack.EXPLICIT, timeout_seconds=60)
+    records = made.calls()
+    boundary.clear()
+    assert world.run(records) == []
+    run, _ = made.rows()
+    assert (run.state, run.holder, run.token) == (State.RUNNING, RECEIVER, 1)
+    (delay,) = [delay for packet, delay in world.sent(boundary.calls, "tasks") if packet.dues[0].id == run.id]
+    assert timedelta(seconds=50) <= delay <= timedelta(seconds=60)
+
+    made.end_lease()
+    assert world.run(again(records)) == []
+    assert [told["Postdate-Token"] for told in made.delivered()] == ["1", "2"]
+    done = transitions.succeed(made.rows()[0], now=run.due_at, why="completed")
+    assert tasks_of(world).commit([done]) == [Written.DONE]
+    assert world.run(again(records)) == []
+    assert states(made) == [State.SUCCEEDED, State.PENDING]
