@@ -81,6 +81,7 @@ class Service(Stack):
         run_tasks.allow(state.items.table_arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
         run_tasks.allow(state.payloads.table_arn, BATCH_GET)
         run_tasks.allow(state.tenants.table_arn, GET)
+        run_tasks.allow(state.flow.table_arn, GET, BATCH_GET, UPDATE)
         run_tasks.allow(state.tasks.queue.queue_arn, SEND, HIDE)
         run_tasks.allow(state.tasks.dead_letters.queue_arn, SEND)
         for pattern in self._environment.destination_queues:

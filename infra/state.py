@@ -22,6 +22,7 @@ class State(Stack):
         self.idempotency = Table(self, "idempotency", environment=environment, by="key")
         self.tenants = Table(self, "tenants", environment=environment, by="tenant", expires=False)
         self.keys = Table(self, "keys", environment=environment, by="key_id")
+        self.flow = Table(self, "flow", environment=environment, by="tenant", then="name")
         self.slots = Table(self, "slots", environment=environment, by="scope", then="name")
         # AWS refuses a queue whose messages come back while the function that has them may still run.
         self.tasks, self.payments, self.ticks = (
@@ -45,7 +46,7 @@ class State(Stack):
         """Where the functions find it all, under the names of their settings."""
         tables = (
             *(self.items, self.accounts, self.journal),
-            *(self.payloads, self.idempotency, self.tenants, self.keys, self.slots),
+            *(self.payloads, self.idempotency, self.tenants, self.keys, self.slots, self.flow),
         )
         return {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables} | {
             "TASKS_QUEUE_URL": self.tasks.queue.queue_url,

@@ -11,6 +11,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "tenants": ("tenant",),
     "keys": ("key_id",),
     "slots": ("scope", "name"),
+    "flow": ("tenant", "name"),
 }
 INDEXES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "items": {"by_listing": ("listing", "id"), "by_payee": ("payee_listing", "id")},

@@ -7,7 +7,9 @@ from functools import cache
 from typing import Any
 
 from functions.run_tasks.chain import Chain
+from functions.run_tasks.circuits import Circuits
 from functions.run_tasks.deliveries import Deliveries
+from functions.run_tasks.gate import Gate
 from functions.run_tasks.run import Runner
 from functions.run_tasks.settings import Settings
 from functions.run_tasks.tally import Tally
@@ -22,6 +24,7 @@ from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import SqsQueue
 from postdate.runtime.visibility import Visibility
 from postdate.stores.definitions_dynamo import DynamoDefinitions
+from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants
@@ -69,6 +72,8 @@ class Wired:
             ),
             clock=self.clock,
         )
+        self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
+        self.circuits = Circuits(flow=self.flow, clock=self.clock)
         self.targets = targets(sqs=sqs, loopback_allowed=given.loopback_destinations, now=self.clock.now)
 
 
@@ -104,6 +109,13 @@ def _runner(context: Any) -> Runner:
     return Runner(
         tasks=given.tasks,
         chain=given.chain,
+        gate=Gate(
+            flow=given.flow,
+            circuits=given.circuits,
+            clock=given.clock,
+            lease=given.lease,
+            draw=random.random,
+        ),
         deliveries=Deliveries(
             targets=given.targets,
             payloads=given.payloads,

@@ -10,6 +10,8 @@ before that leaves the run as it was, and its message; the next one does the sam
 A delivery that the receiver has yet to acknowledge leaves the task RUNNING under the receiver's lease, and a call for
 the end of that lease. A worker that dies between the two leaves its own message, which then waits for the same.
 
+A claim that is decided passes the gate before it is written (see `gate`): it may have to wait for its turn.
+
 One thread decides and commits; destinations work in threads of their own and report into an inbox. An item that is
 due goes before an outcome that waits to be written, and nothing waits for a slow neighbour.
 """
@@ -23,6 +25,7 @@ from datetime import datetime, timedelta
 
 from functions.run_tasks.chain import Chain, leads
 from functions.run_tasks.deliveries import Deliveries
+from functions.run_tasks.gate import Gate
 from functions.run_tasks.tally import Tally
 from postdate.domain import transitions
 from postdate.domain.definition import Definition
@@ -59,6 +62,7 @@ class Runner:
         *,
         tasks: Tasks,
         chain: Chain,
+        gate: Gate,
         deliveries: Deliveries,
         outbox: Outbox,
         extend_messages: Callable[[Iterable[Received], timedelta], None],
@@ -70,6 +74,7 @@ class Runner:
     ) -> None:
         self._tasks = tasks
         self._chain = chain
+        self._gate = gate
         self._deliveries = deliveries
         self._outbox = outbox
         self._extend_messages = extend_messages
@@ -122,6 +127,7 @@ class Runner:
             self._fail(calls)
             return deque()
         self._deliveries.prefetch(self._known.values())
+        self._gate.foresee(self._known.values())
         return deque(sorted(calls, key=lambda call: call.at))
 
     def _wait(self, until: datetime) -> None:
@@ -155,7 +161,7 @@ class Runner:
         changes: list[tuple[Call, Transition]] = []
         for attempt in range(_CLAIM_TRIES):
             followed, decided = self._follow(decided)
-            changes += followed
+            changes += self._admitted(followed)
             written = self._tasks.commit([change for _, change in changes])
             self._start(_those(changes, written, Written.DONE))
             self._fail(call for call, _ in _those(changes, written, Written.REFUSED))
@@ -195,6 +201,17 @@ class Runner:
                 self._tally.kept_back[State.MISSED] += link.missed
                 self._ends |= {claim.before.id: link.ends} if link.ends else {}
         return ready, waiting
+
+    def _admitted(self, claims: list[tuple[Call, Transition]]) -> list[tuple[Call, Transition]]:
+        admitted = []
+        for (call, claim), change in zip(
+            claims, self._gate.admit([claim for _, claim in claims]), strict=True
+        ):
+            if change is None:
+                self._defer(call, claim.before, not_before=self._clock.now() + _PAUSE_MAX)
+            else:
+                admitted.append((call, change))
+        return admitted
 
     def _decide(self, calls: list[Call], *, reload: bool = False) -> list[tuple[Call, Transition]]:
         if reload and calls:
@@ -242,10 +259,15 @@ class Runner:
             self._running[task.id, task.token] = (task, call)
             started.append(task)
         self._in_flight += len(started)
-        self._deliveries.start(started, lambda delivery, receipt: self._inbox.put((delivery, receipt)))
+        self._deliveries.start(started, self._report)
         for _, change in claimed:
             if definition := self._ends.pop(change.after.id, None):
                 self._chain.finish(definition)
+
+    def _report(self, delivery: Delivery, receipt: Receipt) -> None:
+        """Called by whichever thread ends a delivery."""
+        self._gate.hear(delivery, receipt)
+        self._inbox.put((delivery, receipt))
 
     def _write_outcomes(self) -> None:
         """What cannot be written now is written later, as long as this worker lives and holds the lease."""
@@ -258,9 +280,11 @@ class Runner:
         if kept and self._seconds_left() <= 0:
             self._fail(call for call, _ in kept)
             kept = []
-        for pair in self._unwritten:
-            if pair not in kept:
-                self._running.pop((pair[1].before.id, pair[1].before.token))
+        ended = [change for pair in self._unwritten if pair not in kept for change in pair[1:]]
+        for change in ended:
+            self._running.pop((change.before.id, change.before.token))
+        self._gate.listen()
+        self._gate.left(ended)
         self._unwritten = kept
         self._pause = min(self._pause * 2, _PAUSE_MAX) if kept else _PAUSE
         self._write_at = self._clock.now() + self._pause
@@ -269,6 +293,11 @@ class Runner:
     def _record(self, call: Call, change: Transition) -> None:
         """A retry that points to a later minute is left to that minute's sweep."""
         task = self._known[change.after.id] = change.after
+        if change.postponed:
+            self._tally.postponed += 1
+            if not change.points:
+                self._outbox.postpone(task, call.message)
+            return
         if change.before.state is State.RUNNING and task.state in _FAILED:
             self._tally.failures.append(task)
         match task.state:
@@ -294,7 +323,9 @@ class Runner:
     def _renew(self, messages: Sequence[Received]) -> None:
         """Long work keeps what it holds: the messages, and the lease of each task that is still running."""
         self._extend_messages(messages, self._lease + WAIT_MAX)
-        self._tasks.extend([task for task, _ in self._running.values()], self._clock.now() + self._lease)
+        running = [task for task, _ in self._running.values()]
+        self._tasks.extend(running, self._clock.now() + self._lease)
+        self._gate.extend(running)
 
     def _defer(self, call: Call, task: Task, *, not_before: datetime | None) -> None:
         self._tally.deferred += 1

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     items_table: str
+    flow_table: str
     payloads_table: str
     tenants_table: str
     tasks_queue_url: str

@@ -27,6 +27,7 @@ class Tally:
     expired: int = 0
     dropped: int = 0
     deferred: int = 0
+    postponed: int = 0
     fenced_off: int = 0
     kept_back: Counter[State] = field(default_factory=Counter)
     lateness_ms: list[float] = field(default_factory=list)
@@ -43,6 +44,7 @@ class Tally:
             "TasksExpired": self.expired,
             "CallsDropped": self.dropped,
             "CallsDeferred": self.deferred,
+            "CallsPostponed": self.postponed,
             "OutcomesFencedOff": self.fenced_off,
             "MessagesFailed": len(self.failed_messages),
         } | {name: self.kept_back[state] for state, name in _KEPT_BACK.items()}

@@ -60,6 +60,7 @@ GRANTED: Final[dict[str, Grants]] = {
         },
         "table:payloads": {"dynamodb:BatchGetItem"},
         "table:tenants": {"dynamodb:GetItem"},
+        "table:flow": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"},
         "queue:tasks": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
         "queue:tasks-dlq": {"sqs:SendMessage"},
         DESTINATIONS_ON_AWS: {"sqs:SendMessage"},

@@ -12,6 +12,7 @@ KEYS = {
     "tenants": ["tenant"],
     "keys": ["key_id"],
     "slots": ["scope", "name"],
+    "flow": ["tenant", "name"],
 }
 
 
@@ -89,6 +90,7 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
         "TenantsTable": "table:tenants",
         "KeysTable": "table:keys",
         "SlotsTable": "table:slots",
+        "FlowTable": "table:flow",
         "TasksQueueUrl": "queue:tasks",
         "TasksDlqUrl": "queue:tasks-dlq",
         "PaymentsQueueUrl": "queue:payments",

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.errors import InvalidState
+from postdate.domain.flow import FlowControl
 from postdate.domain.instants import EPOCH, minute_of
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.schedule import Schedule
@@ -50,6 +51,7 @@ class Template:
     timeout_seconds: int = 30
     ack: Ack = Ack.RESPONSE
     expires_after: timedelta | None = None
+    flow: FlowControl | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,6 +24,7 @@ class Via(StrEnum):
     CLOSING = "closing"
     AUDIT = "audit"
     RETRY = "retry"
+    POSTPONED = "postponed"
     DEAD = "dead"
 
 

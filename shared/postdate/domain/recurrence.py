@@ -95,7 +95,9 @@ class Runs:
             return Followed(instead=transitions.skip(run, now=now, why=why))
         busy = previous is not None and previous.phase is not Phase.RESTS
         if run.due_at != run.planned_at:
-            return Followed(instead=self._queued(run, now=now) if busy else None)
+            # It was at its instant before, and waits for the run before it or for its flow control.
+            queues = busy and definition.overlap is Overlap.QUEUE
+            return Followed(instead=self._queued(run, now=now) if queues else None)
         return self._followed(run, recurs, definition, busy=busy, now=now)
 
     def _followed(
@@ -189,5 +191,6 @@ class Runs:
             ack=template.ack,
             expires_at=expires,
             recurs=recurs,
+            flow=template.flow,
             why=why,
         )

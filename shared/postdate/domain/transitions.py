@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from postdate.domain.due import DELAY_MAX, Due
 from postdate.domain.errors import InvalidState
+from postdate.domain.flow import FlowControl
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import RECEIVER, Ack, Destination, HistoryLine, Payload, Recurs, State, Task
 
@@ -18,8 +19,8 @@ ALLOWED: Final[dict[State, frozenset[State]]] = {
         {State.PENDING, State.RUNNING, State.CANCELLED, State.EXPIRED, State.SKIPPED, State.MISSED}
     ),
     State.RUNNING: frozenset({State.RUNNING, State.SUCCEEDED, State.RETRYING, State.DEAD, State.EXPIRED}),
-    State.RETRYING: frozenset({State.RUNNING, State.CANCELLED, State.EXPIRED}),
-    State.DEAD: frozenset({State.RUNNING}),
+    State.RETRYING: frozenset({State.RUNNING, State.RETRYING, State.CANCELLED, State.EXPIRED}),
+    State.DEAD: frozenset({State.RUNNING, State.RETRYING}),
     State.SUCCEEDED: frozenset(),
     State.CANCELLED: frozenset(),
     State.EXPIRED: frozenset(),
@@ -35,12 +36,14 @@ class Transition:
 
     One decided `over_lease` takes the task from a worker whose lease is over, and holds only while it was not made
     longer. One that `points` has moved the task to another minute, whose slot needs a pointer to the task's home.
+    One that is `postponed` stands in the place of a claim: the task was called at its instant and may not begin yet.
     """
 
     before: Task
     after: Task
     over_lease: bool = False
     points: bool = False
+    postponed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,6 +93,7 @@ def register(
     ack: Ack = Ack.RESPONSE,
     expires_at: datetime | None = None,
     recurs: Recurs | None = None,
+    flow: FlowControl | None = None,
     why: str = "registered",
 ) -> Task:
     return Task(
@@ -110,6 +114,7 @@ def register(
         ack=ack,
         expires_at=expires_at,
         recurs=recurs,
+        flow=flow,
         history=(HistoryLine(version=1, at=now, to=State.PENDING, why=why, attempt=0),),
     )
 
@@ -190,8 +195,31 @@ def wait(task: Task, *, now: datetime, until: datetime, why: str) -> Transition:
     return _move(task, State.PENDING, now=now, why=why, due_at=until, moved_at=now)
 
 
+def postpone(claim: Transition, *, now: datetime, until: datetime, why: str, placed: bool) -> Transition:
+    """Instead of this claim: no attempt is used up, and what was planned stays planned. With `placed` the task has its
+    place at that instant and need not ask again. One that would be postponed beyond its deadline ends."""
+    task = claim.before
+    if task.state is not State.DEAD and task.expires_at is not None and until >= task.expires_at:
+        return replace(expire(task, now=now), over_lease=claim.over_lease)
+    moved = _move(
+        task,
+        State.PENDING if task.state is State.PENDING else State.RETRYING,
+        now=now,
+        why=why,
+        due_at=until,
+        moved_at=now,
+        placed_at=until if placed else None,
+        attempts=0 if task.state is State.DEAD else task.attempts,
+        finished_at=None,
+    )
+    points = until > now + DELAY_MAX
+    return replace(moved, over_lease=claim.over_lease, points=points, postponed=True)
+
+
 def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transition:
     """A retry that the queue can hold until it is due needs no pointer: its message is its call."""
+    if task.state is not State.RUNNING:
+        raise InvalidState(task.state, f"a task that is {task.state} cannot fail")
     retry_at = task.retry.next_attempt_at(
         attempts=task.attempts, now=now, draw=draw, asked_seconds=failure.retry_after_seconds
     )

@@ -45,6 +45,10 @@ class Outbox:
     def retry(self, item: Item, message: Received) -> None:
         self._add("queue", Via.RETRY, Due.of(item), message)
 
+    def postpone(self, item: Item, message: Received) -> None:
+        """Its instant had come, and now it has another."""
+        self._add("queue", Via.POSTPONED, Due.of(item), message)
+
     def bury(self, item: Item, message: Received) -> None:
         """The dead letter carries the version that died: a redrive brings back that death and no other."""
         self._add("dead_letters", Via.DEAD, Due.of(item), message)

@@ -18,7 +18,14 @@ from postdate.domain.slots import unique_part
 from postdate.domain.task import Ack, Payload
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
 from postdate.stores.rows import Connection
-from postdate.stores.task_row import destination_of, destination_values, listing_key, retry_values
+from postdate.stores.task_row import (
+    destination_of,
+    destination_values,
+    flow_of,
+    flow_values,
+    listing_key,
+    retry_values,
+)
 
 _ENDED: Final = frozenset({State.CANCELLED, State.FINISHED})
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -135,6 +142,7 @@ def _template_text(template: Template) -> str:
             "timeout": template.timeout_seconds,
             "ack": template.ack.value,
             "expires_after": None if expires is None else expires // _MILLISECOND,
+            "flow": flow_values(template.flow),
         }
     )
 
@@ -148,6 +156,7 @@ def _template_of(values: dict[str, Any], payload: Payload) -> Template:
         timeout_seconds=values["timeout"],
         ack=Ack(values["ack"]),
         expires_after=None if expires is None else expires * _MILLISECOND,
+        flow=flow_of(values.get("flow")),
     )
 
 

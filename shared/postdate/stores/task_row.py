@@ -13,6 +13,7 @@ from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
 from pynamodb.models import Model
 
 from postdate.domain import instants
+from postdate.domain.flow import FlowControl
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, unique_part
 from postdate.domain.task import Ack, Destination, HistoryLine, Payload, Recurs, State, Task
@@ -44,6 +45,7 @@ class TaskRow(Model):
     planned = NumberAttribute(null=True)
     created = NumberAttribute(null=True)
     moved = NumberAttribute()
+    placed = NumberAttribute(null=True)
     target = UnicodeAttribute(null=True)
     payload = UnicodeAttribute(null=True)
     payload_key = UnicodeAttribute(null=True)
@@ -104,6 +106,7 @@ def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> A
         "planned": None if task.planned_at == task.due_at else instants.milliseconds(task.planned_at),
         "created": instants.milliseconds(task.created_at),
         "moved": instants.milliseconds(task.moved_at),
+        "placed": milliseconds(task.placed_at),
         "attempts": task.attempts or None,
         "token": task.token or None,
         "lease": milliseconds(task.lease_until),
@@ -147,6 +150,8 @@ def task_of(row: TaskRow) -> Task:
         ack=Ack(options.get("ack", Ack.RESPONSE)),
         expires_at=instant(options.get("expires")),
         recurs=_recurs_of(options["recurs"]) if "recurs" in options else None,
+        flow=flow_of(options.get("flow")),
+        placed_at=instant(row.placed),
         attempts=int(row.attempts or 0),
         token=int(row.token or 0),
         lease_until=instant(row.lease),
@@ -207,6 +212,17 @@ def retry_values(retry: RetryPolicy) -> dict[str, Any]:
     }
 
 
+def flow_values(flow: FlowControl | None) -> list[Any] | None:
+    return None if flow is None else [flow.key, flow.rate, flow.period_seconds, flow.parallelism]
+
+
+def flow_of(values: list[Any] | None) -> FlowControl | None:
+    if values is None:
+        return None
+    key, rate, period_seconds, parallelism = values
+    return FlowControl(key=key, rate=rate, period_seconds=period_seconds, parallelism=parallelism)
+
+
 def _options_text(task: Task) -> str | None:
     options = {
         "retry": retry_values(task.retry),
@@ -216,6 +232,7 @@ def _options_text(task: Task) -> str | None:
         "ack": None if task.ack is Ack.RESPONSE else task.ack.value,
         "expires": milliseconds(task.expires_at),
         "recurs": task.recurs and _recurs_text(task.recurs),
+        "flow": flow_values(task.flow),
     }
     return (
         compact({name: value for name, value in options.items() if value}) if any(options.values()) else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
-from postdate.domain.task import Destination
+from postdate.domain.task import Ack, Destination
 
 _log = logging.getLogger(__name__)
 
@@ -17,7 +17,8 @@ class Delivery:
     """One attempt of one run. What a log must not hold is left out of its repr.
 
     `payload` is JSON text in UTF-8. `signing_secrets` are the endpoint's (`whsec_…`), two while one replaces the
-    other. `queues_allowed` is the tenant's list as it stands now, not as it stood at registration.
+    other. `queues_allowed` and `buses_allowed` are the tenant's lists as they stand now, not as they stood at
+    registration. With `ack` explicit, the receiver needs the token of this very attempt.
     """
 
     run_id: str
@@ -31,6 +32,8 @@ class Delivery:
     payload: bytes = field(repr=False)
     signing_secrets: tuple[str, ...] = field(default=(), repr=False)
     queues_allowed: frozenset[str] = frozenset()
+    buses_allowed: frozenset[str] = frozenset()
+    ack: Ack = Ack.RESPONSE
 
     def __post_init__(self) -> None:
         if self.planned_at.tzinfo is None:
@@ -54,13 +57,15 @@ class Failed:
     """The destination did not take it, or nobody knows whether it did.
 
     `reason` is for the task's owner: short, our words only, nothing of what the other side wrote.
-    `retry` says whether another attempt makes sense; when, and how many, is the policy's to say.
+    `retry` says whether another attempt makes sense; when, and how many, is the policy's to say. `down` means that
+    the destination itself is in trouble: whatever else was sent there now would fare no better.
     """
 
     reason: str
     retry: bool = True
     retry_after_seconds: float | None = None
     http_status: int | None = None
+    down: bool = False
 
 
 Receipt: TypeAlias = Delivered | Failed

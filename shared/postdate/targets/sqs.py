@@ -118,4 +118,5 @@ def _failed(code: str) -> Failed:
     name = code.rpartition(".")[2]
     if not _CODE.fullmatch(name):
         return Failed(reason="sqs did not take the message")
-    return Failed(reason=f"sqs {name}", retry=name not in _FINAL)
+    retry = name not in _FINAL
+    return Failed(reason=f"sqs {name}", retry=retry, down=retry)

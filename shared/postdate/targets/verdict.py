@@ -22,6 +22,7 @@ def verdict(head: Head, *, now: datetime) -> Receipt:
         retry=not never and status not in _FINAL,
         retry_after_seconds=retry_after_seconds(head.headers.get("retry-after"), now=now),
         http_status=status,
+        down=status >= 500,
     )
 
 

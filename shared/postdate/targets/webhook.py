@@ -69,11 +69,11 @@ class WebhookTarget:
                 answered = await self._answered(endpoint, request(delivery, endpoint, at=self._now()))
         except DestinationNotAllowed as refused:
             retry = isinstance(refused, NameNotUsable)
-            return Failed(reason=f"destination not allowed: {refused}", retry=retry), None
+            return Failed(reason=f"destination not allowed: {refused}", retry=retry, down=retry), None
         except ValidationFailed:
             return Failed(reason="header not allowed", retry=False), None
         except (OSError, AnswerBroken) as error:
-            return Failed(reason=_reason(error)), None
+            return Failed(reason=_reason(error), down=True), None
         return verdict(answered[1], now=self._now()), answered
 
     async def _checked(self, url: str) -> Endpoint:

@@ -25,6 +25,14 @@ def claim(task, *, now=NOW, due=None):
     )
 
 
+def postponed(verdict, **given):
+    if not isinstance(verdict, Transition) or verdict.after.state is not State.RUNNING:
+        return verdict
+    usual = {"now": verdict.after.history[-1].at, "why": "not yet", "placed": False}
+    usual["until"] = usual["now"] + SECOND
+    return transitions.postpone(verdict, **(usual | given))
+
+
 EVENTS = {
     "claim": claim,
     "succeed": lambda task, now=NOW: transitions.succeed(task, now=now, why="http 200"),
@@ -37,6 +45,7 @@ EVENTS = {
     "skip": lambda task, now=NOW: transitions.skip(task, now=now, why="paused"),
     "miss": lambda task, now=NOW: transitions.miss(task, now=now, why="too late"),
     "wait": lambda task, now=NOW: transitions.wait(task, now=now, until=now + SECOND, why="waits"),
+    "postpone": lambda task, now=NOW: postponed(claim(task, now=now)),
 }
 
 # What each event makes of a task in each state: its next state, or what is answered instead. The claim is one that
@@ -45,22 +54,22 @@ NEVER = (REFUSED,) * 5
 CELLS = {
     State.PENDING: (
         *(State.RUNNING, REFUSED, REFUSED, REFUSED, State.CANCELLED, State.PENDING),
-        *(REFUSED, State.EXPIRED, State.SKIPPED, State.MISSED, State.PENDING),
+        *(REFUSED, State.EXPIRED, State.SKIPPED, State.MISSED, State.PENDING, State.PENDING),
     ),
     State.RUNNING: (
         *(State.RUNNING, State.SUCCEEDED, State.RETRYING, State.DEAD, REFUSED, REFUSED),
-        *(State.RUNNING, State.EXPIRED, REFUSED, REFUSED, REFUSED),
+        *(State.RUNNING, State.EXPIRED, REFUSED, REFUSED, REFUSED, State.RETRYING),
     ),
     State.RETRYING: (
         *(State.RUNNING, REFUSED, REFUSED, REFUSED, State.CANCELLED, REFUSED),
-        *(REFUSED, State.EXPIRED, REFUSED, REFUSED, REFUSED),
+        *(REFUSED, State.EXPIRED, REFUSED, REFUSED, REFUSED, State.RETRYING),
     ),
-    State.DEAD: (State.RUNNING, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER),
-    State.SUCCEEDED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER),
-    State.CANCELLED: (DROPPED, REFUSED, REFUSED, REFUSED, NOTHING, REFUSED, *NEVER),
-    State.EXPIRED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER),
-    State.SKIPPED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER),
-    State.MISSED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER),
+    State.DEAD: (State.RUNNING, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, State.RETRYING),
+    State.SUCCEEDED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED),
+    State.CANCELLED: (DROPPED, REFUSED, REFUSED, REFUSED, NOTHING, REFUSED, *NEVER, DROPPED),
+    State.EXPIRED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED),
+    State.SKIPPED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED),
+    State.MISSED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED),
 }
 EVERY_CELL = [
     pytest.param(state, event, expected, id=f"{state}-{event}")
@@ -102,7 +111,9 @@ def test_the_table_allows_no_more_than_the_events_do():
 def test_nothing_leaves_a_final_state_but_the_dead_by_a_redrive():
     assert not ALLOWED[State.SUCCEEDED]
     assert not any(ALLOWED[state] for state in (State.CANCELLED, State.EXPIRED, State.SKIPPED, State.MISSED))
-    assert ALLOWED[State.DEAD] == {State.RUNNING}
+    assert ALLOWED[State.DEAD] == {State.RUNNING, State.RETRYING}
+    with pytest.raises(InvalidState):
+        EVENTS["fail"](in_state(State.DEAD))
 
 
 @given(st.lists(st.sampled_from(sorted(EVENTS)), max_size=40))

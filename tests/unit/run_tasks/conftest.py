@@ -7,7 +7,9 @@ from datetime import timedelta
 import pytest
 
 from functions.run_tasks.chain import Chain
+from functions.run_tasks.circuits import Circuits
 from functions.run_tasks.deliveries import Deliveries
+from functions.run_tasks.gate import Gate
 from functions.run_tasks.run import Runner
 from functions.run_tasks.tally import Tally
 from postdate.domain.definition import Definition
@@ -19,6 +21,8 @@ from postdate.domain.task import Task
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
 from postdate.stores.definitions import MemoryDefinitions
+from postdate.stores.flow import Flow
+from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.payloads import MemoryPayloads
 from postdate.stores.tasks import Written
 from postdate.stores.tenants import MemoryTenants
@@ -67,10 +71,12 @@ class ScriptedDefinitions(MemoryDefinitions):
 
 
 class Running:
-    def __init__(self) -> None:
+    def __init__(self, *, flow: Flow | None = None) -> None:
         self.clock = ManualClock()
         self.tasks = ScriptedTasks()
         self.definitions = ScriptedDefinitions()
+        self.flow = flow or MemoryFlow()
+        self.circuits = Circuits(flow=self.flow, clock=self.clock)
         self.payloads = MemoryPayloads()
         self.tenants = MemoryTenants()
         self.queue = ScriptedQueue(self.clock)
@@ -102,6 +108,9 @@ class Running:
                 runs=Runs(shards=PLAN),
                 horizon=Horizon(lead=120 * SECOND, margin=60 * SECOND),
                 clock=self.clock,
+            ),
+            gate=Gate(
+                flow=self.flow, circuits=self.circuits, clock=self.clock, lease=LEASE, draw=lambda: 0.5
             ),
             deliveries=Deliveries(
                 targets={"webhook": self.target, "sqs": self.queue_target},

@@ -124,7 +124,7 @@ def test_a_new_connection_that_ends_without_an_answer_is_not_tried_again(
 ):
     there = receiver(lambda sock: False)
     receipts = deliver.all(webhook(), delivery(there.url))
-    assert receipts == [Failed(reason="connection closed before an answer")]
+    assert receipts == [Failed(reason="connection closed before an answer", down=True)]
     assert len(there.requests) == 1
 
 

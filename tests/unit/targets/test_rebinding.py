@@ -46,7 +46,7 @@ def test_the_connection_goes_to_the_address_that_was_checked_and_the_name_is_ask
         check=lambda url, wait: check_url(url, loopback_allowed=False, resolve=resolver, wait_seconds=wait)
     )
     receipts = deliver.all(target, delivery("https://hooks.example.com:8443/"))
-    assert receipts == [Failed(reason="connection refused")]
+    assert receipts == [Failed(reason="connection refused", down=True)]
     assert elsewhere == [("93.184.215.14", 8443, "hooks.example.com")]
     assert lookup.asked == 1
 
@@ -58,9 +58,11 @@ def test_the_next_attempt_asks_again_and_checks_again(webhook, deliver, delivery
         check=lambda url, wait: check_url(url, loopback_allowed=False, resolve=resolver, wait_seconds=wait)
     )
     attempt = delivery("https://hooks.example.com/")
-    assert deliver.all(target, attempt) == [Failed(reason="connection refused")]
+    assert deliver.all(target, attempt) == [Failed(reason="connection refused", down=True)]
     now[0] += 60
-    assert deliver.all(target, attempt) == [Failed(reason="destination not allowed: private address")]
+    assert deliver.all(target, attempt) == [
+        Failed(reason="destination not allowed: private address", down=True)
+    ]
     assert [host for host, *_ in elsewhere] == ["93.184.215.14"]
 
 
@@ -73,7 +75,7 @@ def test_a_name_that_does_not_resolve_is_tried_again_later(webhook, deliver, del
         check=lambda url, wait: check_url(url, loopback_allowed=False, resolve=resolver, wait_seconds=wait)
     )
     receipts = deliver.all(target, delivery("https://hooks.example.com/"))
-    assert receipts == [Failed(reason="destination not allowed: the name does not resolve")]
+    assert receipts == [Failed(reason="destination not allowed: the name does not resolve", down=True)]
 
 
 def test_a_name_server_that_is_slow_holds_up_nobody_else(receiver, webhook, deliver, delivery):
@@ -91,5 +93,5 @@ def test_a_name_server_that_is_slow_holds_up_nobody_else(receiver, webhook, deli
     slow = [delivery(f"https://{number}a.example.com/") for number in range(20)]
     receipts = deliver.all(target, *slow, delivery(receiver().url))
     go.set()
-    late = Failed(reason="destination not allowed: the name did not resolve in time")
+    late = Failed(reason="destination not allowed: the name did not resolve in time", down=True)
     assert receipts == [late] * 20 + [Delivered(http_status=200)]

@@ -171,8 +171,8 @@ def test_every_call_is_within_both_limits_and_nothing_is_left_out(sizes):
     [
         ("InvalidMessageContents", Failed(reason="sqs InvalidMessageContents", retry=False)),
         ("InvalidParameterValue", Failed(reason="sqs InvalidParameterValue", retry=False)),
-        ("InternalError", Failed(reason="sqs InternalError")),
-        ("KmsThrottled", Failed(reason="sqs KmsThrottled")),
+        ("InternalError", Failed(reason="sqs InternalError", down=True)),
+        ("KmsThrottled", Failed(reason="sqs KmsThrottled", down=True)),
         ("odd code <script>", Failed(reason="sqs did not take the message")),
     ],
 )
@@ -206,7 +206,7 @@ def test_a_fault_of_the_queue_fails_the_call_once_and_may_be_mended(sent, code, 
         raise error(code)
 
     client = Client(reply)
-    assert sent(client, {}, {}) == [Failed(reason=reason)] * 2
+    assert sent(client, {}, {}) == [Failed(reason=reason, down=bool(code))] * 2
     assert len(client.calls) == 1
 
 

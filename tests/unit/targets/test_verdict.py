@@ -23,7 +23,8 @@ def test_any_2xx_is_success_whatever_its_headers_say(status):
     "status", [101, 400, 401, 403, 404, 408, 409, 425, 429, 500, 501, 502, 503, 504, 599]
 )
 def test_other_failures_may_pass(status):
-    assert judged(status) == Failed(reason=f"http {status}", http_status=status)
+    """Only a 5xx says that the destination itself is in trouble."""
+    assert judged(status) == Failed(reason=f"http {status}", http_status=status, down=status >= 500)
 
 
 @pytest.mark.parametrize("status", [410, 422])
@@ -38,7 +39,9 @@ def test_a_redirect_is_a_failure(status):
 
 @pytest.mark.parametrize("value", ["never", "Never", "NEVER", "never, never"])
 def test_a_receiver_can_say_never(value):
-    assert judged(503, postdate_retry=value) == Failed(reason="http 503", retry=False, http_status=503)
+    assert judged(503, postdate_retry=value) == Failed(
+        reason="http 503", retry=False, http_status=503, down=True
+    )
 
 
 @pytest.mark.parametrize("value", ["", "later", "nevermore"])

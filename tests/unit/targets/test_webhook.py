@@ -90,16 +90,19 @@ def test_a_payload_larger_than_the_socket_takes_arrives_whole(receiver, deliver)
         (status(204), Delivered(http_status=204)),
         (status(410), Failed(reason="http 410", retry=False, http_status=410)),
         (status(422), Failed(reason="http 422", retry=False, http_status=422)),
-        (status(500, b"POSTDATE-Retry: never\r\n"), Failed(reason="http 500", retry=False, http_status=500)),
+        (
+            status(500, b"POSTDATE-Retry: never\r\n"),
+            Failed(reason="http 500", retry=False, http_status=500, down=True),
+        ),
         (
             status(429, b"Retry-After: 7\r\n"),
             Failed(reason="http 429", http_status=429, retry_after_seconds=7),
         ),
         (
             status(503, b"retry-after: Wed, 18 Nov 2026 10:05:10 GMT\r\n"),
-            Failed(reason="http 503", http_status=503, retry_after_seconds=9.75),
+            Failed(reason="http 503", http_status=503, retry_after_seconds=9.75, down=True),
         ),
-        (status(500, body=b"secret stack trace"), Failed(reason="http 500", http_status=500)),
+        (status(500, body=b"secret stack trace"), Failed(reason="http 500", http_status=500, down=True)),
         (b"HTTP/1.0 200 OK\n\n", Delivered(http_status=200)),
         (b"HTTP/1.1 200\r\n\r\n", Delivered(http_status=200)),
         (
@@ -107,11 +110,11 @@ def test_a_payload_larger_than_the_socket_takes_arrives_whole(receiver, deliver)
             Delivered(http_status=201),
         ),
         (b"HTTP/1.1 101 Switching\r\n\r\n", Failed(reason="http 101", http_status=101)),
-        (b"HTTP/2 200 OK\r\n\r\n", Failed(reason="the answer is not HTTP")),
-        (b"HTTP/1.1 2000 OK\r\n\r\n", Failed(reason="the answer is not HTTP")),
-        (b"HTTP/1.1 099 X\r\n\r\n", Failed(reason="the answer is not HTTP")),
-        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", Failed(reason="the answer is not HTTP")),
-        (b"\r\n\r\n", Failed(reason="the answer is not HTTP")),
+        (b"HTTP/2 200 OK\r\n\r\n", Failed(reason="the answer is not HTTP", down=True)),
+        (b"HTTP/1.1 2000 OK\r\n\r\n", Failed(reason="the answer is not HTTP", down=True)),
+        (b"HTTP/1.1 099 X\r\n\r\n", Failed(reason="the answer is not HTTP", down=True)),
+        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", Failed(reason="the answer is not HTTP", down=True)),
+        (b"\r\n\r\n", Failed(reason="the answer is not HTTP", down=True)),
     ],
 )
 def test_what_an_answer_means(receiver, deliver, answer, receipt):
@@ -153,7 +156,7 @@ def test_a_receiver_that_drips_its_head_costs_the_timeout_and_no_more(receiver, 
             time.sleep(0.005)
 
     began = time.monotonic()
-    assert deliver(receiver(drip).url, timeout_seconds=0.15) == Failed(reason="timed out")
+    assert deliver(receiver(drip).url, timeout_seconds=0.15) == Failed(reason="timed out", down=True)
     assert time.monotonic() - began < 0.9
 
 
@@ -172,14 +175,18 @@ def test_a_receiver_that_drips_its_body_does_not_hold_the_receipt_up(receiver, w
 
 
 def test_a_receiver_that_never_answers_times_out(receiver, deliver):
-    assert deliver(receiver(lambda sock: None).url, timeout_seconds=0.05) == Failed(reason="timed out")
+    assert deliver(receiver(lambda sock: None).url, timeout_seconds=0.05) == Failed(
+        reason="timed out", down=True
+    )
 
 
 def test_a_receiver_that_never_reads_times_out(deliver):
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         url = f"http://127.0.0.1:{server.getsockname()[1]}/"
-        assert deliver(url, payload=b"x" * 20_000_000, timeout_seconds=0.1) == Failed(reason="timed out")
+        assert deliver(url, payload=b"x" * 20_000_000, timeout_seconds=0.1) == Failed(
+            reason="timed out", down=True
+        )
 
 
 @pytest.mark.parametrize(
@@ -207,12 +214,12 @@ def test_no_more_than_16_kb_of_a_huge_body_is_read(receiver, webhook, deliver, d
 
 def test_a_head_longer_than_16_kb_is_no_answer(receiver, deliver):
     there = receiver(b"HTTP/1.1 200 OK\r\n" + b"X-Filler: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n" * 1000)
-    assert deliver(there.url) == Failed(reason="the answer is too long")
+    assert deliver(there.url) == Failed(reason="the answer is too long", down=True)
 
 
 def test_endless_interim_answers_are_no_answer(receiver, deliver):
     there = receiver(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
-    assert deliver(there.url) == Failed(reason="the answer is too long")
+    assert deliver(there.url) == Failed(reason="the answer is too long", down=True)
 
 
 def test_a_gzip_bomb_stays_packed(receiver, webhook, deliver, delivery):
@@ -228,7 +235,7 @@ def test_a_gzip_bomb_stays_packed(receiver, webhook, deliver, delivery):
 
 def test_a_reset_after_the_request_was_read_is_retried_by_the_policy_only(receiver, deliver):
     there = receiver(reset)
-    assert deliver(there.url) == Failed(reason="connection closed before an answer")
+    assert deliver(there.url) == Failed(reason="connection closed before an answer", down=True)
     assert len(there.requests) == 1
 
 
@@ -237,11 +244,11 @@ def test_a_close_in_the_middle_of_the_head_is_no_answer(receiver, deliver):
         sock.sendall(b"HTTP/1.1 200 OK\r\nContent-")
         return False
 
-    assert deliver(receiver(half).url) == Failed(reason="the answer ended early")
+    assert deliver(receiver(half).url) == Failed(reason="the answer ended early", down=True)
 
 
 def test_a_port_where_nobody_listens_refuses(deliver):
-    assert deliver(f"http://127.0.0.1:{closed_port()}/") == Failed(reason="connection refused")
+    assert deliver(f"http://127.0.0.1:{closed_port()}/") == Failed(reason="connection refused", down=True)
 
 
 def test_a_connection_that_does_not_come_about_times_out(webhook, deliver, delivery):
@@ -257,7 +264,7 @@ def test_a_connection_that_does_not_come_about_times_out(webhook, deliver, deliv
         receipts = deliver.all(target, delivery(f"http://127.0.0.1:{place[1]}/"))
         for one in waiting:
             one.close()
-    assert receipts == [Failed(reason="connect timed out")]
+    assert receipts == [Failed(reason="connect timed out", down=True)]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +284,7 @@ def test_a_name_that_now_points_inside_is_refused_but_may_be_mended(webhook, del
         )
 
     receipts = deliver.all(webhook(check=check), delivery("https://hooks.example.com/"))
-    assert receipts == [Failed(reason="destination not allowed: private address")]
+    assert receipts == [Failed(reason="destination not allowed: private address", down=True)]
 
 
 def test_a_fault_of_our_own_is_a_receipt_and_quotes_nothing(webhook, deliver, delivery, caplog):

@@ -16,7 +16,7 @@ from postdate.targets.guard import Endpoint
 
 NAME = "hooks.example.com"
 OK = Delivered(http_status=200)
-NOT_VALID = Failed(reason="certificate not valid for the host")
+NOT_VALID = Failed(reason="certificate not valid for the host", down=True)
 
 
 def make_certificate(folder, name):
@@ -117,14 +117,14 @@ def test_a_server_without_tls_gets_nothing_in_the_clear(target, deliver, deliver
         thread.start()
         receipts = deliver.all(target(server.getsockname()[1]), delivery())
         thread.join(1)
-    assert receipts == [Failed(reason="tls failed")]
+    assert receipts == [Failed(reason="tls failed", down=True)]
     assert b"POST" not in got[0]
 
 
 def test_a_handshake_that_stalls_is_a_connection_that_timed_out(target, deliver, delivery):
     with socket.create_server(("127.0.0.1", 0)) as server:
         connections = target(server.getsockname()[1], connect_seconds_max=0.05)
-        assert deliver.all(connections, delivery()) == [Failed(reason="connect timed out")]
+        assert deliver.all(connections, delivery()) == [Failed(reason="connect timed out", down=True)]
 
 
 def test_a_dead_address_does_not_keep_the_next_one_from_being_tried(secure, target, deliver, delivery):
@@ -134,4 +134,4 @@ def test_a_dead_address_does_not_keep_the_next_one_from_being_tried(secure, targ
 
 def test_a_long_answer_over_tls_is_cut_at_16_kb_too(secure, target, deliver, delivery):
     there, _ = secure(answer=b"HTTP/1.1 200 OK\r\n" + b"X-Filler: aaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n" * 1000)
-    assert deliver.all(target(there.port), delivery()) == [Failed(reason="the answer is too long")]
+    assert deliver.all(target(there.port), delivery()) == [Failed(reason="the answer is too long", down=True)]

@@ -1,0 +1,139 @@
+"""The breakers of destinations, as one worker knows them: read once a second at most, written only when they change.
+
+They are looked at when a batch arrives and not again at its instant, unless that is more than some seconds later.
+
+It outlives its batches. What nobody can read or write holds nobody up: then calls go out, as if all breakers were
+closed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Final
+from urllib.parse import urlsplit
+
+from postdate.domain import breaker as rules
+from postdate.domain.breaker import Breaker, State
+from postdate.domain.due import WAIT_MAX
+from postdate.domain.errors import Unavailable
+from postdate.domain.task import Destination
+from postdate.runtime.clock import Clock
+from postdate.runtime.observability import count, logger
+from postdate.stores.flow import Circuit, Flow
+from postdate.targets.base import Delivery, Failed, Receipt
+
+_FRESH: Final = timedelta(seconds=1)
+_KEPT: Final = WAIT_MAX + _FRESH
+_PROBE_MARGIN: Final = timedelta(seconds=5)
+_TRIES: Final = 4
+_REMEMBERED_MAX: Final = 10_000
+
+
+def circuit(tenant: str, destination: Destination) -> Circuit:
+    """A tenant's calls to one host, or to one queue: another tenant's trouble there is not his."""
+    address = destination.address
+    if destination.type == "webhook":
+        address = urlsplit(address).netloc.rpartition("@")[2].lower()
+    return tenant, f"{destination.type}:{address}"
+
+
+class Circuits:
+    def __init__(self, *, flow: Flow, clock: Clock) -> None:
+        self._flow = flow
+        self._clock = clock
+        self._known: dict[Circuit, tuple[datetime, Breaker]] = {}
+
+    def foresee(self, circuits: Iterable[Circuit]) -> None:
+        """Reads ahead of the instant what will be asked for then."""
+        self._know(circuits, _FRESH)
+
+    def breakers(self, circuits: Iterable[Circuit]) -> Mapping[Circuit, Breaker]:
+        wanted = set(circuits)
+        self._know(wanted, _KEPT)
+        return {each: self._known[each][1] for each in wanted}
+
+    def breaker(self, circuit: Circuit) -> Breaker:
+        return self.breakers([circuit])[circuit]
+
+    def tell(self, heard: Iterable[tuple[Delivery, Receipt]]) -> None:
+        """What became of deliveries, in the order in which they ended."""
+        outcomes = [(circuit(delivery.tenant, delivery.destination), receipt) for delivery, receipt in heard]
+        for each, group in groupby(sorted(outcomes, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
+            self._tell(each, [receipt for _, receipt in group])
+
+    def probe(self, circuit: Circuit, timeout_seconds: float) -> bool:
+        """Whether this worker is the one to try."""
+        before = self.breaker(circuit)
+        now = self._clock.now()
+        after = rules.probe(before, now=now, until=now + timedelta(seconds=timeout_seconds) + _PROBE_MARGIN)
+        if after is None:
+            return before.state(now) is State.CLOSED
+        try:
+            if self._flow.change_breaker(circuit, before, after):
+                self._keep(circuit, after)
+                return True
+        except Unavailable:
+            return False
+        self._read([circuit])
+        return False
+
+    def _tell(self, circuit: Circuit, receipts: list[Receipt]) -> None:
+        failures = 0
+        for receipt in reversed(receipts):
+            if not isinstance(receipt, Failed) or not receipt.down:
+                break
+            failures += 1
+        before = self.breaker(circuit)
+        for _ in range(_TRIES):
+            alive = rules.answered(before) if failures < len(receipts) else before
+            after = rules.failed(alive, failures, now=self._clock.now()) if failures else alive
+            if after == before:
+                return
+            try:
+                if self._flow.change_breaker(circuit, before, after):
+                    self._keep(circuit, after)
+                    _say(circuit, before, after)
+                    return
+            except Unavailable:
+                return
+            self._read([circuit])
+            before = self.breaker(circuit)
+
+    def _know(self, circuits: Iterable[Circuit], kept: timedelta) -> None:
+        if len(self._known) > _REMEMBERED_MAX:
+            self._known.clear()
+        now = self._clock.now()
+        unknown = [
+            each for each in set(circuits) if each not in self._known or now >= self._known[each][0] + kept
+        ]
+        self._read(unknown)
+
+    def _read(self, circuits: Sequence[Circuit]) -> None:
+        try:
+            found = self._flow.breakers(circuits) if circuits else {}
+        except Unavailable:
+            found = dict.fromkeys(circuits, Breaker())
+        for each, breaker in found.items():
+            self._keep(each, breaker)
+
+    def _keep(self, circuit: Circuit, breaker: Breaker) -> None:
+        self._known[circuit] = (self._clock.now(), breaker)
+
+
+def _say(circuit: Circuit, before: Breaker, after: Breaker) -> None:
+    if after.opened > before.opened:
+        count("BreakersOpened")
+        logger.warning(
+            "a destination is left alone",
+            extra={
+                "action": "breaker_opened",
+                "tenant": circuit[0],
+                "destination": circuit[1],
+                "until": str(after.open_until),
+            },
+        )
+    elif before.opened and not after.opened:
+        logger.info(
+            "a destination is called again",
+            extra={"action": "breaker_closed", "tenant": circuit[0], "destination": circuit[1]},
+        )

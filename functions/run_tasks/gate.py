@@ -1,0 +1,202 @@
+"""What a batch's due calls pass before they are claimed: the breaker of their destination, the rate and the room of
+their key.
+
+Who may not begin yet is postponed: it gets another instant in its row, uses up no attempt and is called again for it.
+A place on a timeline is taken once and kept in the row; who finds a room full or a destination left alone asks again.
+A task without flow control, to a destination whose breaker is closed, costs nothing here but a look at what is known.
+
+Places, rooms and breakers are taken before the claim is written. A worker that dies in between leaves a place that
+nobody uses, a run in a room until its lease is over, and a probe that another replaces after its time.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Final
+
+from functions.run_tasks.circuits import Circuits, circuit
+from postdate.domain import flow as rules
+from postdate.domain import transitions
+from postdate.domain.breaker import State as Circuit
+from postdate.domain.errors import Unavailable
+from postdate.domain.flow import Room
+from postdate.domain.task import State, Task
+from postdate.domain.transitions import Transition
+from postdate.runtime.clock import Clock
+from postdate.stores.flow import Flow
+from postdate.targets.base import Delivery, Receipt
+
+_TRIES: Final = 6
+_Key = tuple[str, str]
+
+
+class Gate:
+    """Made anew for each batch; the circuits outlive it."""
+
+    def __init__(
+        self,
+        *,
+        flow: Flow,
+        circuits: Circuits,
+        clock: Clock,
+        lease: timedelta,
+        draw: Callable[[], float],
+    ) -> None:
+        self._flow = flow
+        self._circuits = circuits
+        self._clock = clock
+        self._lease = lease
+        self._draw = draw
+        self._heard: deque[tuple[Delivery, Receipt]] = deque()
+        self._stays: dict[_Key, timedelta] = {}
+        self._inside: dict[str, datetime] = {}
+
+    def foresee(self, tasks: Iterable[Task]) -> None:
+        """Looks at the breakers while there is still time until the instant."""
+        self._circuits.foresee(circuit(task.tenant, task.destination) for task in tasks)
+
+    def hear(self, delivery: Delivery, receipt: Receipt) -> None:
+        """Called by whichever thread ends a delivery."""
+        self._heard.append((delivery, receipt))
+
+    def listen(self) -> None:
+        """Makes known what was heard."""
+        heard = []
+        while self._heard:
+            heard.append(self._heard.popleft())
+        if heard:
+            self._circuits.tell(heard)
+
+    def admit(self, claims: Sequence[Transition]) -> list[Transition | None]:
+        """For each of these changes: itself, or what becomes of the task instead; None when nobody can say now."""
+        self.listen()
+        changes: list[Transition | None] = list(claims)
+        starting = [place for place, claim in enumerate(claims) if claim.after.state is State.RUNNING]
+        now = self._clock.now()
+        for step in (self._past_breakers, self._on_time, self._with_room, self._as_probes):
+            for place, change in step([(place, claims[place]) for place in starting], now):
+                changes[place] = change
+            starting = [place for place in starting if changes[place] is claims[place]]
+        return changes
+
+    def extend(self, running: Iterable[Task]) -> None:
+        until = self._clock.now() + self._lease
+        for key, tasks in _by_key(task for task in running if _name(task) in self._inside):
+            with suppress(Unavailable):
+                self._flow.stay(*key, [_name(task) for task in tasks], until)
+
+    def left(self, outcomes: Iterable[Transition]) -> None:
+        """Who cannot be told to be out is out when its lease is over. A run that its receiver has accepted stays in
+        for as long as the receiver has it."""
+        now, inside = self._clock.now(), [each for each in outcomes if _name(each.before) in self._inside]
+        for key, tasks in _by_key(each.after for each in inside if each.after.state is State.RUNNING):
+            for task in tasks:
+                del self._inside[_name(task)]
+                with suppress(Unavailable):
+                    self._flow.stay(*key, [_name(task)], task.lease_until or now)
+        for key, tasks in _by_key(each.after for each in inside if each.after.state is not State.RUNNING):
+            names = [_name(task) for task in tasks]
+            took = sum((now - self._inside.pop(name) for name in names), timedelta(0)) / len(names)
+            stay = self._stays[key] = rules.stayed(self._stays[key], took)
+            with suppress(Unavailable):
+                self._flow.leave(*key, names, stay=stay)
+
+    def _past_breakers(
+        self, claims: list[tuple[int, Transition]], now: datetime
+    ) -> Iterator[tuple[int, Transition | None]]:
+        ways = [circuit(claim.after.tenant, claim.after.destination) for _, claim in claims]
+        known = self._circuits.breakers(ways)
+        for (place, claim), way in zip(claims, ways, strict=True):
+            breaker = known[way]
+            if breaker.state(now) in (Circuit.OPEN, Circuit.PROBING):
+                until = breaker.ask_again_at(now, self._draw())
+                yield place, self._postponed(claim, now, until, "its destination is left alone")
+
+    def _on_time(
+        self, claims: list[tuple[int, Transition]], now: datetime
+    ) -> Iterator[tuple[int, Transition | None]]:
+        wanting: dict[_Key, list[tuple[int, Transition, timedelta]]] = {}
+        for place, claim in claims:
+            task = claim.before
+            if task.flow is None or task.flow.rate is None:
+                continue
+            if task.state.waits and rules.holds(task.placed_at, task.due_at, now):
+                continue
+            wanting.setdefault((task.tenant, task.flow.key), []).append((place, claim, task.flow.interval))
+        for key, some in wanting.items():
+            widths = [width for _, _, width in some]
+            try:
+                begin = self._flow.take(*key, sum(widths, timedelta(0)), now=now)
+            except Unavailable:
+                yield from ((place, None) for place, _, _ in some)
+                continue
+            for (place, claim, _), at in zip(some, rules.places(begin, widths), strict=True):
+                if at > now:
+                    yield place, self._postponed(claim, now, at, "its key has a place then", placed=True)
+
+    def _with_room(
+        self, claims: list[tuple[int, Transition]], now: datetime
+    ) -> Iterator[tuple[int, Transition | None]]:
+        wanting: dict[_Key, list[tuple[int, Transition]]] = {}
+        for place, claim in claims:
+            task = claim.after
+            if task.flow is not None and task.flow.parallelism is not None:
+                wanting.setdefault((task.tenant, task.flow.key), []).append((place, claim))
+        for key, some in wanting.items():
+            turns = self._entered(key, [claim.after for _, claim in some], now)
+            for place, claim in some:
+                if turns is None:
+                    yield place, None
+                elif until := turns.get(_name(claim.after)):
+                    yield place, self._postponed(claim, now, until, "as many of its key are on as may be")
+
+    def _entered(self, key: _Key, tasks: list[Task], now: datetime) -> dict[str, datetime] | None:
+        names = [_name(task) for task in tasks]
+        parallelism = min(task.flow.parallelism for task in tasks if task.flow and task.flow.parallelism)
+        try:
+            for _ in range(_TRIES):
+                room: Room = self._flow.room(*key)
+                entered = rules.enter(room, names, parallelism=parallelism, until=now + self._lease, now=now)
+                if self._flow.change_room(*key, room, entered.room):
+                    self._stays[key] = room.stay
+                    self._inside |= dict.fromkeys(set(names) - entered.turns.keys(), now)
+                    return dict(entered.turns)
+        except Unavailable:
+            pass
+        return None
+
+    def _as_probes(
+        self, claims: list[tuple[int, Transition]], now: datetime
+    ) -> Iterator[tuple[int, Transition | None]]:
+        kept_back: list[Task] = []
+        for place, claim in claims:
+            task = claim.after
+            where = circuit(task.tenant, task.destination)
+            if self._circuits.breaker(where).state(now) is Circuit.CLOSED:
+                continue
+            if not self._circuits.probe(where, task.timeout_seconds):
+                until = self._circuits.breaker(where).ask_again_at(now, self._draw())
+                kept_back.append(task)
+                yield place, self._postponed(claim, now, until, "its destination is being tried")
+        for key, tasks in _by_key(task for task in kept_back if self._inside.pop(_name(task), None)):
+            with suppress(Unavailable):
+                self._flow.leave(*key, [_name(task) for task in tasks], stay=None)
+
+    def _postponed(
+        self, claim: Transition, now: datetime, until: datetime, why: str, *, placed: bool = False
+    ) -> Transition:
+        return transitions.postpone(claim, now=now, until=until, why=why, placed=placed)
+
+
+def _name(task: Task) -> str:
+    """A run in a room: that of one claim, whoever else wants to make the same."""
+    return f"{task.id}#{task.token}"
+
+
+def _by_key(tasks: Iterable[Task]) -> Iterator[tuple[_Key, list[Task]]]:
+    found: dict[_Key, list[Task]] = {}
+    for task in tasks:
+        if task.flow is not None:
+            found.setdefault((task.tenant, task.flow.key), []).append(task)
+    yield from found.items()

@@ -1,0 +1,95 @@
+"""How much of a tenant's work may go out under one key: how often a run may begin, and how many may be on at once.
+
+Rate: places on a timeline, one every `period / rate`. A key keeps one instant, up to which its places are given away;
+who wants n places moves it on and knows when each of his may begin. Nobody asks twice.
+
+Parallelism: a room with so many runs in it, each until it leaves or its lease is over. Who finds it full is told when
+to ask again: turns are given out as fast as runs have lately left, so that not all come back at once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import accumulate
+from typing import Final
+
+from postdate.domain import instants
+
+PARALLELISM_MAX: Final = 100
+PLACE_KEPT: Final = timedelta(seconds=1)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_STAY: Final = timedelta(seconds=1)
+_STAY_MIN: Final = timedelta(milliseconds=50)
+_TURN_MIN: Final = timedelta(milliseconds=200)
+_NEWEST_COUNTS: Final = 0.3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FlowControl:
+    """At most `rate` runs of the tenant's `key` begin in a period, and at most `parallelism` are on at once."""
+
+    key: str
+    rate: int | None = None
+    period_seconds: int = 1
+    parallelism: int | None = None
+
+    @property
+    def interval(self) -> timedelta:
+        """Between two places; whole microseconds, rounded up: never more of them than asked."""
+        if self.rate is None:
+            return timedelta(0)
+        return -(-self.period_seconds * 1_000_000 // self.rate) * _MICROSECOND
+
+
+def places(begin: datetime, intervals: Sequence[timedelta]) -> list[datetime]:
+    """The instants of places that lie one after the other from `begin` on, each as wide as its interval."""
+    widths = accumulate(intervals, initial=timedelta(0))
+    return [instants.whole(begin + before) for before, _ in zip(widths, intervals, strict=False)]
+
+
+def holds(placed_at: datetime | None, due_at: datetime, now: datetime) -> bool:
+    """Whether a place that was given for this instant still counts: what stood still for longer takes another, or all
+    that waited meanwhile would begin at once."""
+    return placed_at == due_at and now <= due_at + PLACE_KEPT
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Room:
+    """`runs` that are in it, with the ends of their leases. `stay` is how long runs have lately been in it; up to
+    `turns_until` turns to ask again are given away. Version 0 is a room in which nobody was yet."""
+
+    runs: Mapping[str, datetime] = field(default_factory=dict)
+    stay: timedelta = _STAY
+    turns_until: datetime | None = None
+    version: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entered:
+    """The room after some asked for it; `turns` are for those who did not get in."""
+
+    room: Room
+    turns: Mapping[str, datetime]
+
+
+def enter(room: Room, runs: Sequence[str], *, parallelism: int, until: datetime, now: datetime) -> Entered:
+    """In their order, as many as there is room for; who is in already, stays. One whose lease is over takes no room."""
+    inside = {run: end for run, end in room.runs.items() if now < end}
+    outside = []
+    for run in runs:
+        if run in inside or len(inside) < parallelism:
+            inside[run] = until
+        else:
+            outside.append(run)
+    step = max(room.stay, _STAY_MIN) / parallelism
+    first = max(room.turns_until or now, now + _TURN_MIN)
+    turns = {run: instants.whole(first + place * step) for place, run in enumerate(outside)}
+    turns_until = first + len(outside) * step if outside else room.turns_until
+    return Entered(
+        room=replace(room, runs=inside, turns_until=turns_until, version=room.version + 1), turns=turns
+    )
+
+
+def stayed(before: timedelta, newest: timedelta) -> timedelta:
+    """How long runs stay, when this one did for so long."""
+    return before + _NEWEST_COUNTS * (newest - before)

@@ -1,0 +1,412 @@
+"""Who may begin at his instant, and what becomes of those who may not."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from functions.run_tasks.circuits import circuit
+from postdate.domain import breaker as rules
+from postdate.domain.breaker import Breaker
+from postdate.domain.due import DELAY_MAX, Packet, Via
+from postdate.domain.errors import Unavailable
+from postdate.domain.flow import FlowControl
+from postdate.domain.task import Ack, Destination, State, Task
+from postdate.stores.flow_memory import MemoryFlow
+from postdate.targets.base import Delivered, Failed
+from tests.unit.doubles import (
+    HOOK,
+    LEASE,
+    MINUTE,
+    SECOND,
+    START,
+    STEADY,
+    a_task,
+    in_state,
+    message,
+)
+from tests.unit.run_tasks.conftest import Running
+
+TENTH = timedelta(milliseconds=100)
+FAST = FlowControl(key="mail", rate=10)
+NARROW = FlowControl(key="mail", parallelism=2)
+HERE = circuit("demo", HOOK)
+DOWN = Failed(reason="connection refused", down=True)
+OTHER = Destination(type="webhook", address="https://other.example.com/")
+
+
+class CountedFlow(MemoryFlow):
+    """Counts calls; `fails` names those that are not answered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[str] = []
+        self.fails: set[str] = set()
+
+    def __getattribute__(self, name: str):
+        found = super().__getattribute__(name)
+        if name.startswith("_") or name in ("calls", "fails") or not callable(found):
+            return found
+
+        def called(*args, **kwargs):
+            self.calls.append(name)
+            if name in self.fails:
+                raise Unavailable
+            return found(*args, **kwargs)
+
+        return called
+
+
+@pytest.fixture
+def running():
+    flow = CountedFlow()
+    made = Running(flow=flow)
+    yield made
+    made.target.close()
+
+
+def tasks(count: int, **fields) -> list[Task]:
+    return [a_task(number, **fields) for number in range(1, count + 1)]
+
+
+def opened(running: Running, *, way=HERE, now: datetime = START) -> Breaker:
+    breaker = rules.failed(Breaker(), 10, now=now)
+    assert running.flow.change_breaker(way, Breaker(), breaker)
+    return breaker
+
+
+def starts(running: Running) -> list[datetime]:
+    return sorted(at for at, _ in running.target.started)
+
+
+def come_again(running: Running) -> None:
+    """Everything that was sent on, as it arrives, until nothing is left."""
+    travelling: list[tuple[datetime, Packet]] = []
+    for _ in range(200):
+        now = running.clock.now()
+        travelling += [(now + delay, packet) for packet, delay in running.queue.take()]
+        if not travelling:
+            return
+        running.clock.move(max(min(at for at, _ in travelling) - now, timedelta(0)))
+        now = running.clock.now()
+        arrived = [packet for at, packet in travelling if at <= now]
+        travelling = [(at, packet) for at, packet in travelling if at > now]
+        running.run(
+            *(
+                message(*packet.dues, number=number, via=packet.via, seen=packet.seen)
+                for number, packet in enumerate(arrived)
+            )
+        )
+    raise AssertionError("they never come to an end")
+
+
+def test_an_ordinary_task_costs_one_look_a_second_and_nothing_else(running):
+    given = tasks(20)
+    running.stores(*given)
+    running.run(*(message(task, number=number) for number, task in enumerate(given)))
+    assert len(running.target.started) == 20
+    assert running.flow.calls == ["breakers"]
+
+
+def test_what_is_due_at_once_is_spread_over_the_places_of_its_key(running):
+    given = tasks(25, flow=FAST)
+    running.stores(*given)
+    tally = running.run(message(*given))
+    assert (tally.claimed, tally.postponed, tally.failures) == (1, 24, [])
+    assert running.flow.calls.count("take") == 1
+    stored = [running.stored(task) for task in given]
+    assert sorted(task.due_at for task in stored) == [START + place * TENTH for place in range(25)]
+    assert {task.planned_at for task in stored} == {START}
+    assert {task.attempts for task in stored} == {0, 1}
+    assert {via for via, _, _ in running.sent} == {Via.POSTPONED}
+    come_again(running)
+    assert starts(running) == [START + place * TENTH for place in range(25)]
+    assert running.flow.calls.count("take") == 1, "a place was taken twice"
+    assert {running.stored(task).state for task in given} == {State.SUCCEEDED}
+
+
+def test_workers_that_come_one_after_the_other_share_one_timeline(running):
+    given = tasks(6, flow=FAST)
+    running.stores(*given)
+    for task in given:
+        running.run(message(task))
+    come_again(running)
+    assert starts(running) == [START + place * TENTH for place in range(6)]
+
+
+def test_two_keys_and_two_tenants_do_not_wait_for_each_other(running):
+    given = [
+        a_task(1, flow=FAST),
+        a_task(2, flow=FlowControl(key="other", rate=10)),
+        a_task(3, flow=FAST, tenant="acme"),
+    ]
+    running.stores(*given)
+    running.run(*(message(task, number=task.version, tenant=task.tenant) for task in given))
+    assert len(running.target.started) == 3
+
+
+def test_a_place_further_away_than_the_queue_holds_is_left_to_the_sweep_of_its_minute(running):
+    given = tasks(2, flow=FlowControl(key="slow", rate=1, period_seconds=3600))
+    running.stores(*given)
+    running.run(message(*given))
+    (later,) = [task for task in map(running.stored, given) if task.state is State.PENDING]
+    assert later.due_at == START + 60 * MINUTE > START + DELAY_MAX
+    assert running.sent == []
+    (entry,) = [
+        entry
+        for shard in range(4)
+        for entry in running.tasks.due_in(replace(later.home, minute=later.home.minute + 60, shard=shard))
+    ]
+    assert (entry.due.id, entry.due.version) == (later.id, later.version)
+    running.clock.move(60 * MINUTE)
+    running.run(message(entry.due, via=Via.SWEEP))
+    assert running.stored(later).state is State.SUCCEEDED
+    assert running.flow.calls.count("take") == 1
+
+
+def test_a_place_that_stood_empty_too_long_is_taken_anew(running):
+    given = tasks(2, flow=FAST)
+    running.stores(*given)
+    running.run(message(*given))
+    ((packet, _),) = running.queue.take()
+    running.clock.move(20 * SECOND)
+    running.run(message(*packet.dues))
+    assert running.flow.calls.count("take") == 2
+    assert starts(running) == [START, START + 20 * SECOND]
+
+
+def test_a_retry_takes_a_place_of_its_own(running):
+    (task,) = tasks(1, flow=FAST)
+    running.stores(task)
+    running.target.script[task.id].append(Failed(reason="http 500"))
+    running.run(message(task))
+    come_again(running)
+    assert running.stored(task).attempts == 2
+    assert running.flow.calls.count("take") == 2
+
+
+def test_a_task_whose_place_lies_behind_its_deadline_expires(running):
+    given = tasks(3, flow=FlowControl(key="slow", rate=1), expires_at=START + 2 * SECOND)
+    running.stores(*given)
+    tally = running.run(message(*given))
+    assert (tally.claimed, tally.postponed, tally.expired) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("state", [State.RETRYING, State.DEAD, State.RUNNING])
+def test_whatever_begins_passes_the_gate(running, state):
+    """A retry, a redrive, and a run taken from a worker that died."""
+    running.clock.move(10 * MINUTE)
+    now = running.clock.now()
+    task = replace(in_state(state, a_task(1, flow=FAST)), due_at=START if state is State.RUNNING else now)
+    running.flow.take("demo", "mail", 5 * SECOND, now=now)
+    running.stores(task)
+    tally = running.run(message(task, receives=2))
+    after = running.stored(task)
+    assert (after.state, after.due_at, tally.postponed) == (State.RETRYING, now + 5 * SECOND, 1)
+    assert after.attempts == (0 if state is State.DEAD else task.attempts)
+    assert after.lease_until is None
+    come_again(running)
+    assert running.stored(task).state is State.SUCCEEDED
+
+
+def test_who_cannot_take_a_place_now_is_called_again(running):
+    (task,) = tasks(1, flow=FAST)
+    running.stores(task)
+    running.flow.fails = {"take"}
+    tally = running.run(message(task))
+    assert (tally.claimed, tally.deferred, running.stored(task)) == (0, 1, task)
+    running.flow.fails = set()
+    come_again(running)
+    assert running.stored(task).state is State.SUCCEEDED
+
+
+def test_a_worker_that_dies_after_it_postponed_leaves_its_message(running):
+    given = tasks(2, flow=FAST)
+    running.stores(*given)
+    running.queue.refuses = 1
+    tally = running.run(message(*given))
+    assert tally.failed_messages
+    running.clock.move(LEASE)
+    running.run(message(*given, receives=2))
+    come_again(running)
+    assert {running.stored(task).state for task in given} == {State.SUCCEEDED}
+
+
+def test_no_more_of_a_key_are_on_at_once_than_may_be(running):
+    given = tasks(5, flow=NARROW)
+    running.stores(*given)
+    on: list[str] = []
+    most: list[int] = []
+
+    def deliver(delivery, report):
+        on.append(delivery.task_id)
+        most.append(len(on))
+        if len(on) == 2:
+            for task_id in on[:]:
+                on.remove(task_id)
+                report(replace(delivery, task_id=task_id, run_id=task_id), Delivered(http_status=200))
+
+    for task in given:
+        running.target.script[task.id].append(deliver)
+    tally = running.run(message(*given))
+    assert (tally.claimed, tally.postponed) == (2, 3)
+    running.target.script.clear()
+    come_again(running)
+    assert max(most) == 2
+    assert {running.stored(task).state for task in given} == {State.SUCCEEDED}
+    assert {running.stored(task).attempts for task in given} == {1}
+    assert running.flow.room("demo", "mail").runs == {}
+
+
+def test_a_run_of_a_worker_that_died_holds_its_room_until_its_lease_is_over(running):
+    dead, waits = tasks(2, flow=FlowControl(key="mail", parallelism=1))
+    running.stores(dead, waits)
+    running.target.script[dead.id].append(lambda delivery, report: running.target.close() or crash())
+    with pytest.raises(RuntimeError):
+        running.run(message(dead))
+    running.clock.move(LEASE - SECOND)
+    tally = running.run(message(waits))
+    assert (tally.claimed, tally.postponed) == (0, 1)
+    running.queue.take()
+    running.clock.move(2 * SECOND)
+    running.run(message(running.stored(waits)))
+    assert running.stored(waits).state is State.SUCCEEDED
+
+
+def crash() -> None:
+    raise RuntimeError
+
+
+def test_a_run_that_its_receiver_accepted_stays_in_the_room(running):
+    first, second = tasks(2, flow=FlowControl(key="mail", parallelism=1), ack=Ack.EXPLICIT)
+    running.stores(first, second)
+    running.run(message(first))
+    assert running.stored(first).state is State.RUNNING
+    running.queue.take()
+    running.clock.move(20 * SECOND)
+    assert running.run(message(second)).postponed == 1
+
+
+def test_a_room_that_cannot_be_read_keeps_its_tasks_waiting(running):
+    (task,) = tasks(1, flow=NARROW)
+    running.stores(task)
+    running.flow.fails = {"room"}
+    assert running.run(message(task)).deferred == 1
+    running.flow.fails = set()
+    come_again(running)
+    assert running.stored(task).state is State.SUCCEEDED
+
+
+def test_ten_failures_open_the_breaker_and_the_rest_waits_without_an_attempt(running):
+    given = tasks(60)
+    running.stores(*given)
+    for task in given:
+        running.target.script[task.id].append(DOWN)
+    tally = running.run(*(message(*given[place : place + 10], number=place) for place in range(0, 60, 10)))
+    assert len(running.target.started) == 25, "one claim's worth was on its way before anything was heard"
+    assert tally.postponed == 35
+    waiting = [task for task in map(running.stored, given) if not task.attempts]
+    assert len(waiting) == 35
+    assert all(START + 30 * SECOND <= task.due_at <= START + 45 * SECOND for task in waiting)
+    assert running.flow.states("demo").keys() == {HERE[1]}
+
+
+def test_an_open_breaker_lets_nothing_out_and_touches_no_other_destination(running):
+    opened(running)
+    there, elsewhere = a_task(1), a_task(2, destination=OTHER)
+    foreign = a_task(3, tenant="acme")
+    running.stores(there, elsewhere, foreign)
+    running.run(message(there, elsewhere), message(foreign, number=2, tenant="acme"))
+    assert {delivery.task_id for _, delivery in running.target.started} == {elsewhere.id, foreign.id}
+    assert running.stored(there).history[-1].why == "its destination is left alone"
+
+
+def test_one_probe_goes_out_and_the_others_wait_for_what_becomes_of_it(running):
+    breaker = opened(running)
+    given = tasks(20, due_at=breaker.open_until)
+    running.stores(*given)
+    running.clock.move(breaker.open_until - running.clock.now())
+    for task in given:
+        running.target.script[task.id].append(DOWN)
+    tally = running.run(message(*given))
+    assert (tally.claimed, tally.postponed) == (1, 19)
+    again = running.flow.states("demo")[HERE[1]]
+    assert again.opened == 2
+    assert again.open_until == breaker.open_until + 60 * SECOND
+
+
+def test_a_probe_that_gets_through_closes_the_breaker(running):
+    breaker = opened(running)
+    given = tasks(20, due_at=breaker.open_until)
+    running.stores(*given)
+    running.clock.move(breaker.open_until - running.clock.now())
+    running.run(message(*given))
+    assert running.flow.states("demo") == {}
+    come_again(running)
+    assert {running.stored(task).state for task in given} == {State.SUCCEEDED}
+
+
+def test_of_two_workers_one_sends_the_probe(running):
+    breaker = opened(running)
+    first, second = tasks(2, due_at=breaker.open_until)
+    running.stores(first, second)
+    running.clock.move(breaker.open_until - running.clock.now())
+    running.target.script[first.id].append(lambda delivery, report: probe_meanwhile(delivery, report))
+    seen = []
+
+    def probe_meanwhile(delivery, report):
+        seen.append(running.run(message(second), holder="worker-2").postponed)
+        report(delivery, Delivered(http_status=200))
+
+    running.run(message(first))
+    assert seen == [1]
+
+
+def test_who_is_not_the_probe_gives_its_room_back(running):
+    breaker = opened(running)
+    given = tasks(2, due_at=breaker.open_until, flow=NARROW)
+    running.stores(*given)
+    running.clock.move(breaker.open_until - running.clock.now())
+    running.run(message(*given))
+    assert len(running.target.started) == 1
+    assert running.flow.room("demo", "mail").runs == {}
+
+
+def test_what_a_destination_refuses_by_itself_opens_nothing(running):
+    given = tasks(40, retry=replace(STEADY, max_attempts=1))
+    running.stores(*given)
+    for task in given:
+        running.target.script[task.id].append(Failed(reason="http 404", http_status=404))
+    running.run(*(message(*given[place : place + 20], number=place) for place in (0, 20)))
+    assert len(running.target.started) == 40
+    assert "change_breaker" not in running.flow.calls
+
+
+def test_a_worker_hears_of_a_breaker_that_another_opened(running):
+    near, later = a_task(1), a_task(2, due_at=START + 5 * SECOND)
+    running.stores(near, later)
+    running.run(message(near))
+    opened(running)
+    running.clock.move(5 * SECOND)
+    assert running.run(message(later)).postponed == 1
+
+
+def test_a_breaker_that_cannot_be_read_or_written_holds_nobody_up(running):
+    given = tasks(12)
+    running.stores(*given)
+    running.flow.fails = {"breakers", "change_breaker"}
+    for task in given:
+        running.target.script[task.id].append(DOWN)
+    running.run(message(*given))
+    assert len(running.target.started) == 12
+
+
+def test_a_circuit_is_a_tenants_way_to_one_host():
+    ways = {
+        circuit("demo", Destination(type="webhook", address=address))
+        for address in ("https://Hooks.example.com/a?b", "https://hooks.example.com/c")
+    }
+    assert ways == {("demo", "webhook:hooks.example.com")}
+    assert circuit("acme", HOOK) != circuit("demo", HOOK)
+    queue = Destination(type="sqs", address="https://sqs.example.com/1/q")
+    assert circuit("demo", queue) == ("demo", "sqs:https://sqs.example.com/1/q")
