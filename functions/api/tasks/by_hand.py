@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from itertools import islice, takewhile
 from typing import Final
 
-from functions.api import calls, idempotency
+from functions.api import calls
 from functions.api.tasks.register import KEY_KEPT
 from postdate.domain import transitions
 from postdate.domain.cron import Occurrence
@@ -47,7 +47,7 @@ class ByHand:
     unique: Callable[[], bytes]
 
     def trigger(self, definition: Definition, *, key: str | None) -> Triggered:
-        """One run now; with a key, one however often it is asked for. The plan stays as it is."""
+        """One run now; with a key, one however often it is asked for, as it is then. The plan stays as it is."""
         _refuse_cancelled(definition, "triggered")
         now = self.clock.now()
         run = self._run_now(definition, now)
@@ -62,11 +62,11 @@ class ByHand:
             created_at=now,
             keep_until=now + KEY_KEPT,
         )
-        held = idempotency.stands_for(self.reservations, wanted, now=now, written=self._is_written)
-        if held is not wanted:
-            late = replace(self._run_now(definition, held.due_at), id=held.item_id, moved_at=now)
-            run = self.tasks.get(held.item_id) or late
-        return Triggered(run=self._written(run), replayed=held is not wanted)
+        held = self.reservations.reserve(wanted, now=now)
+        if held.item_id == run.id:
+            return Triggered(run=self._written(run))
+        late = replace(self._run_now(definition, held.due_at), id=held.item_id)
+        return Triggered(run=self._made_up_for(self.tasks.get(late.id) or late, now), replayed=True)
 
     def backfill(self, definition: Definition, *, first: datetime, last: datetime) -> int:
         """Runs what was planned from `first` to `last`, both included; how many that is. Asked again, it makes up for
@@ -130,12 +130,19 @@ class ByHand:
         (written,) = self.tasks.add([run]) if run.version == 1 else (Written.CONFLICT,)
         if written not in (Written.DONE, Written.CONFLICT):
             raise Unavailable
+        if written is Written.CONFLICT:
+            run = self.tasks.get(run.id) or run
         if run.state is RunState.PENDING:
             calls.send([run], queue=self.queue, horizon=self.horizon, now=self.clock.now())
         return run
 
-    def _is_written(self, id: str) -> bool:
-        return self.tasks.get(id) is not None
+    def _made_up_for(self, run: Task, now: datetime) -> Task:
+        """A run whose first request may have died halfway. When its minute has passed, no sweep looks there again."""
+        if run.state is not RunState.PENDING or run.version > 1 or run.home.holds(now):
+            return self._written(run)
+        moved = self._backfilled([run])
+        calls.send(moved, queue=self.queue, horizon=self.horizon, now=self.clock.now())
+        return moved[0] if moved else self.tasks.get(run.id) or run
 
 
 def _moved(run: Task, now: datetime) -> Transition:

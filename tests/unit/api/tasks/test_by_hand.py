@@ -6,6 +6,7 @@ from postdate.domain.due import Due, Via
 from postdate.domain.errors import InvalidState, LimitExceeded, Unavailable, ValidationFailed
 from postdate.domain.slots import unique_part
 from postdate.domain.task import State
+from postdate.domain.transitions import Transition
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START, claimed, in_state
 
 HOUR = timedelta(hours=1)
@@ -34,21 +35,30 @@ class TestTriggers:
     def test_with_a_key_it_is_one_however_often_it_is_asked_for(self, service, later):
         definition = service.planned()
         first = service.by_hand.trigger(definition, key="k")
+        begun = claimed(first.run)
+        service.tasks.commit([Transition(before=first.run, after=begun)])
         service.clock.move(later)
         again = service.by_hand.trigger(definition, key="k")
         assert (first.replayed, again.replayed) == (False, True)
-        assert again.run == first.run
-        assert out_of_turn(service, definition) == [first.run]
+        assert again.run == begun
+        assert out_of_turn(service, definition) == [begun]
+        assert service.queue.ids == [first.run.id]
 
-    def test_a_crash_between_key_and_run_is_repaired_by_the_callers_retry(self, service):
+    @pytest.mark.parametrize("later", [20 * SECOND, 10 * MINUTE])
+    @pytest.mark.parametrize("call", ["add", "queue"])
+    def test_what_died_halfway_is_made_up_for_by_the_callers_retry(self, service, call, later):
         definition = service.planned()
-        service.tasks.before["add"].append(crash)
+        (service.queue.before if call == "queue" else service.tasks.before["add"]).append(crash)
         with pytest.raises(KeyboardInterrupt):
             service.by_hand.trigger(definition, key="k")
-        service.clock.move(20 * SECOND)
+        service.clock.move(later)
+        service.queue.refuses = 1
         again = service.by_hand.trigger(definition, key="k").run
-        assert (again.due_at, again.moved_at) == (START, START + 20 * SECOND)
-        assert service.queue.ids == [again.id]
+        assert out_of_turn(service, definition) == [again]
+        now = service.clock.now()
+        minute = PLAN.slot(now, unique_part(again.id))
+        assert [entry.due for entry in service.tasks.due_in(minute)] == [Due.of(again)]
+        assert again.due_at <= now
 
     def test_a_key_belongs_to_its_task(self, service):
         first, second = service.planned(), service.planned()
