@@ -154,6 +154,14 @@ class TestFailures:
         assert say(service, word, task) == first
         assert [due.id for packet in service.queue.packets for due in packet.dues] == [task.id]
 
+    @pytest.mark.parametrize("word", ["fail", "final"])
+    def test_after_a_failure_another_token_is_refused(self, service, word):
+        task = running(service)
+        failed = say(service, word, task)
+        with pytest.raises(InvalidState) as refused:
+            say(service, word, task, token=7)
+        assert refused.value.state == failed.state
+
     def test_past_its_deadline_it_has_expired_and_nothing_is_called(self, service):
         task = running(service, expires_at=START + 5 * SECOND)
         assert say(service, "fail", task).state is State.EXPIRED

@@ -312,9 +312,7 @@ class TestPayloads:
 
     def test_the_loser_of_a_race_leaves_the_winners_alone(self, service):
         definition = service.planned()
-        service.definitions.before["change"].append(
-            lambda: edit(service, definition, '{"payload": 1}', payload=LARGE) and None
-        )
+        service.payloads.before_put.append(lambda: edit(service, definition, '{"payload": 1}', payload=LARGE))
         with pytest.raises(VersionMismatch):
             edit(service, definition, '{"payload": 2}', payload=OTHER_LARGE, version=1)
         assert service.templates.text(service.definitions.get(definition.id)) == LARGE
