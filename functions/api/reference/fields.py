@@ -25,6 +25,12 @@ MEANINGS: Final = {
     "catch_up_window_seconds": "How long ago they may have been due to be made up for.",
     "ack": "What ends a run: the answer to its delivery, or the receiver's own word, `explicit`.",
     "expires_after_seconds": "How long after it was due an attempt may still begin.",
+    "flow_control": "What holds it back together with everything else of yours under the same key. Who has to wait is "
+    "called later, and that uses up no attempt.",
+    "key": "A name of yours.",
+    "rate": "How many begin in a period at most, evenly spaced.",
+    "period_seconds": "How long a period is.",
+    "parallelism": "How many are on at once at most.",
     "from": "From which instant, included.",
     "to": "To which instant, included: not in the future.",
     "count": "How many.",

@@ -47,6 +47,7 @@ _TASK: Final[dict[str, Schema]] = {
     "timeout_seconds": COUNT,
     "ack": one_of(Ack),
     "expires_at": told(or_null(INSTANT), "After this instant no attempt begins."),
+    "flow_control": or_null(ref("FlowControl")),
     "created_at": INSTANT,
     "version": VERSION,
     "history": told(
@@ -84,6 +85,7 @@ _RECURRING: Final[dict[str, Schema]] = {
     "timeout_seconds": COUNT,
     "ack": one_of(Ack),
     "expires_after_seconds": or_null(COUNT),
+    "flow_control": or_null(ref("FlowControl")),
     "created_at": INSTANT,
     "changed_at": INSTANT,
     "version": VERSION,
@@ -96,6 +98,7 @@ ANSWERS: Final[dict[str, Schema]] = {
     "RecurringTask": every(**_RECURRING),
     "RecurringTaskWithPayload": every(**_RECURRING, payload={"description": "The payload as it was given."}),
     "CancelledRecurringTask": every(success={"const": True}, **_RECURRING),
+    "FlowControl": every(key=TEXT, rate=or_null(COUNT), period_seconds=COUNT, parallelism=or_null(COUNT)),
     "TaskList": page_of("tasks", "Task", "RecurringTask"),
     "BatchAnswer": results_of("task", "Task", "RecurringTask"),
     "Preview": every(next=list_of(ref("PlannedRun"))),

@@ -11,6 +11,7 @@ from postdate.domain import instants
 from postdate.domain.catch_up import WINDOW_MAX, CatchUp
 from postdate.domain.definition import CATCH_UP_WINDOW, Overlap
 from postdate.domain.errors import PayloadTooLarge, ValidationFailed
+from postdate.domain.flow import PARALLELISM_MAX, FlowControl
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.schedule import JITTER_SECONDS_MAX
 from postdate.domain.task import Ack, Destination, State, Task
@@ -69,6 +70,24 @@ class RetryForm(Form):
         return RetryPolicy(**self.model_dump())
 
 
+class FlowControlForm(Form):
+    key: str = Field(min_length=1, max_length=128)
+    rate: int | None = Field(None, ge=1, le=10_000)
+    period_seconds: int = Field(1, ge=1, le=86_400)
+    parallelism: int | None = Field(None, ge=1, le=PARALLELISM_MAX)
+
+    @model_validator(mode="after")
+    def _controls_something(self) -> "FlowControlForm":
+        if self.rate is None and self.parallelism is None:
+            raise ValueError("one of rate and parallelism is needed")
+        if self.rate is None and "period_seconds" in self.model_fields_set:
+            raise ValueError("period_seconds needs a rate")
+        return self
+
+    def control(self) -> FlowControl:
+        return FlowControl(**self.model_dump())
+
+
 class TaskForm(Form):
     """Once, at `run_at` or after `delay_seconds`; or again and again, as `cron` says."""
 
@@ -89,6 +108,7 @@ class TaskForm(Form):
     timeout_seconds: TimeoutSeconds = 30
     ack: Ack = Ack.RESPONSE
     expires_after_seconds: ExpirySeconds | None = None
+    flow_control: FlowControlForm | None = None
     name: Name | None = None
     tags: Tags = Field([])
 
@@ -154,6 +174,10 @@ def expires_after(form: TaskForm) -> timedelta | None:
     return None if form.expires_after_seconds is None else timedelta(seconds=form.expires_after_seconds)
 
 
+def flow(form: TaskForm) -> FlowControl | None:
+    return None if form.flow_control is None else form.flow_control.control()
+
+
 def payload_text(payload: JsonValue) -> str:
     try:
         text = json.dumps(payload, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -181,6 +205,7 @@ def view(task: Task) -> dict[str, Any]:
         "timeout_seconds": task.timeout_seconds,
         "ack": task.ack.value,
         "expires_at": text_of(task.expires_at),
+        "flow_control": flow_control(task.flow),
         "created_at": text_of(task.created_at),
         "version": task.version,
         "history": [
@@ -198,6 +223,12 @@ def view(task: Task) -> dict[str, Any]:
 
 def retry(policy: RetryPolicy) -> dict[str, Any]:
     return {name: getattr(policy, name) for name in RetryPolicy.__dataclass_fields__}
+
+
+def flow_control(flow: FlowControl | None) -> dict[str, Any] | None:
+    if flow is None:
+        return None
+    return {name: getattr(flow, name) for name in FlowControl.__dataclass_fields__}
 
 
 def target(destination: Destination) -> dict[str, Any]:

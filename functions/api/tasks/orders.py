@@ -11,7 +11,7 @@ from functions.api.errors import problem
 from functions.api.forms import fingerprint, parsed
 from functions.api.tasks import forms, recurring_view
 from functions.api.tasks.destinations import refusals
-from functions.api.tasks.forms import TaskForm, due_at, expires_after, payload_text
+from functions.api.tasks.forms import TaskForm, due_at, expires_after, flow, payload_text
 from functions.api.tasks.plans import schedule_of
 from functions.api.tasks.recurring import Planned, RecurringOrder
 from functions.api.tasks.register import Order, Registered
@@ -114,6 +114,7 @@ def _once(
         timeout_seconds=form.timeout_seconds,
         ack=form.ack,
         expires_after=expires_after(form),
+        flow=flow(form),
         name=form.name,
         tags=tuple(form.tags),
         idempotency_key=key,
@@ -134,6 +135,7 @@ def _recurring(
             timeout_seconds=form.timeout_seconds,
             ack=form.ack,
             expires_after=expires_after(form),
+            flow=flow(form),
         ),
         overlap=form.overlap,
         catch_up=form.catch_up,

@@ -7,7 +7,7 @@ from typing import Any, Final
 from functions.api.forms import text_of
 from functions.api.runs.forms import summary
 from functions.api.tasks.chain import next_run_at
-from functions.api.tasks.forms import retry, target
+from functions.api.tasks.forms import flow_control, retry, target
 from postdate.domain.definition import Definition
 from postdate.domain.task import State, Task
 
@@ -41,6 +41,7 @@ def view(definition: Definition, *, runs: Sequence[Task], now: datetime) -> dict
         "timeout_seconds": template.timeout_seconds,
         "ack": template.ack.value,
         "expires_after_seconds": None if expires is None else expires // _SECOND,
+        "flow_control": flow_control(template.flow),
         "created_at": text_of(definition.created_at),
         "changed_at": text_of(definition.changed_at),
         "version": definition.version,

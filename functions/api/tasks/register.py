@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from functions.api import calls, idempotency
 from postdate.domain import transitions
 from postdate.domain.errors import PostdateError, Unavailable
+from postdate.domain.flow import FlowControl
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import ShardPlan, item_id
 from postdate.domain.sweeping import Horizon
@@ -43,6 +44,7 @@ class Order:
     fingerprint: str
     ack: Ack = Ack.RESPONSE
     expires_after: timedelta | None = None
+    flow: FlowControl | None = None
     refusal: PostdateError | None = None
 
 
@@ -152,4 +154,5 @@ def _task(tenant: str, order: Order, *, id: str, due_at: datetime, now: datetime
         tags=order.tags,
         ack=order.ack,
         expires_at=None if order.expires_after is None else due_at + order.expires_after,
+        flow=order.flow,
     )

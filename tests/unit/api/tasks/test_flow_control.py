@@ -1,0 +1,57 @@
+import json
+
+import pytest
+
+from functions.api.forms import parsed
+from functions.api.tasks.forms import TaskForm, flow, view
+from postdate.domain.errors import ValidationFailed
+from postdate.domain.flow import FlowControl
+from tests.unit.doubles import a_task
+
+ASKED = {"delay_seconds": 5, "target": {"type": "webhook", "url": "https://hooks.example.com/a"}}
+
+
+def form(control):
+    return parsed(TaskForm, json.dumps(ASKED | {"flow_control": control}))
+
+
+@pytest.mark.parametrize(
+    ("asked", "control"),
+    [
+        (None, None),
+        ({"key": "k", "rate": 10}, FlowControl(key="k", rate=10)),
+        ({"key": "k", "parallelism": 100}, FlowControl(key="k", parallelism=100)),
+        (
+            {"key": "k", "rate": 10_000, "period_seconds": 86_400, "parallelism": 1},
+            FlowControl(key="k", rate=10_000, period_seconds=86_400, parallelism=1),
+        ),
+    ],
+)
+def test_what_is_asked_is_what_controls_it_and_is_shown(asked, control):
+    assert flow(form(asked)) == control
+    shown = view(a_task(flow=control))["flow_control"]
+    usual = {"rate": None, "period_seconds": 1, "parallelism": None}
+    assert shown == (None if asked is None else usual | asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"rate": 1}, "flow_control.key"),
+        ({"key": "", "rate": 1}, "flow_control.key"),
+        ({"key": "k" * 129, "rate": 1}, "flow_control.key"),
+        ({"key": "k"}, "flow_control"),
+        ({"key": "k", "parallelism": 1, "period_seconds": 2}, "flow_control"),
+        ({"key": "k", "rate": 0}, "flow_control.rate"),
+        ({"key": "k", "rate": 10_001}, "flow_control.rate"),
+        ({"key": "k", "rate": 1, "period_seconds": 0}, "flow_control.period_seconds"),
+        ({"key": "k", "rate": 1, "period_seconds": 86_401}, "flow_control.period_seconds"),
+        ({"key": "k", "parallelism": 0}, "flow_control.parallelism"),
+        ({"key": "k", "parallelism": 101}, "flow_control.parallelism"),
+        ({"key": "k", "rate": 1, "burst": 5}, "flow_control.burst"),
+    ],
+)
+def test_what_controls_nothing_or_too_much_is_refused(asked, field):
+    with pytest.raises(ValidationFailed) as refused:
+        form(asked)
+    assert [name for name, _ in refused.value.fields] == [field]
