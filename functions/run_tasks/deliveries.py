@@ -77,4 +77,6 @@ class Deliveries:
             payload=text.encode(),
             signing_secrets=tenant.signing_secrets,
             queues_allowed=tenant.queue_urls,
+            buses_allowed=tenant.buses,
+            ack=task.ack,
         )

@@ -10,13 +10,14 @@ from postdate.stores.tenants import Tenant, Tenants
 from tests.contract.conftest import OnAws
 
 QUEUES = frozenset(f"https://sqs.us-east-1.amazonaws.com/123456789012/queue-{number}" for number in range(3))
+BUSES = frozenset({"postdate-destination-a", "postdate-destination-b"})
 
 
 @pytest.mark.parametrize(
     "tenant",
     [
         Tenant(id="empty"),
-        Tenant(id="full", queue_urls=QUEUES, signing_secrets=("whsec_bmV3", "whsec_b2xk")),
+        Tenant(id="full", queue_urls=QUEUES, buses=BUSES, signing_secrets=("whsec_bmV3", "whsec_b2xk")),
         Tenant(id="größe 🐈"),
     ],
     ids=["empty", "full", "odd"],
@@ -31,6 +32,12 @@ def test_a_tenant_is_replaced_whole(tenants: Tenants) -> None:
     rotated = Tenant(id="replaced", signing_secrets=("whsec_bmV3", "whsec_b2xk"))
     tenants.put(rotated)
     assert tenants.get("replaced") == rotated
+
+
+def test_a_tenant_from_before_there_were_buses_may_use_none(on_aws: OnAws) -> None:
+    row = {"tenant": {"S": "old"}, "queue_urls": {"L": [{"S": "q"}]}, "signing_secrets": {"L": []}}
+    on_aws.dynamodb.put_item(TableName=on_aws.names["tenants"], Item=row)
+    assert on_aws.tenants.get("old") == Tenant(id="old", queue_urls=frozenset({"q"}))
 
 
 def test_a_key_is_read_back_as_it_was_written(keys: Keys, now: datetime) -> None:

@@ -17,6 +17,7 @@ class Tenant:
 
     id: str
     queue_urls: frozenset[str] = frozenset()
+    buses: frozenset[str] = frozenset()
     signing_secrets: tuple[str, ...] = ()
 
 
@@ -29,6 +30,7 @@ class Tenants(Protocol):
 class _Row(Model):
     tenant = UnicodeAttribute(hash_key=True)
     queue_urls: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
+    buses: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     signing_secrets: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
 
 
@@ -47,13 +49,17 @@ class DynamoTenants:
             except DoesNotExist:
                 return None
         return Tenant(
-            id=row.tenant, queue_urls=frozenset(row.queue_urls), signing_secrets=tuple(row.signing_secrets)
+            id=row.tenant,
+            queue_urls=frozenset(row.queue_urls),
+            buses=frozenset(row.buses),
+            signing_secrets=tuple(row.signing_secrets),
         )
 
     def put(self, tenant: Tenant) -> None:
         row = self._rows(
             tenant=tenant.id,
             queue_urls=sorted(tenant.queue_urls),
+            buses=sorted(tenant.buses),
             signing_secrets=list(tenant.signing_secrets),
         )
         with translated():

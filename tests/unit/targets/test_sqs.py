@@ -10,11 +10,13 @@ from moto import mock_aws
 from standardwebhooks import Webhook
 
 from postdate.domain.errors import DestinationNotAllowed
+from postdate.domain.task import Ack
 from postdate.targets.base import Delivered, Failed
-from postdate.targets.sqs import BATCH_BYTES_MAX, SqsTarget, _batches, check_queue
+from postdate.targets.sqs import SqsTarget, check_queue
 
 URL = "https://sqs.us-east-1.amazonaws.com/123456789012/postdate-destination-a"
 OTHER = "https://sqs.us-east-1.amazonaws.com/123456789012/postdate-destination-b"
+FIFO = URL + ".fifo"
 SECRET = "whsec_" + base64.b64encode(b"s" * 24).decode()
 
 
@@ -46,7 +48,7 @@ def sent(deliver, delivery, clock):
     """The receipts of these deliveries, each given by its fields."""
 
     def send(client, *fields):
-        to_queue = {"type": "sqs", "address": URL, "queues_allowed": frozenset({URL, OTHER})}
+        to_queue = {"type": "sqs", "address": URL, "queues_allowed": frozenset({URL, OTHER, FIFO})}
         target = SqsTarget(client=client, pool=Inline(), now=clock)
         return deliver.all(target, *(delivery(**(to_queue | one)) for one in fields))
 
@@ -71,11 +73,6 @@ def test_a_queue_that_is_not_on_the_tenants_list_to_the_letter_is_refused(queue_
     check_queue(URL, {URL})
     with pytest.raises(DestinationNotAllowed):
         check_queue(queue_url, {URL})
-
-
-def test_a_fifo_queue_is_refused():
-    with pytest.raises(DestinationNotAllowed, match="FIFO"):
-        check_queue(URL + ".fifo", {URL + ".fifo"})
 
 
 def test_the_list_is_asked_again_at_the_attempt(sent):
@@ -152,18 +149,16 @@ def test_four_messages_of_256_kb_do_not_fit_into_one_call_with_their_attributes(
 @given(st.lists(st.integers(1, 600_000), max_size=25))
 def test_every_call_is_within_both_limits_and_nothing_is_left_out(sizes):
     class Sized:
-        class destination:  # noqa: N801
-            address = URL
-
         def __init__(self, size):
             self.body = range(size)
 
     deliveries = [Sized(size) for size in sizes]
-    batches = list(_batches(deliveries))
+    target = SqsTarget(client=Client(), pool=Inline(), now=None)
+    batches = list(target.batches(iter(deliveries)))
     assert [one for batch in batches for one in batch] == deliveries
     for batch in batches:
         assert 1 <= len(batch) <= 10
-        assert sum(len(one.body) for one in batch) <= BATCH_BYTES_MAX
+        assert sum(len(one.body) for one in batch) <= target.bytes_max
 
 
 @pytest.mark.parametrize(
@@ -241,6 +236,55 @@ def test_a_fault_of_our_own_is_a_receipt(sent):
     assert sent(Client(reply), {}) == [Failed(reason="internal error")]
 
 
+class Held:
+    """An executor that runs what it got when it is told to, the last first."""
+
+    def __init__(self):
+        self.jobs = []
+
+    def submit(self, function, *args):
+        self.jobs.append(lambda: function(*args))
+
+    def run(self):
+        while self.jobs:
+            self.jobs.pop()()
+
+
+def test_a_fifo_queue_gets_a_group_for_each_task_and_no_delay(sent):
+    client = Client()
+    assert sent(client, {"address": FIFO, "run_id": "run-9"}, {}) == [Delivered()] * 2
+    (_, (plain,)), (_, (ordered,)) = client.calls
+    assert ordered["MessageGroupId"] == "task-1"
+    assert ordered["MessageDeduplicationId"] == "run-9"
+    assert not {"MessageGroupId", "MessageDeduplicationId"} & plain.keys()
+    assert not any("DelaySeconds" in entry for entry in (plain, ordered))
+
+
+def test_with_an_explicit_acknowledgement_each_attempt_is_a_message_for_its_token_is_needed(sent):
+    client = Client()
+    attempt = {"address": FIFO, "ack": Ack.EXPLICIT}
+    sent(client, attempt, attempt | {"token": 8})
+    first, second = client.calls[0][1]
+    assert first["MessageDeduplicationId"] != second["MessageDeduplicationId"]
+
+
+def test_calls_to_a_fifo_queue_wait_for_one_another(deliver, delivery, clock):
+    client, held, reports = Client(), Held(), []
+    target = SqsTarget(client=client, pool=held, now=clock)
+    for address in (FIFO, URL):
+        deliveries = [
+            delivery(type="sqs", address=address, run_id=f"run-{number}", queues_allowed=frozenset({address}))
+            for number in range(25)
+        ]
+        target.start(deliveries, lambda *report: reports.append(report))
+    held.run()
+    to_fifo = [entries for url, entries in client.calls if url == FIFO]
+    runs = [entry["MessageDeduplicationId"] for entries in to_fifo for entry in entries]
+    assert runs == [f"run-{number}" for number in range(25)]
+    assert [len(entries) for url, entries in client.calls if url == URL] == [5, 10, 10]
+    assert [receipt for _, receipt in reports] == [Delivered()] * 50
+
+
 def test_sqs_itself_takes_what_we_send(sent, monkeypatch):
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
@@ -256,3 +300,27 @@ def test_sqs_itself_takes_what_we_send(sent, monkeypatch):
             taken += messages
     assert sorted(message["Body"] for message in taken) == ["null", *['{"n":1}'] * 11]
     assert all(len(message["MessageAttributes"]) == 9 for message in taken)
+
+
+def test_sqs_drops_what_it_had_within_five_minutes_and_keeps_the_order_of_a_task(sent, monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    with mock_aws():
+        client = boto3.client("sqs", region_name="us-east-1")
+        url = client.create_queue(QueueName="postdate-destination-a.fifo", Attributes={"FifoQueue": "true"})[
+            "QueueUrl"
+        ]
+        to_fifo = {"address": url, "queues_allowed": frozenset({url}), "signing_secrets": (SECRET, SECRET)}
+        runs = [to_fifo | {"run_id": f"run-{number}"} for number in range(12)]
+        assert sent(client, *runs) == [Delivered()] * 12
+        assert sent(client, *(run | {"attempt": 3, "token": 8} for run in runs)) == [Delivered()] * 12
+        taken = []
+        while messages := client.receive_message(
+            QueueUrl=url, MaxNumberOfMessages=10, MessageAttributeNames=["All"]
+        ).get("Messages"):
+            taken += messages
+            for message in messages:
+                client.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+    told = [message["MessageAttributes"] for message in taken]
+    assert [each["webhook-id"]["StringValue"] for each in told] == [f"run-{number}" for number in range(12)]
+    assert {each["Postdate-Token"]["StringValue"] for each in told} == {"7"}

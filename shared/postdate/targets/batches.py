@@ -1,0 +1,108 @@
+"""Delivery to a service of AWS that takes several at a call: what its queues and its buses have in common."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from itertools import groupby
+from typing import ClassVar, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from postdate.domain.errors import DestinationNotAllowed
+from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report, internal_error
+
+ENTRIES_MAX: Final = 10
+_CODE: Final = re.compile(r"[A-Za-z]{1,60}")
+
+
+class BatchTarget(ABC):
+    """Ten deliveries a call, all to one address. The time for it is the client's own, for it cannot be said per call.
+
+    `final` are the faults of a delivery itself. All others are the destination's, its policy's or its key's: somebody
+    can mend them.
+    """
+
+    name: ClassVar[str]
+    bytes_max: ClassVar[int]
+    final: ClassVar[frozenset[str]]
+
+    def __init__(self, *, pool: Executor) -> None:
+        self._pool = pool
+
+    @abstractmethod
+    def check(self, delivery: Delivery) -> None:
+        """Raises DestinationNotAllowed for an address that is not on the tenant's list now."""
+
+    @abstractmethod
+    def size(self, delivery: Delivery) -> int:
+        """No less than the service will count."""
+
+    @abstractmethod
+    def call(self, batch: Sequence[Delivery]) -> Sequence[str | None]:
+        """One call. For each delivery None, or the code it was refused with, empty if the answer does not say."""
+
+    def in_order(self, address: str) -> bool:
+        """Whether a call to it waits for the one before."""
+        return False
+
+    def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
+        allowed = []
+        for delivery in deliveries:
+            try:
+                self.check(delivery)
+            except DestinationNotAllowed as refused:
+                report(delivery, Failed(reason=f"destination not allowed: {refused}", retry=False))
+            else:
+                allowed.append(delivery)
+        for address, group in groupby(sorted(allowed, key=_address), key=_address):
+            batches = list(self.batches(group))
+            for job in [batches] if self.in_order(address) else [[batch] for batch in batches]:
+                self._pool.submit(self._reported, job, report)
+
+    def batches(self, deliveries: Iterator[Delivery]) -> Iterator[list[Delivery]]:
+        """In order, within both limits of a call; what is larger than a call may be goes alone."""
+        batch: list[Delivery] = []
+        size = 0
+        for delivery in deliveries:
+            bytes_ = self.size(delivery)
+            if batch and (len(batch) == ENTRIES_MAX or size + bytes_ > self.bytes_max):
+                yield batch
+                batch, size = [], 0
+            batch.append(delivery)
+            size += bytes_
+        if batch:
+            yield batch
+
+    def _reported(self, batches: Sequence[Sequence[Delivery]], report: Report) -> None:
+        for batch in batches:
+            try:
+                receipts = self._send(batch)
+            except Exception as error:
+                receipts = [internal_error(error)] * len(batch)
+            for delivery, receipt in zip(batch, receipts, strict=True):
+                report(delivery, receipt)
+
+    def _send(self, batch: Sequence[Delivery]) -> Sequence[Receipt]:
+        try:
+            codes = self.call(batch)
+        except ClientError as error:
+            failed = self._failed(error.response.get("Error", {}).get("Code", ""))
+            # One delivery spoils the call; alone it spoils only its own.
+            if not failed.retry and len(batch) > 1:
+                return [receipt for delivery in batch for receipt in self._send([delivery])]
+            return [failed] * len(batch)
+        except BotoCoreError:
+            return [Failed(reason=f"{self.name} did not answer")] * len(batch)
+        return [Delivered() if code is None else self._failed(code) for code in codes]
+
+    def _failed(self, code: str) -> Failed:
+        name = code.rpartition(".")[2]
+        if not _CODE.fullmatch(name):
+            return Failed(reason=f"{self.name} did not take the message")
+        retry = name not in self.final
+        return Failed(reason=f"{self.name} {name}", retry=retry, down=retry)
+
+
+def _address(delivery: Delivery) -> str:
+    return delivery.destination.address
