@@ -17,11 +17,13 @@ INTERNAL_SLOTS: Final = ("internal1", "internal2")
 KEPT_AFTER_ROTATION: Final = timedelta(hours=1)
 
 
-def tenant(table: str, id: str, *, queue_urls: frozenset[str] = frozenset()) -> Tenant:
-    """The tenant, allowed these queues beside those it may use already. Its signing secret stays what it was."""
+def tenant(
+    table: str, id: str, *, queue_urls: frozenset[str] = frozenset(), buses: frozenset[str] = frozenset()
+) -> Tenant:
+    """The tenant, allowed these beside what it may use already. Its signing secret stays what it was."""
     tenants = DynamoTenants(table=table)
     known = tenants.get(id) or Tenant(id=id, signing_secrets=(_signing_secret(),))
-    wanted = Tenant(id=id, queue_urls=known.queue_urls | queue_urls, signing_secrets=known.signing_secrets)
+    wanted = replace(known, queue_urls=known.queue_urls | queue_urls, buses=known.buses | buses)
     tenants.put(wanted)
     return wanted
 

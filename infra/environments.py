@@ -69,7 +69,7 @@ class Environment:
     throttle: Throttle | None
     log_retention_days: int
     keeps_data: bool = False
-    destination_queues: tuple[str, ...] = ("postdate-destination-*",)
+    destinations: tuple[str, ...] = ("postdate-destination-*",)
     platform: str = "linux-arm64"
     architecture: str = "arm64"
     tls_only: bool = True
@@ -106,7 +106,7 @@ LOCAL: Final = Environment(
     },
     throttle=None,
     log_retention_days=1,
-    destination_queues=("postdate-local-destination*",),
+    destinations=("postdate-local-destination*",),
     platform="local",
     architecture="arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64",
     tls_only=False,

@@ -20,6 +20,7 @@ PARTIQL_INSERT: Final = "dynamodb:PartiQLInsert"
 PARTIQL_UPDATE: Final = "dynamodb:PartiQLUpdate"
 SEND: Final = "sqs:SendMessage"
 HIDE: Final = "sqs:ChangeMessageVisibility"
+PUT_EVENTS: Final = "events:PutEvents"
 
 
 class Service(Stack):
@@ -84,14 +85,18 @@ class Service(Stack):
         run_tasks.allow(state.flow.table_arn, GET, BATCH_GET, UPDATE)
         run_tasks.allow(state.tasks.queue.queue_arn, SEND, HIDE)
         run_tasks.allow(state.tasks.dead_letters.queue_arn, SEND)
-        for pattern in self._environment.destination_queues:
-            run_tasks.allow(self.format_arn(service="sqs", resource=pattern), SEND)
-            waive(
-                self,
-                f"IAM5[Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:{pattern}]",
-                "Tenants' own queues come and go without a release; their names are ours to give.",
-            )
+        for name in self._environment.destinations:
+            self._allow_destination(run_tasks, "sqs", name, SEND)
+            self._allow_destination(run_tasks, "events", f"event-bus/{name}", PUT_EVENTS)
         run_tasks.consume(state.tasks.queue, at_once=10)
+
+    def _allow_destination(self, run_tasks: Function, service: str, resource: str, action: str) -> None:
+        run_tasks.allow(self.format_arn(service=service, resource=resource), action)
+        waive(
+            self,
+            f"IAM5[Resource::arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>:{resource}]",
+            "Tenants' own queues and buses come and go without a release; their names are ours to give.",
+        )
 
     def _settle(self) -> None:
         settle, state = self._function("settle", recurs=True), self._state

@@ -1,4 +1,4 @@
-"""Make a tenant of an environment on AWS, or let it use more queues, and give it a new key."""
+"""Make a tenant of an environment on AWS, or let it use more queues and buses, and give it a new key."""
 
 import argparse
 import re
@@ -20,6 +20,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--queue", action="append", default=[], metavar="URL", help="an SQS queue its tasks may go to"
     )
+    parser.add_argument(
+        "--bus", action="append", default=[], metavar="NAME", help="an event bus its tasks may go to"
+    )
     parser.add_argument("--admin", action="store_true", help="the key also administers")
 
 
@@ -28,13 +31,19 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     tables = f"postdate-{options.env}"
     scopes = tenants.SCOPES | ({"admin"} if options.admin else set())
     with reaching(options.env):
-        made = tenants.tenant(f"{tables}-tenants", options.tenant, queue_urls=frozenset(options.queue))
+        made = tenants.tenant(
+            f"{tables}-tenants",
+            options.tenant,
+            queue_urls=frozenset(options.queue),
+            buses=frozenset(options.bus),
+        )
         key = tenants.key(f"{tables}-keys", options.tenant, scopes)
     return {
         "tenant": made.id,
         "key": key,
         "signing_secret": made.signing_secrets[0],
         "queue_urls": sorted(made.queue_urls),
+        "buses": sorted(made.buses),
     }
 
 
@@ -51,7 +60,7 @@ def show(answer: dict[str, Any]) -> str:
         f"Tenant {answer['tenant']}. Its key is told only now:",
         f"  key             {answer['key']}",
         f"  signing secret  {answer['signing_secret']}",
-        *(f"  may send to     {url}" for url in answer["queue_urls"]),
+        *(f"  may send to     {name}" for name in (*answer["queue_urls"], *answer["buses"])),
     ]
     return "\n".join(lines)
 

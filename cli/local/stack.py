@@ -31,6 +31,7 @@ class Stack(Keys):
     region: str
     signing_secret: str
     destination_queue_url: str
+    destination_bus: str
     tables: dict[str, str]
     queues: dict[str, str]
     pid: int

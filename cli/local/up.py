@@ -54,9 +54,9 @@ def _brought_up(place: Place, engine: Process | None, known: Stack | None) -> St
 
 
 def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int) -> Stack:
-    queue_url = seed.destination_queue()
+    queue_url, bus = seed.destination_queue(), seed.destination_bus()
     table, keys = outputs["TenantsTable"], outputs["KeysTable"]
-    demo = tenants.tenant(table, "demo", queue_urls=frozenset({queue_url}))
+    demo = tenants.tenant(table, "demo", queue_urls=frozenset({queue_url}), buses=frozenset({bus}))
     other = tenants.tenant(table, "other")
     bearers = known or Keys(
         api_key=tenants.key(keys, demo.id),
@@ -76,6 +76,7 @@ def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int
         internal_token=bearers.internal_token,
         signing_secret=demo.signing_secrets[0],
         destination_queue_url=queue_url,
+        destination_bus=bus,
         tables=_named(outputs, re.compile("(.+)Table")),
         queues=_named(outputs, re.compile("(.+)QueueUrl|(.+Dlq)Url")),
         pid=pid,

@@ -78,7 +78,7 @@ def validation_failed(error: ValidationError, within: str = "") -> errors.Valida
     """Pydantic's findings in our words: one line a field, named as the caller wrote it."""
     fields = []
     for finding in error.errors(include_url=False, include_context=False, include_input=False):
-        path = [str(step) for step in finding["loc"] if step not in ("webhook", "sqs")]
+        path = [str(step) for step in finding["loc"] if step not in ("webhook", "sqs", "eventbridge")]
         message = (
             "is not a known field"
             if finding["type"] == "extra_forbidden"

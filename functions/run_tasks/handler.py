@@ -74,7 +74,12 @@ class Wired:
         )
         self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
         self.circuits = Circuits(flow=self.flow, clock=self.clock)
-        self.targets = targets(sqs=sqs, loopback_allowed=given.loopback_destinations, now=self.clock.now)
+        self.targets = targets(
+            sqs=sqs,
+            events=aws.client("events"),
+            loopback_allowed=given.loopback_destinations,
+            now=self.clock.now,
+        )
 
 
 @cache

@@ -15,6 +15,7 @@ from tests.contract.examples import QUEUE, Examples, cancel, claim, reschedule, 
 WEBHOOK = Destination(
     type="webhook", address="https://example.com/hooks/größe", method="PUT", headers=(("X-Shop", "7"),)
 )
+BUS = Destination(type="eventbridge", address="postdate-destination-orders", detail_type="Größe fällig")
 Units = Callable[[dict[str, Any]], float]
 
 
@@ -53,7 +54,7 @@ def fitting(on_aws: OnAws, examples: Examples, destination: Destination) -> Task
     )
 
 
-@pytest.mark.parametrize("destination", [QUEUE, WEBHOOK], ids=["sqs", "webhook"])
+@pytest.mark.parametrize("destination", [QUEUE, WEBHOOK, BUS], ids=["sqs", "webhook", "eventbridge"])
 def test_what_just_fits_stays_at_one_unit_through_a_usual_life(
     on_aws: OnAws, examples: Examples, units: Units, destination: Destination
 ) -> None:

@@ -34,10 +34,11 @@ def everything(examples: Examples) -> Task:
 
 
 def test_a_new_task_is_read_back_as_it_was_written(tasks: Tasks, examples: Examples) -> None:
-    plain, full = examples.task(), everything(examples)
-    assert tasks.add([plain, full]) == [Written.DONE, Written.DONE]
-    assert tasks.get(plain.id) == plain
-    assert tasks.get(full.id) == full
+    bus = Destination(type="eventbridge", address="postdate-destination-a", detail_type="Größe fällig")
+    written = [examples.task(), everything(examples), examples.task(destination=bus)]
+    assert tasks.add(written) == [Written.DONE] * 3
+    for task in written:
+        assert tasks.get(task.id) == task
 
 
 def test_a_task_is_read_back_the_same_after_each_change_of_its_life(tasks: Tasks, examples: Examples) -> None:

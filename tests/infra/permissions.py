@@ -7,10 +7,16 @@ Grants = dict[str, set[str]]
 TRACES: Final = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
 LOGS: Final = {"logs:CreateLogStream", "logs:PutLogEvents"}
 CONSUME: Final = {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
-DESTINATIONS_ON_AWS: Final = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:postdate-destination-*"
-DESTINATIONS_LOCALLY: Final = (
-    "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:postdate-local-destination*"
-)
+QUEUES: Final = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:"
+BUSES: Final = "arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/"
+DESTINATIONS_ON_AWS: Final[Grants] = {
+    f"{QUEUES}postdate-destination-*": {"sqs:SendMessage"},
+    f"{BUSES}postdate-destination-*": {"events:PutEvents"},
+}
+DESTINATIONS_LOCALLY: Final[Grants] = {
+    f"{QUEUES}postdate-local-destination*": {"sqs:SendMessage", "sqs:SendMessageBatch"},
+    f"{BUSES}postdate-local-destination*": {"events:PutEvents"},
+}
 
 GRANTED: Final[dict[str, Grants]] = {
     "api": {
@@ -63,7 +69,7 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:flow": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"},
         "queue:tasks": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
         "queue:tasks-dlq": {"sqs:SendMessage"},
-        DESTINATIONS_ON_AWS: {"sqs:SendMessage"},
+        **DESTINATIONS_ON_AWS,
     },
     "settle": {
         "*": TRACES,
@@ -108,7 +114,7 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
         "*": {"dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"},
         "queue:tasks": {"sqs:SendMessageBatch", "sqs:ChangeMessageVisibilityBatch"},
         "queue:tasks-dlq": {"sqs:SendMessageBatch"},
-        DESTINATIONS_LOCALLY: {"sqs:SendMessage", "sqs:SendMessageBatch"},
+        **DESTINATIONS_LOCALLY,
     },
     "settle": {
         "queue:payments": {"sqs:SendMessageBatch", "sqs:ChangeMessageVisibilityBatch"},
@@ -120,7 +126,8 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
 def granted(role: str, *, environment: str) -> Grants:
     grants = {resource: set(actions) for resource, actions in GRANTED[role].items()}
     if environment == "local":
-        grants.pop(DESTINATIONS_ON_AWS, None)
+        for resource in DESTINATIONS_ON_AWS:
+            grants.pop(resource, None)
         for resource, actions in ALSO_LOCALLY.get(role, {}).items():
             grants.setdefault(resource, set()).update(actions)
     return grants

@@ -14,15 +14,16 @@ from infra.environments import ENVIRONMENTS
 from tests.infra.synthesis import app
 
 XRAY = "X-Ray's two write actions know no resource to name."
-DESTINATIONS = "Tenants' own queues come and go without a release; their names are ours to give."
+DESTINATIONS = "Tenants' own queues and buses come and go without a release; their names are ours to give."
 OPEN_PAGES = "Health and the documentation are for those who have no key yet."
 PLAIN_HTTP = "This stack listens on the loopback interface and speaks plain HTTP."
 QUEUES = "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:{}]"
+BUSES = QUEUES.replace(":sqs:", ":events:").replace("{}", "event-bus/{}")
 
 EVERYWHERE = {"AwsSolutions-IAM5[Resource::*]": XRAY, "AwsSolutions-APIG4": OPEN_PAGES}
-ON_AWS = EVERYWHERE | {QUEUES.format("postdate-destination-*"): DESTINATIONS}
+ON_AWS = EVERYWHERE | {name.format("postdate-destination-*"): DESTINATIONS for name in (QUEUES, BUSES)}
 LOCALLY = EVERYWHERE | {
-    QUEUES.format("postdate-local-destination*"): DESTINATIONS,
+    **{name.format("postdate-local-destination*"): DESTINATIONS for name in (QUEUES, BUSES)},
     "AwsSolutions-SQS4": PLAIN_HTTP,
 }
 

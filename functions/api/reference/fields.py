@@ -41,7 +41,7 @@ MEANINGS: Final = {
     "final": "Whether no other attempt may follow.",
     "extend_seconds": "How long from now it may take; as long as its timeout if it is left out, and at most that.",
     "target": "Where it goes.",
-    "payload": "Any JSON, up to 256 KB as compact JSON text. It is the body that the target gets.",
+    "payload": "Any JSON, up to 256 KB as compact JSON text. It is the body that the target gets, or part of an event.",
     "retry": "What follows a failed attempt.",
     "timeout_seconds": "How long one attempt to a webhook may take, or, with an explicit acknowledgement, how long "
     "the receiver may be silent.",
@@ -70,6 +70,9 @@ MEANINGS: Final = {
     "method": "The method of the request.",
     "headers": "Up to 20 headers of yours, 4096 bytes in all; not those that Postdate sets. Answers show names only.",
     "queue_url": "A queue on your tenant's list.",
+    "bus": "A bus on your tenant's list, as it is written there. Events have the source `postdate`; their detail holds "
+    "the payload as `payload` and, as `postdate`, the task, the run, the attempt and its token.",
+    "detail_type": "What the events are called, for the rules of the bus.",
     "max_attempts": "How often it is tried at most, the first attempt included.",
     "initial_seconds": "The shortest wait before another attempt.",
     "multiplier": "By what the wait may grow from attempt to attempt.",

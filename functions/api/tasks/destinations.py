@@ -1,10 +1,12 @@
 """Which destinations of a request may be called now. Every attempt asks again."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from postdate.domain.errors import PostdateError
 from postdate.domain.task import Destination
+from postdate.stores.tenants import Tenant
+from postdate.targets.eventbridge import check_bus
 from postdate.targets.guard import check_url
 from postdate.targets.headers import check_headers
 from postdate.targets.sqs import check_queue
@@ -13,18 +15,21 @@ _AT_ONCE = 32
 
 
 def refusals(
-    destinations: Iterable[Destination], *, queues_allowed: Collection[str], loopback_allowed: bool
+    destinations: Iterable[Destination], *, tenant: Tenant, loopback_allowed: bool
 ) -> Mapping[Destination, PostdateError]:
     """What speaks against those that are refused; each is asked for once and side by side, for a name can take
     seconds not to resolve."""
 
     def refusal(destination: Destination) -> PostdateError | None:
         try:
-            if destination.type == "sqs":
-                check_queue(destination.address, queues_allowed)
-            else:
-                check_headers(destination.headers)
-                check_url(destination.address, loopback_allowed=loopback_allowed)
+            match destination.type:
+                case "sqs":
+                    check_queue(destination.address, tenant.queue_urls)
+                case "eventbridge":
+                    check_bus(destination.address, tenant.buses)
+                case _:
+                    check_headers(destination.headers)
+                    check_url(destination.address, loopback_allowed=loopback_allowed)
         except PostdateError as error:
             return error
         return None

@@ -56,7 +56,16 @@ class SqsForm(Form):
         return Destination(type=self.type, address=self.queue_url)
 
 
-TargetForm = Annotated[WebhookForm | SqsForm, Field(discriminator="type")]
+class EventBridgeForm(Form):
+    type: Literal["eventbridge"]
+    bus: str
+    detail_type: str = Field(min_length=1, max_length=128)
+
+    def destination(self) -> Destination:
+        return Destination(type=self.type, address=self.bus, detail_type=self.detail_type)
+
+
+TargetForm = Annotated[WebhookForm | SqsForm | EventBridgeForm, Field(discriminator="type")]
 
 
 class RetryForm(Form):
@@ -234,6 +243,8 @@ def flow_control(flow: FlowControl | None) -> dict[str, Any] | None:
 def target(destination: Destination) -> dict[str, Any]:
     if destination.type == "sqs":
         return {"type": "sqs", "queue_url": destination.address}
+    if destination.type == "eventbridge":
+        return {"type": "eventbridge", "bus": destination.address, "detail_type": destination.detail_type}
     headers = {name: "***" for name, _ in destination.headers}
     return {
         "type": destination.type,

@@ -19,6 +19,7 @@ from functions.api.wiring import wired
 from postdate.domain.definition import Template
 from postdate.domain.errors import PostdateError
 from postdate.domain.task import Destination, Payload
+from postdate.stores.tenants import Tenant
 
 Asked = Order | RecurringOrder
 Answer = Registered | Planned
@@ -71,9 +72,8 @@ def read(form: type[TaskFormT], given: JsonValue) -> TaskFormT | PostdateError:
 def refused(destinations: Sequence[Destination], tenant: str) -> Mapping[Destination, PostdateError]:
     if not destinations:
         return {}
-    known = wired().tenants.get(tenant)
-    allowed = known.queue_urls if known else frozenset()
-    return refusals(destinations, queues_allowed=allowed, loopback_allowed=wired().loopback_allowed)
+    known = wired().tenants.get(tenant) or Tenant(id=tenant)
+    return refusals(destinations, tenant=known, loopback_allowed=wired().loopback_allowed)
 
 
 def _orders(asked: Sequence[tuple[TaskForm, str | None]], tenant: str) -> list[Asked | PostdateError]:

@@ -50,12 +50,14 @@ class Ack(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Destination:
-    """Where a task goes. `address` is a URL or a queue's URL; `method` and `headers` are for webhooks."""
+    """Where a task goes. `address` is a URL, a queue's URL or the name of a bus; `method` and `headers` are for
+    webhooks, `detail_type` is for buses."""
 
     type: str
     address: str
     method: str = "POST"
     headers: tuple[tuple[str, str], ...] = ()
+    detail_type: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -190,6 +190,8 @@ def destination_values(destination: Destination) -> dict[str, Any]:
         target["method"] = destination.method
     if destination.headers:
         target["headers"] = destination.headers
+    if destination.detail_type:
+        target["detail_type"] = destination.detail_type
     return target
 
 
@@ -199,6 +201,7 @@ def destination_of(target: dict[str, Any]) -> Destination:
         address=target["address"],
         method=target.get("method", "POST"),
         headers=tuple((name, value) for name, value in target.get("headers", ())),
+        detail_type=target.get("detail_type", ""),
     )
 
 

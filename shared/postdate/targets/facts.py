@@ -1,4 +1,4 @@
-"""What every destination is told besides the payload: a webhook in headers, a queue in message attributes."""
+"""What webhooks and queues are told besides the payload, in headers and in message attributes."""
 
 import base64
 import hmac
@@ -17,7 +17,7 @@ def facts(delivery: Delivery, body: bytes, *, at: datetime) -> tuple[tuple[str, 
         ("Postdate-Task-Id", delivery.task_id),
         ("Postdate-Attempt", str(delivery.attempt)),
         ("Postdate-Token", str(delivery.token)),
-        ("Postdate-Planned-At", _text(delivery.planned_at)),
+        ("Postdate-Planned-At", instant_text(delivery.planned_at)),
         ("webhook-id", delivery.run_id),
         ("webhook-timestamp", timestamp),
     )
@@ -40,5 +40,5 @@ def _key(secret: str) -> bytes:
     return base64.b64decode(encoded + "=" * (-len(encoded) % 4))
 
 
-def _text(instant: datetime) -> str:
+def instant_text(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

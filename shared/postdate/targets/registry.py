@@ -7,6 +7,7 @@ from ssl import create_default_context
 
 from postdate.targets.base import Target
 from postdate.targets.connections import Connections
+from postdate.targets.eventbridge import EventBridgeTarget, EventsClient
 from postdate.targets.guard import Endpoint, check_url
 from postdate.targets.loop import BackgroundLoop
 from postdate.targets.sqs import QueueClient, SqsTarget
@@ -17,6 +18,7 @@ def targets(
     *,
     loopback_allowed: bool,
     sqs: QueueClient,
+    events: EventsClient,
     now: Callable[[], datetime],
     sqs_pool: Executor | None = None,
 ) -> Mapping[str, Target]:
@@ -33,4 +35,7 @@ def targets(
     return {
         "webhook": WebhookTarget(check=check, connections=connections, loop=BackgroundLoop(), now=now),
         "sqs": SqsTarget(client=sqs, pool=pool, now=now),
+        "eventbridge": EventBridgeTarget(
+            client=events, pool=ThreadPoolExecutor(4, thread_name_prefix="events")
+        ),
     }

@@ -149,7 +149,7 @@ def webhook() -> Iterator[Callable[..., WebhookTarget]]:
 
 
 def _delivery(address: str = "", **fields: Any) -> Delivery:
-    to = {"type": "webhook", "method": "POST", "headers": ()}
+    to = {"type": "webhook", "method": "POST", "headers": (), "detail_type": ""}
     to |= {name: fields.pop(name) for name in tuple(fields) if name in to}
     defaults: dict[str, Any] = {
         "run_id": "run-1",

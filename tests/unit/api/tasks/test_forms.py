@@ -50,6 +50,11 @@ WRONG = [
     ({"target": {"type": "carrier pigeon"}}, "target"),
     ({"target": {"type": "webhook"}}, "target.url"),
     ({"target": {"type": "sqs"}}, "target.queue_url"),
+    ({"target": {"type": "eventbridge", "bus": "b"}}, "target.detail_type"),
+    ({"target": {"type": "eventbridge", "detail_type": "d"}}, "target.bus"),
+    ({"target": {"type": "eventbridge", "bus": "b", "detail_type": ""}}, "target.detail_type"),
+    ({"target": {"type": "eventbridge", "bus": "b", "detail_type": "d" * 129}}, "target.detail_type"),
+    ({"target": {"type": "eventbridge", "bus": "b", "detail_type": "d", "source": "s"}}, "target.source"),
     ({"target": {**HOOK, "method": "GET"}}, "target.method"),
     ({"target": {**HOOK, "method": "post"}}, "target.method"),
     ({"target": {**HOOK, "headers": {"a": 1}}}, "target.headers.a"),
@@ -158,6 +163,8 @@ def test_a_target_becomes_the_destination_it_names():
     )
     queue = parsed(TaskForm, body(target={"type": "sqs", "queue_url": "q"}))
     assert queue.target.destination() == Destination(type="sqs", address="q")
+    bus = parsed(TaskForm, body(target={"type": "eventbridge", "bus": "b", "detail_type": "Order due"}))
+    assert bus.target.destination() == Destination(type="eventbridge", address="b", detail_type="Order due")
 
 
 def test_a_policy_is_what_was_asked_for():
@@ -324,6 +331,10 @@ class TestViews:
     def test_a_queue_is_told_as_a_queue(self):
         told = view(a_task(destination=Destination(type="sqs", address="q")))
         assert told["target"] == {"type": "sqs", "queue_url": "q"}
+
+    def test_a_bus_is_told_as_a_bus(self):
+        told = view(a_task(destination=Destination(type="eventbridge", address="b", detail_type="Order due")))
+        assert told["target"] == {"type": "eventbridge", "bus": "b", "detail_type": "Order due"}
 
     def test_the_history_is_told_line_by_line(self):
         told = view(in_state(State.DEAD))["history"]
