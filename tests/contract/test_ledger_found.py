@@ -1,5 +1,6 @@
 """What an account has to do with, and what is due of it."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -121,3 +122,21 @@ def test_a_payment_that_moves_to_another_minute_leaves_a_pointer_there(
     found = [entry for entry in timetable.due_in(slot) if entry.due.id == payment.id]
     assert [(entry.due, entry.phase) for entry in found] == [(Due.of(moved.after), None)]
     assert money.answers(moved) in ([Answer.STALE], [Answer.DONE])
+
+
+def test_a_new_payment_that_is_not_due_at_home_is_written_once_and_found_where_it_is_due(
+    money: Money, timetable: Timetable
+) -> None:
+    money.accounts(alice=100, bob=0)
+    home = money.payment("alice", "bob", 40)
+    assert home.after is not None
+    hour = timedelta(hours=1)
+    late = replace(home.after, due_at=home.after.due_at + hour, planned_at=home.after.planned_at + hour)
+    away = replace(home, after=late, points=True)
+    assert money.answers(away) == [Answer.DONE]
+    assert money.answers(home) == [Answer.STALE]
+    assert money.ledger.payment(late.id) == late
+    assert money.balances("alice") == [(60, 40)]
+    slot = PLAN.slot(late.due_at, unique_part(late.id))
+    found = [entry for entry in timetable.due_in(slot) if entry.due.id == late.id]
+    assert [(entry.due, entry.phase) for entry in found] == [(Due.of(late), None)]

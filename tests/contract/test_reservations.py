@@ -1,4 +1,4 @@
-"""What an Idempotency-Key stands for, and who may change that."""
+"""What an Idempotency-Key stands for, and who may say when that is due."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -50,8 +50,8 @@ def test_a_key_is_found_by_whoever_asks_what_it_stands_for(
     reservations.reserve(wanted, now=now)
     assert reservations.find(wanted.tenant, wanted.key) == wanted
     assert reservations.find("acme-2", wanted.key) is None
-    reservations.replace(wanted, other)
-    assert reservations.find(wanted.tenant, wanted.key) == other
+    reservations.redate(wanted, wanted.anew(other))
+    assert reservations.find(wanted.tenant, wanted.key) == wanted.anew(other)
 
 
 def test_the_same_key_of_another_tenant_is_another_key(
@@ -100,20 +100,51 @@ def test_a_key_kept_for_ever_is_never_free_again(
     assert reservations.reserve(other, now=now + timedelta(days=36_500)) == for_ever
 
 
-def test_a_key_is_made_to_stand_for_another_item_once(
+def test_a_keys_item_is_given_another_instant_once(
     reservations: Reservations, wanted: Reservation, other: Reservation, now: datetime
 ) -> None:
     reservations.reserve(wanted, now=now)
-    faster = replace(other, item_id="task_6")
-    assert reservations.replace(wanted, faster)
-    assert not reservations.replace(wanted, other)
-    assert reservations.reserve(other, now=now) == faster
+    faster = wanted.anew(replace(other, due_at=other.due_at + SECOND))
+    assert reservations.redate(wanted, faster)
+    assert not reservations.redate(wanted, wanted.anew(other))
+    found = reservations.reserve(other, now=now)
+    assert found == faster
+    assert (found.item_id, found.due_at) == (wanted.item_id, other.due_at + SECOND)
 
 
-def test_a_key_that_is_gone_meanwhile_is_not_replaced(
+def test_a_key_remembers_the_instants_that_its_item_had_before(
+    reservations: Reservations, wanted: Reservation, now: datetime
+) -> None:
+    reservations.reserve(wanted, now=now)
+    found, tries = wanted, [wanted]
+    for number in range(1, 13):
+        later = timedelta(minutes=5 * number)
+        again = found.anew(
+            replace(wanted, due_at=wanted.due_at + later, created_at=wanted.created_at + later)
+        )
+        assert reservations.redate(found, again)
+        stored = reservations.find(wanted.tenant, wanted.key)
+        assert stored == again
+        found = again
+        tries.append(again)
+    assert [(each.due_at, each.created_at) for each in tries[2:-1]] == list(found.earlier)
+    for known in tries[2:]:
+        assert found.of(known.created_at) == replace(found, due_at=known.due_at, created_at=known.created_at)
+    assert found.of(wanted.created_at) is None
+
+
+def test_a_key_whose_row_was_made_anew_since_is_not_given_another_instant(
     reservations: Reservations, wanted: Reservation, other: Reservation, now: datetime
 ) -> None:
-    assert not reservations.replace(wanted, other)
+    reservations.reserve(other, now=now)
+    assert not reservations.redate(wanted, wanted.anew(other))
+    assert reservations.find(wanted.tenant, wanted.key) == other
+
+
+def test_a_key_that_is_gone_meanwhile_is_not_given_another_instant(
+    reservations: Reservations, wanted: Reservation, other: Reservation, now: datetime
+) -> None:
+    assert not reservations.redate(wanted, wanted.anew(other))
     assert reservations.reserve(wanted, now=now) == wanted
 
 

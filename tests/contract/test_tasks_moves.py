@@ -1,5 +1,6 @@
 """A task that moves to another minute leaves its home row where it is and a pointer where it went."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from postdate.domain.due import Due
@@ -133,3 +134,25 @@ def test_a_pointer_expires_after_the_instant_it_points_from(on_aws: OnAws, examp
     )["Items"]
     expires_in = int(row["expires_at"]["N"]) - moved.after.due_at.timestamp()
     assert timedelta(days=1).total_seconds() < expires_in <= timedelta(days=60).total_seconds()
+
+
+def test_a_new_task_that_is_not_due_at_home_is_found_where_it_is_due(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
+    home, away = examples.task(), examples.task()
+    away = replace(away, due_at=away.due_at + FAR, planned_at=away.planned_at + FAR)
+    assert tasks.add([away, home]) == [Written.DONE] * 2
+    assert (tasks.get(away.id), tasks.get(home.id)) == (away, home)
+    assert [entry.due for entry in pointers(timetable, away)] == [Due.of(away)]
+    assert Entry.of(home) in list(timetable.due_in(home.home))
+
+
+def test_of_two_that_write_one_new_task_for_two_instants_the_first_is_stored_and_the_other_leaves_nothing(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
+    home = examples.task()
+    away = replace(home, due_at=home.due_at + FAR, planned_at=home.planned_at + FAR)
+    assert tasks.add([home]) == [Written.DONE]
+    assert tasks.add([away]) == [Written.CONFLICT]
+    assert tasks.get(home.id) == home
+    assert pointers(timetable, away) == []

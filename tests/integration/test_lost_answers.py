@@ -58,15 +58,27 @@ def test_a_lease_that_was_made_longer_is_ones_own(
 
 
 @committed
-def test_a_key_that_was_taken_or_replaced_is_ones_own(
+def test_a_key_that_was_taken_or_given_another_instant_is_ones_own(
     stores: Stores, boundary: Boundary, reservation: Reservation, fault: Fault
 ) -> None:
     boundary.fail("PutItem", fault)
     assert stores.reservations.reserve(reservation, now=NOW) == reservation
     boundary.fail("PutItem", fault)
-    newer = replace(reservation, item_id="task_2")
-    assert stores.reservations.replace(reservation, newer)
-    assert not stores.reservations.replace(reservation, replace(reservation, item_id="task_3"))
+    later = timedelta(minutes=5, milliseconds=1)
+    newer = reservation.anew(replace(reservation, due_at=NOW + later, created_at=NOW + later))
+    assert stores.reservations.redate(reservation, newer)
+    assert not stores.reservations.redate(reservation, replace(newer, due_at=NOW))
+
+
+@committed
+def test_a_task_away_from_home_and_its_pointer_are_written_once(
+    stores: Stores, boundary: Boundary, fault: Fault
+) -> None:
+    task = replace(Examples(now=NOW).task(), due_at=NOW + FAR + timedelta(hours=1))
+    boundary.fail(TRANSACTIONS, fault)
+    assert stores.tasks.add([task])[0] in (Written.DONE, Written.CONFLICT)
+    assert stores.tasks.get(task.id) == task
+    assert pointers(stores, task) == 1
 
 
 @committed

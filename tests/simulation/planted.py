@@ -135,8 +135,8 @@ BUGS: Final = (
     _bug(
         "a move writes no pointer",
         f"{_STATEMENTS}:Statements.execute_together",
-        "[update, insert]",
-        "[update]",
+        "[change, pointer]",
+        "[change]",
     ),
     # Tasks: what follows from an attempt.
     _bug(
@@ -234,16 +234,22 @@ BUGS: Final = (
         "False",
     ),
     _bug(
-        "a key goes to the next try at once",
-        f"{_API}.idempotency:stands_for",
-        "given_up < now and not written",
-        "not written",
+        "a key's item is made anew by the next try",
+        "postdate.stores.idempotency:Reservation.anew",
+        "item_id=self.item_id,",
+        "",
     ),
     _bug(
-        "a key goes on although its item is there",
-        f"{_API}.idempotency:stands_for",
-        "given_up < now and not written(found.item_id)",
-        "given_up < now",
+        "a retry answers with its own instant whatever is written",
+        f"{_API}.idempotency:as_written",
+        "held.of(created_at)",
+        "held",
+    ),
+    _bug(
+        "what is written away from its home leaves no pointer",
+        f"{_API}.payments.register:_draft",
+        "points=not payment.home.holds(payment.due_at),",
+        "",
     ),
     _bug(
         "who registers late sends no call",

@@ -2,7 +2,8 @@
 
 The key's row comes first, then the payment together with what it holds of the payer's money, then the call if its slot
 may be open already. A crash after the first is repaired by the caller's own retry, after the second by the closing
-pass over the payment's slot. Keys are kept for ever, and so are payments.
+pass over the slot the payment is due in. Keys are kept for ever, and so are payments. Of two requests that have one key
+and are under way at once, the payment's row takes one, and both are answered with what that one wrote.
 """
 
 from collections import defaultdict
@@ -24,7 +25,7 @@ from postdate.domain.sweeping import Horizon
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.idempotency import Reservation, Reservations
-from postdate.stores.ledger import Ledger
+from postdate.stores.ledger import Answer, Ledger
 
 _AT_ONCE = 8
 
@@ -49,7 +50,7 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Registered:
-    """The payment as it was when it was registered; `replayed` when that was an earlier request with the same key."""
+    """The payment as it was when it was registered; `replayed` when an earlier request had the same key."""
 
     payment: Payment
     replayed: bool = False
@@ -60,6 +61,7 @@ class _Draft:
     """What an order stands for, not yet known to be written. `found` says that its key stood for it before."""
 
     order: Order
+    held: Reservation
     posting: Posting
     payment: Payment
     found: bool
@@ -78,13 +80,17 @@ class Registrar:
     def register(self, tenant: str, orders: Sequence[Order]) -> list[Registered | PostdateError]:
         """One answer an order, in their order; what is wrong with one touches no other."""
         drafts = self._drafts(tenant, orders, self.clock.now())
-        refused = self._write(tenant, {each.payment.id: each for each in drafts if isinstance(each, _Draft)})
-        return [
-            draft
-            if isinstance(draft, PostdateError)
-            else refused.get(draft.payment.id) or Registered(payment=draft.payment, replayed=draft.found)
-            for draft in drafts
-        ]
+        written = self._write(tenant, {each.payment.id: each for each in drafts if isinstance(each, _Draft)})
+
+        def answer(draft: _Draft | PostdateError) -> Registered | PostdateError:
+            if isinstance(draft, PostdateError):
+                return draft
+            found = written[draft.payment.id]
+            if isinstance(found, PostdateError):
+                return found
+            return Registered(payment=found, replayed=draft.found)
+
+        return [answer(draft) for draft in drafts]
 
     def _drafts(self, tenant: str, orders: Sequence[Order], now: datetime) -> list[_Draft | PostdateError]:
         """Keys are reserved side by side, the orders with one and the same key one after the other."""
@@ -114,6 +120,7 @@ class Registrar:
                 key,
                 fingerprint=order.fingerprint,
                 refusal=order.refusal,
+                now=now,
                 written=self._is_written,
             )
             return _draft(tenant, order, held, now, found=True)
@@ -133,21 +140,34 @@ class Registrar:
     def _is_written(self, id: str) -> bool:
         return self.ledger.payment(id) is not None
 
-    def _write(self, tenant: str, drafts: Mapping[str, _Draft]) -> dict[str, PostdateError]:
-        """Why payments are not registered, by their ids; those that are get their calls."""
+    def _write(self, tenant: str, drafts: Mapping[str, _Draft]) -> dict[str, Payment | PostdateError]:
+        """The payments as they were registered, by their ids, or why they were not; those that wait get their calls."""
         found = [id for id, draft in drafts.items() if draft.found]
         stored = self.ledger.payments(found) if found else {}
         missing = [draft for id, draft in drafts.items() if id not in stored]
         refused = self._refused(tenant, missing)
-        asked = [draft for draft in missing if draft.payment.id not in refused]
-        answers = self.ledger.post([draft.posting for draft in asked]) if asked else []
-        for draft, posted in zip(asked, answers, strict=True):
-            if error := refusal(posted):
-                refused[draft.payment.id] = error
+        asked = {draft.payment.id: draft for draft in missing if draft.payment.id not in refused}
+        posted = dict(zip(asked, self.ledger.post([draft.posting for draft in asked.values()]), strict=True))
+        refused |= {id: error for id, each in posted.items() if (error := refusal(each))}
+        faster = [id for id, each in posted.items() if each.answer is Answer.STALE]
+        stored |= self.ledger.payments(faster) if faster else {}
         waiting = [payment for payment in stored.values() if payment.phase is Phase.WAITS]
-        written = [draft.payment for draft in asked if draft.payment.id not in refused]
+        written = [draft.payment for id, draft in asked.items() if id not in stored.keys() | refused.keys()]
         calls.send([*waiting, *written], queue=self.queue, horizon=self.horizon, now=self.clock.now())
-        return refused
+        answers: dict[str, Payment | PostdateError] = {**refused}
+        for id in drafts.keys() - refused.keys():
+            try:
+                answers[id] = self._first(tenant, drafts[id], stored.get(id))
+            except PostdateError as error:
+                answers[id] = error
+        return answers
+
+    def _first(self, tenant: str, draft: _Draft, stored: Payment | None) -> Payment:
+        """The payment as it was registered, be it by another request with this key."""
+        if stored is None or stored.created_at == draft.payment.created_at:
+            return draft.payment
+        held = idempotency.as_written(self.reservations, draft.held, stored.created_at)
+        return _draft(tenant, draft.order, held, held.created_at, found=True).payment
 
     def _refused(self, tenant: str, drafts: Sequence[_Draft]) -> dict[str, PostdateError]:
         if not drafts:
@@ -190,5 +210,11 @@ def _draft(tenant: str, order: Order, held: Reservation, now: datetime, *, found
         metadata=order.metadata,
     )
     assert posting.after is not None  # noqa: S101 (it is what a registration makes)
-    written = replace(posting, at=now, after=replace(posting.after, moved_at=now))
-    return _Draft(order=order, posting=written, payment=posting.after, found=found)
+    payment = posting.after
+    written = replace(
+        posting,
+        at=now,
+        after=replace(payment, moved_at=now),
+        points=not payment.home.holds(payment.due_at),
+    )
+    return _Draft(order=order, held=held, posting=written, payment=payment, found=found)

@@ -85,19 +85,25 @@ class Planner:
 
     def _planned(self, tenant: str, order: RecurringOrder) -> Planned:
         now = self.clock.now()
-        planned = self._reserved(tenant, order, now)
-        if planned.replayed and self._is_written(planned.definition.id):
-            return planned
+        held, planned = self._reserved(tenant, order, now)
+        if planned.replayed and (known := self.definitions.get(planned.definition.id)):
+            return self._first(tenant, order, held, planned, known)
         stored = self.templates.stored(planned.definition, now=now)
         first = self.chain.begin(stored, now=now)
         if first is None:
             raise nothing_left(stored)
-        if self.definitions.add(stored) not in (Written.DONE, Written.CONFLICT):
+        written = self.definitions.add(stored)
+        if written not in (Written.DONE, Written.CONFLICT):
             raise Unavailable
         calls.send([first], queue=self.queue, horizon=self.horizon, now=self.clock.now())
-        return planned
+        known = self.definitions.get(stored.id) if written is Written.CONFLICT else None
+        return self._first(tenant, order, held, planned, known)
 
-    def _reserved(self, tenant: str, order: RecurringOrder, now: datetime) -> Planned:
+    def _reserved(
+        self, tenant: str, order: RecurringOrder, now: datetime
+    ) -> tuple[Reservation | None, Planned]:
+        """The definition that this order stands for, and its key's row, if it has a key. No slot is swept for the
+        definition itself; a new instant for it is only that what comes later begins later."""
         unique = self.unique()
         id = item_id(KIND, self.plan.slot(instants.start_of(definitions.HOME_MINUTE), unique), unique)
         new = _definition(tenant, order, id=id, now=now)
@@ -111,11 +117,12 @@ class Planner:
                 order.idempotency_key,
                 fingerprint=order.fingerprint,
                 refusal=refusal,
+                now=now,
                 written=self._is_written,
             )
-            return _first_answer(tenant, order, found)
+            return found, _first_answer(tenant, order, found)
         if order.idempotency_key is None:
-            return Planned(definition=new)
+            return None, Planned(definition=new)
         wanted = Reservation(
             tenant=tenant,
             key=order.idempotency_key,
@@ -126,7 +133,20 @@ class Planner:
             keep_until=now + KEY_KEPT,
         )
         held = idempotency.stands_for(self.reservations, wanted, now=now, written=self._is_written)
-        return Planned(definition=new) if held is wanted else _first_answer(tenant, order, held)
+        return held, Planned(definition=new) if held is wanted else _first_answer(tenant, order, held)
+
+    def _first(
+        self,
+        tenant: str,
+        order: RecurringOrder,
+        held: Reservation | None,
+        planned: Planned,
+        known: Definition | None,
+    ) -> Planned:
+        """As it was registered, be it by another request with this key. `known` is what was found written."""
+        if known is None or held is None or known.created_at == planned.definition.created_at:
+            return planned
+        return _first_answer(tenant, order, idempotency.as_written(self.reservations, held, known.created_at))
 
     def _is_written(self, id: str) -> bool:
         return self.definitions.get(id) is not None

@@ -2,10 +2,11 @@
 
 The key's row comes first, then a large payload's, then the task, then the call if its slot may be open already. A
 crash after the first is repaired by the caller's own retry, after the second by expiry, after the third by the
-closing pass over the task's slot.
+closing pass over the slot the task is due in. Of two requests that have one key and are under way at once, the task's
+row takes one, and both are answered with what that one wrote.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,7 +18,7 @@ from postdate.domain.flow import FlowControl
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import ShardPlan, item_id
 from postdate.domain.sweeping import Horizon
-from postdate.domain.task import KIND, Ack, Destination, Payload, Task
+from postdate.domain.task import KIND, Ack, Destination, Payload, State, Task
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.idempotency import Reservation, Reservations
@@ -50,10 +51,20 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Registered:
-    """The task as it was when it was registered; `replayed` when that was an earlier request with the same key."""
+    """The task as it was when it was registered; `replayed` when an earlier request had the same key."""
 
     task: Task
     replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Draft:
+    """What an order stands for, not yet known to be written, and its key's row, if it has a key."""
+
+    order: Order
+    held: Reservation | None
+    registered: Registered
+    stored: Task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,26 +83,41 @@ class Registrar:
         """One answer an order, in their order; what is wrong with one touches no other."""
         now = self.clock.now()
 
-        def prepared(order: Order) -> tuple[Registered, Task] | PostdateError:
+        def prepared(order: Order) -> _Draft | PostdateError:
             try:
-                registered = self._reserved(tenant, order, now)
-                return registered, self._stored_form(registered.task)
+                held, registered = self._reserved(tenant, order, now)
+                stored = self._stored_form(registered.task)
             except PostdateError as error:
                 return error
+            return _Draft(order=order, held=held, registered=registered, stored=stored)
 
         with ThreadPoolExecutor(min(_AT_ONCE, len(orders))) as pool:
             drafts = list(pool.map(prepared, orders))
-        stored = list({draft[1].id: draft[1] for draft in drafts if isinstance(draft, tuple)}.values())
-        written = dict(zip([task.id for task in stored], self.tasks.add(stored), strict=True))
-        lost = {id for id, done in written.items() if done not in (Written.DONE, Written.CONFLICT)}
-        called = (task for task in stored if task.id not in lost)
+        stored = {draft.stored.id: draft.stored for draft in drafts if isinstance(draft, _Draft)}
+        written = dict(zip(stored, self.tasks.add(list(stored.values())), strict=True))
+        there = {id for id, done in written.items() if done is Written.DONE}
+        before = [id for id, done in written.items() if done is Written.CONFLICT]
+        known = self._known(before)
+        if known is not None:
+            there |= set(before)
+        known = known or {}
+        called = [known.get(id, task) for id, task in stored.items() if id in there]
+        called = [task for task in called if task.state is State.PENDING]
         calls.send(called, queue=self.queue, horizon=self.horizon, now=self.clock.now())
-        return [
-            draft if isinstance(draft, PostdateError) else Unavailable() if draft[1].id in lost else draft[0]
-            for draft in drafts
-        ]
 
-    def _reserved(self, tenant: str, order: Order, now: datetime) -> Registered:
+        def answer(draft: _Draft | PostdateError) -> Registered | PostdateError:
+            if isinstance(draft, PostdateError):
+                return draft
+            if draft.stored.id not in there:
+                return Unavailable()
+            try:
+                return self._first(tenant, draft, known.get(draft.stored.id), now)
+            except PostdateError as error:
+                return error
+
+        return [answer(draft) for draft in drafts]
+
+    def _reserved(self, tenant: str, order: Order, now: datetime) -> tuple[Reservation | None, Registered]:
         """The task that this order stands for: a new one, or the one its key stood for before."""
         if order.refusal is not None:
             return self._replayed(tenant, order, order.refusal, now)
@@ -99,7 +125,7 @@ class Registrar:
         id = item_id(KIND, self.plan.slot(order.due_at, unique), unique)
         new = Registered(task=_task(tenant, order, id=id, due_at=order.due_at, now=now))
         if order.idempotency_key is None:
-            return new
+            return None, new
         wanted = Reservation(
             tenant=tenant,
             key=order.idempotency_key,
@@ -110,18 +136,36 @@ class Registrar:
             keep_until=now + KEY_KEPT,
         )
         held = idempotency.stands_for(self.reservations, wanted, now=now, written=self._is_written)
-        return new if held is wanted else _first_answer(tenant, order, held, now)
+        return held, new if held is wanted else _first_answer(tenant, order, held, now)
 
-    def _replayed(self, tenant: str, order: Order, refusal: PostdateError, now: datetime) -> Registered:
+    def _replayed(
+        self, tenant: str, order: Order, refusal: PostdateError, now: datetime
+    ) -> tuple[Reservation, Registered]:
         found = idempotency.answered_before(
             self.reservations,
             tenant,
             order.idempotency_key,
             fingerprint=order.fingerprint,
             refusal=refusal,
+            now=now,
             written=self._is_written,
         )
-        return _first_answer(tenant, order, found, now)
+        return found, _first_answer(tenant, order, found, now)
+
+    def _known(self, ids: Sequence[str]) -> Mapping[str, Task] | None:
+        """What was written before, as it is now. That it cannot be read touches none of those that are written now."""
+        try:
+            return self.tasks.get_many(ids) if ids else {}
+        except Unavailable:
+            return None
+
+    def _first(self, tenant: str, draft: _Draft, known: Task | None, now: datetime) -> Registered:
+        """The task as it was registered, be it by another request with this key."""
+        task = draft.registered.task
+        if known is None or draft.held is None or known.created_at == task.created_at:
+            return draft.registered
+        held = idempotency.as_written(self.reservations, draft.held, known.created_at)
+        return _first_answer(tenant, draft.order, held, now)
 
     def _is_written(self, id: str) -> bool:
         return self.tasks.get(id) is not None

@@ -1,26 +1,37 @@
 """Which item an Idempotency-Key stands for, and what was asked with it.
 
 The key's row is written before the item. A crash between the two leaves a row without an item; the caller's own
-retry finds it and goes on from there.
+retry finds it and goes on from there. Until it is free again a key stands for one item and no other: whoever writes
+that item twice is refused by the item's own row, whatever any clock says.
 """
 
 import hashlib
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist, PutError
 from pynamodb.models import Model
 
 from postdate.domain import instants
+from postdate.stores.attributes import compact
 from postdate.stores.faults import is_refused, translated
 from postdate.stores.rows import Connection
+
+# More than a slow request can be behind: each closes a minute, and a request lives half of one.
+_EARLIER_KEPT: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reservation:
-    """What one key stands for: enough to answer a second time as at the first."""
+    """What one key stands for: enough to answer a second time as at the first.
+
+    `earlier` are instants, as (due_at, created_at), that the item had before and was not seen to be written with. It
+    may be written with one of them all the same, by a request that is slow: when the item was created tells which.
+    """
 
     tenant: str
     key: str
@@ -29,6 +40,26 @@ class Reservation:
     due_at: datetime
     created_at: datetime
     keep_until: datetime | None
+    earlier: tuple[tuple[datetime, datetime], ...] = ()
+
+    def is_over(self, now: datetime) -> bool:
+        """The key is free again, whether or not its row is still there."""
+        return self.keep_until is not None and int(self.keep_until.timestamp()) < int(now.timestamp())
+
+    def anew(self, wanted: "Reservation") -> "Reservation":
+        """The same item, for the instant of a newer request."""
+        return replace(
+            wanted,
+            item_id=self.item_id,
+            earlier=(*self.earlier, (self.due_at, self.created_at))[-_EARLIER_KEPT:],
+        )
+
+    def of(self, created_at: datetime) -> "Reservation | None":
+        """As it was for the request that was made then."""
+        for due_at, then in ((self.due_at, self.created_at), *self.earlier):
+            if then == created_at:
+                return replace(self, due_at=due_at, created_at=then)
+        return None
 
 
 class Reservations(Protocol):
@@ -38,8 +69,8 @@ class Reservations(Protocol):
     def find(self, tenant: str, key: str) -> Reservation | None:
         """What the key stands for."""
 
-    def replace(self, found: Reservation, wanted: Reservation) -> bool:
-        """Lets the key stand for another item; False when somebody else was faster."""
+    def redate(self, found: Reservation, again: Reservation) -> bool:
+        """Gives the key's item another instant; False when somebody else was faster."""
 
 
 class _Row(Model):
@@ -48,6 +79,7 @@ class _Row(Model):
     item_id = UnicodeAttribute()
     due = NumberAttribute()
     created = NumberAttribute()
+    earlier = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)
 
 
@@ -89,18 +121,32 @@ class DynamoReservations:
             due_at=instants.from_milliseconds(int(row.due)),
             created_at=instants.from_milliseconds(int(row.created)),
             keep_until=None if ends is None else instants.from_milliseconds(int(ends) * 1000),
+            earlier=tuple(
+                (instants.from_milliseconds(due), instants.from_milliseconds(created))
+                for due, created in json.loads(row.earlier or "[]")
+            ),
         )
 
-    def replace(self, found: Reservation, wanted: Reservation) -> bool:
+    def redate(self, found: Reservation, again: Reservation) -> bool:
+        was = self._row(found)
+        unchanged = (
+            (self._rows.item_id == was.item_id)
+            & (self._rows.due == was.due)
+            & (self._rows.created == was.created)
+        )
         with translated():
             try:
-                self._row(wanted).save(condition=self._rows.item_id == found.item_id)
+                self._row(again).save(condition=unchanged)
             except PutError as error:
                 if not is_refused(error):
                     raise
                 # It may be our own first try, whose answer got lost.
-                now = self.find(wanted.tenant, wanted.key)
-                return now is not None and now.item_id == wanted.item_id
+                now = self.find(again.tenant, again.key)
+                return now is not None and (now.item_id, now.due_at, now.created_at) == (
+                    again.item_id,
+                    again.due_at,
+                    again.created_at,
+                )
         return True
 
     def _row(self, reservation: Reservation) -> _Row:
@@ -111,6 +157,7 @@ class DynamoReservations:
             item_id=reservation.item_id,
             due=instants.milliseconds(reservation.due_at),
             created=instants.milliseconds(reservation.created_at),
+            earlier=_text(reservation.earlier) if reservation.earlier else None,
             expires_at=None if keep_until is None else int(keep_until.timestamp()),
         )
 
@@ -121,19 +168,22 @@ class MemoryReservations:
 
     def reserve(self, wanted: Reservation, *, now: datetime) -> Reservation:
         found = self.find(wanted.tenant, wanted.key)
-        if found is None or (found.keep_until is not None and found.keep_until < now):
+        if found is None or found.is_over(now):
             found = self._kept[_hash(wanted.tenant, wanted.key)] = wanted
         return found
 
     def find(self, tenant: str, key: str) -> Reservation | None:
         return self._kept.get(_hash(tenant, key))
 
-    def replace(self, found: Reservation, wanted: Reservation) -> bool:
+    def redate(self, found: Reservation, again: Reservation) -> bool:
         kept = self.find(found.tenant, found.key)
-        if kept is None or kept.item_id != found.item_id:
-            return False
-        self._kept[_hash(found.tenant, found.key)] = wanted
-        return True
+        if kept == found:
+            self._kept[_hash(found.tenant, found.key)] = again
+        return kept in (found, again)
+
+
+def _text(earlier: Iterable[tuple[datetime, datetime]]) -> str:
+    return compact([[instants.milliseconds(each) for each in pair] for pair in earlier])
 
 
 def _hash(tenant: str, key: str) -> str:

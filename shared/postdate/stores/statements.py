@@ -60,12 +60,12 @@ class Statements:
             written += [_written(response, after) for response, after in zip(responses, afters, strict=True)]
         return written
 
-    def execute_together(self, update: dict[str, Any], insert: dict[str, Any]) -> Written:
+    def execute_together(self, change: dict[str, Any], pointer: dict[str, Any]) -> Written:
         """Both or neither."""
-        after = update.pop("after")
+        after = change.pop("after", None)
         try:
             with translated():
-                self._client.execute_transaction(TransactStatements=[update, insert])
+                self._client.execute_transaction(TransactStatements=[change, pointer])
         except Unavailable:
             return Written.UNAVAILABLE
         except self._client.exceptions.TransactionCanceledException as cancelled:

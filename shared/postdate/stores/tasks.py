@@ -31,7 +31,8 @@ class Tasks(Protocol):
         """Whether its row, payload included, stays at one write unit a change through a usual life."""
 
     def add(self, tasks: Sequence[Task]) -> list[Written]:
-        """Writes new tasks; CONFLICT where one with that id is stored already, as after an answer that got lost."""
+        """Writes new tasks; CONFLICT where one with that id is stored already, as after an answer that got lost. With
+        one that is not due in the minute of its home goes the pointer to it, in the same transaction."""
 
     def commit(self, transitions: Sequence[Transition]) -> list[Written]:
         """Writes each change if its task is still what it was decided from; a change that is stored already counts

@@ -60,17 +60,23 @@ class DynamoTasks:
         return reserved <= task_row.ROW_BYTES_BILLED_ONCE
 
     def add(self, tasks: Sequence[Task]) -> list[Written]:
-        return self._statements.execute([self._statements.insert(self._attributes(task)) for task in tasks])
+        return self._written(
+            [
+                (
+                    self._statements.insert(self._attributes(task)),
+                    None if task.home.holds(task.due_at) else self._pointer(task),
+                )
+                for task in tasks
+            ]
+        )
 
     def commit(self, transitions: Sequence[Transition]) -> list[Written]:
-        written = [Written.UNAVAILABLE] * len(transitions)
-        staying = [place for place, transition in enumerate(transitions) if not transition.points]
-        results = self._statements.execute([self._update(transitions[place]) for place in staying])
-        for place, result in zip(staying, results, strict=True):
-            written[place] = result
-        for place in sorted(set(range(len(transitions))) - set(staying)):
-            written[place] = self._move(transitions[place])
-        return written
+        return self._written(
+            [
+                (self._update(transition), self._pointer(transition.after) if transition.points else None)
+                for transition in transitions
+            ]
+        )
 
     def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
         lease = {"N": str(instants.milliseconds(until))}
@@ -129,10 +135,17 @@ class DynamoTasks:
             held=["version", "lease"] if transition.over_lease else ["version"],
         )
 
-    def _move(self, transition: Transition) -> Written:
-        slot = self._plan.slot(transition.after.due_at, unique_part(transition.after.id))
-        pointer = self._statements.insert(task_row.pointer_attributes(transition.after, slot))
-        return self._statements.execute_together(self._update(transition), pointer)
+    def _pointer(self, task: Task) -> dict[str, Any]:
+        slot = self._plan.slot(task.due_at, unique_part(task.id))
+        return self._statements.insert(task_row.pointer_attributes(task, slot))
+
+    def _written(self, changes: Sequence[tuple[dict[str, Any], dict[str, Any] | None]]) -> list[Written]:
+        """A change that has a pointer goes with it in a transaction, the others go together."""
+        alone = iter(self._statements.execute([change for change, pointer in changes if pointer is None]))
+        return [
+            next(alone) if pointer is None else self._statements.execute_together(change, pointer)
+            for change, pointer in changes
+        ]
 
 
 def _is_task(id: str) -> bool:

@@ -72,6 +72,8 @@ class MemoryTasks:
         if task.id in self._tasks:
             return Written.CONFLICT
         self._tasks[task.id] = task
+        if not task.home.holds(task.due_at):
+            self._point(task)
         return Written.DONE
 
     def _change(self, transition: Transition) -> Written:
@@ -87,6 +89,9 @@ class MemoryTasks:
             return Written.CONFLICT
         self._tasks[stored.id] = transition.after
         if transition.points:
-            slot = self._plan.slot(transition.after.due_at, unique_part(stored.id))
-            self._pointers.setdefault(slot, []).append(replace(Entry.of(transition.after), phase=None))
+            self._point(transition.after)
         return Written.DONE
+
+    def _point(self, task: Task) -> None:
+        slot = self._plan.slot(task.due_at, unique_part(task.id))
+        self._pointers.setdefault(slot, []).append(replace(Entry.of(task), phase=None))

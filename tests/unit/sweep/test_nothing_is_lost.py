@@ -12,7 +12,7 @@ from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.sweeping import Stage
 from postdate.domain.transitions import Failure, Transition
-from postdate.stores.idempotency import MemoryReservations
+from postdate.stores.idempotency import MemoryReservations, Reservation
 from postdate.stores.payloads import MemoryPayloads
 from tests.unit.doubles import (
     HOOK,
@@ -31,6 +31,7 @@ from tests.unit.sweep.conftest import Sweeping
 
 MINUTE_DUE = instants.minute_of(START)
 OPEN_AT = START - 110 * SECOND
+CLOSE_AT = START + 2 * MINUTE
 KEPT = timedelta(days=30)
 
 
@@ -69,11 +70,16 @@ class Race:
 
     def _writing(self):
         self.clock.move(self.takes)
+        if self.written_at > CLOSE_AT:
+            self._close()
+
+    def _close(self):
+        self.sweeping.sweep(MINUTE_DUE, Stage.CLOSE, at=CLOSE_AT)
 
     def ends(self):
         if self.written_at <= OPEN_AT:
             self._open()
-        self.sweeping.sweep(MINUTE_DUE, Stage.CLOSE, at=START + 2 * MINUTE)
+        self._close()
 
     @property
     def use_cases(self):
@@ -88,8 +94,26 @@ class Race:
         }
 
     def register(self):
+        return self._registered(MemoryReservations(), None)
+
+    def take_up(self):
+        """What another began a long time before, for this minute, and did not write."""
+        reservations, id = MemoryReservations(), a_task(2, due_at=START).id
+        begun = Reservation(
+            tenant="demo",
+            key="k",
+            fingerprint="",
+            item_id=id,
+            due_at=START,
+            created_at=START - 60 * MINUTE,
+            keep_until=None,
+        )
+        reservations.reserve(begun, now=START - 60 * MINUTE)
+        return self._registered(reservations, "k")
+
+    def _registered(self, reservations, key):
         self.sweeping.tasks.before["add"].append(self.before_write)
-        registrar = Registrar(reservations=MemoryReservations(), plan=PLAN, **self.use_cases)
+        registrar = Registrar(reservations=reservations, plan=PLAN, **self.use_cases)
         order = Order(
             due_at=self.due_at,
             destination=HOOK,
@@ -98,7 +122,7 @@ class Race:
             timeout_seconds=30,
             name=None,
             tags=(),
-            idempotency_key=None,
+            idempotency_key=key,
             fingerprint="",
         )
         (answer,) = registrar.register("demo", [order])
@@ -139,6 +163,18 @@ def test_a_call_that_its_writer_could_not_send_is_sent_by_the_open_or_the_closin
     if in_the_minute(race):
         race.queue.refuses = 1
         task = write(race)
+        race.ends()
+        assert race.sent_by(task) & {Via.SWEEP, Via.CLOSING}
+
+
+@given(st.fixed_dictionaries({**WRITES, "writes_after": seconds(-200, 260)}))
+@example({**LATEST, "writes_after": timedelta(seconds=198, milliseconds=999), "due_after": timedelta(0)})
+@example({**LATEST, "writes_after": timedelta(seconds=202), "due_after": timedelta(0)})
+def test_what_is_taken_up_at_the_last_moment_is_sent_by_the_open_or_the_closing_pass_of_its_minute(times):
+    race = Race(**times)
+    race.queue.refuses = 1
+    task = race.take_up()
+    if instants.minute_of(task.due_at) == MINUTE_DUE:
         race.ends()
         assert race.sent_by(task) & {Via.SWEEP, Via.CLOSING}
 

@@ -19,15 +19,25 @@ from postdate.domain.errors import (
     ValidationFailed,
 )
 from postdate.domain.payment import Funding, State
+from postdate.domain.slots import unique_part
+from postdate.stores.idempotency import Reservation
+from postdate.stores.ledger_memory import MemoryLedger
 from tests.unit.api.conftest import order as task_order
 from tests.unit.api.payments.conftest import ANYBODY, FAR, order
-from tests.unit.doubles import MINUTE, SECOND, START
+from tests.unit.doubles import MINUTE, PLAN, SECOND, START, a_payment
 
 SOON = START + 5 * SECOND
 
 
+PAST = ValidationFailed([("scheduled_time", "is not in the future")])
+
+
 def crash():
     raise KeyboardInterrupt
+
+
+def unavailable(*_):
+    raise Unavailable
 
 
 def crashed(bank, **fields):
@@ -132,8 +142,7 @@ class TestRefusals:
         bank.register(payee="narrow")
 
     def test_an_instant_that_has_passed_leaves_no_key(self, bank):
-        past = ValidationFailed([("scheduled_time", "is not in the future")])
-        self.refused(bank, ValidationFailed, refusal=past, idempotency_key="k")
+        self.refused(bank, ValidationFailed, refusal=PAST, idempotency_key="k")
         assert bank.reservations.find("demo", "pay k") is None
 
     def test_a_ledger_that_does_not_answer_is_told_as_that(self, bank):
@@ -180,8 +189,7 @@ class TestKeys:
     def test_an_order_that_was_answered_is_answered_again_though_its_instant_has_passed(self, bank):
         first = bank.registered(idempotency_key="k", due_at=SOON)
         bank.clock.move(60 * MINUTE)
-        past = ValidationFailed([("scheduled_time", "is not in the future")])
-        again = bank.register(idempotency_key="k", due_at=bank.clock.now(), refusal=past)
+        again = bank.register(idempotency_key="k", due_at=bank.clock.now(), refusal=PAST)
         assert (again.replayed, again.payment) == (True, first)
 
     def test_a_replay_sends_the_call_that_a_crash_may_have_kept_back(self, bank):
@@ -242,32 +250,163 @@ class TestKeys:
         bank.clock.move(4 * SECOND)
         assert bank.registered(idempotency_key="k", due_at=SOON + 4 * SECOND, payer="narrow").due_at == SOON
 
-    def test_a_retry_after_the_minute_of_the_first_try_gets_a_new_slot(self, bank):
+    def test_a_retry_after_the_minute_of_the_first_try_is_due_later_and_found_there(self, bank):
         crashed(bank, idempotency_key="k", due_at=SOON)
+        kept = bank.reservations.find("demo", "pay k").item_id
         bank.clock.move(5 * MINUTE)
         later = bank.clock.now() + 5 * SECOND
-        answer = bank.register(idempotency_key="k", due_at=later)
-        assert (answer.replayed, answer.payment.due_at) == (False, later)
-        assert bank.registered(idempotency_key="k", due_at=later).id == answer.payment.id
+        answer = bank.register(idempotency_key="k", due_at=later).payment
+        assert (answer.id, answer.due_at, answer.created_at) == (kept, later, bank.clock.now())
+        slot = PLAN.slot(later, unique_part(kept))
+        assert [(entry.due, entry.moved_at) for entry in bank.ledger.due_in(slot)] == [
+            (Due.of(answer), bank.clock.now())
+        ]
+        assert bank.queue.ids == [kept]
+        assert bank.registered(idempotency_key="k", due_at=later) == answer
         assert bank.money("payer") == (900, 100)
 
-    def test_of_two_such_retries_one_wins_and_the_other_is_told_to_come_back(self, bank):
+    @pytest.mark.parametrize("before_end", [SECOND, MINUTE - 6 * SECOND])
+    def test_a_retry_takes_up_a_first_try_only_while_its_minute_lasts(self, bank, before_end):
+        """As one who registers anew: then the closing pass sees what he writes."""
+        crashed(bank, idempotency_key="k", due_at=SOON)
+        bank.clock.sleep_until(START + MINUTE - before_end)
+        assert bank.registered(idempotency_key="k", due_at=FAR).due_at == SOON
+
+    def test_at_the_end_of_the_minute_it_is_too_late(self, bank):
+        crashed(bank, idempotency_key="k", due_at=SOON)
+        bank.clock.sleep_until(START + MINUTE)
+        assert bank.registered(idempotency_key="k", due_at=FAR).due_at == FAR
+
+    def test_of_two_retries_on_either_side_of_the_minutes_end_one_is_written_and_both_tell_of_it(self, bank):
+        crashed(bank, idempotency_key="k", due_at=SOON)
+        bank.clock.sleep_until(START + MINUTE - SECOND)
+        answers = []
+
+        def other():
+            bank.clock.move(2 * SECOND)
+            answers.append(bank.registered(idempotency_key="k", due_at=FAR, amount=400))
+
+        bank.ledger.before["post"].append(other)
+        answers.append(bank.registered(idempotency_key="k", due_at=SOON, amount=400))
+        answers.append(bank.registered(idempotency_key="k", due_at=FAR + MINUTE, amount=400))
+        assert bank.payments == [answers[0].id]
+        assert bank.money("payer") == (600, 400)
+        assert answers[0].due_at == FAR
+        assert answers == [answers[0]] * 3
+
+    def test_a_first_try_that_is_slow_may_still_be_the_one_that_is_written(self, bank):
+        first = {"idempotency_key": "k", "due_at": SOON}
+        sent = []
+
+        def on_its_way(postings):
+            sent.extend(postings)
+            raise KeyboardInterrupt
+
+        bank.ledger.post = on_its_way
+        with pytest.raises(KeyboardInterrupt):
+            bank.register(**first)
+        del bank.ledger.post
+        bank.clock.sleep_until(START + MINUTE)
+        bank.ledger.before["post"].append(lambda: MemoryLedger.post(bank.ledger, sent))
+        told = bank.registered(idempotency_key="k", due_at=FAR)
+        assert (told.due_at, told.created_at) == (SOON, START)
+        assert bank.registered(idempotency_key="k", due_at=FAR + MINUTE) == told
+        assert bank.stored(told.id).due_at == SOON
+        assert bank.money("payer") == (900, 100)
+
+    def test_what_cannot_be_told_of_one_spoils_no_other(self, bank):
+        crashed(bank, idempotency_key="k", due_at=SOON)
+        bank.clock.sleep_until(START + MINUTE - SECOND)
+
+        def other():
+            bank.clock.move(2 * SECOND)
+            bank.register(idempotency_key="k", due_at=FAR)
+            bank.reservations.find = unavailable
+
+        bank.ledger.before["post"].append(other)
+        orders = [order(idempotency_key="k", due_at=SOON), order()]
+        lost, fine = bank.registrar.register("demo", orders)
+        assert (type(lost), type(fine)) == (Unavailable, Registered)
+        del bank.reservations.find
+        assert bank.registered(idempotency_key="k").due_at == FAR
+
+    def test_the_answer_stays_when_the_payment_is_changed_since(self, bank):
         crashed(bank, idempotency_key="k", due_at=SOON)
         bank.clock.move(5 * MINUTE)
-        first = []
-        bank.ledger.before["payment"].append(
-            lambda: first.append(bank.registered(idempotency_key="k", due_at=FAR))
+        first = bank.registered(idempotency_key="k", due_at=FAR)
+        bank.changer.edit(
+            ANYBODY, first.id, version=None, due_at=FAR + MINUTE, amount=7, instant_field="scheduled_time"
         )
+        assert bank.registered(idempotency_key="k", due_at=FAR + 2 * MINUTE) == first
+
+    def test_a_key_that_is_tried_for_hours_in_vain_is_written_in_the_end(self, bank):
+        for _ in range(100):
+            with pytest.raises(InsufficientFunds):
+                bank.register(idempotency_key="k", due_at=bank.clock.now() + SECOND, amount=1500)
+            bank.clock.move(2 * MINUTE)
+        assert len(bank.reservations.find("demo", "pay k").earlier) == 10
+        bank.give("payer", 500)
+        answer = bank.registered(idempotency_key="k", due_at=FAR + 300 * MINUTE, amount=1500)
+        assert bank.registered(idempotency_key="k", due_at=FAR + 400 * MINUTE, amount=1500) == answer
+        assert bank.payments == [answer.id]
+
+    def test_of_two_that_give_it_a_new_instant_one_wins_and_the_other_is_told_to_come_back(self, bank):
+        crashed(bank, idempotency_key="k", due_at=SOON)
+        bank.clock.move(5 * MINUTE)
+        redate, first = bank.reservations.redate, []
+
+        def slowly(found, again):
+            bank.reservations.redate = redate
+            first.append(bank.registered(idempotency_key="k", due_at=FAR))
+            return redate(found, again)
+
+        bank.reservations.redate = slowly
         with pytest.raises(IdempotencyInProgress):
-            bank.register(idempotency_key="k", due_at=FAR)
+            bank.register(idempotency_key="k", due_at=FAR + SECOND)
         assert bank.payments == [first[0].id]
 
-    def test_an_order_whose_key_was_reserved_and_no_more_is_refused_once_its_instant_has_passed(self, bank):
+    def test_one_whose_clock_is_behind_the_first_trys_is_told_to_come_back(self, bank):
+        """Requests are told apart by when they were made."""
+        ahead = Reservation(
+            tenant="demo",
+            key="pay k",
+            fingerprint="asked",
+            item_id=a_payment().id,
+            due_at=START - MINUTE,
+            created_at=START + SECOND,
+            keep_until=None,
+        )
+        bank.reservations.reserve(ahead, now=START)
+        with pytest.raises(IdempotencyInProgress):
+            bank.register(idempotency_key="k", due_at=FAR)
+
+    def test_an_order_whose_key_was_reserved_and_no_more_is_refused_once_nobody_can_write_it(self, bank):
         crashed(bank, idempotency_key="k", due_at=SOON)
-        past = ValidationFailed([("scheduled_time", "is not in the future")])
+        for instant in (SOON, START + 2 * MINUTE - SECOND):
+            bank.clock.sleep_until(instant)
+            with pytest.raises(IdempotencyInProgress):
+                bank.register(idempotency_key="k", refusal=PAST)
+        bank.clock.move(SECOND)
         with pytest.raises(ValidationFailed):
-            bank.register(idempotency_key="k", refusal=past)
+            bank.register(idempotency_key="k", refusal=PAST)
         assert bank.payments == []
+
+    def test_while_a_first_try_runs_nobody_is_refused_for_good(self, bank):
+        told = []
+
+        def sibling():
+            bank.clock.move(3 * SECOND)
+            told.extend(bank.registrar.register("demo", [order(idempotency_key="k", refusal=PAST)]))
+
+        bank.ledger.before["post"].append(sibling)
+        first = bank.registered(idempotency_key="k", due_at=START + 2 * SECOND)
+        assert [type(each) for each in told] == [IdempotencyInProgress]
+        assert bank.registered(idempotency_key="k", refusal=PAST) == first
+
+    def test_another_body_is_told_so_even_while_the_first_try_runs(self, bank):
+        crashed(bank, idempotency_key="k", due_at=SOON, fingerprint="one")
+        with pytest.raises(IdempotencyKeyReused):
+            bank.register(idempotency_key="k", refusal=PAST, fingerprint="another")
 
     def test_a_cancelled_payment_is_not_registered_anew(self, bank):
         first = bank.registered(idempotency_key="k")
@@ -291,7 +430,6 @@ class TestBatches:
     def test_one_that_is_refused_spoils_no_other(self, bank):
         bank.register(idempotency_key="used", fingerprint="one")
         bank.freeze("third")
-        past = ValidationFailed([("scheduled_time", "is not in the future")])
         answers = bank.registrar.register(
             "demo",
             [
@@ -299,7 +437,7 @@ class TestBatches:
                 order(idempotency_key="used", fingerprint="another"),
                 order(payee="nobody"),
                 order(payee="third"),
-                order(refusal=past),
+                order(refusal=PAST),
                 order(amount=900_000),
                 order(description="b"),
             ],
@@ -346,9 +484,8 @@ class TestBatches:
         assert [type(answer) for answer in answers] == [InsufficientFunds] * 2
 
     def test_a_key_that_a_refused_order_did_not_take_is_free_for_the_next(self, bank):
-        past = ValidationFailed([("scheduled_time", "is not in the future")])
         orders = [
-            order(idempotency_key="k", fingerprint="one", refusal=past),
+            order(idempotency_key="k", fingerprint="one", refusal=PAST),
             order(idempotency_key="k", fingerprint="two"),
         ]
         assert [type(answer) for answer in bank.registrar.register("demo", orders)] == [

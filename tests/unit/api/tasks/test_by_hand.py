@@ -60,6 +60,21 @@ class TestTriggers:
         assert [entry.due for entry in service.tasks.due_in(minute)] == [Due.of(again)]
         assert again.due_at <= now
 
+    def test_of_two_that_are_under_way_at_once_one_is_written_and_both_tell_of_it(self, service):
+        definition, runs = service.planned(), []
+
+        def other():
+            service.clock.move(2 * MINUTE)
+            runs.append(service.by_hand.trigger(definition, key="k").run)
+
+        service.tasks.before["add"].append(other)
+        runs.append(service.by_hand.trigger(definition, key="k").run)
+        assert runs == [runs[0]] * 2
+        assert out_of_turn(service, definition) == [runs[0]]
+        assert runs[0].due_at == START + 2 * MINUTE
+        slot = PLAN.slot(runs[0].due_at, unique_part(runs[0].id))
+        assert Due.of(runs[0]) in [entry.due for entry in service.tasks.due_in(slot)]
+
     def test_a_key_belongs_to_its_task(self, service):
         first, second = service.planned(), service.planned()
         runs = [service.by_hand.trigger(each, key="k").run for each in (first, second)]

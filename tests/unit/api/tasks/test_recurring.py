@@ -134,7 +134,7 @@ class TestKeys:
         assert len(service.runs_of(first)) == 1
 
     @pytest.mark.parametrize("step", ["run", "definition"])
-    @pytest.mark.parametrize("later", [SECOND, 60 * SECOND])
+    @pytest.mark.parametrize("later", [SECOND, 59 * SECOND])
     def test_a_crash_is_repaired_by_the_callers_retry_with_the_same_id(self, service, step, later):
         where = service.tasks if step == "run" else service.definitions
         where.before["add"].append(crash)
@@ -147,14 +147,33 @@ class TestKeys:
         (run,) = service.runs_of(definition, state=RunState.PENDING)
         assert (run.due_at, run.recurs.definition) == (START + 5 * MINUTE, id)
 
-    def test_a_retry_long_after_plans_anew(self, service):
+    def test_a_retry_long_after_plans_anew_under_the_same_id(self, service):
         service.definitions.before["add"].append(crash)
         with pytest.raises(KeyboardInterrupt):
             service.plan(idempotency_key="k")
-        service.clock.move(2 * 60 * MINUTE)
+        (early,) = service.tasks._tasks.values()
+        service.clock.sleep_until(early.due_at)
+        service.tasks.commit([service.runs.follow(early, None, None, now=early.due_at).instead])
+        service.clock.sleep_until(START + 2 * 60 * MINUTE)
         definition = service.planned(idempotency_key="k")
-        (run,) = service.runs_of(definition)
+        (run,) = service.runs_of(definition, state=RunState.PENDING)
         assert (definition.created_at, run.due_at) == (service.clock.now(), HOUR + 120 * MINUTE)
+        assert definition.id == early.recurs.definition
+
+    def test_of_two_that_are_under_way_at_once_one_is_written_and_both_tell_of_it(self, service):
+        answers = []
+
+        def other():
+            service.clock.move(2 * MINUTE)
+            answers.append(service.planned(idempotency_key="k"))
+
+        service.definitions.before["add"].append(other)
+        answers.append(service.planned(idempotency_key="k"))
+        answers.append(service.planned(idempotency_key="k"))
+        assert answers == [answers[0]] * 3
+        assert answers[0].created_at == START + 2 * MINUTE
+        assert service.definitions.get(answers[0].id) == answers[0]
+        assert len(service.runs_of(answers[0])) == 1
 
     def test_a_run_that_was_voided_before_its_definition_came_is_passed_over(self, service):
         """By a clock that is ahead of ours."""

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from functions.api.tasks.register import KEY_KEPT, Registered
@@ -9,9 +11,11 @@ from postdate.domain.errors import (
     Unavailable,
     ValidationFailed,
 )
+from postdate.domain.slots import unique_part
 from postdate.domain.task import Payload, State
+from postdate.stores.tasks_memory import MemoryTasks
 from tests.unit.api.conftest import FAR, KEPT, order
-from tests.unit.doubles import MINUTE, SECOND, START
+from tests.unit.doubles import MINUTE, PLAN, SECOND, START, a_task
 
 LARGE = '"' + "x" * 1000 + '"'
 SOON = START + 5 * SECOND
@@ -19,6 +23,21 @@ SOON = START + 5 * SECOND
 
 def crash():
     raise KeyboardInterrupt
+
+
+def crashed(service, **fields):
+    service.tasks.before["add"].append(crash)
+    with pytest.raises(KeyboardInterrupt):
+        service.register(**fields)
+
+
+def unavailable():
+    raise Unavailable
+
+
+def as_told(task):
+    """`moved_at` is told to nobody."""
+    return replace(task, moved_at=task.created_at)
 
 
 def test_a_task_is_stored_at_home_in_the_minute_it_is_due(service):
@@ -144,37 +163,80 @@ class TestKeys:
             service.register(idempotency_key="k", payload=LARGE)
         assert service.payload_of(service.registered(idempotency_key="k", payload=LARGE)) == LARGE
 
-    def test_a_retry_after_the_minute_of_the_first_try_gets_a_new_slot(self, service):
-        service.tasks.unavailable.default_factory = lambda: 1
-        with pytest.raises(Unavailable):
-            service.register(idempotency_key="k", due_at=SOON)
-        service.tasks.unavailable.default_factory = int
+    def test_a_retry_after_the_minute_of_the_first_try_is_due_later_and_found_there(self, service):
+        crashed(service, idempotency_key="k", due_at=SOON)
+        kept = service.reservations.find("demo", "k").item_id
         service.clock.move(5 * MINUTE)
         now = service.clock.now()
-        answer = service.register(idempotency_key="k", due_at=now)
-        assert (answer.replayed, answer.task.due_at) == (False, now)
-        assert answer.task.home.holds(now)
-        assert service.register(idempotency_key="k", due_at=now).task.id == answer.task.id
+        answer = service.registered(idempotency_key="k", due_at=now)
+        assert (answer.id, answer.due_at, answer.created_at) == (kept, now, now)
+        slot = PLAN.slot(now, unique_part(kept))
+        assert [(entry.due, entry.moved_at) for entry in service.tasks.due_in(slot)] == [
+            (Due.of(answer), now)
+        ]
+        assert service.queue.ids == [kept]
+        assert service.registered(idempotency_key="k", due_at=now) == answer
 
-    def test_a_retry_does_not_take_the_slot_from_a_first_try_that_may_still_be_under_way(self, service):
-        service.tasks.before["add"].append(crash)
-        with pytest.raises(KeyboardInterrupt):
-            service.register(idempotency_key="k", due_at=SOON)
-        given_up = START + MINUTE + 30 * SECOND
-        service.clock.sleep_until(given_up)
-        assert service.register(idempotency_key="k", due_at=given_up).task.due_at == SOON
+    def test_a_retry_takes_up_a_first_try_only_while_its_minute_lasts(self, service):
+        """As one who registers anew: then the closing pass sees what he writes."""
+        crashed(service, idempotency_key="k", due_at=SOON)
+        crashed(service, idempotency_key="l", due_at=SOON)
+        service.clock.sleep_until(START + MINUTE - SECOND)
+        assert service.registered(idempotency_key="k", due_at=FAR).due_at == SOON
+        service.clock.move(SECOND)
+        assert service.registered(idempotency_key="l", due_at=FAR).due_at == FAR
 
-    def test_of_two_such_retries_one_wins_and_the_other_is_told_to_come_back(self, service):
-        service.tasks.before["add"].append(crash)
-        with pytest.raises(KeyboardInterrupt):
-            service.register(idempotency_key="k", due_at=SOON)
+    @pytest.mark.parametrize("payload", ["{}", LARGE])
+    def test_of_two_retries_on_either_side_of_the_minutes_end_one_is_written_and_both_tell_of_it(
+        self, service, payload
+    ):
+        crashed(service, idempotency_key="k", due_at=SOON, payload=payload)
+        service.clock.sleep_until(START + MINUTE - SECOND)
+        answers = []
+
+        def other():
+            service.clock.move(2 * SECOND)
+            answers.append(service.registered(idempotency_key="k", due_at=FAR, payload=payload))
+
+        service.tasks.before["add"].append(other)
+        answers.append(service.registered(idempotency_key="k", due_at=SOON, payload=payload))
+        answers.append(service.registered(idempotency_key="k", due_at=FAR + MINUTE, payload=payload))
+        assert service.tasks.listed("demo", after="", limit=10) == [answers[0].id]
+        assert answers[0].due_at == FAR
+        assert [as_told(answer) for answer in answers] == [as_told(answers[0])] * 3
+        assert service.payload_of(answers[0]) == payload
+
+    def test_the_older_of_them_may_be_the_one_that_is_written(self, service):
+        crashed(service, idempotency_key="k", due_at=SOON)
+        service.clock.sleep_until(START + MINUTE)
+        slow = a_task(number=1, due_at=SOON, now=START)
+        assert slow.id == service.reservations.find("demo", "k").item_id
+        service.tasks.before["add"].append(lambda: MemoryTasks.add(service.tasks, [slow]))
+        told = service.registered(idempotency_key="k", due_at=FAR)
+        assert (told.due_at, told.created_at) == (SOON, START)
+        assert service.registered(idempotency_key="k", due_at=FAR).due_at == SOON
+        assert set(service.queue.packets[0].dues) == {Due.of(slow)}
+
+    def test_what_was_written_before_and_cannot_be_read_spoils_no_other(self, service):
+        service.register(idempotency_key="k")
+        service.tasks.before["get_many"].append(unavailable)
+        known, new = service.registrar.register("demo", [order(idempotency_key="k"), order()])
+        assert isinstance(known, Unavailable)
+        assert service.tasks.get(new.task.id) == new.task
+
+    def test_of_two_that_give_it_a_new_instant_one_wins_and_the_other_is_told_to_come_back(self, service):
+        crashed(service, idempotency_key="k", due_at=SOON)
         service.clock.move(5 * MINUTE)
-        first = []
-        service.tasks.before["get"].append(
-            lambda: first.append(service.registered(idempotency_key="k", due_at=FAR))
-        )
+        redate, first = service.reservations.redate, []
+
+        def slowly(found, again):
+            service.reservations.redate = redate
+            first.append(service.registered(idempotency_key="k", due_at=FAR))
+            return redate(found, again)
+
+        service.reservations.redate = slowly
         with pytest.raises(IdempotencyInProgress):
-            service.register(idempotency_key="k", due_at=FAR)
+            service.register(idempotency_key="k", due_at=FAR + SECOND)
         assert service.tasks.listed("demo", after="", limit=10) == [first[0].id]
 
     def test_a_task_that_was_written_is_replayed_however_late_the_retry(self, service):
@@ -216,13 +278,39 @@ class TestRefusals:
         with pytest.raises(IdempotencyKeyReused):
             service.register(idempotency_key="k", fingerprint="another", refusal=self.PAST)
 
-    def test_an_order_whose_key_was_reserved_and_no_more_is_refused(self, service):
-        service.tasks.before["add"].append(crash)
-        with pytest.raises(KeyboardInterrupt):
-            service.register(idempotency_key="k", due_at=SOON)
+    def test_an_order_whose_key_was_reserved_and_no_more_is_refused_once_nobody_can_write_it(self, service):
+        crashed(service, idempotency_key="k", due_at=SOON)
         service.clock.move(60 * MINUTE)
         with pytest.raises(ValidationFailed):
             service.register(idempotency_key="k", due_at=service.clock.now(), refusal=self.PAST)
+
+    def test_while_a_first_try_may_run_nobody_is_refused_for_good(self, service):
+        told = []
+
+        def sibling():
+            service.clock.move(30 * SECOND)
+            (answer,) = service.registrar.register("demo", [order(idempotency_key="k", refusal=self.PAST)])
+            told.append(answer)
+
+        service.tasks.before["add"].append(sibling)
+        first = service.registered(idempotency_key="k", due_at=SOON)
+        assert [type(each) for each in told] == [IdempotencyInProgress]
+        assert as_told(service.registered(idempotency_key="k", refusal=self.PAST)) == as_told(first)
+
+    def test_one_that_is_refused_long_before_it_would_be_due_is_refused_for_good(self, service):
+        crashed(service, idempotency_key="k", due_at=FAR)
+        service.clock.move(MINUTE - SECOND)
+        with pytest.raises(IdempotencyInProgress):
+            service.register(idempotency_key="k", refusal=self.PAST)
+        service.clock.move(SECOND)
+        with pytest.raises(ValidationFailed):
+            service.register(idempotency_key="k", refusal=self.PAST)
+
+    def test_a_key_that_is_free_again_answers_for_nothing(self, service):
+        service.register(idempotency_key="k", due_at=SOON)
+        service.clock.move(KEY_KEPT + SECOND)
+        with pytest.raises(ValidationFailed):
+            service.register(idempotency_key="k", refusal=self.PAST, fingerprint="another")
 
     def test_a_refused_order_spoils_no_other(self, service):
         answers = service.registrar.register("demo", [order(), order(refusal=self.PAST)])
