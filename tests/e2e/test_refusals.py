@@ -92,6 +92,14 @@ def test_a_queue_that_is_not_the_tenants_is_refused(stack: RunningStack) -> None
     assert_problem(other_tenant.post("/api/v1/tasks", own), 422, "destination_not_allowed")
 
 
+def test_a_bus_that_is_not_the_tenants_is_refused(stack: RunningStack) -> None:
+    own = {"type": "eventbridge", "bus": stack.destination_bus, "detail_type": "Order due"}
+    elsewhere = stack.client().post("/api/v1/tasks", GOOD | {"target": own | {"bus": "default"}})
+    assert_problem(elsewhere, 422, "destination_not_allowed")
+    other_tenant = stack.client(stack.other_tenant_key)
+    assert_problem(other_tenant.post("/api/v1/tasks", GOOD | {"target": own}), 422, "destination_not_allowed")
+
+
 def test_another_tenants_task_does_not_exist(stack: RunningStack) -> None:
     task_id = stack.client().post("/api/v1/tasks", GOOD).expect(201)["task_id"]
     other = stack.client(stack.other_tenant_key)

@@ -141,6 +141,22 @@ def test_a_key_registers_once(stack: RunningStack) -> None:
     assert (other.status, other.body["code"]) == (422, "idempotency_key_reused")
 
 
+def test_an_event_reaches_the_queue_of_a_rule(stack: RunningStack) -> None:
+    events, sqs, bus = stack.aws("events"), stack.aws("sqs"), stack.destination_bus
+    queue = sqs.create_queue(QueueName="events-seen")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    events.put_rule(Name="seen", EventBusName=bus, EventPattern='{"detail-type": ["Order due"]}')
+    events.put_targets(Rule="seen", EventBusName=bus, Targets=[{"Id": "1", "Arn": arn}])
+    target = {"type": "eventbridge", "bus": bus, "detail_type": "Order due"}
+    body = {"delay_seconds": 0, "target": target, "payload": {"ünï": [1]}}
+    task_id = stack.client().post("/api/v1/tasks", body).expect(201)["task_id"]
+    assert ended(stack, task_id)["status"] == "SUCCEEDED"
+    (message,) = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=5)["Messages"]
+    detail = json.loads(message["Body"])["detail"]
+    assert detail["payload"] == {"ünï": [1]}
+    assert (detail["postdate"]["task_id"], detail["postdate"]["token"]) == (task_id, 1)
+
+
 def test_every_task_is_listed_once(stack: RunningStack) -> None:
     client = stack.client(stack.other_tenant_key)
     target = {"type": "webhook", "url": "http://127.0.0.1:9/"}
