@@ -16,7 +16,9 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 
 from functions.api import requests
 from functions.api.forms import text_of
+from functions.api.listing import AFTER_BYTES_MAX
 from functions.api.wiring import wired
+from postdate.domain.errors import ValidationFailed
 from postdate.domain.invariants import Books, Check, checks, is_sound
 from postdate.domain.movement import Movement
 from postdate.runtime.clock import Clock
@@ -35,7 +37,9 @@ _AT_ONCE = 8
 def audit() -> dict[str, Any]:
     event = router.current_event
     tenant = requests.caller(event, "ops").tenant
-    after = (event.query_string_parameters or {}).get("after", "")
+    after = requests.parameters(event).get("after", "")
+    if len(after.encode()) > AFTER_BYTES_MAX:
+        raise ValidationFailed([("after", "is no account's name")])
     return view(
         Auditor(ledger=wired().ledger, clock=wired().clock).audit(tenant, after=after), wired().clock.now()
     )

@@ -17,6 +17,8 @@ LIMIT_DEFAULT: Final = 20
 LIMIT_MAX: Final = 100
 _READ_AT_ONCE: Final = 100
 _ROUNDS_MAX: Final = 10
+# More than any id and any name has; a key of DynamoDB may have 1,024.
+AFTER_BYTES_MAX: Final = 255
 _OF_EVERY_LIST: Final = frozenset({"limit", "cursor"})
 
 ItemT = TypeVar("ItemT")
@@ -50,9 +52,10 @@ class Span:
     def _going_on(self, cursor: str) -> "Span":
         try:
             after, mark = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        except (ValueError, TypeError, RecursionError):
+            size = len(after.encode())
+        except (ValueError, TypeError, AttributeError, RecursionError):
             raise ValidationFailed([("cursor", "is none of ours")]) from None
-        if mark != self.mark or not isinstance(after, str):
+        if mark != self.mark or size > AFTER_BYTES_MAX:
             raise ValidationFailed([("cursor", "belongs to another query")])
         return replace(self, after=after)
 
@@ -69,9 +72,10 @@ def page(
     loaded: Callable[[Sequence[str]], Mapping[str, ItemT]],
     wants: Callable[[ItemT], bool],
     filters: bool,
+    has_time: Callable[[], bool] = lambda: True,
 ) -> tuple[list[ItemT], str | None]:
-    """Up to `limit` items and where to go on. A filter that hardly anything passes may end a page before it is full:
-    then the cursor goes on behind what was looked at."""
+    """Up to `limit` items and where to go on. A filter that hardly anything passes may end a page before it is full,
+    and so may the time that it takes: then the cursor goes on behind what was looked at."""
     found: list[ItemT] = []
     after = span.after
     at_once = _READ_AT_ONCE if filters else span.limit + 1
@@ -86,4 +90,6 @@ def page(
                     return found, span.cursor(after) if id != ids[-1] or len(ids) == at_once else None
         if len(ids) < at_once:
             return found, None
+        if not has_time():
+            break
     return found, span.cursor(after)

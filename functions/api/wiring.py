@@ -8,6 +8,7 @@ from functools import cache
 from functions.api.accounts.deposit import Cashier
 from functions.api.payments.change import Changer as PaymentChanger
 from functions.api.payments.execute import Executor
+from functions.api.payments.listing import accounts_max
 from functions.api.payments.register import Registrar as PaymentRegistrar
 from functions.api.runs.acknowledge import Acknowledger
 from functions.api.settings import Settings
@@ -137,6 +138,7 @@ class Wired:
             plan=plan,
             listing_shards=given.listing_shards,
         )
+        self.accounts_at_once = accounts_max(given.listing_shards)
         self.payment_registrar = PaymentRegistrar(
             ledger=self.ledger,
             reservations=reservations,

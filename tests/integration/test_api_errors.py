@@ -181,6 +181,12 @@ def test_a_list_is_asked_for_in_the_right_way_or_not_at_all(client: Client, quer
     assert fields(client.get(TASKS, query)) == {field}
 
 
+def test_an_audit_goes_on_after_the_name_of_an_account(client: Client) -> None:
+    assert client.get("/api/v1/audit", f"after={'x' * 255}").status == 200
+    answer = client.get("/api/v1/audit", f"after={'x' * 256}")
+    assert (problem(answer), fields(answer)) == ((422, "validation_failed"), {"after"})
+
+
 def test_a_cursor_belongs_to_its_tenant_and_its_query(client: Client, world: World) -> None:
     for _ in range(3):
         client.register(delay_seconds=600)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from functions.api import listing
@@ -10,10 +11,18 @@ from functions.api.accounts.find import find
 from functions.api.listing import Span
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.payment import Payment, State
+from postdate.runtime.clock import Clock
 from postdate.stores.ledger import Ledger
 
 ACCOUNTS_MAX: Final = 100
+TIME: Final = timedelta(seconds=5)
+_QUERIES_MAX: Final = 400
 _AT_ONCE: Final = 8
+
+
+def accounts_max(listing_shards: int) -> int:
+    """How many accounts can be listed at once: each is a query a shard for either side of its payments."""
+    return max(1, min(ACCOUNTS_MAX, _QUERIES_MAX // (2 * listing_shards)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,24 +51,29 @@ class Query:
         return payment.tenant == self.tenant and self.status in (None, payment.state)
 
 
-def page(query: Query, ledger: Ledger) -> tuple[list[Payment], str | None]:
-    accounts = _accounts(query, ledger)
+def page(
+    query: Query, ledger: Ledger, *, clock: Clock, accounts_at_once: int = ACCOUNTS_MAX
+) -> tuple[list[Payment], str | None]:
+    """Without an account, those of all of the tenant's, if they are no more than `accounts_at_once`."""
+    ends_at = clock.now() + TIME
+    accounts = _accounts(query, ledger, accounts_at_once)
     found, cursor = listing.page(
         query.span,
         listed=lambda after, limit: _listed(query.tenant, accounts, ledger, after, limit),
         loaded=ledger.payments,
         wants=query.wants,
         filters=query.status is not None,
+        has_time=lambda: clock.now() < ends_at,
     )
     return sorted(found, key=lambda payment: (payment.planned_at, payment.id)), cursor
 
 
-def _accounts(query: Query, ledger: Ledger) -> Sequence[str]:
+def _accounts(query: Query, ledger: Ledger, most: int) -> Sequence[str]:
     if query.account is not None:
         return [find(ledger, query.tenant, query.account).id]
-    accounts = ledger.accounts_listed(query.tenant, after="", limit=ACCOUNTS_MAX + 1)
-    if len(accounts) > ACCOUNTS_MAX:
-        message = f"is needed: the tenant has more than {ACCOUNTS_MAX} accounts"
+    accounts = ledger.accounts_listed(query.tenant, after="", limit=most + 1)
+    if len(accounts) > most:
+        message = f"is needed: the tenant has more than {most} accounts"
         raise ValidationFailed([("account_id", message)])
     return accounts
 

@@ -66,7 +66,12 @@ def schedule_batch() -> dict[str, Any]:
 def list_payments() -> dict[str, Any]:
     event = router.current_event
     tenant = requests.caller(event, READ).tenant
-    found, cursor = page(Query.of(tenant, requests.parameters(event)), wired().ledger)
+    found, cursor = page(
+        Query.of(tenant, requests.parameters(event)),
+        wired().ledger,
+        clock=wired().clock,
+        accounts_at_once=wired().accounts_at_once,
+    )
     return {"payments": [view(payment) for payment in found], "next_cursor": cursor}
 
 

@@ -20,6 +20,7 @@ _OPERATORS: Final = (
         answer="Audit",
         scope="ops",
         parameters=("audit_after",),
+        codes=("validation_failed",),
     ),
 )
 _PAGES: Final = (

@@ -52,7 +52,8 @@ PAYMENTS: Final = (
         text="From page to page in the order of the minutes that they were registered for, and on each page by their "
         "instants. The list is a moment behind: a payment that was scheduled just now may be missing. With a filter "
         "a page may be short, or empty, and still have a `next_cursor`. Without `account_id` it shows the payments of "
-        "all accounts, for a tenant that has at most 100.",
+        "all accounts, for a tenant that has few: at most 100, and fewer where lists are spread further. The refusal "
+        "says how many.",
         answer="PaymentList",
         scope="payments:read",
         parameters=("account_filter", "payment_status", "limit", "cursor"),

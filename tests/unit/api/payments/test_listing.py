@@ -1,3 +1,5 @@
+import base64
+import json
 from datetime import timedelta
 
 import pytest
@@ -5,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from functions.api.listing import Span
-from functions.api.payments.listing import Query, page
+from functions.api.payments.listing import Query, accounts_max, page
 from functions.api.tasks.listing import Query as TaskQuery
 from postdate.domain.errors import NotFound, ValidationFailed
 from postdate.domain.payment import State
@@ -20,7 +22,7 @@ def pages(bank, tenant="demo", **parameters):
     cursor, found = None, []
     while cursor is not None or not found:
         asked = {**parameters, **({} if cursor is None else {"cursor": cursor})}
-        payments, cursor = page(Query.of(tenant, asked), bank.ledger)
+        payments, cursor = page(Query.of(tenant, asked), bank.ledger, clock=bank.clock)
         found.append(payments)
         assert len(found) < 1000
     return found
@@ -125,6 +127,53 @@ def test_a_tenant_with_many_accounts_has_to_name_one(bank):
     assert pages(bank, account_id="payer") == [[]]
 
 
+@pytest.mark.parametrize(("listing_shards", "most"), [(1, 100), (2, 100), (8, 25), (16, 12), (1000, 1)])
+def test_as_many_accounts_are_listed_at_once_as_take_400_queries(listing_shards, most):
+    assert accounts_max(listing_shards) == most
+
+
+def test_a_tenant_with_more_accounts_than_that_is_told_how_many(bank):
+    asked = Query.of("demo", {})
+    assert page(asked, bank.ledger, clock=bank.clock, accounts_at_once=3) == ([], None)
+    with pytest.raises(ValidationFailed, match="more than 2 accounts"):
+        page(asked, bank.ledger, clock=bank.clock, accounts_at_once=2)
+
+
+def test_a_page_that_takes_too_long_ends_and_goes_on_with_its_cursor(bank):
+    made = [bank.registered(amount=1, due_at=FAR) for _ in range(450)]
+    last = max(made, key=lambda payment: payment.id)
+    bank.changer.cancel(ANYBODY, last.id, version=None)
+    listed, looks = bank.ledger.payments_listed, []
+
+    def slowly(tenant, account, *, after, limit):
+        looks.append(after)
+        bank.clock.move(3 * SECOND)
+        return listed(tenant, account, after=after, limit=limit)
+
+    bank.ledger.payments_listed = slowly
+    asked = {"account_id": "payer", "status": "CANCELLED"}
+    found, cursor = page(Query.of("demo", asked), bank.ledger, clock=bank.clock)
+    assert (found, len(looks)) == ([], 2)
+    assert [each.id for each in page_after(bank, asked, cursor)] == [last.id]
+
+
+def page_after(bank, asked, cursor):
+    while cursor is not None:
+        found, cursor = page(Query.of("demo", {**asked, "cursor": cursor}), bank.ledger, clock=bank.clock)
+        if found:
+            return found
+    return []
+
+
+@pytest.mark.parametrize("after", ["x" * 256, "é" * 128, "x" * 5000, "\ud800", 7, None])
+def test_a_cursor_that_was_made_up_is_refused(after):
+    """One of more bytes than a key may have would be an error of DynamoDB."""
+    span = Query.of("demo", {}).span
+    text = base64.urlsafe_b64encode(json.dumps([after, span.mark]).encode()).decode()
+    with pytest.raises(ValidationFailed, match="cursor"):
+        Query.of("demo", {"cursor": text})
+
+
 @pytest.mark.parametrize(
     ("parameters", "field"),
     [
@@ -153,7 +202,7 @@ def test_a_wrong_parameter_is_refused_by_its_name(parameters, field):
 )
 def test_a_cursor_of_another_tenant_or_another_query_is_refused(bank, tenant, parameters):
     registered(bank, [("payer", "payee")] * 3)
-    _, cursor = page(Query.of("demo", {"account_id": "payer", "limit": "1"}), bank.ledger)
+    _, cursor = page(Query.of("demo", {"account_id": "payer", "limit": "1"}), bank.ledger, clock=bank.clock)
     Query.of("demo", {"account_id": "payer", "cursor": cursor})
     with pytest.raises(ValidationFailed, match="cursor"):
         Query.of(tenant, {**parameters, "cursor": cursor})
