@@ -2,7 +2,8 @@
 their key.
 
 Who may not begin yet is postponed: it gets another instant in its row, uses up no attempt and is called again for it.
-A place on a timeline is taken once and kept in the row; who finds a room full or a destination left alone asks again.
+A place on a timeline is taken once and kept in the row, or by this worker if it is so near that waiting for it is
+cheaper; who finds a room full or a destination left alone asks again.
 A task without flow control, to a destination whose breaker is closed, costs nothing here but a look at what is known.
 
 Places, rooms and breakers are taken before the claim is written. A worker that dies in between leaves a place that
@@ -12,6 +13,7 @@ nobody uses, a run in a room until its lease is over, and a probe that another r
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -19,6 +21,7 @@ from functions.run_tasks.circuits import Circuits, circuit
 from postdate.domain import flow as rules
 from postdate.domain import transitions
 from postdate.domain.breaker import State as Circuit
+from postdate.domain.due import WAIT_MAX
 from postdate.domain.errors import Unavailable
 from postdate.domain.flow import Room
 from postdate.domain.task import State, Task
@@ -29,6 +32,16 @@ from postdate.targets.base import Delivery, Receipt
 
 _TRIES: Final = 6
 _Key = tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """Its place is near: it is to come here again then, as it is."""
+
+    until: datetime
+
+
+Admitted = Transition | Held | None
 
 
 class Gate:
@@ -51,6 +64,7 @@ class Gate:
         self._heard: deque[tuple[Delivery, Receipt]] = deque()
         self._stays: dict[_Key, timedelta] = {}
         self._inside: dict[str, datetime] = {}
+        self._held: dict[tuple[str, int], datetime] = {}
 
     def foresee(self, tasks: Iterable[Task]) -> None:
         """Looks at the breakers while there is still time until the instant."""
@@ -68,10 +82,10 @@ class Gate:
         if heard:
             self._circuits.tell(heard)
 
-    def admit(self, claims: Sequence[Transition]) -> list[Transition | None]:
+    def admit(self, claims: Sequence[Transition]) -> list[Admitted]:
         """For each of these changes: itself, or what becomes of the task instead; None when nobody can say now."""
         self.listen()
-        changes: list[Transition | None] = list(claims)
+        changes: list[Admitted] = list(claims)
         starting = [place for place, claim in enumerate(claims) if claim.after.state is State.RUNNING]
         now = self._clock.now()
         for step in (self._past_breakers, self._on_time, self._with_room, self._as_probes):
@@ -104,7 +118,7 @@ class Gate:
 
     def _past_breakers(
         self, claims: list[tuple[int, Transition]], now: datetime
-    ) -> Iterator[tuple[int, Transition | None]]:
+    ) -> Iterator[tuple[int, Admitted]]:
         ways = [circuit(claim.after.tenant, claim.after.destination) for _, claim in claims]
         known = self._circuits.breakers(ways)
         for (place, claim), way in zip(claims, ways, strict=True):
@@ -113,15 +127,13 @@ class Gate:
                 until = breaker.ask_again_at(now, self._draw())
                 yield place, self._postponed(claim, now, until, "its destination is left alone")
 
-    def _on_time(
-        self, claims: list[tuple[int, Transition]], now: datetime
-    ) -> Iterator[tuple[int, Transition | None]]:
+    def _on_time(self, claims: list[tuple[int, Transition]], now: datetime) -> Iterator[tuple[int, Admitted]]:
         wanting: dict[_Key, list[tuple[int, Transition, timedelta]]] = {}
         for place, claim in claims:
             task = claim.before
             if task.flow is None or task.flow.rate is None:
                 continue
-            if task.state.waits and rules.holds(task.placed_at, task.due_at, now):
+            if self._has_place(task, now):
                 continue
             wanting.setdefault((task.tenant, task.flow.key), []).append((place, claim, task.flow.interval))
         for key, some in wanting.items():
@@ -132,12 +144,21 @@ class Gate:
                 yield from ((place, None) for place, _, _ in some)
                 continue
             for (place, claim, _), at in zip(some, rules.places(begin, widths), strict=True):
-                if at > now:
+                if now < at <= now + WAIT_MAX and claim.before.recurs is None:
+                    self._held[claim.before.id, claim.before.version] = at
+                    yield place, Held(until=at)
+                elif now < at:
                     yield place, self._postponed(claim, now, at, "its key has a place then", placed=True)
+
+    def _has_place(self, task: Task, now: datetime) -> bool:
+        held = self._held.get((task.id, task.version))
+        if held is not None:
+            return now <= held + rules.PLACE_KEPT
+        return task.state.waits and rules.holds(task.placed_at, task.due_at, now)
 
     def _with_room(
         self, claims: list[tuple[int, Transition]], now: datetime
-    ) -> Iterator[tuple[int, Transition | None]]:
+    ) -> Iterator[tuple[int, Admitted]]:
         wanting: dict[_Key, list[tuple[int, Transition]]] = {}
         for place, claim in claims:
             task = claim.after
@@ -168,7 +189,7 @@ class Gate:
 
     def _as_probes(
         self, claims: list[tuple[int, Transition]], now: datetime
-    ) -> Iterator[tuple[int, Transition | None]]:
+    ) -> Iterator[tuple[int, Admitted]]:
         kept_back: list[Task] = []
         for place, claim in claims:
             task = claim.after

@@ -17,15 +17,16 @@ due goes before an outcome that waits to be written, and nothing waits for a slo
 """
 
 import queue
+from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from functions.run_tasks.chain import Chain, leads
 from functions.run_tasks.deliveries import Deliveries
-from functions.run_tasks.gate import Gate
+from functions.run_tasks.gate import Gate, Held
 from functions.run_tasks.tally import Tally
 from postdate.domain import transitions
 from postdate.domain.definition import Definition
@@ -85,6 +86,7 @@ class Runner:
         self._draw = draw
         self._inbox: queue.SimpleQueue[tuple[Delivery, Receipt]] = queue.SimpleQueue()
         self._known: dict[str, Task] = {}
+        self._agenda: deque[Call] = deque()
         self._running: dict[tuple[str, int], tuple[Task, Call]] = {}
         self._ends: dict[str, Definition] = {}
         self._in_flight = 0
@@ -96,7 +98,8 @@ class Runner:
     def run(self, messages: Sequence[Received]) -> Tally:
         self._extend_messages(messages, self._lease + WAIT_MAX)
         renew_at = self._clock.now() + self._lease / 2
-        agenda = self._agenda(messages)
+        agenda = self._agenda
+        agenda.extend(self._calls(messages))
         while agenda or self._running:
             now = self._clock.now()
             if agenda and agenda[0].at <= now:
@@ -113,7 +116,7 @@ class Runner:
         self._tally.failed_messages |= self._outbox.failed_messages
         return self._tally
 
-    def _agenda(self, messages: Sequence[Received]) -> deque[Call]:
+    def _calls(self, messages: Sequence[Received]) -> list[Call]:
         """What to look at in the order of its instants: what a worker may not wait for, at once."""
         now = self._clock.now()
         calls = [
@@ -125,10 +128,10 @@ class Runner:
             self._known = self._tasks.get_many(call.due.id for call in calls)
         except Unavailable:
             self._fail(calls)
-            return deque()
+            return []
         self._deliveries.prefetch(self._known.values())
         self._gate.foresee(self._known.values())
-        return deque(sorted(calls, key=lambda call: call.at))
+        return sorted(calls, key=lambda call: call.at)
 
     def _wait(self, until: datetime) -> None:
         """Until the instant or the first outcome, whichever is sooner."""
@@ -207,10 +210,13 @@ class Runner:
         for (call, claim), change in zip(
             claims, self._gate.admit([claim for _, claim in claims]), strict=True
         ):
-            if change is None:
-                self._defer(call, claim.before, not_before=self._clock.now() + _PAUSE_MAX)
-            else:
-                admitted.append((call, change))
+            match change:
+                case Held():
+                    insort(self._agenda, replace(call, at=change.until), key=lambda call: call.at)
+                case None:
+                    self._defer(call, claim.before, not_before=self._clock.now() + _PAUSE_MAX)
+                case Transition():
+                    admitted.append((call, change))
         return admitted
 
     def _decide(self, calls: list[Call], *, reload: bool = False) -> list[tuple[Call, Transition]]:

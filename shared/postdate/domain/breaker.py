@@ -52,7 +52,7 @@ class Breaker:
     def ask_again_at(self, now: datetime, draw: float) -> datetime:
         """For a call that may not go out now, at a random point behind the instant, so that not all come at once."""
         if self.state(now) is State.OPEN and self.open_until is not None:
-            return instants.whole(self.open_until + draw * _open_for(self.opened) / 2)
+            return instants.whole(self.open_until + draw * _open_for(self.opened))
         return instants.whole(now + (0.2 + draw) * ASK_AGAIN)
 
 

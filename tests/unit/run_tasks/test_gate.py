@@ -7,6 +7,7 @@ import pytest
 
 from functions.run_tasks.circuits import circuit
 from postdate.domain import breaker as rules
+from postdate.domain import transitions
 from postdate.domain.breaker import Breaker
 from postdate.domain.due import DELAY_MAX, Packet, Via
 from postdate.domain.errors import Unavailable
@@ -29,6 +30,7 @@ from tests.unit.run_tasks.conftest import Running
 
 TENTH = timedelta(milliseconds=100)
 FAST = FlowControl(key="mail", rate=10)
+SLOW = FlowControl(key="mail", rate=1, period_seconds=4)
 NARROW = FlowControl(key="mail", parallelism=2)
 HERE = circuit("demo", HOOK)
 DOWN = Failed(reason="connection refused", down=True)
@@ -79,9 +81,11 @@ def starts(running: Running) -> list[datetime]:
     return sorted(at for at, _ in running.target.started)
 
 
-def come_again(running: Running) -> None:
-    """Everything that was sent on, as it arrives, until nothing is left."""
-    travelling: list[tuple[datetime, Packet]] = []
+def come_again(running: Running, *, sent_at: datetime | None = None) -> None:
+    """Everything that was sent on, as it arrives, until nothing is left. It was sent just now, or `sent_at`."""
+    travelling: list[tuple[datetime, Packet]] = (
+        [(sent_at + delay, packet) for packet, delay in running.queue.take()] if sent_at else []
+    )
     for _ in range(200):
         now = running.clock.now()
         travelling += [(now + delay, packet) for packet, delay in running.queue.take()]
@@ -109,20 +113,44 @@ def test_an_ordinary_task_costs_one_look_a_second_and_nothing_else(running):
 
 
 def test_what_is_due_at_once_is_spread_over_the_places_of_its_key(running):
-    given = tasks(25, flow=FAST)
+    """Near places are waited for on the spot, the others are called again."""
+    given = tasks(25, flow=FlowControl(key="mail", rate=5))
     running.stores(*given)
     tally = running.run(message(*given))
-    assert (tally.claimed, tally.postponed, tally.failures) == (1, 24, [])
+    assert (tally.claimed, tally.postponed, tally.failures) == (16, 9, [])
     assert running.flow.calls.count("take") == 1
-    stored = [running.stored(task) for task in given]
-    assert sorted(task.due_at for task in stored) == [START + place * TENTH for place in range(25)]
-    assert {task.planned_at for task in stored} == {START}
-    assert {task.attempts for task in stored} == {0, 1}
+    waiting = [task for task in map(running.stored, given) if not task.attempts]
+    assert sorted(task.due_at for task in waiting) == [START + place * 2 * TENTH for place in range(16, 25)]
+    assert {task.planned_at for task in waiting} == {START}
     assert {via for via, _, _ in running.sent} == {Via.POSTPONED}
-    come_again(running)
-    assert starts(running) == [START + place * TENTH for place in range(25)]
+    come_again(running, sent_at=START)
+    assert starts(running) == [START + place * 2 * TENTH for place in range(25)]
     assert running.flow.calls.count("take") == 1, "a place was taken twice"
     assert {running.stored(task).state for task in given} == {State.SUCCEEDED}
+
+
+def test_a_near_place_costs_no_write_and_is_lost_with_its_worker_alone(running):
+    given = tasks(3, flow=FAST)
+    running.stores(*given)
+    running.run(message(*given))
+    assert {running.stored(task).version for task in given} == {3}, "a claim and an outcome"
+    assert running.sent == []
+    assert starts(running) == [START + place * TENTH for place in range(3)]
+
+
+def test_a_task_that_was_cancelled_while_it_was_held_does_not_begin(running):
+    first, second = tasks(2, flow=FAST)
+    running.stores(first, second)
+    change = transitions.cancel(second, now=START)
+    running.target.script[first.id].append(
+        lambda delivery, report: (
+            running.tasks.commit([change]),
+            report(delivery, Delivered(http_status=200)),
+        )
+    )
+    running.run(message(first, second))
+    assert len(running.target.started) == 1
+    assert running.stored(second).state is State.CANCELLED
 
 
 def test_workers_that_come_one_after_the_other_share_one_timeline(running):
@@ -165,7 +193,7 @@ def test_a_place_further_away_than_the_queue_holds_is_left_to_the_sweep_of_its_m
 
 
 def test_a_place_that_stood_empty_too_long_is_taken_anew(running):
-    given = tasks(2, flow=FAST)
+    given = tasks(2, flow=SLOW)
     running.stores(*given)
     running.run(message(*given))
     ((packet, _),) = running.queue.take()
@@ -186,7 +214,7 @@ def test_a_retry_takes_a_place_of_its_own(running):
 
 
 def test_a_task_whose_place_lies_behind_its_deadline_expires(running):
-    given = tasks(3, flow=FlowControl(key="slow", rate=1), expires_at=START + 2 * SECOND)
+    given = tasks(3, flow=SLOW, expires_at=START + 8 * SECOND)
     running.stores(*given)
     tally = running.run(message(*given))
     assert (tally.claimed, tally.postponed, tally.expired) == (1, 1, 1)
@@ -221,7 +249,7 @@ def test_who_cannot_take_a_place_now_is_called_again(running):
 
 
 def test_a_worker_that_dies_after_it_postponed_leaves_its_message(running):
-    given = tasks(2, flow=FAST)
+    given = tasks(2, flow=SLOW)
     running.stores(*given)
     running.queue.refuses = 1
     tally = running.run(message(*given))
@@ -307,7 +335,7 @@ def test_ten_failures_open_the_breaker_and_the_rest_waits_without_an_attempt(run
     assert tally.postponed == 35
     waiting = [task for task in map(running.stored, given) if not task.attempts]
     assert len(waiting) == 35
-    assert all(START + 30 * SECOND <= task.due_at <= START + 45 * SECOND for task in waiting)
+    assert all(START + 30 * SECOND <= task.due_at <= START + 60 * SECOND for task in waiting)
     assert running.flow.states("demo").keys() == {HERE[1]}
 
 

@@ -135,6 +135,13 @@ def test_packets_are_sent_in_tens_each_with_its_delay():
     assert all(len({entry["Id"] for entry in batch}) == len(batch) for batch in sqs.batches)
 
 
+def test_a_packet_is_of_its_tenants_group_so_that_the_queue_can_be_fair():
+    sqs = Sqs()
+    several = [message(a_task(each), tenant=tenant).packet for each, tenant in enumerate(("acme", "demo"))]
+    SqsQueue(url="q", client=sqs, clock=ManualClock(START)).send(several)
+    assert [entry["MessageGroupId"] for batch in sqs.batches for entry in batch] == ["acme", "demo"]
+
+
 def test_a_delay_counts_from_the_moment_of_sending():
     clock = ManualClock(START)
 

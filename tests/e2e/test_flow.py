@@ -1,0 +1,120 @@
+"""Flow control, breakers and fairness on the running stack.
+
+The sizes are small, so that all tests together stay short; the figures in the documentation are from runs with
+POSTDATE_FLOW_SIZES=full.
+"""
+
+import math
+import os
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from cli.client import Client
+from tests.e2e.conftest import RunningStack
+from tests.e2e.receiver import Receiver
+
+FULL: Final = os.environ.get("POSTDATE_FLOW_SIZES") == "full"
+# A place is good for a second, so that much may fall together (docs/decisions/0011-flow-control.md).
+SLACK: Final = 10
+
+
+def register(client: Client, forms: list[dict[str, Any]]) -> list[str]:
+    ids = []
+    for start in range(0, len(forms), 100):
+        answer = client.post("/api/v1/tasks/batch", {"tasks": forms[start : start + 100]}).expect(200)
+        ids += [result["task"]["task_id"] for result in answer["results"]]
+    return ids
+
+
+def ahead(seconds: float) -> datetime:
+    return datetime.now(UTC) + timedelta(seconds=seconds)
+
+
+def form(url: str, due_at: datetime, **fields: Any) -> dict[str, Any]:
+    return {"run_at": due_at.isoformat(), "target": {"type": "webhook", "url": url}, **fields}
+
+
+def arrived(receiver: Receiver, ids: set[str], *, seconds: float) -> dict[str, float]:
+    """When each of them first arrived."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found: dict[str, float] = {}
+        for arrival in list(receiver.arrivals):
+            if arrival.task_id in ids:
+                found.setdefault(arrival.task_id, arrival.at)
+        if len(found) == len(ids) or time.monotonic() > deadline:
+            return found
+        time.sleep(0.2)
+
+
+def percentile(values: list[float], of: float) -> float:
+    return sorted(values)[math.ceil(len(values) * of / 100) - 1]
+
+
+@contextmanager
+def dead_host() -> Iterator[str]:
+    """An address where nobody listens, kept free for as long as it is used."""
+    with socket.socket() as kept:
+        kept.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{kept.getsockname()[1]}/"
+
+
+def test_a_rate_is_kept_and_everything_gets_done(stack: RunningStack, receiver: Receiver) -> None:
+    count, rate = (200 if FULL else 60), 10
+    control = {"key": f"e2e-{time.time_ns()}", "rate": rate}
+    due_at = ahead(5)
+    ids = register(stack.client(), [form(receiver.url, due_at, flow_control=control) for _ in range(count)])
+    found = arrived(receiver, set(ids), seconds=count / rate + 30)
+    assert len(found) == count
+    times = sorted(found.values())
+    most = max(sum(first <= at < first + 1 for at in times) for first in times)
+    print(
+        f"rate: {count} in {times[-1] - times[0]:.1f} s, at most {most} in a second, "
+        f"first {times[0] - due_at.timestamp():.3f} s"
+    )
+    assert times[0] >= due_at.timestamp() - 0.001
+    assert times[-1] - times[0] >= (count - 1) / rate - 1
+    assert most <= rate + SLACK
+    task = stack.client().get(f"/api/v1/tasks/{ids[-1]}").expect(200)
+    assert task["attempts"] == 1
+
+
+def test_a_dead_host_is_left_alone_and_the_others_are_not(stack: RunningStack, receiver: Receiver) -> None:
+    """Its tasks use up no attempt while they wait; at most one batch of claims of each worker was on its way."""
+    storm, others = (2000 if FULL else 300), (300 if FULL else 60)
+    client = stack.client()
+    span = 30 if FULL else 8
+
+    def steady() -> list[float]:
+        start = ahead(6)
+        due = [start + timedelta(seconds=span * place / others) for place in range(others)]
+        ids = register(client, [form(receiver.url, at) for at in due])
+        found = arrived(receiver, set(ids), seconds=span + 30)
+        assert len(found) == others
+        return [1000 * (found[id] - at.timestamp()) for id, at in zip(ids, due, strict=True)]
+
+    alone = steady()
+    with dead_host() as url:
+        start = ahead(14 if FULL else 6)
+        due = [start + timedelta(seconds=span * place / storm) for place in range(storm)]
+        dead = register(client, [form(url, at) for at in due])
+        beside = steady()
+        time.sleep(max(0.0, (due[-1] - datetime.now(UTC)).total_seconds()) + 3)
+        tasks = [client.get(f"/api/v1/tasks/{id}").expect(200) for id in dead]
+    attempts = [line for task in tasks for line in task["history"] if line["status"] == "RUNNING"]
+    instants = sorted(line["at"] for line in attempts)
+    left_alone = sum(
+        any("left alone" in line["reason"] or "tried" in line["reason"] for line in task["history"])
+        for task in tasks
+    )
+    print(
+        f"storm: {storm} tasks, {len(attempts)} calls from {instants[0]} to {instants[-1]}, {left_alone} left alone; "
+        f"the others' p50, p99: {percentile(alone, 50):.1f}, {percentile(alone, 99):.1f} ms alone, "
+        f"{percentile(beside, 50):.1f}, {percentile(beside, 99):.1f} ms beside"
+    )
+    assert left_alone >= storm * 0.6
+    assert len(attempts) <= 12 * 25 + 5
