@@ -45,7 +45,7 @@ def test_a_table_that_does_not_answer_is_unavailable_whatever_is_asked_of_it(
         "put": lambda: stores.payloads.put("1", "1", keep_until=NOW),
         "find": lambda: stores.reservations.find("acme", "key"),
         "reserve": lambda: stores.reservations.reserve(reservation, now=NOW),
-        "replace": lambda: stores.reservations.replace(reservation, reservation),
+        "redate": lambda: stores.reservations.redate(reservation, reservation),
         "between": lambda: stores.passes.between(1, 2),
         "pass": lambda: stores.passes.get(1, 0),
         "record": lambda: stores.passes.record(Progress(minute=1, group=0, stage=Stage.OPEN, opened_at=NOW)),
