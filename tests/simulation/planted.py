@@ -235,21 +235,17 @@ BUGS: Final = (
     ),
     _bug(
         "a key's item is made anew by the next try",
-        "postdate.stores.idempotency:Reservation.anew",
+        f"{_KEYS}:Reservation.anew",
         "item_id=self.item_id,",
         "",
+        (f"{_API}.idempotency:stands_for", "now < _minute_ends(found) or written", "written"),
     ),
     _bug(
         "a retry answers with its own instant whatever is written",
         f"{_API}.idempotency:as_written",
         "held.of(created_at)",
         "held",
-    ),
-    _bug(
-        "what is written away from its home leaves no pointer",
-        f"{_API}.payments.register:_draft",
-        "points=not payment.home.holds(payment.due_at),",
-        "",
+        (f"{_API}.idempotency:stands_for", "now < _minute_ends(found) or written(found.item_id)", "False"),
     ),
     _bug(
         "who registers late sends no call",
