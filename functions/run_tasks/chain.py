@@ -4,7 +4,8 @@ Rows first, then their calls, and only then may the run begin. A crash in betwee
 finds the run as it was and does the same again: the ids follow from the plan, so nothing is written twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -43,6 +44,13 @@ class Chain:
     runs: Runs
     horizon: Horizon
     clock: Clock
+
+    def foresee(self, tasks: Iterable[Task]) -> None:
+        """The first question of a process takes hundreds of milliseconds, so one is asked while there is still time
+        until the instant. What counts is the answer at the instant."""
+        with suppress(Unavailable):
+            if asked := {task.task_id for task in tasks if leads(task)}:
+                self.definitions.get_many(asked)
 
     def follow(self, runs: Sequence[Task]) -> list[Link]:
         """One answer a run, in their order. Raises Unavailable when nothing can be read."""

@@ -131,6 +131,7 @@ class Runner:
             return []
         self._deliveries.prefetch(self._known.values())
         self._gate.foresee(self._known.values())
+        self._chain.foresee(self._known.values())
         return sorted(calls, key=lambda call: call.at)
 
     def _wait(self, until: datetime) -> None:

@@ -69,7 +69,7 @@ def test_every_planned_minute_has_its_one_run_although_workers_die(
 def killed_now_and_then(
     stack: RunningStack, planned: list[datetime]
 ) -> Iterator[Callable[[list[int]], None]]:
-    """Workers die around every instant but the first, and once between two instants."""
+    """Workers die at every other instant, when they hold its call, and in between before the others."""
     over, rng = Event(), random.Random(7)
 
     def kill(pids: list[int]) -> None:
@@ -78,11 +78,11 @@ def killed_now_and_then(
             os.kill(pid, signal.SIGKILL)
 
     def run() -> None:
-        for instant in planned[1:]:
-            for seconds in (-rng.uniform(20, 40), rng.uniform(-1.0, 1.0)):
-                left = (instant - datetime.now(UTC)).total_seconds() + seconds
-                if left > 0 and not over.wait(left):
-                    kill([pid for pid in workers(stack, "run-tasks") if age(pid) > AWAKE_SECONDS])
+        for number, instant in enumerate(planned[1:]):
+            ahead = rng.uniform(20, 40) if number % 2 else rng.uniform(-0.2, 0.8)
+            left = (instant - datetime.now(UTC)).total_seconds() - ahead
+            if left > 0 and not over.wait(left):
+                kill([pid for pid in workers(stack, "run-tasks") if age(pid) > AWAKE_SECONDS])
 
     killer = Thread(target=run, daemon=True)
     killer.start()

@@ -156,14 +156,19 @@ def test_a_worker_that_dies_before_its_claim_is_followed_by_one_that_does_the_sa
     assert after(run, definition).id in {due.id for _, due, _ in running.sent}
 
 
+def test_a_definition_that_cannot_be_read_ahead_of_time_is_read_at_the_instant(running):
+    run = planned(running, a_definition())
+    running.definitions.before["get_many"].append(refuse)
+    assert running.run(message(run)).succeeded == 1
+
+
 @pytest.mark.parametrize("call", ["definitions", "previous"])
 def test_a_chain_that_cannot_be_read_holds_up_nobody_else(running, call):
     definition = a_definition()
     run, task = planned(running, definition), a_task()
     running.stores(task)
     reads = running.definitions if call == "definitions" else running.tasks
-    times = [refuse] * 4 if call == "definitions" else [lambda: None, *[refuse] * 4]
-    reads.before["get_many"].extend(times)
+    reads.before["get_many"].extend([lambda: None, *[refuse] * 4])
     tally = running.run(message(run, task))
     assert (started(running), tally.deferred) == ([task.id], 1)
     running.run(running.arrival())
@@ -197,11 +202,11 @@ def test_nothing_is_asked_for_tasks_that_no_other_follows(running):
     assert running.definitions.asked == 0
 
 
-def test_the_runs_of_a_batch_are_followed_with_one_question(running):
+def test_the_runs_of_a_batch_are_followed_with_one_question_ahead_of_time_and_one_at_their_instant(running):
     plans = [a_definition(number) for number in range(5)]
     runs = [planned(running, definition) for definition in plans]
     assert running.run(message(*runs)).succeeded == 5
-    assert running.definitions.asked == 1
+    assert running.definitions.asked == 2
 
 
 def test_a_run_asked_for_by_hand_runs_while_its_task_is_paused_and_leads_to_none(running):
@@ -218,9 +223,10 @@ def test_a_retry_of_a_run_leads_to_nothing_more(running):
     run = planned(running, definition)
     running.target.script[run.id].append(Failed(reason="http 500"))
     running.run(message(run))
+    asked = running.definitions.asked
     running.run(running.arrival())
     assert (running.stored(run).state, running.stored(run).attempts) == (State.SUCCEEDED, 2)
-    assert running.definitions.asked == 1
+    assert running.definitions.asked == asked
     assert states(running, definition) == [State.SUCCEEDED, State.PENDING]
 
 
@@ -257,7 +263,8 @@ def test_a_task_that_is_paused_while_its_run_waits_for_the_instant_is_not_run(ru
     run = planned(running, definition)
     running.clock.move(-2 * SECOND)
     paused = definitions.pause(definition, now=START, reason=None)
-    running.definitions.before["get_many"].append(lambda: running.definitions.change(definition, paused))
+    changes = [lambda: None, lambda: running.definitions.change(definition, paused)]
+    running.definitions.before["get_many"].extend(changes)
     running.run(message(run))
     assert (started(running), running.stored(run).state) == ([], State.SKIPPED)
 
