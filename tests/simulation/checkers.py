@@ -19,8 +19,8 @@ ON_TIME_MS: Final = 15_000
 TASKS: Final = {
     "PENDING": {"PENDING", "RUNNING", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED"},
     "RUNNING": {"RUNNING", "SUCCEEDED", "RETRYING", "DEAD", "EXPIRED"},
-    "RETRYING": {"RUNNING", "CANCELLED", "EXPIRED"},
-    "DEAD": {"RUNNING"},
+    "RETRYING": {"RUNNING", "RETRYING", "CANCELLED", "EXPIRED"},
+    "DEAD": {"RUNNING", "RETRYING"},
     "SUCCEEDED": set[str](),
     "CANCELLED": set[str](),
     "EXPIRED": set[str](),
@@ -297,7 +297,8 @@ def i17_attempts_and_delays(seen: Seen, actor: Actor | None, changes: Sequence[C
         status = text(row, "status")
         if not is_payment(row) and number(row, "attempts") > most:
             raise Broken(f"I17: {change.key[1]} is at attempt {number(row, 'attempts')} of {most}")
-        retries = status == "RETRYING" or (status == "EXECUTING" and "lease" in row)
+        failed = status == "RETRYING" and text(before, "status") == "RUNNING"
+        retries = failed or (status == "EXECUTING" and "lease" in row)
         if retries:
             delay = number(row, "due") - number(row, "moved")
             if not least - 1 <= delay <= longest + 1:

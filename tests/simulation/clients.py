@@ -55,6 +55,18 @@ class Clients:
 
         self.hub.spawn(actor, work)
 
+    def follow(self, tenant: str, script: "Callable[[Clients, Actor], None]") -> None:
+        actor = Actor(name="client", hub=self.hub, tenant=tenant)
+        self.busy += 1
+
+        def work() -> None:
+            try:
+                script(self, actor)
+            finally:
+                self.busy -= 1
+
+        self.hub.spawn(actor, work)
+
     def ask(
         self,
         actor: Actor,

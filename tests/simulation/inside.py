@@ -25,6 +25,7 @@ os.environ |= {
     "POWERTOOLS_SERVICE_NAME": "simulation",
 }
 
+import boto3
 import botocore
 import botocore.endpoint
 import botocore.retries.quota
@@ -83,7 +84,6 @@ class Inside:
         self.engine = Engine()
         self.engine.now = lambda: self.hub.now if hasattr(self, "hub") else 0
         self._ids = random.Random(0)
-        self._clients = _made_clients(self)
         _put_in(self)
 
     def begin(
@@ -103,8 +103,9 @@ class Inside:
     def drawn_bytes(self, count: int) -> bytes:
         return self._ids.randbytes(count)
 
-    def client(self, service: str) -> Any:
-        return self._clients[service]
+    @cache  # noqa: B019 - it lives as long as the process
+    def client(self, service: str, **options: Any) -> Any:
+        return _made_client(self, service, **options)
 
     @cache  # noqa: B019 - it lives as long as the process
     def wired(self, kind: str, number: int, shards: int) -> Any:
@@ -116,6 +117,8 @@ class Inside:
         made = self.wired(kind, number, shards)
         if hasattr(made, "tenants"):
             made.tenants._kept.clear()
+        if hasattr(made, "circuits"):
+            made.circuits._known.clear()
         if hasattr(made, "circuits"):
             made.circuits._known.clear()
             made.flow._ends.clear()
@@ -132,6 +135,7 @@ class Inside:
         return found
 
 
+_ORIGINAL_CLIENT: Final = aws.client.__wrapped__
 _QUOTAS: dict[Any, int] = {}
 _ORIGINAL_WIRED: Final = {kind: module.wired for kind, module in _WIRINGS.items()}
 
@@ -227,20 +231,15 @@ class _Quota:
         return None if actor is None else actor.name
 
 
-def _made_clients(inside: Inside) -> dict[str, Any]:
-    botocore.retries.quota.RetryQuota = _Quota
-    botocore.useragent.UserAgentString.to_string = lambda self: "simulation"
+def _made_client(inside: Inside, service: str, **options: Any) -> Any:
     with _only_its_own_handlers():
-        import boto3
-
-        session = boto3.session.Session()
-        made = {service: session.client(service, config=aws._WAITS) for service in ("dynamodb", "sqs")}
-    for client in made.values():
-        client.meta.events.register_first("choose-signer", lambda **_: botocore.UNSIGNED)
-        client.meta.events.register_first(
-            "before-send", lambda request, event_name, **_: inside.sent(request, event_name)
-        )
-    return made
+        boto3.setup_default_session()
+        client = _ORIGINAL_CLIENT(service, **options)
+    client.meta.events.register_first("choose-signer", lambda **_: botocore.UNSIGNED)
+    client.meta.events.register_first(
+        "before-send", lambda request, event_name, **_: inside.sent(request, event_name)
+    )
+    return client
 
 
 @contextmanager
@@ -255,6 +254,8 @@ def _only_its_own_handlers() -> Iterator[None]:
 
 
 def _put_in(inside: Inside) -> None:
+    botocore.retries.quota.RetryQuota = _Quota
+    botocore.useragent.UserAgentString.to_string = lambda self: "simulation"
     AtOnce.inside = Inbox.inside = inside
     aws.client = inside.client
     pynamodb.connection.base.Connection.client = property(lambda connection: inside.client("dynamodb"))

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice, repeat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _with_a_fixed_order_of_sets()
     if given.replay is not None:
         return _replay(given.replay)
+    if given.single:
+        return _single(given.jobs, given.only, given.write)
     if given.planted:
         return _planted(given.planted, given.jobs, given.only)
     first, last = (int(part) for part in given.seeds.split(":"))
@@ -37,8 +40,10 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--planted", metavar="N", type=int, help="plant each known mistake and find it within N seeds"
     )
+    what.add_argument("--single", action="store_true", help="each kind of fault at each call of each flow")
+    parser.add_argument("--write", action="store_true", help="with --single: write docs/faults.md")
     parser.add_argument(
-        "--only", metavar="TEXT", default="", help="of the mistakes, those with this in their name"
+        "--only", metavar="TEXT", default="", help="of mistakes and flows, those with this in their name"
     )
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count(), help="processes (all cores)")
     parser.add_argument("--reach", action="store_true", help="tell which situations were reached, how often")
@@ -68,7 +73,7 @@ def _batch(seeds: Sequence[int], jobs: int, told: bool) -> int:
     with ProcessPoolExecutor(min(jobs, len(chunks)), mp_context=_FORK) as pool:
         for results in pool.map(_some, chunks):
             for result in results:
-                reach = reach + result.reach
+                reach = _together(reach, result.reach)
                 calls, simulated = calls + result.calls, simulated + result.seconds
                 if result.broken:
                     broken += 1
@@ -89,6 +94,30 @@ def _batch(seeds: Sequence[int], jobs: int, told: bool) -> int:
         f"{len(seeds) / seconds:.1f} seeds a second"
     )
     return 1 if broken or missed else 0
+
+
+def _together(first: Counter[str], second: Counter[str]) -> Counter[str]:
+    """Summed, but for what names a maximum."""
+    found = first + second
+    for name in found:
+        if "most" in name:
+            found[name] = max(first[name], second[name])
+    return found
+
+
+def _single(jobs: int, only: str, write: bool) -> int:
+    from tests.simulation.single import FLOWS, all_cases, page
+
+    names = [flow.name for flow in FLOWS if only in flow.name]
+    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=_FORK) as pool:
+        found = [case for cases in pool.map(all_cases, names) for case in cases]
+    broken = [case for case in found if case.ended.broken]
+    for case in broken:
+        print(f"{case.flow}, call {case.place + 1} ({case.call}), {case.fault}: {case.ended.broken}")
+    print(f"{len(found)} single faults in {len(names)} flows, {len(broken)} broken")
+    if write:
+        Path("docs/faults.md").write_text(page(found))
+    return 1 if broken else 0
 
 
 def _planted(most: int, jobs: int, only: str) -> int:

@@ -160,7 +160,7 @@ BUGS: Final = (
     ),
     _bug(
         "a message goes although its batch broke off",
-        f"{_RUN}:Runner._agenda",
+        f"{_RUN}:Runner._calls",
         "self._fail(calls)",
         "pass",
     ),
@@ -342,7 +342,7 @@ BUGS: Final = (
     _bug(
         "whatever stands in a posting's way is its own",
         f"{_LEDGER}:_judged",
-        'held and reason.get("Item") == action.row',
+        'held and _is_same(reason.get("Item"), action.row)',
         "held",
     ),
     _bug(

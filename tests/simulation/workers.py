@@ -83,7 +83,8 @@ class Functions:
         try:
             return HANDLERS[kind](event, Context(hub=self.hub, until=until, aws_request_id=request))
         finally:
-            self.seen.reach["calls at most"] = max(self.seen.reach["calls at most"], actor.calls)
+            name = f"calls of one event of {kind}, at most"
+            self.seen.reach[name] = max(self.seen.reach[name], actor.calls)
             actor.request = ""
 
     def next_visible(self) -> int | None:

@@ -1,0 +1,347 @@
+"""Single faults, all of them: each flow of a task or a payment, with each kind of fault at each of its calls to AWS.
+
+A flow is run once as it should be, and its calls are noted; then once more for each call and each fault that it can
+meet. Whatever happens, everything has to hold that holds in the simulation, and the flow has to come to its end. What
+ended in another way than without the fault is told in the table.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Final
+
+from tests.simulation.checkers import number, request_of, rows_of, text
+from tests.simulation.clients import INTERNAL, QUEUE, Clients
+from tests.simulation.hub import SECOND, Actor
+from tests.simulation.mix import CRASHES, MINUTE, Fault, Mix
+from tests.simulation.run import Run
+from tests.simulation.wire import Call
+
+_MIX: Final = Mix(executors=1, sweepers=1, clients=0, pause=MINUTE, attempts=2)
+_ONCE: Final = CRASHES | {Fault.PAUSED, Fault.PAUSED_BEFORE, Fault.MIXED}
+_REPEATS: Final = 5
+_ACCOUNT: Final = "/api/v1/accounts/alice"
+Script = Callable[[Clients, Actor], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Flow:
+    """`fault_in` are the functions whose calls meet faults."""
+
+    name: str
+    script: Script
+    tempers: tuple[str, ...] = ("takes",)
+    fault_in: tuple[str, ...] = ("client", "run_tasks", "settle")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """`states` are those of all items by the names of their requests, `taken` how often destinations were called."""
+
+    broken: str | None
+    states: tuple[str, ...]
+    taken: int
+    asked: int
+    brought_back: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    flow: str
+    place: int
+    call: str
+    fault: str
+    ended: Ended
+    without: Ended
+
+
+def _task(clients: Clients, actor: Actor, delay: int, **more: object) -> str:
+    form = {
+        "target": {"type": "sqs", "queue_url": QUEUE},
+        "payload": {"n": 1},
+        "name": "one",
+        "delay_seconds": delay,
+        "retry": {"max_attempts": 2, "initial_seconds": 5, "jitter": False},
+        **more,
+    }
+    answer = clients.ask(actor, "POST", "/api/v1/tasks", form, key="one")
+    return str((answer.body or {}).get("task_id"))
+
+
+def _payment(clients: Clients, actor: Actor, delay: int, name: str = "one", **more: object) -> str:
+    form = {
+        "from_account_id": "alice",
+        "to_account_id": "bob",
+        "amount": 10,
+        "description": name,
+        "delay_seconds": delay,
+        **more,
+    }
+    answer = clients.ask(actor, "POST", "/api/v1/payments/schedule", form, key=name)
+    return str((answer.body or {}).get("payment_id"))
+
+
+def _cancelled_task(clients: Clients, actor: Actor) -> None:
+    clients.ask(actor, "DELETE", f"/api/v1/tasks/{_task(clients, actor, 60)}")
+
+
+def _moved_task(clients: Clients, actor: Actor) -> None:
+    id = _task(clients, actor, 30)
+    clients.ask(actor, "PATCH", f"/api/v1/tasks/{id}", {"delay_seconds": 100})
+
+
+def _moved_task_far(clients: Clients, actor: Actor) -> None:
+    id = _task(clients, actor, 30)
+    clients.ask(actor, "PATCH", f"/api/v1/tasks/{id}", {"delay_seconds": 400})
+
+
+def _batch(clients: Clients, actor: Actor) -> None:
+    orders = [
+        {
+            "from_account_id": payer,
+            "to_account_id": payee,
+            "amount": 10,
+            "description": name,
+            "delay_seconds": 5,
+            "idempotency_key": name,
+        }
+        for name, payer, payee in (("a", "alice", "bob"), ("b", "bob", "carol"), ("c", "carol", "alice"))
+    ]
+    for _ in range(3):
+        answer = clients.ask(actor, "POST", "/api/v1/payments/schedule/batch", {"payments": orders})
+        results = answer.body.get("results", ()) if answer.http == 200 else [{"error": {}}]
+        if not any("error" in result for result in results):
+            return
+
+
+def _cancelled_payment(clients: Clients, actor: Actor) -> None:
+    clients.ask(actor, "DELETE", f"/api/v1/payments/{_payment(clients, actor, 60)}/cancel")
+
+
+def _changed_payment(clients: Clients, actor: Actor) -> None:
+    id = _payment(clients, actor, 30)
+    clients.ask(actor, "PATCH", f"/api/v1/payments/{id}", {"amount": 25, "delay_seconds": 100})
+
+
+def _payment_of_a_frozen_account(clients: Clients, actor: Actor) -> None:
+    _payment(clients, actor, 10)
+    clients.ask(actor, "POST", f"{_ACCOUNT}/freeze")
+    clients.hub.park(120 * SECOND)
+    clients.ask(actor, "POST", f"{_ACCOUNT}/unfreeze")
+
+
+def _payment_without_money(clients: Clients, actor: Actor) -> None:
+    _payment(clients, actor, 10, amount=5000, funding="at_execution")
+
+
+def _executed_payment(clients: Clients, actor: Actor) -> None:
+    """By another service, before the queue comes to it."""
+    id = _payment(clients, actor, 1)
+    clients.hub.park(SECOND + 1)
+    form, headers = {"execution_id": "exe-1"}, {"x-internal-auth": INTERNAL}
+    path = f"/api/v1/internal/payments/{id}/execute"
+    clients.ask(actor, "POST", path, form, headers=headers)
+
+
+def _deposited(clients: Clients, actor: Actor) -> None:
+    clients.ask(actor, "POST", f"{_ACCOUNT}/deposits", {"amount": 100}, key="deposit")
+    form = {"amount": -30, "reason": "counted again"}
+    clients.ask(actor, "POST", f"{_ACCOUNT}/adjustments", form, key="adjustment")
+
+
+def _nothing_but_time(clients: Clients, actor: Actor) -> None:
+    """Two items that only the sweep can call, and time for all its passes over their minute."""
+    _task(clients, actor, 230)
+    _payment(clients, actor, 240, name="two")
+    clients.hub.park(6 * MINUTE)
+
+
+FLOWS: Final = (
+    Flow(name="a task, due at once", script=lambda c, a: _task(c, a, 5) and None),
+    Flow(
+        name="a task with a large payload",
+        script=lambda c, a: _task(c, a, 5, payload={"n": "x" * 900}) and None,
+    ),
+    Flow(
+        name="a task that is refused once",
+        script=lambda c, a: _task(c, a, 5) and None,
+        tempers=("refuses", "takes"),
+    ),
+    Flow(
+        name="a task that dies and is brought back",
+        script=lambda c, a: _task(c, a, 5) and None,
+        tempers=("refuses for good", "takes"),
+    ),
+    Flow(name="a task, cancelled", script=_cancelled_task),
+    Flow(name="a task, moved within the horizon", script=_moved_task),
+    Flow(name="a task, moved past the horizon", script=_moved_task_far),
+    Flow(name="a payment", script=lambda c, a: _payment(c, a, 5) and None),
+    Flow(
+        name="a payment that holds nothing",
+        script=lambda c, a: _payment(c, a, 5, funding="at_execution") and None,
+    ),
+    Flow(name="three payments that share accounts", script=_batch),
+    Flow(name="a payment, cancelled", script=_cancelled_payment),
+    Flow(name="a payment, its amount and instant changed", script=_changed_payment),
+    Flow(name="a payment of a frozen account", script=_payment_of_a_frozen_account),
+    Flow(name="a payment without the money for it", script=_payment_without_money),
+    Flow(name="a payment, executed by another service", script=_executed_payment),
+    Flow(name="a deposit and an adjustment", script=_deposited),
+    Flow(name="the sweep's passes over a minute", script=_nothing_but_time, fault_in=("sweep",)),
+)
+
+
+class _Plan:
+    """The fault that one call meets; `each_time` with all repeats that botocore makes of it."""
+
+    def __init__(self, flow: Flow, place: int, fault: Fault | None, *, each_time: bool) -> None:
+        self.calls: list[Call] = []
+        self._flow = flow
+        self._place = place
+        self._fault = fault
+        self._each_time = each_time
+        self._met: tuple[str, str, object] | None = None
+
+    def __call__(self, actor: Actor, call: Call) -> Fault | None:
+        if not actor.name.startswith(self._flow.fault_in):
+            return None
+        asked = actor.request, call.operation, call.asked.get("ClientRequestToken", call.asked)
+        self.calls.append(call)
+        if len(self.calls) - 1 == self._place:
+            self._met = asked
+            return self._fault
+        if self._each_time and self._met == asked and len(self.calls) <= self._place + _REPEATS:
+            return self._fault
+        self._met = None
+        return None
+
+
+class _Tempers:
+    """Destinations behave one after the other as the flow says, and take everything from then on."""
+
+    def __init__(self, tempers: tuple[str, ...]) -> None:
+        self._left = list(tempers)
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._left)
+
+    def __getitem__(self, place: int) -> str:
+        return self._left.pop(0) if len(self._left) > 1 else "takes"
+
+
+def tried(
+    flow: Flow, place: int, fault: Fault | None, *, each_time: bool = False
+) -> tuple[Ended, list[Call]]:
+    """How the flow ends with this fault at this place, and the calls it made."""
+    plan = _Plan(flow, place, fault, each_time=each_time)
+    mix = replace(_MIX, tempers=_Tempers(flow.tempers))  # type: ignore[arg-type]
+    run = Run(seed=1, given=mix, script=flow.script, planned=plan)
+    result = run.result()
+    states = tuple(
+        sorted(
+            f"{request_of(row)} {text(row, 'status')} {number(row, 'amount')}" for row in rows_of(run.seen)
+        )
+    )
+    ended = Ended(
+        broken=result.broken,
+        states=states,
+        taken=len(run.seen.taken),
+        asked=sum(" POST " in line or " PATCH " in line or " DELETE " in line for line in result.lines),
+        brought_back=result.reach["redriven"],
+    )
+    return ended, plan.calls
+
+
+def cases(flow: Flow) -> Iterator[Case]:
+    """Every call of the flow with every fault that it can meet."""
+    without, calls = tried(flow, -1, None)
+    for place, call in enumerate(calls):
+        for fault in filter(call.can_meet, Fault):
+            for each_time in (False,) if fault in _ONCE else (False, True):
+                ended, _ = tried(flow, place, fault, each_time=each_time)
+                yield Case(
+                    flow=flow.name,
+                    place=place,
+                    call=f"{call.operation} {call.about}".strip(),
+                    fault=f"{fault}, each time" if each_time else str(fault),
+                    ended=ended,
+                    without=without,
+                )
+
+
+def all_cases(name: str) -> list[Case]:
+    (flow,) = (flow for flow in FLOWS if flow.name == name)
+    return list(cases(flow))
+
+
+def page(found: list[Case]) -> str:
+    """docs/faults.md"""
+    broken = [case for case in found if case.ended.broken]
+    lines = [
+        "# Single faults",
+        "",
+        "Written by `postdate-sim --single --write`. `make prove` runs all of them.",
+        "",
+        f"{len(found)} cases: each kind of fault at each call to AWS of {len(FLOWS)} flows, one at a time. In each",
+        "case every invariant held after every write, nothing was lost, and what was accepted came to its end. A call",
+        "is one HTTP request; *each time* means that botocore's repeats of it met the same fault.",
+        "",
+        "The cells say what was otherwise than without the fault: how often the caller had to ask, how often the",
+        "destination was called, what came to another end. `-` means that nobody noticed; an empty cell, that this",
+        "call cannot meet this fault.",
+    ]
+    if broken:
+        lines += ["", f"**{len(broken)} cases are broken.**"]
+    for flow, group in groupby(found, key=lambda case: case.flow):
+        given = list(group)
+        without = given[0].without
+        lines += ["", f"## {flow[0].upper()}{flow[1:]}", "", _told_without(without), ""]
+        lines += list(_table(given))
+    return "\n".join(lines) + "\n"
+
+
+def _told_without(ended: Ended) -> str:
+    states = ", ".join(state.split()[1] for state in ended.states) or "no item"
+    return f"Without a fault: {states}; asked {ended.asked} times, delivered {ended.taken} times."
+
+
+def _table(given: list[Case]) -> Iterator[str]:
+    """Faults with the same outcome at every call of the flow share a column's name only if they are one fault."""
+    faults = list(dict.fromkeys(case.fault for case in given))
+    cells = {(case.place, case.fault): _cell(case) for case in given}
+    notable = [
+        fault for fault in faults if any(cells.get((p, fault), "-") != "-" for p, f in cells if f == fault)
+    ]
+    calls = {case.place: case.call.split(" 20")[0] for case in given}
+    unnoticed = [fault for fault in faults if fault not in notable]
+    yield "| | call | " + " | ".join(notable) + " |"
+    yield "|---|---|" + "---|" * len(notable)
+    for place, call in calls.items():
+        row = " | ".join(cells.get((place, fault), "") for fault in notable)
+        yield f"| {place + 1} | {call} | {row} |"
+    if unnoticed:
+        yield ""
+        yield f"Never noticed: {'; '.join(unnoticed)}."
+
+
+def _cell(case: Case) -> str:
+    ended, without = case.ended, case.without
+    if ended.broken:
+        return f"**{ended.broken[:60]}**"
+    told = []
+    if ended.states != without.states:
+        before, after = Counter(without.states), Counter(ended.states)
+        gone = [state.split()[1] for state in (before - after).elements()]
+        come = [state.split()[1] for state in (after - before).elements()]
+        told.append(f"{', '.join(come) or 'nothing'} instead of {', '.join(gone) or 'nothing'}")
+    if ended.asked != without.asked:
+        told.append(f"asked {ended.asked} times")
+    if ended.taken != without.taken:
+        told.append(f"delivered {ended.taken} times")
+    if ended.brought_back != without.brought_back:
+        told.append("brought back" if ended.brought_back > without.brought_back else "not brought back")
+    return ", ".join(told) or "-"
