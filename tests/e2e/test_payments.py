@@ -143,10 +143,11 @@ def test_workers_that_are_killed_at_the_instant_lose_nothing(
     assert audit(client)["ok"]
 
 
-def test_a_thousand_steps_of_eight_clients_leave_every_invariant_true(
+def test_steps_of_eight_clients_at_once_leave_every_invariant_true(
     stack: RunningStack, opened: Callable[..., list[str]]
 ) -> None:
-    """Audited all the while, by money that is moving."""
+    """Audited all the while, by money that is moving. Four hundred steps, or as many as POSTDATE_STEPS says."""
+    number_of_steps = int(os.environ.get("POSTDATE_STEPS", "400")) // 8
     accounts, made, over = opened(*[500] * 6), list[str](), Event()
 
     def pays(client: Client, rng: random.Random, key: str) -> None:
@@ -186,21 +187,26 @@ def test_a_thousand_steps_of_eight_clients_leave_every_invariant_true(
         for verb in ("freeze", "unfreeze"):
             client.post(f"/api/v1/accounts/{account}/{verb}", {}).expect(200)
 
+    def patient(key: str) -> Client:
+        """A busy machine answers late, and that is no finding here."""
+        return stack.opened.enter_context(Client(stack.api_url, key, timeout_seconds=180))
+
     steps = [pays, pays_many, cancels, changes, deposits, freezes]
 
     def works(seed: int) -> None:
-        client, rng = stack.client(stack.admin_key), random.Random(seed)
-        for number in range(125):
+        client = patient(stack.admin_key)
+        rng = random.Random(seed)
+        for number in range(number_of_steps):
             (step,) = rng.choices(steps, [8, 2, 3, 3, 2, 1])
             step(client, rng, f"{accounts[0]}-{seed}-{number}")
 
     def audits() -> int:
-        client, audits = stack.client(), 0
+        client, audits = patient(stack.api_key), 0
         while not over.is_set():
             found = audit(client)
             assert found["ok"], found
             audits += 1
-            over.wait(3)
+            over.wait(5)
         return audits
 
     with ThreadPoolExecutor(9) as pool:
@@ -212,8 +218,8 @@ def test_a_thousand_steps_of_eight_clients_leave_every_invariant_true(
     client = stack.client()
     statuses = Counter(ended(client, id)["status"] for id in made)
     assert set(statuses) <= FINAL
-    assert statuses["COMPLETED"] > 50
-    assert statuses["CANCELLED"] > 5
+    assert statuses["COMPLETED"] > 20
+    assert statuses["CANCELLED"] > 2
     found = audit(client)
     assert found["ok"], found
     assert found["moving"] == []
