@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from postdate.domain import task
 from postdate.domain.due import Via, pack
 from postdate.domain.errors import Unavailable
 from postdate.domain.item import kind_of
@@ -21,6 +22,8 @@ from postdate.stores.timetable import Entry, Timetable
 
 _VIA = {Stage.OPEN: Via.SWEEP, Stage.CLOSE: Via.CLOSING, Stage.AUDIT: Via.AUDIT}
 _READERS = 8
+# Of one tenant in one second and group. Payments are worth waiting for, and settle many at a time.
+_TASKS_AHEAD_MAX = 250
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +85,8 @@ class GroupSweeper:
         for kinds, queue in self.queues.items():
             called = together([entry for entry in calls if kind_of(entry.due.id) in kinds])
             try:
-                queue.send(pack([(entry.tenant, entry.due) for entry in called], via))
+                ahead_max = _TASKS_AHEAD_MAX if kinds == task.KINDS else None
+                queue.send(pack([(entry.tenant, entry.due) for entry in called], via, ahead_max=ahead_max))
             except Unavailable as error:
                 failed = error
         if failed is not None:

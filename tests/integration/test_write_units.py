@@ -74,6 +74,25 @@ def test_a_run_of_a_recurring_task_takes_four_write_units_with_the_writing_of_th
     assert meter.units == {"items": 4, "refused": 0}
 
 
+def test_a_rate_whose_place_is_near_takes_one_unit_more_a_batch_and_a_later_place_one_more_a_task(
+    world: World, client: Client, meter: Meter
+) -> None:
+    run_to_its_end(world, client, flow_control={"key": "mail", "rate": 1, "period_seconds": 600})
+    assert (meter.units["items"], meter.units["flow"]) == (4, 1)
+    later = client.register(flow_control={"key": "mail", "rate": 1, "period_seconds": 600}).body
+    assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
+    assert (meter.units["items"], meter.units["flow"]) == (4 + 2 + 1, 2)
+    task = client.get(f"/api/v1/tasks/{later['task_id']}").body
+    assert (task["status"], task["attempts"]) == ("PENDING", 0)
+
+
+def test_parallelism_takes_a_unit_to_go_in_and_one_to_leave(
+    world: World, client: Client, meter: Meter
+) -> None:
+    run_to_its_end(world, client, flow_control={"key": "mail", "parallelism": 2})
+    assert (meter.units["items"], meter.units["flow"]) == (4, 2)
+
+
 def test_a_large_payload_is_paid_once_when_it_is_written(
     world: World, client: Client, meter: Meter, target: dict[str, Any]
 ) -> None:

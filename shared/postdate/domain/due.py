@@ -1,7 +1,7 @@
 """What travels through the queue: which items are due and when, and nothing else about them."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import groupby, islice
@@ -70,14 +70,25 @@ class Packet:
         return max(timedelta(0), min(seconds * _SECOND, DELAY_MAX))
 
 
-def pack(dues: Iterable[tuple[str, Due]], via: Via) -> Iterator[Packet]:
+def pack(dues: Iterable[tuple[str, Due]], via: Via, *, ahead_max: int | None = None) -> Iterator[Packet]:
     """Packets of (tenant, due) pairs: one tenant, one second, at most 25 items each; the soonest first, and otherwise
-    in the order in which they are given."""
+    in the order in which they are given.
+
+    What a tenant has beyond `ahead_max` in one second comes after everything else, and arrives at its instant and not
+    ahead of it: workers that wait for a flood of his would be in nobody else's reach at that instant.
+    """
+    floods: list[Packet] = []
 
     def second_and_tenant(pair: tuple[str, Due]) -> tuple[int, str]:
         return instants.milliseconds(pair[1].due_at) // 1000, pair[0]
 
     for (_, tenant), group in groupby(sorted(dues, key=second_and_tenant), key=second_and_tenant):
-        members = (due for _, due in group)
+        members, count = (due for _, due in group), 0
         while chunk := tuple(islice(members, PACKET_ITEMS_MAX)):
-            yield Packet(tenant=tenant, via=via, dues=chunk)
+            count += len(chunk)
+            packet = Packet(tenant=tenant, via=via, dues=chunk)
+            if ahead_max is not None and count > ahead_max:
+                floods.append(replace(packet, not_before=packet.first_due_at))
+            else:
+                yield packet
+    yield from floods

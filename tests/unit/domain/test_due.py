@@ -59,6 +59,20 @@ def test_a_packet_holds_twenty_five_calls_and_not_one_more():
     assert [len(each.dues) for each in pack(calls, Via.SWEEP)] == [25, 1]
 
 
+def test_what_a_tenant_has_too_much_of_in_a_second_arrives_at_its_instant_and_not_before():
+    """The flood is of one tenant and of one second; what is not too much arrives ahead as ever."""
+    flood = [("demo", Due.of(a_task(number, due_at=START + 60 * SECOND))) for number in range(130)]
+    others = [("acme", Due.of(a_task(number, due_at=START + 60 * SECOND))) for number in range(130, 150)]
+    later = [("demo", Due.of(a_task(number, due_at=START + 61 * SECOND))) for number in range(150, 160)]
+    found = list(pack([*flood, *others, *later], Via.SWEEP, ahead_max=75))
+    late = [packet for packet in found if packet.not_before]
+    assert sum(len(packet.dues) for packet in late) == 55
+    assert {(packet.tenant, packet.delay(START)) for packet in late} == {("demo", 60 * SECOND)}
+    assert {packet.delay(START) // SECOND for packet in found if not packet.not_before} == {59, 60}
+    assert found[-len(late) :] == late
+    assert not [packet for packet in pack(flood, Via.SWEEP) if packet.not_before]
+
+
 @given(offset=OFFSETS)
 def test_a_delay_is_whole_seconds_within_what_the_queue_takes(offset):
     delay = packet(START).delay(START - offset)
