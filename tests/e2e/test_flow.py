@@ -135,5 +135,5 @@ def test_one_tenants_flood_makes_no_other_tenant_late(stack: RunningStack, recei
         f"flood: the few p50, most {percentile(late, 50):.2f}, {max(late):.2f} s; "
         f"the many {percentile(flooded, 50):.2f}, {max(flooded):.2f} s"
     )
-    # The figure is for a quiet machine; that the few do not stand in the many's line shows on a busy one as well.
-    assert percentile(late, 50) < min(1, percentile(flooded, 50))
+    # How late is for a quiet machine to say; that the few do not stand in the many's line shows on a busy one as well.
+    assert percentile(late, 50) < percentile(flooded, 50)
