@@ -84,13 +84,21 @@ class Auditor:
                 break
         if not (after or names):
             self._look(tenant, _not_listed(seen), seen)
+        whole = not (after or names or seen.moving or seen.unread) and self._stood_still(tenant, seen.books)
         return Audited(
-            checks=checks(seen.books, whole=not (after or names or seen.moving or seen.unread)),
+            checks=checks(seen.books, whole=whole),
             accounts=len(seen.books) + len(seen.moving) + len(seen.unread),
             moving=seen.moving,
             unread=seen.unread,
             goes_on_after=last if names else None,
         )
+
+    def _stood_still(self, tenant: str, books: list[Books]) -> bool:
+        """Whether all of them together are as at one moment: money that went from one to another in between would be
+        seen twice, or not at all."""
+        versions = {each.account.id: each.account.version for each in books}
+        now = self.ledger.accounts(tenant, versions)
+        return versions == {id: account.version for id, account in now.items()}
 
     def _look(self, tenant: str, names: list[str], seen: _Seen) -> None:
         """Again and again at what is not sound: what stands still and is wrong to the end is wrong."""

@@ -145,10 +145,10 @@ class TestExecutions:
     def test_a_payment_is_executed_once_however_often_it_is_asked_for(
         self, payer: Client, token: str
     ) -> None:
-        id = payer.pay(key="a").body["payment_id"]
+        id = payer.pay(key="a", delay_seconds=4).body["payment_id"]
         early = self.execute(payer, id, token)
         assert (*code(early), early.body["state"]) == (409, "invalid_state", "PENDING")
-        time.sleep(1.05)
+        time.sleep(4.05)
         done = self.execute(payer, id, token)
         assert (done.status, done.body) == (
             *(200, {"success": True, "execution_id": "e-1", "status": "COMPLETED"}),

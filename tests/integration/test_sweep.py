@@ -149,7 +149,7 @@ def test_a_heartbeat_opens_what_is_due_soon_as_a_tick_does(
 
 
 def test_a_pass_handed_out_is_made_once(world: World, stored: Stored, boundary: Boundary) -> None:
-    task = stored.task(timedelta(minutes=9))
+    task = stored.task(timedelta(minutes=1))
     sweep = {"kind": "sweep", "minute": task.home.minute, "group": 0, "stage": "open"}
     assert world.sweep(sweep, sweep) == []
     assert sent_dues(world, boundary) == [(Via.SWEEP, Due.of(task))]

@@ -169,3 +169,24 @@ def test_an_account_with_more_than_there_is_time_for_is_named_and_the_others_are
     assert "bob" in found.unread
     assert wrong(found) == set()
     assert found.accounts == 3
+
+
+def test_money_that_moves_between_two_accounts_that_were_read_one_after_the_other_is_no_finding(
+    ledger: BehindLedger,
+) -> None:
+    class BusyLedger(BehindLedger):
+        moved = False
+
+        def account(self, tenant: str, id: str) -> Account | None:
+            """What alice pays reaches bob when alice has been read and bob has not."""
+            if id == "bob" and not self.moved:
+                self.moved = True
+                payment = registered(self, 9, 7)
+                assert self.post([money.settle(payment, now=START)])[0].answer is Answer.DONE
+            return super().account(tenant, id)
+
+    busy = BusyLedger()
+    busy.__dict__.update(ledger.__dict__)
+
+    found = Auditor(ledger=busy, clock=ManualClock()).audit("acme")
+    assert wrong(found) == set()
