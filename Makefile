@@ -2,13 +2,14 @@
 # and is not done again until what it was made from changes.
 
 ENV ?= dev
+SEEDS ?= 0:2000
 READY := .venv/ready
 PYTHON := .venv/bin/python
 UV := $(PYTHON) -m cli.local.uv
 CDK := $(PYTHON) -m cli.local.cdk
 INTERPRETERS := python3 python3.14 python3.13 python3.12 python3.11
 
-.PHONY: help up down test check bench deploy synth layer lock clean
+.PHONY: help up down test check prove bench deploy synth layer lock clean
 .DELETE_ON_ERROR:
 
 help: ## what there is to make
@@ -28,6 +29,11 @@ check: $(READY)/dev ## format, lint, types, unit and contract tests
 
 test: $(READY)/dev ## the whole suite, on a local stack of its own
 	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest
+
+prove: $(READY)/dev ## single faults, 2,000 seeds of the simulation, planted mistakes (SEEDS=)
+	@.venv/bin/postdate-sim --single
+	@.venv/bin/postdate-sim --seeds $(SEEDS)
+	@.venv/bin/postdate-sim --planted 2000
 
 bench: $(READY)/infra ## the benchmark on a local stack of its own
 	@.venv/bin/postdate bench

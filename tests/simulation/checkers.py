@@ -13,28 +13,10 @@ from typing import Any, Final
 
 from tests.simulation.engine import Change, Engine, Row
 from tests.simulation.hub import Actor, Hub
+from tests.simulation.transitions import FINAL, PAYMENTS, TASKS
 
 ATTEMPTS_OF_PAYMENTS: Final = 3
 ON_TIME_MS: Final = 15_000
-TASKS: Final = {
-    "PENDING": {"PENDING", "RUNNING", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED"},
-    "RUNNING": {"RUNNING", "SUCCEEDED", "RETRYING", "DEAD", "EXPIRED"},
-    "RETRYING": {"RUNNING", "RETRYING", "CANCELLED", "EXPIRED"},
-    "DEAD": {"RUNNING", "RETRYING"},
-    "SUCCEEDED": set[str](),
-    "CANCELLED": set[str](),
-    "EXPIRED": set[str](),
-    "SKIPPED": set[str](),
-    "MISSED": set[str](),
-}
-PAYMENTS: Final = {
-    "PENDING": {"PENDING", "EXECUTING", "COMPLETED", "FAILED", "CANCELLED"},
-    "EXECUTING": {"EXECUTING", "COMPLETED", "FAILED", "CANCELLED"},
-    "COMPLETED": set[str](),
-    "FAILED": set[str](),
-    "CANCELLED": set[str](),
-}
-FINAL: Final = frozenset({"SUCCEEDED", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED", "COMPLETED", "FAILED"})
 
 
 class Broken(BaseException):

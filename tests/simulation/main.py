@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     _with_a_fixed_order_of_sets()
     if given.replay is not None:
-        return _replay(given.replay)
+        return _replay(given.replay, given.after)
     if given.single:
         return _single(given.jobs, given.only, given.write)
     if given.planted:
@@ -39,6 +39,12 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--replay", metavar="SEED", type=int, help="run one seed and tell what happens in it")
     what.add_argument(
         "--planted", metavar="N", type=int, help="plant each known mistake and find it within N seeds"
+    )
+    parser.add_argument(
+        "--after",
+        metavar="A:B",
+        default="0:0",
+        help="with --replay: run these seeds first, in the same process",
     )
     what.add_argument("--single", action="store_true", help="each kind of fault at each call of each flow")
     parser.add_argument("--write", action="store_true", help="with --single: write docs/faults.md")
@@ -57,9 +63,12 @@ def _with_a_fixed_order_of_sets() -> None:
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)  # noqa: S606
 
 
-def _replay(seed: int) -> int:
+def _replay(seed: int, after: str) -> int:
     from tests.simulation.run import run
 
+    first, last = (int(part) for part in after.split(":"))
+    for earlier in range(first, last):
+        run(earlier)
     result = run(seed)
     print("\n".join(result.lines))
     print(f"seed {seed}: {result.broken or 'all invariants hold'}")

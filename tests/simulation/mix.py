@@ -139,14 +139,12 @@ def drawn(draws: Random) -> Mix:
             start=draws.randrange(0, 2 * MINUTE),
             duration=draws.choice((20 * SECOND, 20 * SECOND, 3 * MINUTE, 3 * MINUTE, HOUR)),
         )
-    # A key is given to another try half a minute after its minute: two tries at once need clocks that agree that far.
-    skew = draws.choice((0, *(5 * SECOND,) * 9, FAR_OFF))
     tempers = tuple(temper for temper in TEMPERS[1:] if sometimes(0.1 if quiet else 0.35))
     found = Mix(
         rates=rates,
         sticky=draws.choice((0.0, 0.5, 0.9)),
         latency=draws.choice((0, 0, 5_000, 5_000 if quiet else 200_000)),
-        skew=skew,
+        skew=draws.choice((0, *(5 * SECOND,) * 9, FAR_OFF)),
         jumps=draws.choice((0, 0, 0, 2)),
         duplicates=0.0 if quiet else draws.choice((0.0, 0.0, 0.1, 0.3)),
         deletes_lost=0.0 if quiet else draws.choice((0.0, 0.0, 0.1)),
@@ -160,7 +158,7 @@ def drawn(draws: Random) -> Mix:
         shards=draws.choice((1, 1, 1, 1, 3)),
         clients=draws.choice((1, 2, 3)),
         requests=draws.choice((4, 6, 10)),
-        impatient=0.0 if skew > 5 * SECOND else draws.choice((0.0, 0.0, 0.2)),
+        impatient=draws.choice((0.0, 0.0, 0.2)),
         tempers=("takes", *tempers),
         attempts=draws.choice((1, 2, 2, 3)),
         accounts=draws.choice((2, 3, 4)),

@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Final
 
-from tests.simulation.checkers import PAYMENTS, TASKS
 from tests.simulation.mix import TEMPERS, Fault
+from tests.simulation.transitions import PAYMENTS, TASKS
 
 _OF_RUNS: Final = {"EXPIRED", "SKIPPED", "MISSED"}
 _HELD_BACK: Final = {("RETRYING", "RETRYING"), ("DEAD", "RETRYING")}

@@ -1,0 +1,24 @@
+"""What may follow what, as the checkers know it: written down a second time, so that a mistake in the code's table
+shows. A test compares the two."""
+
+from typing import Final
+
+TASKS: Final[dict[str, set[str]]] = {
+    "PENDING": {"PENDING", "RUNNING", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED"},
+    "RUNNING": {"RUNNING", "SUCCEEDED", "RETRYING", "DEAD", "EXPIRED"},
+    "RETRYING": {"RUNNING", "RETRYING", "CANCELLED", "EXPIRED"},
+    "DEAD": {"RUNNING", "RETRYING"},
+    "SUCCEEDED": set(),
+    "CANCELLED": set(),
+    "EXPIRED": set(),
+    "SKIPPED": set(),
+    "MISSED": set(),
+}
+PAYMENTS: Final[dict[str, set[str]]] = {
+    "PENDING": {"PENDING", "EXECUTING", "COMPLETED", "FAILED", "CANCELLED"},
+    "EXECUTING": {"EXECUTING", "COMPLETED", "FAILED", "CANCELLED"},
+    "COMPLETED": set(),
+    "FAILED": set(),
+    "CANCELLED": set(),
+}
+FINAL: Final = frozenset({"SUCCEEDED", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED", "COMPLETED", "FAILED"})
