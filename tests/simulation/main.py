@@ -28,14 +28,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _single(given.jobs, given.only, given.write)
     if given.planted:
         return _planted(given.planted, given.jobs, given.only)
-    first, last = (int(part) for part in given.seeds.split(":"))
-    return _batch(range(first, last), given.jobs, given.reach)
+    return _batch(_seeds(given.seeds), given.jobs, given.reach)
+
+
+def _seeds(text: str) -> list[int]:
+    """`0:2000`, or `2,44,107`, or both."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition(":")
+        found += range(int(first), int(last) if last else int(first) + 1)
+    return found
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="postdate-sim", description=__doc__)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--seeds", metavar="A:B", help="run the seeds from A up to B")
+    what.add_argument("--seeds", metavar="A:B,C", help="run the seeds from A up to B, and C")
     what.add_argument("--replay", metavar="SEED", type=int, help="run one seed and tell what happens in it")
     what.add_argument(
         "--planted", metavar="N", type=int, help="plant each known mistake and find it within N seeds"
@@ -66,8 +74,7 @@ def _with_a_fixed_order_of_sets() -> None:
 def _replay(seed: int, after: str) -> int:
     from tests.simulation.run import run
 
-    first, last = (int(part) for part in after.split(":"))
-    for earlier in range(first, last):
+    for earlier in _seeds(after):
         run(earlier)
     result = run(seed)
     print("\n".join(result.lines))
