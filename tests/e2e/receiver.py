@@ -3,10 +3,12 @@
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Final
+
+HANGS_SECONDS: Final = 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,11 +25,11 @@ class Arrival:
 
 @dataclass(kw_only=True)
 class Receiver:
-    """`/status/<n>` answers n, `/redirect?to` sends elsewhere, `/hang-once` keeps its first caller waiting."""
+    """`/status/<n>` answers n, `/redirect?to` sends elsewhere, `/hang-once` keeps its first caller waiting
+    until that has hung up."""
 
     url: str
     arrivals: list[Arrival] = field(default_factory=list)
-    let_go: threading.Event = field(default_factory=threading.Event)
 
     def of(self, task_id: str) -> list[Arrival]:
         return [arrival for arrival in self.arrivals if arrival.task_id == task_id]
@@ -58,13 +60,20 @@ def receiving() -> Iterator[Receiver]:
         def _answer(self, arrival: Arrival) -> None:
             path, _, rest = self.path.partition("?")
             if path == "/hang-once" and len(receiver.of(arrival.task_id)) == 1:
-                receiver.let_go.wait(120)
+                self._wait_until_the_caller_has_gone()
+                return
             status = int(path.removeprefix("/status/")) if path.startswith("/status/") else 204
             self.send_response(307 if path == "/redirect" else status)
             if path == "/redirect":
                 self.send_header("Location", rest)
             self.send_header("Content-Length", "0")
             self.end_headers()
+
+        def _wait_until_the_caller_has_gone(self) -> None:
+            self.close_connection = True
+            self.connection.settimeout(HANGS_SECONDS)
+            with suppress(OSError):
+                self.rfile.read(1)
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -77,7 +86,6 @@ def receiving() -> Iterator[Receiver]:
     try:
         yield receiver
     finally:
-        receiver.let_go.set()
         server.shutdown()
         server.server_close()
         thread.join(5)

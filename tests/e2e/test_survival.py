@@ -6,8 +6,6 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.e2e.conftest import RunningStack
 from tests.e2e.receiver import Receiver
 from tests.e2e.test_tasks import ended
@@ -65,16 +63,9 @@ def test_a_function_without_its_grant_is_denied(stack: RunningStack) -> None:
 
 
 def _text(document: dict[str, Any]) -> str:
-
     return json.dumps(document)
 
 
 def _logged(stack: RunningStack, function: str) -> str:
     events = stack.aws("logs").filter_log_events(logGroupName=f"/aws/lambda/{function}")["events"]
     return "\n".join(event["message"] for event in events)
-
-
-@pytest.fixture(autouse=True)
-def _no_worker_waits(receiver: Receiver) -> Any:
-    yield
-    receiver.let_go.set()
