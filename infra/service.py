@@ -59,6 +59,7 @@ class Service(Stack):
         api.allow(state.idempotency.table_arn, GET, PUT)
         api.allow(state.tenants.table_arn, GET)
         api.allow(state.keys.table_arn, GET)
+        api.allow(state.flow.table_arn, GET, UPDATE)
         api.allow(state.tasks.queue.queue_arn, SEND)
         api.allow(state.payments.queue.queue_arn, SEND)
         return api

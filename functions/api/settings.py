@@ -10,6 +10,7 @@ class Settings:
     keys_table: str
     accounts_table: str
     journal_table: str
+    flow_table: str
     tasks_queue_url: str
     payments_queue_url: str
     shard_plan: str

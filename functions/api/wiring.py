@@ -11,6 +11,7 @@ from functions.api.payments.execute import Executor
 from functions.api.payments.listing import accounts_max
 from functions.api.payments.register import Registrar as PaymentRegistrar
 from functions.api.runs.acknowledge import Acknowledger
+from functions.api.runs.rooms import Rooms
 from functions.api.settings import Settings
 from functions.api.tasks.by_hand import ByHand
 from functions.api.tasks.chain import Chain
@@ -27,6 +28,7 @@ from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.definitions_dynamo import DynamoDefinitions
+from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.idempotency import DynamoReservations
 from postdate.stores.keys import DynamoKeys
 from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
@@ -129,7 +131,13 @@ class Wired:
             clock=self.clock,
             unique=_unique,
         )
-        self.acknowledger = Acknowledger(tasks=self.tasks, queue=queue, clock=self.clock, draw=random.random)
+        self.acknowledger = Acknowledger(
+            tasks=self.tasks,
+            rooms=Rooms(flow=DynamoFlow(table=given.flow_table, client=aws.client("dynamodb"))),
+            queue=queue,
+            clock=self.clock,
+            draw=random.random,
+        )
         self.ledger = DynamoLedger(
             items_table=given.items_table,
             accounts_table=given.accounts_table,

@@ -96,21 +96,24 @@ class Gate:
 
     def extend(self, running: Iterable[Task]) -> None:
         until = self._clock.now() + self._lease
-        for key, tasks in _by_key(task for task in running if _name(task) in self._inside):
+        for key, tasks in _by_key(task for task in running if task.name_in_room in self._inside):
             with suppress(Unavailable):
-                self._flow.stay(*key, [_name(task) for task in tasks], until)
+                self._flow.stay(*key, [task.name_in_room for task in tasks], until)
 
     def left(self, outcomes: Iterable[Transition]) -> None:
         """Who cannot be told to be out is out when its lease is over. A run that its receiver has accepted stays in
         for as long as the receiver has it."""
-        now, inside = self._clock.now(), [each for each in outcomes if _name(each.before) in self._inside]
+        now, inside = (
+            self._clock.now(),
+            [each for each in outcomes if each.before.name_in_room in self._inside],
+        )
         for key, tasks in _by_key(each.after for each in inside if each.after.state is State.RUNNING):
             for task in tasks:
-                del self._inside[_name(task)]
+                del self._inside[task.name_in_room]
                 with suppress(Unavailable):
-                    self._flow.stay(*key, [_name(task)], task.lease_until or now)
+                    self._flow.stay(*key, [task.name_in_room], task.lease_until or now)
         for key, tasks in _by_key(each.after for each in inside if each.after.state is not State.RUNNING):
-            names = [_name(task) for task in tasks]
+            names = [task.name_in_room for task in tasks]
             took = sum((now - self._inside.pop(name) for name in names), timedelta(0)) / len(names)
             stay = self._stays[key] = rules.stayed(self._stays[key], took)
             with suppress(Unavailable):
@@ -169,11 +172,11 @@ class Gate:
             for place, claim in some:
                 if turns is None:
                     yield place, None
-                elif until := turns.get(_name(claim.after)):
+                elif until := turns.get(claim.after.name_in_room):
                     yield place, self._postponed(claim, now, until, "as many of its key are on as may be")
 
     def _entered(self, key: _Key, tasks: list[Task], now: datetime) -> dict[str, datetime] | None:
-        names = [_name(task) for task in tasks]
+        names = [task.name_in_room for task in tasks]
         parallelism = min(task.flow.parallelism for task in tasks if task.flow and task.flow.parallelism)
         try:
             for _ in range(_TRIES):
@@ -200,19 +203,14 @@ class Gate:
                 until = self._circuits.breaker(where).ask_again_at(now, self._draw())
                 kept_back.append(task)
                 yield place, self._postponed(claim, now, until, "its destination is being tried")
-        for key, tasks in _by_key(task for task in kept_back if self._inside.pop(_name(task), None)):
+        for key, tasks in _by_key(task for task in kept_back if self._inside.pop(task.name_in_room, None)):
             with suppress(Unavailable):
-                self._flow.leave(*key, [_name(task) for task in tasks], stay=None)
+                self._flow.leave(*key, [task.name_in_room for task in tasks], stay=None)
 
     def _postponed(
         self, claim: Transition, now: datetime, until: datetime, why: str, *, placed: bool = False
     ) -> Transition:
         return transitions.postpone(claim, now=now, until=until, why=why, placed=placed)
-
-
-def _name(task: Task) -> str:
-    """A run in a room: that of one claim, whoever else wants to make the same."""
-    return f"{task.id}#{task.token}"
 
 
 def _by_key(tasks: Iterable[Task]) -> Iterator[tuple[_Key, list[Task]]]:

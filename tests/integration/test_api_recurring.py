@@ -220,6 +220,15 @@ class TestWords:
         assert client.call("POST", f"{path}/complete", {"token": 1}).body == done.body
         assert client.call("POST", f"{path}/fail", {"token": 1}).status == 409
 
+    @pytest.mark.parametrize("word", ["complete", "fail"])
+    def test_a_run_that_its_receiver_has_ended_makes_room_for_the_next(
+        self, client: Client, world: World, word: str
+    ) -> None:
+        flow = {"key": "disk", "parallelism": 1}
+        path = self.delivered(client, world, flow_control=flow)
+        assert client.call("POST", f"{path}/{word}", {"token": 1}).status == 200
+        self.delivered(client, world, flow_control=flow)
+
     def test_a_run_that_has_failed_is_called_again(
         self, client: Client, world: World, boundary: Boundary
     ) -> None:

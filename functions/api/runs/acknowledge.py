@@ -2,7 +2,8 @@
 
 Its token says that the word is about the newest attempt. The outcome is written first, then the call that follows from
 it is sent; if that is lost, the call that waits in the queue for the end of the lease makes up for it, and so does the
-receiver's repeated word, which is answered like the first.
+receiver's repeated word, which is answered like the first. Last of all, a run that has ended leaves its key's room (see
+`rooms`).
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
+from functions.api.runs.rooms import Rooms
 from postdate.domain import transitions
 from postdate.domain.due import DELAY_MAX, Due, Packet, Via
 from postdate.domain.errors import Conflict, InvalidState, NotFound, Unavailable
@@ -27,6 +29,7 @@ _FAILED: Final = frozenset({State.RETRYING, State.DEAD, State.EXPIRED})
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Acknowledger:
     tasks: Tasks
+    rooms: Rooms
     queue: Queue
     clock: Clock
     draw: Callable[[], float]
@@ -44,7 +47,9 @@ class Acknowledger:
             _refuse_others(task, token)
             return transitions.succeed(task, now=self.clock.now(), why="completed")
 
-        return self._changed(tenant, id, decide)
+        task = self._changed(tenant, id, decide)
+        self.rooms.leave(task)
+        return task
 
     def fail(self, tenant: str, id: str, *, token: int, error: str | None, final: bool) -> Task:
         def decide(task: Task) -> Transition | None:
@@ -56,6 +61,7 @@ class Acknowledger:
 
         task = self._changed(tenant, id, decide)
         self._call(task)
+        self.rooms.leave(task)
         return task
 
     def extend(self, tenant: str, id: str, *, token: int, seconds: int | None) -> Task:
@@ -67,6 +73,7 @@ class Acknowledger:
             return task
         (written,) = self.tasks.extend([task], until)
         if written is Written.DONE:
+            self.rooms.stay(task, until)
             return replace(task, lease_until=until)
         if written is Written.CONFLICT:
             _refuse_others(self.load(tenant, id), token)

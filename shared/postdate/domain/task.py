@@ -146,6 +146,11 @@ class Task:
         return self.state.phase
 
     @property
+    def name_in_room(self) -> str:
+        """Under which its key's room has it: that of one claim, whoever else wants to make the same."""
+        return f"{self.id}#{self.token}"
+
+    @property
     def lateness_ms(self) -> int | None:
         """How long after its planned instant the first attempt began; a run out of turn can be late only from the
         moment it was asked for."""

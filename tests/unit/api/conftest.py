@@ -1,7 +1,7 @@
 """The API's use cases over stores in memory."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from functions.api.runs.acknowledge import Acknowledger
+from functions.api.runs.rooms import Rooms
 from functions.api.tasks.by_hand import ByHand
 from functions.api.tasks.chain import Chain
 from functions.api.tasks.change import Changer
@@ -21,12 +22,14 @@ from functions.api.tasks.register import Order, Registered, Registrar
 from functions.api.tasks.templates import Templates
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Definition, Overlap, Template
-from postdate.domain.errors import PostdateError
+from postdate.domain.errors import PostdateError, Unavailable
+from postdate.domain.flow import Room
 from postdate.domain.recurrence import Runs
 from postdate.domain.schedule import Schedule
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Payload, State, Task
 from postdate.stores.definitions import MemoryDefinitions
+from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.idempotency import MemoryReservations, Reservation
 from postdate.stores.payloads import MemoryPayloads
 from postdate.stores.tasks import Written
@@ -74,6 +77,31 @@ class ScriptedPayloads(MemoryPayloads):
         self.kept_until[key] = keep_until
 
 
+class ScriptedFlow(MemoryFlow):
+    """Its next calls about rooms, as many as are `unavailable`, are not answered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unavailable = 0
+
+    def room(self, tenant: str, key: str) -> Room:
+        self._answers()
+        return super().room(tenant, key)
+
+    def stay(self, tenant: str, key: str, runs: Iterable[str], until: datetime) -> None:
+        self._answers()
+        super().stay(tenant, key, runs, until)
+
+    def leave(self, tenant: str, key: str, runs: Iterable[str], *, stay: timedelta | None) -> None:
+        self._answers()
+        super().leave(tenant, key, runs, stay=stay)
+
+    def _answers(self) -> None:
+        if self.unavailable:
+            self.unavailable -= 1
+            raise Unavailable
+
+
 class ScriptedDefinitions(MemoryDefinitions):
     """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise, or
     answer in its place."""
@@ -112,6 +140,7 @@ class Service:
         }
         self.registrar = Registrar(reservations=self.reservations, plan=PLAN, **shared)
         self.changer = Changer(**shared)
+        self.flow = ScriptedFlow()
         self.definitions = ScriptedDefinitions()
         self.runs = Runs(shards=PLAN)
         self.chain = Chain(tasks=self.tasks, runs=self.runs)
@@ -128,7 +157,11 @@ class Service:
         self.definition_changer = DefinitionChanger(**plans)
         self.by_hand = ByHand(tasks=self.tasks, runs=self.runs, reservations=self.reservations, **rest)
         self.acknowledger = Acknowledger(
-            tasks=self.tasks, queue=self.queue, clock=self.clock, draw=lambda: 0.5
+            tasks=self.tasks,
+            rooms=Rooms(flow=self.flow),
+            queue=self.queue,
+            clock=self.clock,
+            draw=lambda: 0.5,
         )
 
     def plan(self, *cron: str, **fields: Any) -> Planned:

@@ -6,11 +6,13 @@ import pytest
 from postdate.domain import transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import InvalidState, NotFound, Unavailable
+from postdate.domain.flow import FlowControl, Room, enter
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import Ack, State
 from postdate.domain.transitions import Buried, Transition
 from tests.unit.doubles import LEASE, SECOND, START, STEADY, a_task, claimed
 
+NARROW = FlowControl(key="mail", parallelism=1)
 SLOW = RetryPolicy(max_attempts=3, initial_seconds=3600, max_seconds=3600, jitter=False)
 
 
@@ -190,3 +192,85 @@ class TestHeartbeats:
         with pytest.raises(InvalidState) as refused:
             say(service, "heartbeat", task)
         assert refused.value.state == "SUCCEEDED"
+
+
+class TestRooms:
+    """A run in its receiver's hands is in its key's room."""
+
+    @pytest.fixture
+    def task(self, service):
+        task = running(service, flow=NARROW)
+        entered = enter(
+            Room(), [task.name_in_room, "other"], parallelism=2, until=task.lease_until, now=START
+        )
+        assert service.flow.change_room("demo", "mail", Room(), entered.room)
+        return task
+
+    def room(self, service):
+        return service.flow.room("demo", "mail")
+
+    @pytest.mark.parametrize("word", ["complete", "fail", "final"])
+    def test_a_run_that_its_receiver_ends_leaves_at_once_and_alone(self, service, task, word):
+        service.clock.move(SECOND)
+        say(service, word, task)
+        assert self.room(service).runs.keys() == {"other"}
+
+    def test_how_long_it_was_in_sets_the_pace_for_those_who_wait(self, service, task):
+        service.clock.move(11 * SECOND)
+        say(service, "complete", task)
+        assert self.room(service).stay == 4 * SECOND
+
+    def test_a_second_word_makes_up_for_what_the_first_could_not_tell(self, service, task):
+        service.clock.move(11 * SECOND)
+        service.flow.unavailable = 1
+        done = say(service, "complete", task)
+        assert task.name_in_room in self.room(service).runs
+        service.clock.move(100 * SECOND)
+        assert say(service, "complete", task) == done
+        assert (self.room(service).runs.keys(), self.room(service).stay) == ({"other"}, 4 * SECOND)
+        service.clock.move(SECOND)
+        say(service, "complete", task)
+        assert self.room(service).stay == 4 * SECOND
+
+    def test_a_heartbeat_lets_it_stay(self, service, task):
+        service.clock.move(20 * SECOND)
+        extended = say(service, "heartbeat", task)
+        assert self.room(service).runs[task.name_in_room] == extended.lease_until == START + 50 * SECOND
+        assert self.room(service).runs["other"] == START + 30 * SECOND
+
+    @pytest.mark.parametrize("word", WORDS)
+    def test_a_room_that_cannot_be_told_is_no_error_for_the_receiver(self, service, task, word):
+        service.clock.move(SECOND)
+        service.flow.unavailable = 1
+        say(service, word, task)
+        assert self.room(service).runs[task.name_in_room] == START + 30 * SECOND
+
+    @pytest.mark.parametrize("word", WORDS)
+    def test_an_old_token_moves_nobody(self, service, task, word):
+        with pytest.raises(InvalidState):
+            say(service, word, task, token=7)
+        assert self.room(service).runs == {task.name_in_room: task.lease_until, "other": task.lease_until}
+
+    @pytest.mark.parametrize("flow", [None, FlowControl(key="mail", rate=10)])
+    def test_a_run_without_a_room_asks_for_none(self, service, flow):
+        task = running(service, flow=flow)
+        service.flow.unavailable = 1
+        service.clock.move(SECOND)
+        say(service, "heartbeat", task)
+        say(service, "complete", task)
+        assert service.flow.unavailable == 1
+
+    def test_after_a_second_life_only_the_newest_attempt_counts(self, service, task):
+        failed = say(service, "final", task)
+        service.clock.move(100 * SECOND)
+        again = claimed(failed, now=service.clock.now())
+        service.tasks.commit([Transition(before=failed, after=again)])
+        room = self.room(service)
+        entered = enter(
+            room, [again.name_in_room], parallelism=2, until=again.lease_until, now=service.clock.now()
+        )
+        service.flow.change_room("demo", "mail", room, entered.room)
+        before = self.room(service).stay
+        service.clock.move(before)
+        say(service, "complete", again, token=2)
+        assert self.room(service).stay == before
