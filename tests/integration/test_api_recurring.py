@@ -89,6 +89,21 @@ def test_a_changed_plan_has_one_run_to_come(client: Client) -> None:
     assert (refused.status, refused.body["code"]) == (412, "version_conflict")
 
 
+@pytest.mark.parametrize("recurs", [True, False])
+def test_a_flow_control_is_changed_and_taken_away(client: Client, recurs: bool) -> None:
+    first = {"key": "mail", "rate": 5, "period_seconds": 2, "parallelism": None}
+    made = recur(client, flow_control=first) if recurs else client.register(run_at=soon(), flow_control=first)
+    path = f"{TASKS}/{made.body['task_id']}"
+    other = {"key": "mail", "rate": None, "period_seconds": 1, "parallelism": 3}
+    assert client.call("PATCH", path, {"payload": 2}).body["flow_control"] == first
+    asked = {"key": "mail", "parallelism": 3}
+    assert client.call("PATCH", path, {"flow_control": asked}).body["flow_control"] == other
+    assert client.get(path).body["flow_control"] == other
+    changed = client.call("PATCH", path, {"flow_control": None})
+    assert (changed.status, changed.body["flow_control"]) == (200, None)
+    assert (client.get(path).body["flow_control"], changed.body["next_run_at"]) == (None, soon())
+
+
 def test_a_task_is_paused_resumed_and_cancelled(client: Client) -> None:
     path = f"{TASKS}/{recur(client).body['task_id']}"
     paused = client.call("POST", f"{path}/pause", {"reason": "stocktaking"}).body

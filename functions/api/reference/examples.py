@@ -104,10 +104,15 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
     "TaskChangeForm": {
         "later": {"summary": "Another instant", "value": {"run_at": "2026-11-18T18:00:00Z"}},
         "payload": {"summary": "Another payload", "value": {"payload": {"order": 4712}}},
+        "flow": {
+            "summary": "Held back",
+            "value": {"flow_control": {"key": "mail", "rate": 10, "parallelism": 3}},
+        },
     },
     "RecurringChangeForm": {
         "plan": {"summary": "Of one that recurs: another plan", "value": {"cron": "0 9 * * MON-FRI"}},
         "end": {"summary": "Of one that recurs: no end", "value": {"end_at": None}},
+        "flow": {"summary": "Of one that recurs: no longer held back", "value": {"flow_control": None}},
     },
     "PauseForm": {"why": {"summary": "With a reason", "value": {"reason": "stocktaking"}}},
     "BackfillForm": {

@@ -74,8 +74,9 @@ TASKS: Final = (
         name="changeTask",
         summary="Change a task",
         text="Possible while it is PENDING, or, of one that recurs, unless it is CANCELLED. What is left out, or null, "
-        "stays as it is; `payload: null` is a payload. `retry` is replaced as a whole. A recurring task has other "
-        "fields: null takes away its `start_at`, `end_at`, `max_runs`, `expires_after_seconds` and `name`. A change "
+        "stays as it is, but `payload: null` is a payload and `flow_control: null` takes it away. `retry` and "
+        "`flow_control` are replaced as a whole. A recurring task has other fields: null also takes away its "
+        "`start_at`, `end_at`, `max_runs`, `expires_after_seconds` and `name`. A change "
         "plans its next run anew, after now: it never begins one at once. What has begun ends as it was.",
         answer="Task",
         or_answer="RecurringTask",

@@ -22,6 +22,7 @@ OF_RECURRING: Final = (
     *("timezone", "start_at", "end_at", "max_runs", "jitter_seconds"),
     *("overlap", "catch_up", "catch_up_window_seconds"),
 )
+_MAY_BE_NULL: Final = frozenset({"payload", "flow_control"})
 _SECOND: Final = timedelta(seconds=1)
 
 Cron = Annotated[str, Field(max_length=256)]
@@ -152,11 +153,12 @@ class TaskChangeForm(Form):
     target: TargetForm | None = None
     payload: JsonValue = None
     retry: RetryForm | None = None
+    flow_control: FlowControlForm | None = None
 
     @model_validator(mode="after")
     def _changes_something(self) -> "TaskChangeForm":
         changed = {
-            name for name in self.model_fields_set if name == "payload" or getattr(self, name) is not None
+            name for name in self.model_fields_set if name in _MAY_BE_NULL or getattr(self, name) is not None
         }
         if not changed:
             raise ValueError("nothing to change")
@@ -183,8 +185,8 @@ def expires_after(form: TaskForm) -> timedelta | None:
     return None if form.expires_after_seconds is None else timedelta(seconds=form.expires_after_seconds)
 
 
-def flow(form: TaskForm) -> FlowControl | None:
-    return None if form.flow_control is None else form.flow_control.control()
+def flow(given: FlowControlForm | None) -> FlowControl | None:
+    return None if given is None else given.control()
 
 
 def payload_text(payload: JsonValue) -> str:

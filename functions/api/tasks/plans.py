@@ -10,6 +10,7 @@ from functions.api.forms import Form, Instant
 from functions.api.tasks.forms import (
     Cron,
     ExpirySeconds,
+    FlowControlForm,
     JitterSeconds,
     MaxRuns,
     Name,
@@ -20,6 +21,7 @@ from functions.api.tasks.forms import (
     TimeoutSeconds,
     WindowSeconds,
     Zone,
+    flow,
 )
 from postdate.domain import cron, instants
 from postdate.domain.catch_up import CatchUp
@@ -32,7 +34,9 @@ from postdate.domain.task import Ack
 _FIRST: Final = instants.EPOCH + timedelta(days=1)
 _LAST: Final = datetime(2200, 1, 1, tzinfo=UTC)
 # What null takes away; null for anything else leaves it as it is.
-_MAY_BE_MISSING: Final = frozenset({"start_at", "end_at", "max_runs", "expires_after_seconds", "name"})
+_MAY_BE_MISSING: Final = frozenset(
+    {"start_at", "end_at", "max_runs", "expires_after_seconds", "flow_control", "name"}
+)
 _OF_SCHEDULE: Final = frozenset({"cron", "timezone", "start_at", "end_at", "max_runs", "jitter_seconds"})
 
 Reason = Annotated[str, Field(min_length=1, max_length=200)]
@@ -54,6 +58,7 @@ class RecurringChangeForm(Form):
     timeout_seconds: TimeoutSeconds | None = None
     ack: Ack | None = None
     expires_after_seconds: ExpirySeconds | None = None
+    flow_control: FlowControlForm | None = None
     name: Name | None = None
     tags: Tags | None = None
 
@@ -193,4 +198,6 @@ def template_changes_of(form: RecurringChangeForm) -> dict[str, Any]:
     if "expires_after_seconds" in changed:
         seconds = form.expires_after_seconds
         changes["expires_after"] = None if seconds is None else timedelta(seconds=seconds)
+    if "flow_control" in changed:
+        changes["flow"] = flow(form.flow_control)
     return changes

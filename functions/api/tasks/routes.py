@@ -135,6 +135,8 @@ def _changes(form: TaskChangeForm, tenant: str) -> Mapping[str, Any]:
         _refuse([changes["destination"]], tenant)
     if form.retry is not None:
         changes["retry"] = form.retry.policy()
+    if "flow_control" in form.model_fields_set:
+        changes["flow"] = forms.flow(form.flow_control)
     return changes
 
 

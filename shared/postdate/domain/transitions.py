@@ -250,9 +250,12 @@ def cancel(task: Task, *, now: datetime, why: str = "cancelled") -> Transition |
 
 
 def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **changes: Any) -> Transition:
-    """Changes what a task does or when; possible until its first attempt has started."""
+    """Changes what a task does or when; possible until its first attempt has started. A place that another flow
+    control has given it is none of the new one's."""
     if task.state is not State.PENDING:
         raise InvalidState(task.state, f"a task that is {task.state} cannot be changed")
+    if "flow" in changes:
+        changes["placed_at"] = None
     if due_at is not None:
         changes |= {"planned_at": due_at, "due_at": due_at, "moved_at": now}
     points = due_at is not None and due_at != task.due_at and not task.home.holds(due_at)

@@ -138,6 +138,21 @@ def test_a_near_place_costs_no_write_and_is_lost_with_its_worker_alone(running):
     assert starts(running) == [START + place * TENTH for place in range(3)]
 
 
+@pytest.mark.parametrize(("moved_to", "begins"), [(None, 8), ("mail", 12), ("other", 60)])
+def test_a_place_is_none_of_a_key_that_the_task_is_given_later(running, moved_to, begins):
+    """The task's place is in eight seconds; the other key's timeline is taken for a minute."""
+    given = tasks(3, flow=SLOW)
+    running.stores(*given)
+    running.run(message(*given))
+    running.flow.take("demo", "other", MINUTE, now=START)
+    waits = max(map(running.stored, given), key=lambda task: task.due_at)
+    assert waits.placed_at == waits.due_at == START + 8 * SECOND
+    flow = None if moved_to is None else replace(SLOW, key=moved_to)
+    running.tasks.commit([transitions.edit(waits, now=START, due_at=None, why="changed flow", flow=flow)])
+    come_again(running, sent_at=START)
+    assert starts(running)[-1] == START + begins * SECOND
+
+
 def test_a_task_that_was_cancelled_while_it_was_held_does_not_begin(running):
     first, second = tasks(2, flow=FAST)
     running.stores(first, second)

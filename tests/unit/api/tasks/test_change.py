@@ -3,6 +3,7 @@ import pytest
 from postdate.domain import transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import Conflict, InvalidState, NotFound, Unavailable, VersionMismatch
+from postdate.domain.flow import FlowControl
 from postdate.domain.task import Payload, State
 from tests.unit.api.conftest import FAR, KEPT
 from tests.unit.doubles import HOOK, MINUTE, SECOND, START, claimed, in_state
@@ -154,6 +155,14 @@ def test_a_run_of_a_recurring_task_is_no_task_of_its_own(service, verb):
     with pytest.raises(NotFound):
         getattr(service.changer, verb)("demo", run.id, **arguments)
     assert service.tasks.get(run.id) == run
+
+
+def test_a_flow_control_is_given_replaced_and_taken_away(service):
+    task = service.registered()
+    for flow in (FlowControl(key="mail", rate=10), FlowControl(key="mail", parallelism=1), None):
+        changed = change(service, task, flow=flow)
+        assert (changed.flow, changed.due_at, changed.history[-1].why) == (flow, FAR, "changed flow")
+        assert service.tasks.get(task.id) == changed
 
 
 def test_the_history_says_what_was_changed(service):

@@ -1,3 +1,4 @@
+import json
 from datetime import timedelta
 
 import pytest
@@ -18,6 +19,7 @@ from postdate.domain.errors import (
     ValidationFailed,
     VersionMismatch,
 )
+from postdate.domain.flow import FlowControl
 from postdate.domain.task import Payload
 from postdate.domain.task import State as RunState
 from postdate.stores.tasks import Written
@@ -73,7 +75,7 @@ def test_all_that_can_be_changed_is_changed(service):
         """{"timezone": "Europe/Berlin", "start_at": "2026-11-19T00:00:00Z", "end_at": "2027-01-01T00:00:00Z",
         "max_runs": 7, "jitter_seconds": 60, "overlap": "queue", "catch_up": "all",
         "catch_up_window_seconds": 60, "retry": {"max_attempts": 2}, "timeout_seconds": 5, "ack": "explicit",
-        "expires_after_seconds": 9, "tags": ["a"],
+        "expires_after_seconds": 9, "tags": ["a"], "flow_control": {"key": "mail", "rate": 5},
         "target": {"type": "sqs", "queue_url": "https://sqs.us-east-1.amazonaws.com/1/q"}}""",
     )
     plan, template = changed.schedule, changed.template
@@ -83,15 +85,19 @@ def test_all_that_can_be_changed_is_changed(service):
     assert (changed.overlap, changed.catch_up, changed.catch_up_window) == ("queue", "all", MINUTE)
     assert (template.retry.max_attempts, template.timeout_seconds, template.ack) == (2, 5, "explicit")
     assert (template.expires_after, template.destination.type, changed.tags) == (9 * SECOND, "sqs", ("a",))
-    assert template.payload == definition.template.payload
+    assert (template.flow, template.payload) == (FlowControl(key="mail", rate=5), definition.template.payload)
+    (run,) = waiting(service, definition)
+    assert run.flow == template.flow
 
 
 def test_null_takes_away_what_may_be_missing_and_nothing_else(service):
-    definition = service.planned(max_runs=3, end_at=HOUR + timedelta(days=9), name="n", expires_after=MINUTE)
-    nulls = '{"max_runs": null, "end_at": null, "name": null, "expires_after_seconds": null, "cron": null}'
-    changed = edit(service, definition, nulls)
+    flow = FlowControl(key="mail", rate=5)
+    end_at = HOUR + timedelta(days=9)
+    definition = service.planned(max_runs=3, end_at=end_at, name="n", expires_after=MINUTE, flow=flow)
+    taken_away = ("max_runs", "end_at", "name", "expires_after_seconds", "flow_control", "cron")
+    changed = edit(service, definition, json.dumps(dict.fromkeys(taken_away)))
     assert (changed.schedule.max_runs, changed.schedule.end_at, changed.name) == (None, None, None)
-    assert changed.template.expires_after is None
+    assert (changed.template.expires_after, changed.template.flow) == (None, None)
     assert changed.schedule.cron.text == "0 * * * *"
 
 

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from functions.api.forms import parsed
-from functions.api.tasks.forms import TaskForm, flow, view
+from functions.api.tasks.forms import TaskChangeForm, TaskForm, flow, view
+from functions.api.tasks.plans import RecurringChangeForm
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.flow import FlowControl
 from tests.unit.doubles import a_task
@@ -28,7 +29,7 @@ def form(control):
     ],
 )
 def test_what_is_asked_is_what_controls_it_and_is_shown(asked, control):
-    assert flow(form(asked)) == control
+    assert flow(form(asked).flow_control) == control
     shown = view(a_task(flow=control))["flow_control"]
     usual = {"rate": None, "period_seconds": 1, "parallelism": None}
     assert shown == (None if asked is None else usual | asked)
@@ -55,3 +56,12 @@ def test_what_controls_nothing_or_too_much_is_refused(asked, field):
     with pytest.raises(ValidationFailed) as refused:
         form(asked)
     assert [name for name, _ in refused.value.fields] == [field]
+
+
+@pytest.mark.parametrize("change", [TaskChangeForm, RecurringChangeForm])
+def test_it_is_changed_as_a_whole_and_null_is_a_change(change):
+    taken_away = parsed(change, '{"flow_control": null}')
+    assert (taken_away.flow_control, taken_away.model_fields_set) == (None, {"flow_control"})
+    with pytest.raises(ValidationFailed) as refused:
+        parsed(change, '{"flow_control": {"rate": 5}}')
+    assert [name for name, _ in refused.value.fields] == ["flow_control.key"]
