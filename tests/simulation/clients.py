@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from postdate.domain import instants
-from tests.simulation.checkers import Answered, Broken, Seen
+from tests.simulation.checkers import Answered, Broken, Seen, number
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.mix import MINUTE, Mix
 from tests.simulation.workers import Functions
@@ -201,10 +201,11 @@ class Clients:
         mine = [id for id in own if id.startswith("pay_" if paid else "task_")]
         if choice < 0.45 or not mine:
             (self._pay if paid else self._register)(actor)
-        elif choice < 0.60:
-            self._cancel(actor, draws.choice(mine))
         elif choice < 0.74:
-            self._edit(actor, draws.choice(mine))
+            id = draws.choice(mine)
+            if draws.random() < 0.4:
+                self._wait_for_its_instant(id)
+            (self._cancel if choice < 0.60 else self._edit)(actor, id)
         elif choice < 0.80:
             self.ask(actor, "GET", f"/api/v1/{'payments' if paid else 'tasks'}/{draws.choice(mine)}")
         elif choice < 0.84:
@@ -239,7 +240,7 @@ class Clients:
             "payload": {"n": "x" * draws.choice((1, 10, 900))},
             "name": name,
             "retry": retry,
-            "timeout_seconds": draws.choice((5, 30, 120)),
+            "timeout_seconds": draws.choice(self.mix().timeouts),
             **self._instant("run_at"),
         }
 
@@ -325,6 +326,15 @@ class Clients:
             answer = self.ask(actor, "PATCH", f"/api/v1/tasks/{id}", form, headers=headers)
         if named > 0 and answer.http == 200 and answer.body["version"] != named + 1:
             raise Broken(f"I14: {id} was changed from version {named} to {answer.body['version']}")
+
+    def _wait_for_its_instant(self, id: str) -> None:
+        """To be there when somebody else is."""
+        row = self.seen.item(id)
+        if row is not None:
+            moment = number(row, "due") * 1000 + int(self.hub.draws.uniform(-1, 0.2) * SECOND)
+            if moment > self.hub.now:
+                self.seen.reach["raced for an item"] += 1
+                self.hub.park(moment - self.hub.now)
 
     def _intrude(self, actor: Actor, id: str) -> None:
         """Another tenant's item is not there."""

@@ -55,6 +55,9 @@ class Engine:
         dynamodb._set_item = self._noted
         dynamodb._tokenize = _remembered(dynamodb._tokenize, copied=list)
         dynamodb._condition_syntax_error = _remembered(dynamodb._condition_syntax_error)
+        # No row of a run comes near what a row may have.
+        dynamodb._item_size_bytes = lambda row: 0
+        dynamodb.copy = SimpleNamespace(deepcopy=_copy)
         for name in tables.KEYS:
             self._made("CreateTable", {"TableName": f"sim-{name}", **tables.definition(name)})
         self.urls: dict[str, str] = {}
@@ -69,19 +72,20 @@ class Engine:
                 made = sqs._act_create_queue({"QueueName": f"sim-{full}", "Attributes": attributes}, "")
                 self.urls[full] = made["QueueUrl"]
         self.names = {url: name for name, url in self.urls.items()}
-        self._tables = {key: copy.deepcopy(table) for key, table in dynamodb._tables._data.items()}
+        self._queues: dict[str, dict[str, Any]] = {name: sqs._queues[url] for name, url in self.urls.items()}
+        self._tables = _copied_tables()
 
     def put(self, table: str, row: Mapping[str, Any]) -> None:
         """Into what every run begins with."""
         self.write(table, row)
-        self._tables = {key: copy.deepcopy(table) for key, table in dynamodb._tables._data.items()}
+        self._tables = _copied_tables()
 
     def write(self, table: str, row: Mapping[str, Any]) -> None:
         self._made("PutItem", {"TableName": f"sim-{table}", "Item": row})
 
     def reset(self) -> None:
         dynamodb._tables._data.clear()
-        dynamodb._tables._data.update({key: copy.deepcopy(table) for key, table in self._tables.items()})
+        dynamodb._tables._data.update(_copied_tables(self._tables))
         dynamodb._txn_idempotency._data.clear()
         for queue in sqs._queues._data.values():
             queue["messages"] = []
@@ -112,7 +116,7 @@ class Engine:
 
     def messages(self, queue: str) -> list[dict[str, Any]]:
         """As the engine keeps them, to be looked at and moved in time."""
-        found: list[dict[str, Any]] = sqs._queues[self.urls[queue]]["messages"]
+        found: list[dict[str, Any]] = self._queues[queue]["messages"]
         return found
 
     def send(self, queue: str, body: str, delay: int = 0) -> None:
@@ -165,6 +169,20 @@ def _remembered(function: Callable[..., Any], copied: Callable[[Any], Any] = lam
     """The engine reads each expression anew for each row; what it reads in it follows from its text."""
     kept = cache(function)
     return lambda *given, **named: copied(kept(*given, **named))
+
+
+def _copied_tables(tables: Mapping[Any, dict[str, Any]] | None = None) -> dict[Any, dict[str, Any]]:
+    given = dynamodb._tables._data if tables is None else tables
+    return {key: copy.deepcopy(table) for key, table in given.items()}
+
+
+def _copy(value: Any) -> Any:
+    """Of rows, which hold nothing but what JSON has."""
+    if type(value) is dict:
+        return {key: _copy(each) for key, each in value.items()}
+    if type(value) is list:
+        return [_copy(each) for each in value]
+    return value if isinstance(value, str | int | None) else copy.deepcopy(value)
 
 
 def _for_ever(seconds: float) -> None:

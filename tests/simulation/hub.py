@@ -23,7 +23,7 @@ class Stuck(BaseException):
 @dataclass(kw_only=True, slots=True, eq=False)
 class Actor:
     """`skew` is how far the clock of its machine is ahead, in microseconds; `request` names its invocation,
-    `calls_given` the items and versions that it was woken for."""
+    `calls_given` the items and versions that it was woken for, `met` what the first try of a call to AWS met."""
 
     name: str
     hub: "Hub"
@@ -38,6 +38,7 @@ class Actor:
     parks: int = 0
     sticky: tuple[Any, int] | None = None
     calls: int = 0
+    met: Any = None
     greenlet: Any = None
 
     @property

@@ -44,6 +44,7 @@ from postdate.stores import passes
 from postdate.stores.ledger_dynamo import DynamoLedger
 from tests.simulation.engine import Engine
 from tests.simulation.hub import SECOND, Hub
+from tests.simulation.wire import Wire
 
 SETTINGS: Final = {
     "SHARDS_PER_GROUP": "2",
@@ -77,7 +78,7 @@ class Inside:
 
     hub: Hub
     counted: Callable[[str, float], None]
-    sent: Callable[..., Any]
+    wire: Wire
     overdue: Callable[[list[str]], None]
 
     def __init__(self) -> None:
@@ -91,10 +92,10 @@ class Inside:
         hub: Hub,
         *,
         counted: Callable[[str, float], None],
-        sent: Callable[..., Any],
+        wire: Wire,
         overdue: Callable[[list[str]], None],
     ) -> None:
-        self.hub, self.counted, self.sent, self.overdue = hub, counted, sent, overdue
+        self.hub, self.counted, self.wire, self.overdue = hub, counted, wire, overdue
         self._ids.seed(hub.draws.getrandbits(64))
         random.seed(hub.draws.getrandbits(64))
         _QUOTAS.clear()
@@ -137,6 +138,7 @@ class Inside:
 
 _ORIGINAL_CLIENT: Final = aws.client.__wrapped__
 _QUOTAS: dict[Any, int] = {}
+_WITH_TOKEN: Final = frozenset({"TransactWriteItems", "ExecuteTransaction"})
 _ORIGINAL_WIRED: Final = {kind: module.wired for kind, module in _WIRINGS.items()}
 
 
@@ -237,9 +239,25 @@ def _made_client(inside: Inside, service: str, **options: Any) -> Any:
         client = _ORIGINAL_CLIENT(service, **options)
     client.meta.events.register_first("choose-signer", lambda **_: botocore.UNSIGNED)
     client.meta.events.register_first(
-        "before-send", lambda request, event_name, **_: inside.sent(request, event_name)
+        "before-send", lambda request, event_name, **_: inside.wire.sent(request, event_name)
     )
+    client._make_api_call = _shortened(inside, service, client._make_api_call)
     return client
+
+
+def _shortened(inside: Inside, service: str, whole: Callable[..., Any]) -> Callable[..., Any]:
+    """Half of a run's time would go to what botocore does for calls that simply succeed."""
+
+    def call(operation: str, asked: dict[str, Any]) -> Any:
+        if operation in _WITH_TOKEN:
+            asked = {"ClientRequestToken": inside.drawn_bytes(16).hex(), **asked}
+        answer = inside.wire.direct(service, operation, asked)
+        if answer is None:
+            return whole(operation, asked)
+        _Quota().release(1)
+        return answer
+
+    return call
 
 
 @contextmanager

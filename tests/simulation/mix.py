@@ -78,6 +78,7 @@ class Mix:
     span: int = 4 * MINUTE
     tries: int = 12
     money: float = 0.04
+    timeouts: tuple[int, ...] = (5, 30, 120)
 
     @property
     def is_quiet(self) -> bool:
@@ -171,17 +172,19 @@ def drawn(draws: Random) -> Mix:
 
 def _contested(mix: Mix, draws: Random) -> Mix:
     """Slow answers, slow targets and everything twice: two workers are after one item all the time."""
-    pauses = {Fault.PAUSED: 0.05, Fault.PAUSED_BEFORE: 0.05}
     return replace(
         mix,
-        rates={**mix.rates, **pauses},
-        latency=draws.choice((5_000, 1_500_000)),
+        rates={Fault.PAUSED: 0.06, Fault.PAUSED_BEFORE: 0.06},
+        latency=draws.choice((5_000, 1_500_000, 1_500_000)),
         duplicates=0.5,
         delayed=0.0,
+        outage=None,
         executors=3,
-        tempers=("is slow", "never answers", "takes and resets"),
+        tempers=("is slow", "is slow", "never answers", "takes and resets"),
         attempts=3,
+        timeouts=(120,),
         pause=draws.choice((20, 60)) * SECOND,
+        payments=min(mix.payments, 0.5),
         span=MINUTE,
         requests=6,
     )
@@ -224,7 +227,9 @@ def _forsaken(mix: Mix, draws: Random) -> Mix:
 
 def _frozen(mix: Mix, draws: Random) -> Mix:
     """Accounts are frozen, emptied and in everybody's way while payments become due."""
-    outage = Outage(service="conflicts", start=30 * SECOND, duration=draws.choice((30, 180, 400)) * SECOND)
+    outage = Outage(
+        service="conflicts", start=30 * SECOND, duration=draws.choice((30, 170, 175, 400)) * SECOND
+    )
     return replace(
         mix,
         payments=1.0,

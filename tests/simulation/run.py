@@ -119,7 +119,7 @@ class Run:
             counted=self._reached,
             planned=self.planned,
         )
-        INSIDE.begin(self.hub, counted=self._count, sent=self.wire.sent, overdue=self.seen.audited.extend)
+        INSIDE.begin(self.hub, counted=self._count, wire=self.wire, overdue=self.seen.audited.extend)
         self.functions = Functions(
             hub=self.hub, engine=engine, seen=self.seen, mix=lambda: self.mix, shards=self.mix.shards
         )

@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
-from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError
+from botocore.exceptions import (
+    BotoCoreError,
+    ConnectionClosedError,
+    EndpointConnectionError,
+    ReadTimeoutError,
+)
 
 from tests import gaps
 from tests.simulation.engine import TABLES, Change, Engine
@@ -22,6 +27,7 @@ _PARTS: Final = frozenset(
     {"BatchExecuteStatement", "BatchGetItem", "SendMessageBatch", "ChangeMessageVisibilityBatch"}
 )
 _WRITES: Final = frozenset({"PutItem", "UpdateItem"})
+_ENDPOINT: Final = "https://aws.simulation"
 _BEFORE: Final = frozenset({Fault.ERROR, Fault.THROTTLED, Fault.CONFLICT, Fault.IN_PROGRESS})
 
 
@@ -30,7 +36,6 @@ class Call:
     service: str
     operation: str
     asked: dict[str, Any]
-    url: str
 
     def can_meet(self, fault: Fault) -> bool:
         match fault:
@@ -76,32 +81,53 @@ class Wire:
     calls: int = 0
 
     def sent(self, request: AWSPreparedRequest, event_name: str) -> AWSResponse:
+        """A call on its way through botocore. The first try of one that `direct` has made already is not made again."""
         _, service, operation = event_name.split(".")
-        call = Call(
-            service=service,
-            operation=operation,
-            asked=json.loads(request.body or b"{}"),
-            url=request.url,
-        )
         actor = self.hub.current
+        if actor is not None and actor.met is not None:
+            met, actor.met = actor.met, None
+            if isinstance(met, Exception):
+                raise met
+            return _response(request, *met)
+        call = Call(service=service, operation=operation, asked=json.loads(request.body or b"{}"))
         if actor is None:
             return _response(request, *self._made(None, call))
+        return _response(request, *self._tried(actor, call))
+
+    def direct(self, service: str, operation: str, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What AWS says to a call that succeeds at once, for which botocore need not work. None when it does not: then
+        botocore has to be asked, which finds this outcome as that of its first try."""
+        actor = self.hub.current
+        if actor is None:
+            return None
+        call = Call(service=service, operation=operation, asked=json.loads(json.dumps(asked)))
+        try:
+            status, content = self._tried(actor, call)
+        except BotoCoreError as error:
+            actor.met = error
+            return None
+        if status == 200:
+            return {**json.loads(content), "ResponseMetadata": {"HTTPStatusCode": 200}}
+        actor.met = (status, content)
+        return None
+
+    def _tried(self, actor: Actor, call: Call) -> tuple[int, bytes]:
         self.calls += 1
         actor.calls += 1
         self._wait(actor)
         fault = self._fault(actor, call)
         if fault is not None:
             self.counted(f"fault {fault}")
-            self.hub.note(f"{operation} {call.about} meets: {fault}")
-        return self._met(actor, call, fault, request)
+            self.hub.note(f"{call.operation} {call.about} meets: {fault}")
+        return self._met(actor, call, fault)
 
-    def _met(self, actor: Actor, call: Call, fault: Fault | None, request: AWSPreparedRequest) -> AWSResponse:
+    def _met(self, actor: Actor, call: Call, fault: Fault | None) -> tuple[int, bytes]:
         if fault is Fault.CRASH_BEFORE:
             raise Crash
         if fault is Fault.UNREACHABLE:
-            raise EndpointConnectionError(endpoint_url=call.url)
+            raise EndpointConnectionError(endpoint_url=_ENDPOINT)
         if fault in _BEFORE:
-            return _response(request, *_refusal(call, fault, self.hub))
+            return _refusal(call, fault, self.hub)
         if fault is Fault.PAUSED_BEFORE:
             self._pause()
         status, content = self._in_part(actor, call) if fault is Fault.PARTIAL else self._made(actor, call)
@@ -116,14 +142,14 @@ class Wire:
             case Fault.CRASH_AFTER:
                 raise Crash
             case Fault.LOST:
-                raise ConnectionClosedError(endpoint_url=call.url)
+                raise ConnectionClosedError(endpoint_url=_ENDPOINT)
             case Fault.TIMED_OUT:
                 self.hub.park(4 * SECOND)
-                raise ReadTimeoutError(endpoint_url=call.url)
+                raise ReadTimeoutError(endpoint_url=_ENDPOINT)
             case Fault.DONE_ERROR:
-                return _response(request, *_refusal(call, Fault.ERROR, self.hub))
+                return _refusal(call, Fault.ERROR, self.hub)
             case _:
-                return _response(request, status, content)
+                return status, content
 
     def _made(self, actor: Actor | None, call: Call) -> tuple[int, bytes]:
         status, content, changes = self.engine.answer(call.service, call.operation, call.asked)
@@ -152,7 +178,6 @@ class Wire:
             changed = Call(
                 service=call.service,
                 operation=call.operation,
-                url=call.url,
                 asked={**asked, "RequestItems": done},
             )
             status, content = self._made(actor, changed)
@@ -164,9 +189,7 @@ class Wire:
         kept = [each for place, each in enumerate(asked[name]) if place not in refused]
         content = b"{}"
         if kept:
-            changed = Call(
-                service=call.service, operation=call.operation, url=call.url, asked={**asked, name: kept}
-            )
+            changed = Call(service=call.service, operation=call.operation, asked={**asked, name: kept})
             status, content = self._made(actor, changed)
             if status != 200:
                 return status, content
