@@ -123,6 +123,7 @@ class Wired:
             unique=_unique,
         )
         self.by_hand = ByHand(
+            definitions=self.definitions,
             tasks=self.tasks,
             runs=runs,
             reservations=reservations,

@@ -1,4 +1,5 @@
-"""What comes before a run of a recurring task begins: the run after it is written, and called.
+"""What comes before a run of a recurring task begins: the run after it is written, and called. And before each attempt
+of any run: its definition is looked at, for no attempt begins of a task that was cancelled.
 
 Rows first, then their calls, and only then may the run begin. A crash in between brings the run's own message back; it
 finds the run as it was and does the same again: the ids follow from the plan, so nothing is written twice.
@@ -17,7 +18,7 @@ from postdate.domain.item import Phase
 from postdate.domain.recurrence import Followed, Runs
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import State, Task
-from postdate.domain.transitions import Transition
+from postdate.domain.transitions import Dropped, Transition
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
@@ -27,11 +28,11 @@ from postdate.stores.tasks import Tasks, Written
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link:
     """What a run may do. Unless all that follows it is DONE, it may not begin: UNAVAILABLE, not now; REFUSED, somebody
-    has to look. `instead` is what becomes of it when it is not to begin at all; with it, or with its claim, the
-    definition `ends`."""
+    has to look. `instead` is what becomes of it, or of its call, when it is not to begin at all; with it, or with its
+    claim, the definition `ends`."""
 
     written: Written
-    instead: Transition | None = None
+    instead: Transition | Dropped | None = None
     ends: Definition | None = None
     missed: int = 0
 
@@ -49,7 +50,7 @@ class Chain:
         """The first question of a process takes hundreds of milliseconds, so one is asked while there is still time
         until the instant. What counts is the answer at the instant."""
         with suppress(Unavailable):
-            if asked := {task.task_id for task in tasks if leads(task)}:
+            if asked := {task.task_id for task in tasks if _leads(task)}:
                 self.definitions.get_many(asked)
 
     def follow(self, runs: Sequence[Task]) -> list[Link]:
@@ -102,18 +103,19 @@ class Chain:
         return written
 
 
-def leads(task: Task | None) -> bool:
-    """Whether others follow this task, which may not begin before they are written."""
-    return (
-        task is not None
-        and task.recurs is not None
-        and task.recurs.number > 0
-        and task.state is State.PENDING
-    )
+def asks(claim: Transition) -> bool:
+    """Whether a definition has a say in it."""
+    run = claim.before
+    return run.recurs is not None and (claim.after.state is State.RUNNING or _leads(run))
+
+
+def _leads(run: Task) -> bool:
+    """Whether others follow this run, which may not begin before they are written."""
+    return run.recurs is not None and run.recurs.number > 0 and run.state is State.PENDING
 
 
 def _previous(run: Task) -> str:
-    return run.recurs.previous or "" if run.recurs else ""
+    return run.recurs.previous or "" if run.recurs and _leads(run) else ""
 
 
 def _wants_call(row: Task, written: Written) -> bool:

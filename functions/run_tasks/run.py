@@ -4,8 +4,8 @@ Commits the claim, acts, commits the outcome. A worker that dies after the claim
 message is back and the next attempt has a newer token. One that dies after the outcome, before the retry's message
 or the dead letter was sent, leaves its own message: delivered again, it finds the task waiting or dead and sends it.
 
-A run of a recurring task is claimed only when what follows it is written and called (see `chain`). A worker that dies
-before that leaves the run as it was, and its message; the next one does the same again.
+A run of a recurring task is claimed only when its task still stands, and what follows it is written and called (see
+`chain`). A worker that dies before that leaves the run as it was, and its message; the next one does the same again.
 
 A delivery that the receiver has yet to acknowledge leaves the task RUNNING under the receiver's lease, and a call for
 the end of that lease. A worker that dies between the two leaves its own message, which then waits for the same.
@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from functions.run_tasks.chain import Chain, leads
+from functions.run_tasks.chain import Chain, asks
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.gate import Gate, Held
 from functions.run_tasks.tally import Tally
@@ -153,9 +153,12 @@ class Runner:
         self._write_outcomes()
 
     def _begin(self, calls: list[Call]) -> None:
-        """Those that others follow come second: what that takes must make no other task late."""
-        leading = [call for call in calls if leads(self._known.get(call.due.id))]
-        for taken in ([call for call in calls if call not in leading], leading):
+        """Runs of recurring tasks come second: what has to be known and written first must make no other task late."""
+        recurring = {id for id, task in self._known.items() if task.recurs is not None}
+        for taken in (
+            [call for call in calls if call.due.id not in recurring],
+            [call for call in calls if call.due.id in recurring],
+        ):
             if taken:
                 self._claim(taken)
 
@@ -186,20 +189,22 @@ class Runner:
     ) -> tuple[list[tuple[Call, Transition]], list[tuple[Call, Transition]]]:
         """What may be committed now, and what may not yet, because what follows it is not written. A claim is decided
         again after that took its time: a task's history says when it was really begun."""
-        leading = [pair for pair in claims if leads(pair[1].before)]
-        ready = [pair for pair in claims if pair not in leading]
-        if not leading:
+        asking = [pair for pair in claims if asks(pair[1])]
+        ready = [pair for pair in claims if pair not in asking]
+        if not asking:
             return ready, []
         try:
-            links = self._chain.follow([change.before for _, change in leading])
+            links = self._chain.follow([change.before for _, change in asking])
         except Unavailable:
-            return ready, leading
+            return ready, asking
         waiting = []
-        for (call, claim), link in zip(leading, links, strict=True):
+        for (call, claim), link in zip(asking, links, strict=True):
             if link.written is Written.UNAVAILABLE:
                 waiting.append((call, claim))
             elif link.written is not Written.DONE:
                 self._fail([call])
+            elif isinstance(link.instead, Dropped):
+                self._tally.dropped += 1
             elif change := link.instead or self._verdict(call):
                 ready.append((call, change))
                 self._tally.kept_back[State.MISSED] += link.missed

@@ -120,6 +120,18 @@ def test_a_task_is_paused_resumed_and_cancelled(client: Client) -> None:
         )
 
 
+def test_a_run_that_was_triggered_is_not_delivered_after_its_task_was_cancelled(
+    client: Client, world: World
+) -> None:
+    path = f"{TASKS}/{recur(client).body['task_id']}"
+    run_id = client.call("POST", f"{path}/trigger").body["run_id"]
+    assert client.call("DELETE", path).status == 200
+    run = client.get(f"{RUNS}/{run_id}").body
+    assert (run["status"], run["reason"]) == ("CANCELLED", "its task was cancelled")
+    assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
+    assert world.received(client.queue_url) == []
+
+
 @pytest.mark.parametrize("verb", ["pause", "resume", "trigger", "backfill"])
 def test_what_runs_once_is_neither_paused_nor_triggered(client: Client, verb: str) -> None:
     path = f"{TASKS}/{client.register(delay_seconds=600).body['task_id']}/{verb}"

@@ -186,6 +186,25 @@ def test_a_run_of_a_paused_task_is_skipped(world: World, new_chain: Callable[...
     assert made.delivered() == []
 
 
+def test_a_run_that_waits_for_a_retry_ends_when_its_task_was_cancelled(
+    world: World, new_chain: Callable[..., Chain], boundary: Boundary
+) -> None:
+    made = new_chain()
+    boundary.fail(
+        "SendMessageBatch", *[lost] * SDK_TRIES, when=lambda call: call.names(made.client.queue_url)
+    )
+    assert world.run(made.calls()) == []
+    run = made.rows()[0]
+    assert run.state is State.RETRYING
+    cancelled = definitions.cancel(made.definition, now=run.moved_at)
+    assert cancelled
+    assert definitions_of(world).change(made.definition, cancelled) is Written.DONE
+    assert world.run(made.calls([run])) == []
+    ended = made.rows()[0]
+    assert (ended.state, ended.history[-1].why) == (State.CANCELLED, "its task was cancelled")
+    assert {told["Postdate-Attempt"] for told in made.delivered()} == {"1"}
+
+
 def test_a_delivery_to_be_acknowledged_waits_under_the_receivers_lease(
     world: World, new_chain: Callable[..., Chain], boundary: Boundary
 ) -> None:

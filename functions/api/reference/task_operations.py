@@ -93,8 +93,8 @@ TASKS: Final = (
         name="cancelTask",
         summary="Cancel a task",
         text="Possible while it is PENDING or RETRYING; no attempt begins after the answer. Cancelling twice is no "
-        "error. The task stays readable. Of one that recurs, no run begins any more; one that has begun ends as it "
-        "would have.",
+        "error. The task stays readable. Of one that recurs, no attempt of any run begins any more: what waits ends as "
+        "CANCELLED, at its instant at the latest; an attempt that has begun ends as it would have.",
         answer="CancelledTask",
         or_answer="CancelledRecurringTask",
         scope="tasks:write",

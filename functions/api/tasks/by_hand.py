@@ -21,6 +21,7 @@ from postdate.domain.task import Task
 from postdate.domain.transitions import Transition
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
+from postdate.stores.definitions import Definitions
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.tasks import Tasks, Written
 
@@ -38,6 +39,7 @@ class Triggered:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ByHand:
+    definitions: Definitions
     tasks: Tasks
     runs: Runs
     reservations: Reservations
@@ -98,6 +100,12 @@ class ByHand:
         """Sends the call that the redrive of its dead letter would send. Nothing is promised before it is sent."""
         if task.state is not RunState.DEAD:
             raise InvalidState(task.state, f"only what is DEAD can be tried again, and this is {task.state}")
+        if task.recurs is not None:
+            definition = self.definitions.get(task.task_id)
+            if definition is None or definition.state is State.CANCELLED:
+                raise InvalidState(
+                    task.state, "no run of a task that is CANCELLED, or gone, can be tried again"
+                )
         self.queue.send([Packet(tenant=task.tenant, via=Via.DEAD, dues=(Due.of(task),))])
 
     def _backfilled(self, rows: Sequence[Task]) -> list[Task]:

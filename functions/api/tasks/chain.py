@@ -10,7 +10,7 @@ from postdate.domain import transitions
 from postdate.domain.definition import Definition
 from postdate.domain.definition import State as DefinitionState
 from postdate.domain.errors import Conflict, InvalidState, Unavailable
-from postdate.domain.recurrence import Runs
+from postdate.domain.recurrence import CANCELLED, CHANGED, Runs
 from postdate.domain.task import State, Task
 from postdate.stores.tasks import Tasks, Written
 
@@ -59,10 +59,19 @@ class Chain:
         nobody should have to read of a run that will never be."""
         with suppress(Unavailable, InvalidState):
             run = self._coming(definition, now=now)
-            change = (
-                None if run is None else transitions.cancel(run, now=now, why="its task was changed since")
-            )
+            change = None if run is None else transitions.cancel(run, now=now, why=CHANGED)
             self.tasks.commit([change] if change else [])
+
+    def stop(self, definition: Definition, *, now: datetime) -> None:
+        """Ends the run to come, and those of the newest that wait, for a task that was cancelled. They and all others
+        would end like this when their instant comes: but what is looked at now should not look as if it waited."""
+        with suppress(Unavailable):
+            coming = self._coming(definition, now=now)
+            known = {run.id: run for run in (*self.newest(definition), *([coming] if coming else []))}
+            changes = [
+                transitions.cancel(run, now=now, why=CANCELLED) for run in known.values() if run.state.waits
+            ]
+            self.tasks.commit([change for change in changes if change])
 
     def newest(self, definition: Definition) -> Sequence[Task]:
         """Its newest runs, the newest first: what the listing shows, a moment behind the truth."""

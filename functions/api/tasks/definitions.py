@@ -118,7 +118,9 @@ class DefinitionChanger:
                     horizon=self.horizon,
                     now=self.clock.now(),
                 )
-                if after.plan != before.plan or after.state is State.CANCELLED:
+                if after.state is State.CANCELLED:
+                    self.chain.stop(before, now=self.clock.now())
+                elif after.plan != before.plan:
                     self.chain.void(before, now=self.clock.now())
                 return before, after
             if written is not Written.CONFLICT:

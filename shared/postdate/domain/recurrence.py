@@ -20,20 +20,22 @@ from postdate.domain.definition import Definition, Overlap
 from postdate.domain.item import Phase
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
 from postdate.domain.task import RUN_KIND, HistoryLine, Recurs, State, Task
-from postdate.domain.transitions import Transition
+from postdate.domain.transitions import Dropped, Transition
 
 MISSED_TOLD_MAX: Final = 1000
+CANCELLED: Final = "its task was cancelled"
+CHANGED: Final = "its task was changed since"
 QUEUE_POLL: Final = timedelta(seconds=5)
 _MOMENT: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Followed:
-    """What has to be written before a run may begin, what becomes of it instead of beginning, and whether it was the
-    last of its chain."""
+    """What has to be written before a run may begin, what becomes of it, or of its call, instead of beginning, and
+    whether it was the last of its chain."""
 
     rows: tuple[Task, ...] = ()
-    instead: Transition | None = None
+    instead: Transition | Dropped | None = None
     ends: bool = False
 
 
@@ -75,21 +77,24 @@ class Runs:
     def follow(
         self, run: Task, definition: Definition | None, previous: Task | None, *, now: datetime
     ) -> Followed:
-        """Decides about a run of a chain whose instant has come; one that is behind time answers for those that were
-        due since. `definition` and `previous` are as they are now.
+        """Decides about a run whose instant has come, before any attempt of it; one that is behind time answers for
+        those of its chain that were due since. `definition` and `previous` are as they are now; a definition that is
+        gone was cancelled, or ended, long ago.
 
         A run that was behind time when it was written answers for nothing: whoever wrote it does, or else a plan that
         has a thousand runs to catch up on would write each of them a thousand times.
         """
         recurs = run.recurs
-        if recurs is None or recurs.number == 0 or run.state is not State.PENDING:
+        if recurs is None:
             return Followed()
-        if (
-            definition is None
-            or definition.state is definitions.State.CANCELLED
-            or definition.plan != recurs.plan
-        ):
-            return Followed(instead=transitions.cancel(run, now=now, why="its task was changed since"))
+        if definition is None:
+            return Followed(instead=transitions.stop(run, now=now, why="its task is gone"))
+        if definition.state is definitions.State.CANCELLED:
+            return Followed(instead=transitions.stop(run, now=now, why=CANCELLED))
+        if recurs.number == 0 or run.state is not State.PENDING:
+            return Followed()
+        if definition.plan != recurs.plan:
+            return Followed(instead=transitions.stop(run, now=now, why=CHANGED))
         if definition.state is definitions.State.PAUSED:
             why = "paused" if definition.reason is None else f"paused: {definition.reason}"
             return Followed(instead=transitions.skip(run, now=now, why=why))

@@ -148,9 +148,7 @@ def claim(
         case State.RUNNING if task.expires_at is not None and now >= task.expires_at:
             return replace(expire(task, now=now), over_lease=True)
         case State.RUNNING if task.attempts >= task.retry.max_attempts:
-            why = f"{_silence(task)}, and no attempt is left"
-            death = _move(task, State.DEAD, now=now, why=why, finished_at=now, error=why)
-            return replace(death, over_lease=True)
+            return _lose(task, now=now, why="no attempt is left")
         case State.RUNNING:
             again = _start(
                 task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=_silence(task)
@@ -249,6 +247,18 @@ def cancel(task: Task, *, now: datetime, why: str = "cancelled") -> Transition |
     return _move(task, State.CANCELLED, now=now, why=why, finished_at=now)
 
 
+def stop(run: Task, *, now: datetime, why: str) -> Transition | Dropped:
+    """Instead of another attempt of a run whose task is no more. What came of an attempt whose worker died, nobody can
+    say; that one is dead, and what is dead stays it."""
+    match run.state:
+        case State.DEAD:
+            return Dropped(why=why)
+        case State.RUNNING:
+            return _lose(run, now=now, why=why)
+        case _:
+            return _move(run, State.CANCELLED, now=now, why=why, finished_at=now)
+
+
 def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **changes: Any) -> Transition:
     """Changes what a task does or when; possible until its first attempt has started. A place that another flow
     control has given it is none of the new one's."""
@@ -264,6 +274,13 @@ def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **chan
 
 def _silence(task: Task) -> str:
     return "was not acknowledged in time" if task.holder == RECEIVER else "its worker died"
+
+
+def _lose(task: Task, *, now: datetime, why: str) -> Transition:
+    """Its lease is over, and nobody is to try it again."""
+    why = f"{_silence(task)}, and {why}"
+    death = _move(task, State.DEAD, now=now, why=why, finished_at=now, error=why)
+    return replace(death, over_lease=True)
 
 
 def _start(

@@ -155,7 +155,13 @@ class Service:
         plans = {"definitions": self.definitions, "chain": self.chain, "templates": self.templates, **rest}
         self.planner = Planner(reservations=self.reservations, plan=PLAN, **plans)
         self.definition_changer = DefinitionChanger(**plans)
-        self.by_hand = ByHand(tasks=self.tasks, runs=self.runs, reservations=self.reservations, **rest)
+        self.by_hand = ByHand(
+            definitions=self.definitions,
+            tasks=self.tasks,
+            runs=self.runs,
+            reservations=self.reservations,
+            **rest,
+        )
         self.acknowledger = Acknowledger(
             tasks=self.tasks,
             rooms=Rooms(flow=self.flow),

@@ -96,11 +96,16 @@ def test_the_last_run_ends_the_chain() -> None:
 def test_a_run_of_an_older_plan_is_void_and_begins_no_chain() -> None:
     definition = a_definition()
     run = first(definition)
-    changed = definitions.change(definition, now=NOW, runs_before=0)
-    for now_is in (changed, None, definitions.cancel(definition, now=NOW)):
+    reasons = {
+        "its task was changed since": definitions.change(definition, now=NOW, runs_before=0),
+        "its task is gone": None,
+        "its task was cancelled": definitions.cancel(definition, now=NOW),
+    }
+    for reason, now_is in reasons.items():
         followed = RUNS.follow(run, now_is, None, now=run.due_at)
         assert followed.rows == ()
-        assert followed.instead.after.state is State.CANCELLED
+        ended = followed.instead.after
+        assert (ended.state, ended.history[-1].why) == (State.CANCELLED, reason)
 
 
 def test_a_paused_definition_skips_its_run_with_the_reason() -> None:

@@ -12,9 +12,10 @@ from postdate.domain.due import Due, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.recurrence import QUEUE_POLL
 from postdate.domain.task import State
+from postdate.domain.transitions import Transition
 from postdate.stores.tasks import Written
 from postdate.targets.base import Delivered, Failed
-from tests.unit.doubles import MINUTE, SECOND, START, a_task, claimed, message
+from tests.unit.doubles import LEASE, MINUTE, SECOND, START, a_task, claimed, in_state, message
 from tests.unit.run_tasks.plans import RUNS, a_definition, after, run_at_start
 
 ALWAYS = 99
@@ -194,12 +195,20 @@ def test_a_runs_history_says_when_it_was_really_begun(running):
     assert (running.stored(run).lateness_ms, tally.lateness_ms) == (1000, [1000])
 
 
-def test_nothing_is_asked_for_tasks_that_no_other_follows(running):
+def test_nothing_is_asked_for_tasks_that_run_once(running):
     tasks = [a_task(number) for number in range(3)]
-    asked = RUNS.out_of_turn(a_definition(), name="1", due_at=START, now=START - SECOND, why="triggered")
-    running.stores(*tasks, asked)
-    assert running.run(message(*tasks, asked)).succeeded == 4
+    running.stores(*tasks)
+    assert running.run(message(*tasks)).succeeded == 3
     assert running.definitions.asked == 0
+
+
+def test_for_runs_that_no_other_follows_one_question_a_batch_is_asked(running):
+    definition = a_definition()
+    running.definitions.add(definition)
+    runs = [triggered(definition, name) for name in "abc"]
+    running.stores(*runs)
+    assert running.run(message(*runs)).succeeded == 3
+    assert running.definitions.asked == 1
 
 
 def test_the_runs_of_a_batch_are_followed_with_one_question_ahead_of_time_and_one_at_their_instant(running):
@@ -212,7 +221,7 @@ def test_the_runs_of_a_batch_are_followed_with_one_question_ahead_of_time_and_on
 def test_a_run_asked_for_by_hand_runs_while_its_task_is_paused_and_leads_to_none(running):
     definition = a_definition()
     running.definitions.add(definitions.pause(definition, now=START, reason=None))
-    asked = RUNS.out_of_turn(definition, name="1", due_at=START, now=START - SECOND, why="triggered")
+    asked = triggered(definition)
     running.stores(asked)
     running.run(message(asked))
     assert states(running, definition) == [State.SUCCEEDED]
@@ -226,7 +235,7 @@ def test_a_retry_of_a_run_leads_to_nothing_more(running):
     asked = running.definitions.asked
     running.run(running.arrival())
     assert (running.stored(run).state, running.stored(run).attempts) == (State.SUCCEEDED, 2)
-    assert running.definitions.asked == asked
+    assert running.definitions.asked == asked + 1
     assert states(running, definition) == [State.SUCCEEDED, State.PENDING]
 
 
@@ -290,6 +299,134 @@ def test_a_definition_that_only_newer_code_can_read_is_not_gone(running):
     tally = running.run(message(first, number=1), message(second, number=2))
     assert (started(running), tally.failed_messages) == ([second.id], {"message-1"})
     assert running.stored(first) == first
+
+
+class TestCancelled:
+    """No attempt begins of a run whose task was cancelled, whatever the run waits for."""
+
+    @pytest.fixture(params=["a retry", "triggered", "triggered, and a retry", "postponed"])
+    def waits(self, running, request):
+        definition = a_definition()
+        running.definitions.add(definition)
+        planned_run, asked = run_at_start(definition), triggered(definition)
+        run = {
+            "a retry": in_state(State.RETRYING, planned_run),
+            "triggered": asked,
+            "triggered, and a retry": in_state(State.RETRYING, asked),
+            "postponed": replace(planned_run, due_at=START + MINUTE),
+        }[request.param]
+        running.stores(run)
+        running.clock.move(run.due_at - START)
+        return run
+
+    def test_what_waits_ends_with_the_reason(self, running, waits):
+        cancel(running, waits)
+        tally = running.run(message(waits))
+        ended = running.stored(waits)
+        assert (started(running), ended.state) == ([], State.CANCELLED)
+        assert (ended.history[-1].why, ended.finished_at) == ("its task was cancelled", running.clock.now())
+        assert (tally.kept_back[State.CANCELLED], tally.failed_messages) == (1, set())
+        assert running.queue.sent == running.dead_letters.sent == []
+
+    def test_what_waits_begins_if_its_task_stands(self, running, waits):
+        assert running.run(message(waits)).succeeded == 1
+
+    def test_what_waits_when_its_task_has_gone_ends_with_that_reason(self, running, waits):
+        running.definitions._kept.clear()
+        running.run(message(waits))
+        assert (started(running), running.stored(waits).history[-1].why) == ([], "its task is gone")
+
+    def test_while_nobody_can_say_nothing_begins_and_nothing_ends(self, running, waits):
+        running.definitions.before["get_many"].extend([refuse] * 5)
+        assert running.run(message(waits)).deferred == 1
+        assert (started(running), running.stored(waits)) == ([], waits)
+        running.definitions.before["get_many"].clear()
+        running.run(running.arrival())
+        assert started(running) == [waits.id]
+
+    def test_a_task_that_only_newer_code_can_read_was_not_cancelled(self, running, waits):
+        running.definitions.unreadable.add(waits.task_id)
+        assert running.run(message(waits)).failed_messages == {"message-1"}
+        assert (started(running), running.stored(waits)) == ([], waits)
+
+    def test_it_holds_up_nobody_else(self, running, waits):
+        cancel(running, waits)
+        task = a_task(due_at=waits.due_at)
+        running.stores(task)
+        assert running.run(message(waits, task)).succeeded == 1
+
+    def test_an_attempt_that_has_begun_ends_as_it_ends(self, running):
+        run = planned(running, a_definition(cron=FAR))
+        running.target.script[run.id].append(
+            lambda delivery, report: (cancel(running, run), report(delivery, Delivered()))
+        )
+        running.run(message(run))
+        assert running.stored(run).state is State.SUCCEEDED
+
+    def test_an_attempt_that_fails_is_not_followed_by_another(self, running):
+        run = planned(running, a_definition(cron=FAR))
+        running.target.script[run.id].append(
+            lambda delivery, report: (cancel(running, run), report(delivery, Failed(reason="http 500")))
+        )
+        running.run(message(run))
+        assert running.stored(run).state is State.RETRYING
+        running.run(running.arrival())
+        ended = running.stored(run)
+        assert (started(running), ended.state, ended.error) == ([run.id], State.CANCELLED, "http 500")
+        assert running.queue.sent == []
+
+    def test_an_attempt_whose_worker_died_is_not_followed_by_another(self, running):
+        run = planned(running, a_definition(cron=FAR))
+        running.tasks.commit([Transition(before=run, after=claimed(run))])
+        cancel(running, run)
+        running.clock.move(LEASE)
+        tally = running.run(message(run, receives=2))
+        dead = running.stored(run)
+        assert (started(running), dead.state, tally.dead) == ([], State.DEAD, 1)
+        assert dead.error == "its worker died, and its task was cancelled"
+        assert running.letters == [Due.of(dead)]
+
+    def test_a_lease_that_was_made_longer_meanwhile_keeps_its_worker(self, running):
+        run = planned(running, a_definition(cron=FAR))
+        running.tasks.commit([Transition(before=run, after=claimed(run))])
+        cancel(running, run)
+        running.clock.move(LEASE)
+        alive = running.stored(run)
+        running.definitions.before["get_many"].append(
+            lambda: running.tasks.extend([alive], running.clock.now() + LEASE)
+        )
+        running.run(message(run, receives=2))
+        assert running.stored(run).state is State.RUNNING
+
+    def test_what_is_dead_is_not_brought_back(self, running):
+        definition = a_definition()
+        running.definitions.add(definition)
+        dead = in_state(State.DEAD, triggered(definition))
+        running.stores(dead)
+        cancel(running, dead)
+        running.clock.move(MINUTE)
+        tally = running.run(message(dead))
+        assert (started(running), tally.dropped, running.stored(dead)) == ([], 1, dead)
+
+    def test_what_has_begun_is_tried_again_although_its_task_was_changed(self, running):
+        definition = a_definition()
+        running.definitions.add(definition)
+        run = in_state(State.RETRYING, run_at_start(definition))
+        running.stores(run)
+        changed = definitions.change(definition, now=START, runs_before=0)
+        running.definitions.change(definition, changed)
+        running.clock.move(run.due_at - START)
+        assert running.run(message(run)).succeeded == 1
+
+
+def triggered(definition, name="1"):
+    return RUNS.out_of_turn(definition, name=name, due_at=START, now=START - SECOND, why="triggered")
+
+
+def cancel(running, run):
+    definition = running.definitions.get(run.task_id)
+    cancelled = definitions.cancel(definition, now=running.clock.now())
+    assert running.definitions.change(definition, cancelled) is Written.DONE
 
 
 def busy_before(running, overlap):

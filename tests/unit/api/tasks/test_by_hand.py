@@ -192,6 +192,25 @@ class TestTheDead:
         assert refused.value.state == state
         assert service.queue.sent == []
 
+    def test_a_dead_run_is_tried_again_while_its_task_stands(self, service):
+        definition = service.planned()
+        dead = in_state(State.DEAD, service.by_hand.trigger(definition, key=None).run)
+        service.queue.take()
+        service.by_hand.redrive(dead)
+        assert service.queue.ids == [dead.id]
+
+    @pytest.mark.parametrize("gone", [False, True])
+    def test_no_run_of_a_cancelled_task_is_tried_again(self, service, gone):
+        definition = service.planned()
+        dead = in_state(State.DEAD, service.by_hand.trigger(definition, key=None).run)
+        service.definition_changer.cancel("demo", definition.id, version=None)
+        if gone:
+            service.definitions._kept.clear()
+        service.queue.take()
+        with pytest.raises(InvalidState) as refused:
+            service.by_hand.redrive(dead)
+        assert (refused.value.state, service.queue.sent) == ("DEAD", [])
+
     def test_a_call_that_cannot_be_sent_is_told(self, service):
         service.queue.refuses = 1
         with pytest.raises(Unavailable):

@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -22,6 +23,7 @@ from postdate.domain.errors import (
 from postdate.domain.flow import FlowControl
 from postdate.domain.task import Payload
 from postdate.domain.task import State as RunState
+from postdate.domain.transitions import Failure, Transition
 from postdate.stores.tasks import Written
 from tests.unit.api.conftest import KEPT, Service
 from tests.unit.doubles import MINUTE, SECOND, START, claimed
@@ -277,6 +279,22 @@ class TestCancelling:
         (run,) = waiting(service, definition)
         service.tasks.unavailable[run.id] = 1
         assert service.definition_changer.cancel("demo", definition.id, version=None).state is State.CANCELLED
+
+    def test_what_waits_of_its_newest_runs_is_gone_and_the_rest_is_as_it_was(self, service):
+        definition = service.planned()
+        service.by_hand.trigger(definition, key=None)
+        service.by_hand.backfill(definition, first=START - 125 * MINUTE, last=START)
+        one, *others = waiting(service, definition)
+        claim = Transition(before=one, after=claimed(one))
+        failed = transitions.fail(claim.after, now=START, failure=Failure(why="http 500"), draw=0)
+        service.tasks.commit([claim])
+        service.tasks.commit([failed])
+        running = Transition(before=others[0], after=claimed(others[0]))
+        service.tasks.commit([running])
+        service.definition_changer.cancel("demo", definition.id, version=None)
+        by_state = Counter(run.state for run in service.runs_of(definition))
+        assert by_state == {RunState.CANCELLED: 4, RunState.RUNNING: 1}
+        assert service.tasks.get(one.id).history[-1].why == "its task was cancelled"
 
     @pytest.mark.parametrize("verb", ["edit", "pause", "resume"])
     def test_a_cancelled_task_stays_as_it_is(self, service, verb):
