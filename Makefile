@@ -25,10 +25,10 @@ check: $(READY)/dev ## format, lint, types, unit and contract tests
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
-	@.venv/bin/pytest tests/unit tests/contract
+	@.venv/bin/pytest --numprocesses auto --maxprocesses 4 tests/unit tests/contract
 
 test: $(READY)/dev ## the whole suite, on a local stack of its own
-	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest
+	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" $(PYTHON) -m tests.side_by_side
 
 prove: $(READY)/dev ## single faults, 2,000 seeds of the simulation, planted mistakes (SEEDS=)
 	@.venv/bin/postdate-sim --single

@@ -44,7 +44,9 @@ def key(**fields):
 
 
 @pytest.mark.parametrize(
-    "accounts", [None, frozenset(), frozenset({"a"}), frozenset({"a", "b:1", "c-2"})], ids=str
+    "accounts",
+    [None, frozenset(), frozenset({"a"}), frozenset({"a", "b:1", "c-2"})],
+    ids=["any", "no", "one", "three"],
 )
 def test_what_a_key_may_reaches_the_api_as_it_is(accounts):
     scopes = frozenset({"payments:write", "ops"})

@@ -25,7 +25,7 @@ from tests.unit.api.payments.conftest import ANYBODY, FAR
 from tests.unit.doubles import MINUTE, SECOND, START
 
 ASKED = {"from_account_id": "a", "to_account_id": "b", "amount": 100, "delay_seconds": 5}
-MISSING = object()
+MISSING = Ellipsis
 
 
 def body(**changes):

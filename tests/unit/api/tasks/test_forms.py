@@ -23,7 +23,7 @@ from tests.unit.doubles import MINUTE, SECOND, START, a_task, in_state
 
 HOOK = {"type": "webhook", "url": "https://hooks.example.com/a"}
 ASKED = {"delay_seconds": 5, "target": HOOK}
-MISSING = object()
+MISSING = Ellipsis
 NOW = START
 
 
