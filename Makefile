@@ -3,13 +3,14 @@
 
 ENV ?= dev
 SEEDS ?= 0:2000
+MINUTES ?= 2
 READY := .venv/ready
 PYTHON := .venv/bin/python
 UV := $(PYTHON) -m cli.local.uv
 CDK := $(PYTHON) -m cli.local.cdk
 INTERPRETERS := python3 python3.14 python3.13 python3.12 python3.11
 
-.PHONY: help up down test check prove bench deploy synth layer lock clean
+.PHONY: help up down test check prove chaos bench deploy synth layer lock clean
 .DELETE_ON_ERROR:
 
 help: ## what there is to make
@@ -34,6 +35,9 @@ prove: $(READY)/dev ## single faults, 2,000 seeds of the simulation, planted mis
 	@.venv/bin/postdate-sim --single
 	@.venv/bin/postdate-sim --seeds $(SEEDS)
 	@.venv/bin/postdate-sim --planted 2000
+
+chaos: $(READY)/infra ## faults on a local stack of its own, under load, and then every promise checked (MINUTES=)
+	@.venv/bin/postdate chaos --minutes $(MINUTES)
 
 bench: $(READY)/infra ## the benchmark on a local stack of its own
 	@.venv/bin/postdate bench

@@ -22,6 +22,10 @@ class Process:
     def is_alive(self) -> bool:
         return bool(self.started) and _started(self.pid) == self.started
 
+    def group(self, *, marked: str) -> list[int]:
+        """The processes of its group whose command line names `marked`."""
+        return _group(self.pid, marked)
+
     def end(self, *, marked: str, patience_seconds: float = 5.0) -> None:
         """Asks it to stop, then ends it; and ends what it left of its group, as far as it carries `marked`."""
         if self.is_alive():

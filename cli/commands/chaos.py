@@ -1,0 +1,47 @@
+"""Put a local stack of its own under load, break what can be broken for some minutes, and check every promise."""
+
+import argparse
+import random
+import sys
+from contextlib import closing
+from typing import Any
+
+from cli.chaos import report
+from cli.chaos.plan import Plan
+from cli.chaos.run import run as broken_and_watched
+from cli.failure import Failure
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--minutes", type=_minutes, default=2, help="how long faults come (2)")
+    parser.add_argument("--seed", type=int, help="of what is asked for and of the faults; drawn if not given")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """With `--json` each line is printed as soon as it is known, and that is all there is to say."""
+    seed = random.randrange(1_000_000) if options.seed is None else options.seed  # noqa: S311 (no secret)
+    lines = []
+    with closing(broken_and_watched(Plan(minutes=options.minutes, seed=seed))) as coming:
+        for line in coming:
+            if options.json:
+                print(report.text(line), flush=True)
+            lines.append(line)
+    broken = report.broken(lines)
+    if broken and not options.json:
+        print(show({"lines": lines}))
+    if broken:
+        raise Failure(f"Not as promised, with seed {seed}: {', '.join(broken)}")
+    if options.json:
+        sys.exit(0)
+    return {"lines": lines}
+
+
+def show(answer: dict[str, Any]) -> str:
+    return f"\n{report.table(answer['lines'])}\n"
+
+
+def _minutes(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("a number from 1 on")
+    return number
