@@ -8,14 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from postdate.domain import instants
-from tests.simulation.checkers import Answered, Broken, Seen, number
+from tests.simulation.destination import OTHER_QUEUE, QUEUE
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.mix import MINUTE, Mix
+from tests.simulation.receivers import Receivers
+from tests.simulation.recurring import Recurring
+from tests.simulation.rows import number
+from tests.simulation.seen import Answered, Broken, Seen
 from tests.simulation.workers import Functions
 
 SCOPES: Final = "accounts:read admin ops payments:read payments:write tasks:read tasks:write"
-QUEUE: Final = "https://sqs.us-east-1.amazonaws.com/000000000000/postdate-destination"
 INTERNAL: Final = "pd_internal_secret"
+_LONG: Final = "x" * 900
 _ASKED_AGAIN: Final = frozenset({500, 502, 503, 504})
 _NO_SURPRISE: Final = frozenset({200, 201, 401, 404, 409, 412, 422, 503})
 
@@ -36,8 +40,21 @@ class Clients:
     accounts: Mapping[str, list[str]]
     items: dict[str, list[str]] = field(default_factory=dict)
     busy: int = 0
+    recurring: Recurring = field(init=False)
+    receivers: Receivers = field(init=False)
     _idle: list[tuple[str, Any]] = field(default_factory=list)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
+
+    def __post_init__(self) -> None:
+        self.recurring = Recurring(clients=self)
+        self.receivers = Receivers(clients=self)
+
+    @property
+    def is_calm(self) -> bool:
+        return self.seen.calm_at is not None
+
+    def key(self) -> str:
+        return f"key-{next(self._numbers)}"
 
     def start(self, tenant: str, requests: int, span: int) -> None:
         """One caller with so many requests, spread over the time."""
@@ -126,9 +143,8 @@ class Clients:
         }
         if query:
             event["queryStringParameters"] = dict(part.split("=", 1) for part in query.split("&"))
-        self.hub.note(
-            f"{method} {path} {json.dumps(form) if form else ''} {given.get('idempotency-key', '')}"
-        )
+        told = json.dumps(form) if form else ""
+        self.hub.note(f"{method} {path} {told.replace(_LONG, 'long')} {given.get('idempotency-key', '')}")
         known = self._known(path)
         try:
             answer = self.functions.invoke(actor, "api", event)
@@ -156,14 +172,16 @@ class Clients:
         if answer.http not in _NO_SURPRISE:
             raise Broken(f"the API answers {method} {path} with {answer.http}: {answer.body}")
         if answer.http == 201 and (key := given.get("idempotency-key")):
-            first = self.seen.keys.setdefault((str(actor.tenant), path, key), body)
-            if first != body:
-                raise Broken(f"I13: the key {key} was answered with {first} and with {body}")
-        item = body.get("payment_id") or body.get("task_id")
+            # A run that was asked for before is told as it is now.
+            told = {"run_id": body["run_id"]} if "run_id" in body else body
+            first = self.seen.keys.setdefault((str(actor.tenant), path, key), told)
+            if first != told:
+                raise Broken(f"I13: the key {key} was answered with {first} and with {told}")
+        item = body.get("run_id") or body.get("payment_id") or body.get("task_id")
         if item is None or "version" not in body:
             return
         if not answer.replayed:
-            if int(body["version"]) < known:
+            if str(item) in path and int(body["version"]) < known:
                 raise Broken(f"I14: {item} was version {known} before and is told as {body['version']}")
             self.seen.answered.append(
                 Answered(
@@ -176,8 +194,9 @@ class Clients:
                     at=self.hub.now,
                 )
             )
-        if answer.http == 201 and "idempotency-key" in given:
-            self.items.setdefault(str(actor.tenant), []).append(str(item))
+        if answer.http == 201 and "idempotency-key" in given and "run_id" not in body:
+            kept = self.recurring.known if "cron" in body else self.items
+            kept.setdefault(str(actor.tenant), []).append(str(item))
 
     def _known(self, path: str) -> int:
         id = path.split("/")[4] if path.count("/") >= 4 else ""
@@ -198,8 +217,16 @@ class Clients:
         if paid and draws.random() < self.mix().money:
             self._money(actor)
             return
+        if not paid and draws.random() < self.mix().recurring:
+            self.recurring.something(actor)
+            return
+        if draws.random() < self.mix().batches:
+            self._batch(actor, paid)
+            return
         mine = [id for id in own if id.startswith("pay_" if paid else "task_")]
-        if choice < 0.45 or not mine:
+        if mine and draws.random() < self.mix().changes:
+            self._edit(actor, draws.choice(mine))
+        elif choice < 0.45 or not mine:
             (self._pay if paid else self._register)(actor)
         elif choice < 0.74:
             id = draws.choice(mine)
@@ -214,8 +241,6 @@ class Clients:
             self._list(actor, paid)
         elif choice < 0.92:
             self._execute(actor, [id for id in own if id.startswith("pay_")])
-        elif choice < 0.96:
-            self._batch(actor, paid)
         else:
             self._again_with_another_body(actor)
 
@@ -224,23 +249,32 @@ class Clients:
         return int(draws.choice((1, 1, 2, 5, 5, 30, 61, 90, 150, 200, 200 if draws.random() < 0.9 else 1000)))
 
     def _register(self, actor: Actor) -> None:
-        key = f"key-{next(self._numbers)}"
-        self.ask(actor, "POST", "/api/v1/tasks", self._task(key), key=key)
+        key = self.key()
+        self.ask(actor, "POST", "/api/v1/tasks", self.task(actor, key), key=key)
 
-    def _task(self, name: str) -> dict[str, Any]:
-        draws = self.hub.draws
+    def task(self, actor: Actor, name: str) -> dict[str, Any]:
+        draws, mix = self.hub.draws, self.mix()
         retry = {
             "max_attempts": self.mix().attempts,
             "initial_seconds": draws.choice((0.5, 5, 30)),
             "max_seconds": draws.choice((10, 120, 3000)),
             "jitter": draws.random() < 0.5,
         }
+        more: dict[str, Any] = {}
+        if mix.explicit and draws.random() < mix.explicit:
+            more["ack"] = "explicit"
+        if mix.control is not None and draws.random() < mix.control.share:
+            more["flow_control"] = mix.control.form
+        if draws.random() < 0.04:
+            more["expires_after_seconds"] = draws.choice((1, 20, 100))
+        other = mix.down is not None and draws.random() < 0.8
         return {
-            "target": {"type": "sqs", "queue_url": QUEUE},
-            "payload": {"n": "x" * draws.choice((1, 10, 900))},
+            "target": {"type": "sqs", "queue_url": OTHER_QUEUE if other else QUEUE},
+            "payload": {"n": "x" * draws.choice((1, 10, len(_LONG)))},
             "name": name,
             "retry": retry,
-            "timeout_seconds": draws.choice(self.mix().timeouts),
+            "timeout_seconds": draws.choice(mix.timeouts),
+            **more,
             **self._instant("run_at"),
         }
 
@@ -252,7 +286,7 @@ class Clients:
         return {field: instant.isoformat(timespec="milliseconds")}
 
     def _pay(self, actor: Actor) -> None:
-        key = f"key-{next(self._numbers)}"
+        key = self.key()
         self.ask(actor, "POST", "/api/v1/payments/schedule", self._payment(actor, key), key=key)
 
     def _payment(self, actor: Actor, name: str) -> dict[str, Any]:
@@ -270,12 +304,12 @@ class Clients:
 
     def _batch(self, actor: Actor, paid: bool) -> None:
         """A few at once, under keys of their own; asked again whole."""
-        names = [f"key-{next(self._numbers)}" for _ in range(self.hub.draws.randrange(1, 5))]
+        names = [self.key() for _ in range(self.hub.draws.randrange(1, 5))]
         if paid:
             orders = [{**self._payment(actor, name), "idempotency_key": name} for name in names]
             path, form = "/api/v1/payments/schedule/batch", {"payments": orders}
         else:
-            orders = [{**self._task(name), "idempotency_key": name} for name in names]
+            orders = [{**self.task(actor, name), "idempotency_key": name} for name in names]
             path, form = "/api/v1/tasks/batch", {"tasks": orders}
         for _ in range(3):
             answer = self.ask(actor, "POST", path, form)
@@ -320,9 +354,7 @@ class Clients:
                 form["amount"] = draws.choice((1, 10, 50, 700))
             answer = self.ask(actor, "PATCH", f"/api/v1/payments/{id}", form, headers=headers)
         else:
-            form = (
-                self._instant("run_at", far=True) if draws.random() < 0.7 else {"payload": {"n": "y" * 900}}
-            )
+            form = self._instant("run_at", far=True) if draws.random() < 0.7 else {"payload": {"n": _LONG}}
             answer = self.ask(actor, "PATCH", f"/api/v1/tasks/{id}", form, headers=headers)
         if named > 0 and answer.http == 200 and answer.body["version"] != named + 1:
             raise Broken(f"I14: {id} was changed from version {named} to {answer.body['version']}")
@@ -352,10 +384,10 @@ class Clients:
         path = f"/api/v1/accounts/{account}"
         match draws.randrange(4):
             case 0:
-                self.ask(actor, "POST", f"{path}/deposits", {"amount": 100}, key=f"key-{next(self._numbers)}")
+                self.ask(actor, "POST", f"{path}/deposits", {"amount": 100}, key=self.key())
             case 1:
                 form = {"amount": draws.choice((-300, 50)), "reason": "counted again"}
-                self.ask(actor, "POST", f"{path}/adjustments", form, key=f"key-{next(self._numbers)}")
+                self.ask(actor, "POST", f"{path}/adjustments", form, key=self.key())
             case 2:
                 self.ask(actor, "POST", f"{path}/freeze")
                 self.hub.park(int(draws.uniform(0, 2) * MINUTE))
@@ -385,6 +417,6 @@ class Clients:
         if not keys:
             return
         key = self.hub.draws.choice(keys)
-        answer = self.ask(actor, "POST", "/api/v1/tasks", self._task("another"), key=key)
+        answer = self.ask(actor, "POST", "/api/v1/tasks", self.task(actor, "another"), key=key)
         if answer.http not in (422, 503, 504, 502):
             raise Broken(f"I13: another body under {key} is answered {answer.http}")

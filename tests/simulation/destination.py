@@ -2,22 +2,30 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from postdate.domain.task import Ack
 from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report
-from tests.simulation.checkers import Seen, Taken
 from tests.simulation.hub import SECOND, Hub
 from tests.simulation.mix import Mix
+from tests.simulation.seen import Heard, Seen, Taken
+
+QUEUE: Final = "https://sqs.us-east-1.amazonaws.com/000000000000/postdate-destination"
+# The one that is down for a while in some runs.
+OTHER_QUEUE: Final = f"{QUEUE}-2"
 
 
 @dataclass(kw_only=True, slots=True)
 class Destination:
-    """`living` gives a question to ask later: whether the worker that works now still does."""
+    """`living` gives a question to ask later: whether the worker that works now still does. `acknowledge` is told of
+    each delivery that its receiver has to end by a word of its own."""
 
     hub: Hub
     seen: Seen
     mix: Callable[[], Mix]
     living: Callable[[], Callable[[], bool]]
     worker: str
+    acknowledge: Callable[[Delivery], None]
 
     def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
         lives = self.living()
@@ -26,14 +34,16 @@ class Destination:
 
     def _start(self, delivery: Delivery, report: Report, lives: Callable[[], bool]) -> None:
         draws, mix = self.hub.draws, self.mix()
-        temper = draws.choice(mix.tempers)
+        temper = "is down" if self._is_down(delivery) else draws.choice(mix.tempers)
         self.seen.reach[f"target {temper}"] += 1
         out = int(draws.uniform(0, 0.02) * SECOND)
         answered = out + int(draws.uniform(0, 0.05) * SECOND)
         receipt: Receipt = Delivered(http_status=200)
         match temper:
             case "refuses":
-                receipt = Failed(reason="http 500", http_status=500)
+                receipt = Failed(reason="http 500", http_status=500, down=True)
+            case "is down":
+                receipt = Failed(reason="cannot be reached", down=True)
             case "refuses for good":
                 receipt = Failed(reason="http 410", http_status=410, retry=False)
             case "asks for time":
@@ -43,26 +53,39 @@ class Destination:
             case "is slow":
                 answered = out + int(min(draws.uniform(1, 90), delivery.timeout_seconds - 1) * SECOND)
             case "takes and resets":
-                receipt = Failed(reason="connection reset")
+                receipt = Failed(reason="connection reset", down=True)
             case "never answers":
                 answered = int(delivery.timeout_seconds * SECOND)
-                receipt = Failed(reason="timed out")
+                receipt = Failed(reason="timed out", down=True)
         sent_anyway = draws.random() < 0.5
+        arrives = temper != "is down"
 
         def arrive() -> None:
-            if lives() or sent_anyway:
+            if arrives and (lives() or sent_anyway):
                 self._take(delivery, temper)
 
         def tell() -> None:
             if lives():
+                is_down = isinstance(receipt, Failed) and receipt.down
+                address = delivery.destination.address
+                self.seen.heard.append(
+                    Heard(tenant=delivery.tenant, address=address, down=is_down, at=self.hub.now)
+                )
                 report(delivery, receipt)
 
         self.hub.after(out, arrive)
         self.hub.after(max(out, answered), tell)
 
+    def _is_down(self, delivery: Delivery) -> bool:
+        down = self.mix().down
+        if down is None or delivery.destination.address != OTHER_QUEUE:
+            return False
+        start, duration = down
+        return start <= self.hub.now - self.hub.began < start + duration
+
     def _take(self, delivery: Delivery, temper: str) -> None:
         self.hub.lines.append(
-            f"{(self.hub.now - self.hub.began) / SECOND:12.6f} {'target':<12} {temper}: {delivery.task_id} "
+            f"{(self.hub.now - self.hub.began) / SECOND:12.6f} {'target':<12} {temper}: {delivery.run_id} "
             f"attempt {delivery.attempt} token {delivery.token} from {self.worker}"
         )
         self.seen.taken.append(
@@ -76,3 +99,5 @@ class Destination:
                 worker=self.worker,
             )
         )
+        if delivery.ack is Ack.EXPLICIT:
+            self.acknowledge(delivery)

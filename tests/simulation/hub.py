@@ -23,7 +23,8 @@ class Stuck(BaseException):
 @dataclass(kw_only=True, slots=True, eq=False)
 class Actor:
     """`skew` is how far the clock of its machine is ahead, in microseconds; `request` names its invocation,
-    `calls_given` the items and versions that it was woken for, `met` what the first try of a call to AWS met."""
+    `calls_given` the items and versions that it was woken for, `word` the run and the token that a receiver was given.
+    `asked` is its last call to AWS, `met` what the first try of it met."""
 
     name: str
     hub: "Hub"
@@ -38,6 +39,8 @@ class Actor:
     parks: int = 0
     sticky: tuple[Any, int] | None = None
     calls: int = 0
+    word: tuple[str, int] | None = None
+    asked: Any = None
     met: Any = None
     greenlet: Any = None
 

@@ -55,6 +55,8 @@ SETTINGS: Final = {
     "LEASE_SECONDS": "40",
     "RETENTION_DAYS": "35",
     "LOOPBACK_DESTINATIONS": "true",
+    "PAYLOADS_BUCKET": "sim-payloads",
+    "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/sim-payload-reader",
     "PAYMENT_ATTEMPTS_MAX": "3",
     "PAYMENT_RETRY_SECONDS": "2",
     "PAYMENT_RETRY_MAX_SECONDS": "300",
@@ -118,8 +120,6 @@ class Inside:
         made = self.wired(kind, number, shards)
         if hasattr(made, "tenants"):
             made.tenants._kept.clear()
-        if hasattr(made, "circuits"):
-            made.circuits._known.clear()
         if hasattr(made, "circuits"):
             made.circuits._known.clear()
             made.flow._ends.clear()

@@ -7,12 +7,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from itertools import islice, repeat
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tests.simulation.planted import Found
     from tests.simulation.run import Result
 
 _CHUNK = 10
@@ -23,12 +26,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     _with_a_fixed_order_of_sets()
     if given.replay is not None:
-        return _replay(given.replay, given.after)
+        return _replay(given.replay, given.after, given.mix)
     if given.single:
         return _single(given.jobs, given.only, given.write)
     if given.planted:
-        return _planted(given.planted, given.jobs, given.only)
-    return _batch(_seeds(given.seeds), given.jobs, given.reach)
+        return _planted(given.planted, given.jobs, given.only, given.write)
+    return _batch(_seeds(given.seeds), given.jobs, given.reach, given.mix)
 
 
 def _seeds(text: str) -> list[int]:
@@ -55,9 +58,16 @@ def _parser() -> argparse.ArgumentParser:
         help="with --replay: run these seeds first, in the same process",
     )
     what.add_argument("--single", action="store_true", help="each kind of fault at each call of each flow")
-    parser.add_argument("--write", action="store_true", help="with --single: write docs/faults.md")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="with --single: write docs/faults.md; with --planted: docs/planted.md",
+    )
     parser.add_argument(
         "--only", metavar="TEXT", default="", help="of mistakes and flows, those with this in their name"
+    )
+    parser.add_argument(
+        "--mix", metavar="NAME", help="with --seeds and --replay: runs of one sort only, as mix.py names them"
     )
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count(), help="processes (all cores)")
     parser.add_argument("--reach", action="store_true", help="tell which situations were reached, how often")
@@ -71,37 +81,43 @@ def _with_a_fixed_order_of_sets() -> None:
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)  # noqa: S606
 
 
-def _replay(seed: int, after: str) -> int:
-    from tests.simulation.run import run
-
+def _replay(seed: int, after: str, mix: str | None) -> int:
     for earlier in _seeds(after):
-        run(earlier)
-    result = run(seed)
+        _run(earlier, mix)
+    result = _run(seed, mix)
     print("\n".join(result.lines))
     print(f"seed {seed}: {result.broken or 'all invariants hold'}")
     return 1 if result.broken else 0
 
 
-def _batch(seeds: Sequence[int], jobs: int, told: bool) -> int:
+def _run(seed: int, mix: str | None) -> "Result":
+    from tests.simulation.mix import themed
+    from tests.simulation.run import run
+
+    return run(seed, None if mix is None else themed(Random(seed), mix))
+
+
+def _batch(seeds: Sequence[int], jobs: int, told: bool, mix: str | None) -> int:
     began = time.monotonic()
     chunks = [list(chunk) for chunk in _chunks(seeds)]
     reach, broken, calls, simulated = Counter[str](), 0, 0, 0.0
     with ProcessPoolExecutor(min(jobs, len(chunks)), mp_context=_FORK) as pool:
-        for results in pool.map(_some, chunks):
+        for results in pool.map(_some, chunks, repeat(mix)):
             for result in results:
                 reach = _together(reach, result.reach)
                 calls, simulated = calls + result.calls, simulated + result.seconds
                 if result.broken:
                     broken += 1
                     print(f"seed {result.seed}: {result.broken[:600]}", flush=True)
-                    print(f"  again: postdate-sim --replay {result.seed}", flush=True)
+                    again = f"--replay {result.seed}" + (f" --mix '{mix}'" if mix else "")
+                    print(f"  again: postdate-sim {again}", flush=True)
     seconds = time.monotonic() - began
     if told:
         for name, times in sorted(reach.items()):
             print(f"{times:>9} {name}")
     from tests.simulation.reach import missing
 
-    missed = missing(reach) if len(seeds) >= 500 else []
+    missed = missing(reach) if len(seeds) >= 500 and mix is None else []
     for name in missed:
         print(f"never reached: {name}")
     print(
@@ -136,41 +152,46 @@ def _single(jobs: int, only: str, write: bool) -> int:
     return 1 if broken else 0
 
 
-def _planted(most: int, jobs: int, only: str) -> int:
-    from tests.simulation.planted import BUGS, prepared
+def _planted(most: int, jobs: int, only: str, write: bool) -> int:
+    from tests.simulation.planted import BUGS, page, prepared
 
     names = [bug.name for bug in BUGS if only in bug.name]
     prepared()
-    missed = 0
+    began, found = time.monotonic(), []
     with ProcessPoolExecutor(min(jobs, len(names)), mp_context=_FORK) as pool:
-        for name, seeds, broken in pool.map(_found, names, repeat(most)):
-            missed += broken is None
-            print(
-                f"{'MISSED' if broken is None else f'{seeds:>6}'}  {name}: {(broken or '')[:160]}", flush=True
-            )
-    print(f"{len(names)} mistakes, {missed} missed")
+        for done in as_completed([pool.submit(_found, name, most) for name in names]):
+            found.append(each := done.result())
+            told = each.broken or "MISSED"
+            print(f"{each.seeds:>6}  {each.bug.name} ({each.mix}): {told[:160]}", flush=True)
+    missed = sum(each.broken is None for each in found)
+    seconds = time.monotonic() - began
+    print(
+        f"{len(names)} mistakes, {missed} missed; {sum(each.seeds for each in found)} seeds, {seconds:.0f} seconds"
+    )
+    if write:
+        found.sort(key=lambda each: names.index(each.bug.name))
+        Path("docs/planted.md").write_text(page(found))
     return 1 if missed else 0
 
 
-def _found(name: str, most: int) -> tuple[str, int, str | None]:
+def _found(name: str, most: int) -> "Found":
     """After how many seeds the mistake shows, and how."""
-    from tests.simulation.planted import BUGS, planted
-    from tests.simulation.run import run
+    from tests.simulation.planted import BUGS, Found, planted
 
     (bug,) = (each for each in BUGS if each.name == name)
+    sorts = (bug.mix, None) if bug.mix else (None,)
+    seeds = 0
     with planted(bug):
-        for seed in range(most):
-            if broken := run(seed).broken:
-                return name, seed + 1, broken
-    return name, most, None
+        for sort in sorts:
+            for seed in range(most):
+                seeds += 1
+                if broken := _run(seed, sort).broken:
+                    return Found(bug=bug, mix=sort or "all sorts", seeds=seeds, broken=broken)
+    return Found(bug=bug, mix="all sorts", seeds=seeds, broken=None)
 
 
-def _some(seeds: Sequence[int]) -> "list[Result]":
-    from dataclasses import replace
-
-    from tests.simulation.run import run
-
-    return [replace(run(seed), lines=[]) for seed in seeds]
+def _some(seeds: Sequence[int], mix: str | None) -> "list[Result]":
+    return [replace(_run(seed, mix), lines=[]) for seed in seeds]
 
 
 def _chunks(seeds: Sequence[int]) -> Iterator[list[int]]:

@@ -51,7 +51,25 @@ class Outage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Control:
+    """What the key of a tenant's tasks has to keep to; each task has one `share` of the time."""
+
+    share: float
+    rate: int | None = None
+    period: int = 1
+    parallelism: int | None = None
+
+    @property
+    def form(self) -> dict[str, object]:
+        rate = {} if self.rate is None else {"rate": self.rate, "period_seconds": self.period}
+        room = {} if self.parallelism is None else {"parallelism": self.parallelism}
+        return {"key": "key", **rate, **room}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Mix:
+    """`down` is when the second destination refuses everything; `explicit` and `recurring` are shares of tasks."""
+
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
     latency: int = 0
@@ -78,7 +96,23 @@ class Mix:
     span: int = 4 * MINUTE
     tries: int = 12
     money: float = 0.04
+    batches: float = 0.04
+    changes: float = 0.0
     timeouts: tuple[int, ...] = (5, 30, 120)
+    recurring: float = 0.0
+    explicit: float = 0.0
+    control: Control | None = None
+    down: tuple[int, int] | None = None
+
+    @property
+    def is_at_once(self) -> bool:
+        """Who decides something writes it within seconds."""
+        pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
+        return not pauses and self.outage is None and self.latency <= 5_000
+
+    @property
+    def is_faultless(self) -> bool:
+        return self.is_at_once and not self.rates and self.skew <= 5 * SECOND
 
     @property
     def is_quiet(self) -> bool:
@@ -108,6 +142,7 @@ class Mix:
             outage=None,
             impatient=0.0,
             tempers=("takes",),
+            down=None,
             ticks=True,
         )
 
@@ -167,7 +202,29 @@ def drawn(draws: Random) -> Mix:
         pause=draws.choice((SECOND, 30 * SECOND, 2 * MINUTE, 20 * MINUTE)),
         span=draws.choice((MINUTE, 2 * MINUTE, 4 * MINUTE)),
     )
-    return found if quiet or not sometimes(0.4) else draws.choice(_THEMES)(found, draws)
+    if sometimes(0.3):
+        found = replace(found, recurring=draws.choice((0.2, 0.6)))
+    if sometimes(0.3):
+        found = replace(found, explicit=draws.choice((0.3, 1.0)))
+    if sometimes(0.3):
+        found = replace(found, control=draws.choice(_CONTROLS))
+    if sometimes(0.1) and not quiet:
+        found = replace(found, down=(draws.randrange(MINUTE), draws.choice((30, 120)) * SECOND))
+    return found if quiet or not sometimes(0.4) else THEMES[draws.choice(list(THEMES))](found, draws)
+
+
+def themed(draws: Random, theme: str) -> Mix:
+    """As it is drawn, but of this theme."""
+    return THEMES[theme](replace(drawn(draws), outage=None), draws)
+
+
+_CONTROLS: Final = (
+    Control(share=0.7, rate=1, period=5),
+    Control(share=0.7, rate=3, period=10),
+    Control(share=0.7, parallelism=1),
+    Control(share=0.9, parallelism=2),
+    Control(share=0.9, rate=2, period=4, parallelism=1),
+)
 
 
 def _contested(mix: Mix, draws: Random) -> Mix:
@@ -181,7 +238,7 @@ def _contested(mix: Mix, draws: Random) -> Mix:
         outage=None,
         executors=3,
         tempers=("is slow", "is slow", "never answers", "takes and resets"),
-        attempts=3,
+        attempts=draws.choice((1, 3, 3)),
         timeouts=(120,),
         pause=draws.choice((20, 60)) * SECOND,
         payments=min(mix.payments, 0.5),
@@ -217,6 +274,59 @@ def _deaf(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _moved(mix: Mix, draws: Random) -> Mix:
+    """What is registered is changed, and mostly to another minute; little else goes wrong."""
+    return replace(
+        mix,
+        rates={fault: min(rate, 0.01) for fault, rate in mix.rates.items()},
+        changes=0.5,
+        payments=0.5,
+        recurring=0.0,
+        control=None,
+        down=None,
+        delayed=0.0,
+        outage=None,
+        pause=SECOND,
+        skew=min(mix.skew, 5 * SECOND),
+        tempers=("takes",),
+        requests=8,
+    )
+
+
+def _quiet(mix: Mix, draws: Random) -> Mix:
+    """Nothing goes wrong, so everything has to be in time."""
+    return replace(
+        mix,
+        rates={},
+        latency=min(mix.latency, 5_000),
+        skew=min(mix.skew, SECOND),
+        jumps=0,
+        duplicates=0.0,
+        deletes_lost=0.0,
+        delayed=0.0,
+        outage=None,
+        down=None,
+        ticks=True,
+        heartbeat=True,
+        tempers=("takes", "refuses"),
+        requests=6,
+    )
+
+
+def _impatient(mix: Mix, draws: Random) -> Mix:
+    """Callers ask twice at once, by machines whose clocks are far apart."""
+    return replace(
+        mix,
+        impatient=0.6,
+        latency=draws.choice((5_000, 200_000)),
+        skew=draws.choice((5 * SECOND, FAR_OFF)),
+        outage=None,
+        pause=draws.choice((SECOND, 30 * SECOND)),
+        span=MINUTE,
+        requests=6,
+    )
+
+
 def _forsaken(mix: Mix, draws: Random) -> Mix:
     """Callers ask once and do not come back: what was written without a call is the sweep's to find."""
     rates = {Fault.CRASH_BEFORE: 0.08, Fault.CRASH_AFTER: 0.04, Fault.ERROR: 0.05}
@@ -242,4 +352,102 @@ def _frozen(mix: Mix, draws: Random) -> Mix:
     )
 
 
-_THEMES: Final = (_contested, _deadly, _deaf, _forsaken, _frozen)
+def _timely(mix: Mix, draws: Random) -> Mix:
+    """Chains of runs, many of which are slow, late, paused and changed."""
+    return replace(
+        mix,
+        recurring=1.0,
+        payments=0.0,
+        control=None,
+        explicit=draws.choice((0.0, 0.5)),
+        skew=min(mix.skew, 5 * SECOND),
+        delayed=0.0,
+        requests=8,
+        span=4 * MINUTE,
+        tempers=("takes", "takes", "is slow", "refuses"),
+        timeouts=(120,),
+        down=None,
+    )
+
+
+def _crowded(mix: Mix, draws: Random) -> Mix:
+    """More work than its key lets through at once."""
+    return replace(
+        mix,
+        control=draws.choice(_CONTROLS),
+        payments=0.0,
+        recurring=0.0,
+        outage=None,
+        requests=10,
+        batches=0.5,
+        span=MINUTE,
+        executors=3,
+        tempers=("takes", "takes", "is slow", "refuses"),
+        skew=min(mix.skew, 5 * SECOND),
+    )
+
+
+def _acknowledged(mix: Mix, draws: Random) -> Mix:
+    """Receivers say what became of their runs: soon, late, twice, wrongly or not at all."""
+    return replace(
+        mix,
+        explicit=1.0,
+        payments=0.0,
+        recurring=0.0,
+        control=draws.choice((None, mix.control)),
+        duplicates=0.3,
+        delayed=0.0,
+        attempts=3,
+        timeouts=(5, 30),
+        skew=min(mix.skew, 5 * SECOND),
+        tempers=("takes", "takes", "takes and resets"),
+    )
+
+
+def _acknowledged_in_a_room(mix: Mix, draws: Random) -> Mix:
+    return replace(
+        _acknowledged(_crowded(mix, draws), draws),
+        control=Control(share=1.0, parallelism=draws.choice((1, 2))),
+        timeouts=(30, 120),
+    )
+
+
+def _broken_down(mix: Mix, draws: Random) -> Mix:
+    """A destination that nobody can reach, much work for it, and nothing else in the way."""
+    return replace(
+        mix,
+        rates={},
+        outage=None,
+        down=(0, draws.choice((60, 150)) * SECOND),
+        latency=min(mix.latency, 5_000),
+        payments=0.0,
+        recurring=0.0,
+        explicit=0.0,
+        control=None,
+        duplicates=0.0,
+        delayed=0.0,
+        deletes_lost=0.0,
+        skew=min(mix.skew, 5 * SECOND),
+        tempers=("takes",),
+        attempts=3,
+        requests=10,
+        batches=0.8,
+        span=MINUTE,
+    )
+
+
+THEMES: Final = {
+    "contested": _contested,
+    "deadly": _deadly,
+    "deaf": _deaf,
+    "forsaken": _forsaken,
+    "moved": _moved,
+    "quiet": _quiet,
+    "impatient": _impatient,
+    "frozen": _frozen,
+    "timely": _timely,
+    "crowded": _crowded,
+    "acknowledged": _acknowledged,
+    "acknowledged in a room": _acknowledged_in_a_room,
+    "broken down": _broken_down,
+}

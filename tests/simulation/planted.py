@@ -2,6 +2,9 @@
 
 Each is a place in the code and what stands there instead. A text that is not there any more, once and only once, is an
 error: a mistake that no longer applies proves nothing. Some are covered by a neighbouring rule and come in pairs.
+
+Some show seldom in runs of all sorts. These are looked for in runs of the sort in which they show, and in all sorts
+only if that finds nothing. The four that nothing may hide, which say so in their names, are looked for in all sorts.
 """
 
 import importlib
@@ -24,6 +27,12 @@ _RUN: Final = "functions.run_tasks.run"
 _SETTLE: Final = "functions.settle.run"
 _SWEEP: Final = "functions.sweep"
 _API: Final = "functions.api"
+_RECURRENCE: Final = "postdate.domain.recurrence"
+_BREAKER: Final = "postdate.domain.breaker"
+_GATE: Final = "functions.run_tasks.gate"
+_CHAIN: Final = "functions.run_tasks.chain"
+_FLOW: Final = "postdate.stores.flow_dynamo"
+_RUNS: Final = "functions.api.runs"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,13 +46,33 @@ class Patch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bug:
+    """`mix` names one of the sorts of runs."""
+
     name: str
     patches: tuple[Patch, ...]
+    mix: str | None = None
 
 
-def _bug(name: str, place: str, old: str, new: str, *more: tuple[str, str, str]) -> Bug:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """After how many seeds of which sort, and which invariant did not hold; None if all did."""
+
+    bug: Bug
+    mix: str
+    seeds: int
+    broken: str | None
+
+    @property
+    def check(self) -> str:
+        kind, _, rest = (self.broken or "").partition(": ")
+        return rest.partition(":")[0] if kind == "Broken" else kind
+
+
+def _bug(
+    name: str, place: str, old: str, new: str, *more: tuple[str, str, str], mix: str | None = None
+) -> Bug:
     patches = (Patch(place=place, old=old, new=new), *(Patch(place=p, old=o, new=n) for p, o, n in more))
-    return Bug(name=name, patches=patches)
+    return Bug(name=name, patches=patches, mix=mix)
 
 
 BUGS: Final = (
@@ -58,24 +87,28 @@ BUGS: Final = (
         f"{_TRANSITIONS}:claim",
         "task.attempts >= task.retry.max_attempts",
         "False",
+        mix="contested",
     ),
     _bug(
         "any call brings back the dead",
         f"{_TRANSITIONS}:claim",
         "State.DEAD if due.version == task.version:",
         "State.DEAD:",
+        mix="deadly",
     ),
     _bug(
         "a missing letter is not sent again",
         f"{_TRANSITIONS}:claim",
         "return Buried()",
         'return Dropped(why="")',
+        mix="deadly",
     ),
     _bug(
         "attempts have no end",
         "postdate.domain.retry:RetryPolicy.next_attempt_at",
         "attempts >= self.max_attempts",
         "False",
+        mix="deadly",
     ),
     _bug(
         "delays have no cap",
@@ -88,6 +121,7 @@ BUGS: Final = (
         f"{_TRANSITIONS}:edit",
         "points = due_at is not None",
         "points = False",
+        mix="moved",
     ),
     _bug(
         "a running task can be cancelled",
@@ -119,24 +153,33 @@ BUGS: Final = (
             "",
         ),
     ),
-    _bug("whatever is stored is our own", f"{_STATEMENTS}:_is_stored", "return ", "return True or "),
+    _bug(
+        "whatever is stored is our own",
+        f"{_STATEMENTS}:_is_stored",
+        "return ",
+        "return True or ",
+        mix="contested",
+    ),
     _bug(
         "a throttled change counts as done",
         f"{_STATEMENTS}:_written",
         "return Written.UNAVAILABLE",
         "return Written.DONE",
+        mix="deaf",
     ),
     _bug(
         "a batch without an answer counts as done",
         f"{_STATEMENTS}:Statements.execute",
         "[Written.UNAVAILABLE] * len(chunk)",
         "[Written.DONE] * len(chunk)",
+        mix="deaf",
     ),
     _bug(
         "a move writes no pointer",
         f"{_STATEMENTS}:Statements.execute_together",
         "[change, pointer]",
         "[change]",
+        mix="moved",
     ),
     # Tasks: what follows from an attempt.
     _bug(
@@ -157,12 +200,14 @@ BUGS: Final = (
         f"{_RUN}:Runner.run",
         "self._tally.failed_messages |= self._outbox.failed_messages",
         "pass",
+        mix="deaf",
     ),
     _bug(
         "a message goes although its batch broke off",
         f"{_RUN}:Runner._calls",
         "self._fail(calls)",
         "pass",
+        mix="deaf",
     ),
     _bug(
         "a deferred call is forgotten",
@@ -195,6 +240,7 @@ BUGS: Final = (
         "found = list(self._found(sweep))",
         "found = list(self._found(sweep)); self.passes.record("
         "Progress(minute=sweep.minute, group=sweep.group, stage=sweep.stage, opened_at=opened_at))",
+        mix="deaf",
     ),
     _bug(
         "the audit sends nothing",
@@ -213,12 +259,14 @@ BUGS: Final = (
         "postdate.runtime.queue:SqsQueue._send_chunk",
         'failure["Id"] for failure in response.get("Failed", ())',
         'failure["Id"] for failure in ()',
+        mix="deaf",
     ),
     _bug(
         "sending fails in silence",
         "postdate.runtime.queue:SqsQueue._send_chunk",
         'raise Unavailable(f"{type(error).__name__} on sending") from error',
         "return",
+        mix="deaf",
     ),
     # Registration.
     _bug(
@@ -226,6 +274,7 @@ BUGS: Final = (
         f"{_KEYS}:DynamoReservations.reserve",
         "save(condition=free)",
         "save()",
+        mix="impatient",
     ),
     _bug(
         "another body under a key is the same request",
@@ -239,6 +288,7 @@ BUGS: Final = (
         "item_id=self.item_id,",
         "",
         (f"{_API}.idempotency:stands_for", "now < _minute_ends(found) or written", "written"),
+        mix="impatient",
     ),
     _bug(
         "a retry answers with its own instant whatever is written",
@@ -246,30 +296,35 @@ BUGS: Final = (
         "held.of(created_at)",
         "held",
         (f"{_API}.idempotency:stands_for", "now < _minute_ends(found) or written(found.item_id)", "False"),
+        mix="impatient",
     ),
     _bug(
         "who registers late sends no call",
         f"{_API}.tasks.register:Registrar.register",
         "calls.send(called, queue=self.queue, horizon=self.horizon, now=self.clock.now())",
         "pass",
+        mix="quiet",
     ),
     _bug(
         "who pays late sends no call",
         f"{_API}.payments.register:Registrar._write",
         "calls.send([*waiting, *written], queue=self.queue, horizon=self.horizon, now=self.clock.now())",
         "pass",
+        mix="quiet",
     ),
     _bug(
         "a change counts although somebody was faster",
         f"{_API}.tasks.change:Changer._changed",
         "written is Written.DONE",
         "written is not Written.UNAVAILABLE",
+        mix="contested",
     ),
     _bug(
         "If-Match is not looked at",
         f"{_API}.payments.change:Changer._changed",
         "version != payment.version",
         "False",
+        mix="moved",
     ),
     _bug(
         "a tenant reaches another's tasks",
@@ -288,6 +343,7 @@ BUGS: Final = (
         f"{_API}.accounts.deposit:Cashier.move",
         "posting = _posting(tenant, order, held)",
         "posting = _posting(tenant, order, wanted)",
+        mix="frozen",
     ),
     # Money.
     _bug(
@@ -302,21 +358,24 @@ BUGS: Final = (
         '= :before"',
         '= :before OR attribute_exists(id)"',
         (f"{_LEDGER}:_put", "attribute_not_exists(id)", "attribute_not_exists(id) OR attribute_exists(id)"),
+        mix="frozen",
     ),
-    _bug("an account falls below zero", f"{_ACCOUNT}:update_of", "if change < 0:", "if False:"),
-    _bug("a frozen account pays", f"{_ACCOUNT}:update_of", "if leg.needs_active:", "if False:"),
+    _bug("an account falls below zero", f"{_ACCOUNT}:update_of", "if change < 0:", "if False:", mix="frozen"),
+    _bug("a frozen account pays", f"{_ACCOUNT}:update_of", "if leg.needs_active:", "if False:", mix="frozen"),
     _bug("a cancel leaves the hold", f"{_MONEY}:cancel", "legs=_released(payment)", "legs=()"),
     _bug(
         "a failure leaves the hold",
         f"{_MONEY}:fail",
         "_released(payment) if payer_is_there else ()",
         "()",
+        mix="frozen",
     ),
     _bug(
         "a changed amount leaves the hold",
         f"{_MONEY}:edit",
         "if more else ()",
         "if False else ()",
+        mix="moved",
     ),
     _bug(
         "a settlement takes from what is available and leaves the hold",
@@ -329,6 +388,7 @@ BUGS: Final = (
         f"{_MONEY}:settle",
         "movement_id(payment.planned_at,",
         "movement_id(now,",
+        mix="frozen",
     ),
     _bug(
         "a payment begins early",
@@ -338,42 +398,250 @@ BUGS: Final = (
         ("postdate.stores.settling:_Attempt._first", "or payment.planned_at > now", ""),
         (f"{_MONEY}:settle", "if now < payment.planned_at:", "if False:"),
     ),
-    _bug("a moved payment has no pointer", f"{_MONEY}:edit", "points = due_at is not None", "points = False"),
+    _bug(
+        "a moved payment has no pointer",
+        f"{_MONEY}:edit",
+        "points = due_at is not None",
+        "points = False",
+        mix="moved",
+    ),
     _bug(
         "whatever stands in a posting's way is its own",
         f"{_LEDGER}:_judged",
         'held and _is_same(reason.get("Item"), action.row)',
         "held",
+        mix="frozen",
     ),
     _bug(
         "a posting that nobody answered counts as done",
         f"{_LEDGER}:DynamoLedger._write",
         "_each(left, Answer.UNAVAILABLE)",
         "_each(left, Answer.DONE)",
+        mix="deaf",
     ),
     _bug(
         "who could not settle sends no other try",
         f"{_SETTLE}:Runner._send_on",
         "self._outbox.retry(payment, call.message)",
         "pass",
+        mix="frozen",
     ),
     _bug(
         "who gives up sends no letter",
         f"{_SETTLE}:Runner._send_on",
         "self._outbox.bury(payment, call.message)",
         "pass",
+        mix="frozen",
     ),
     _bug(
         "a payment's message goes although nothing could be read",
         f"{_SETTLE}:Runner._read",
         "self._fail(calls)",
         "pass",
+        mix="deaf",
     ),
     _bug(
         "a deferred payment is forgotten",
         f"{_SETTLE}:Runner._is_to_settle",
         "self._outbox.defer(Due.of(payment), call.message, not_before=None)",
         "pass",
+        mix="moved",
+    ),
+    # Recurring tasks.
+    _bug(
+        "the next run is not written",
+        f"{_RECURRENCE}:Runs._followed",
+        "rows.append(self.run(definition, following, number=made + 1, previous=previous, now=now))",
+        "pass",
+        mix="timely",
+    ),
+    _bug(
+        "a run begins before the next one is written",
+        f"{_CHAIN}:_link",
+        "if wrong in results:",
+        "if False:",
+        mix="timely",
+    ),
+    _bug(
+        "a plan leaves out an instant",
+        f"{_RECURRENCE}:Runs._next",
+        "if each.due_at > now)",
+        "if each.due_at > now + QUEUE_POLL * 9)",
+        mix="timely",
+    ),
+    _bug(
+        "who comes late tells nobody what was missed",
+        f"{_RECURRENCE}:Runs._followed",
+        "rows = self._notes(definition, told, recurs, now=now)",
+        "rows = []",
+        mix="timely",
+    ),
+    _bug(
+        "overlap is not looked at",
+        f"{_RECURRENCE}:Runs._instead",
+        "if not busy or definition.overlap is Overlap.ALLOW:",
+        "if True:",
+        mix="timely",
+    ),
+    _bug(
+        "a paused task runs on",
+        f"{_RECURRENCE}:Runs.follow",
+        "definition.state is definitions.State.PAUSED",
+        "False",
+        mix="timely",
+    ),
+    _bug(
+        "a cancelled task runs on",
+        f"{_RECURRENCE}:Runs.follow",
+        "definition.state is definitions.State.CANCELLED",
+        "False",
+        (
+            f"{_API}.tasks.chain:Chain.stop",
+            "self.tasks.commit([change for change in changes if change])",
+            "None",
+        ),
+        mix="timely",
+    ),
+    _bug(
+        "runs of an older plan begin",
+        f"{_RECURRENCE}:Runs.follow",
+        "definition.plan != recurs.plan",
+        "False",
+        mix="timely",
+    ),
+    _bug(
+        "max_runs is not looked at",
+        f"{_RECURRENCE}:Runs._next",
+        "definition.schedule.max_runs is not None and made >= definition.schedule.max_runs",
+        "False",
+        mix="timely",
+    ),
+    _bug(
+        "a task is written before its first run",
+        f"{_API}.tasks.recurring:Planner._planned",
+        "first = self.chain.begin(stored, now=now)",
+        "self.definitions.add(stored); first = self.chain.begin(stored, now=now)",
+        mix="timely",
+    ),
+    _bug(
+        "whoever triggers again has another run",
+        f"{_API}.tasks.by_hand:ByHand.trigger",
+        "replace(self._run_now(definition, held.due_at), id=held.item_id)",
+        "self._run_now(definition, held.due_at)",
+        mix="timely",
+    ),
+    _bug(
+        "a backfilled run is left in its minute",
+        f"{_API}.tasks.by_hand:ByHand._backfilled",
+        "for row in stored if row.version == 1",
+        "for row in ()",
+        mix="timely",
+    ),
+    # Flow control.
+    _bug(
+        "who needs a place takes none",
+        f"{_GATE}:Gate._has_place",
+        "return task.state.waits and rules.holds(",
+        "return True or rules.holds(",
+        mix="crowded",
+    ),
+    _bug(
+        "places are given away once more",
+        f"{_FLOW}:DynamoFlow.take",
+        '"attribute_not_exists(#ends) OR #ends < :now"',
+        '"attribute_not_exists(#ends) OR #ends < :now OR attribute_exists(#ends)"',
+        mix="crowded",
+    ),
+    _bug(
+        "a room is never full",
+        "postdate.domain.flow:enter",
+        "len(inside) < parallelism",
+        "True",
+        mix="crowded",
+    ),
+    _bug(
+        "a room is entered whoever else came in",
+        f"{_FLOW}:DynamoFlow.change_room",
+        '"#version = :before"',
+        '"#version = :before OR attribute_exists(#version)"',
+        mix="crowded",
+    ),
+    _bug(
+        "waiting uses up attempts",
+        f"{_TRANSITIONS}:postpone",
+        "0 if task.state is State.DEAD else task.attempts",
+        "0 if task.state is State.DEAD else task.attempts + 1",
+        mix="crowded",
+    ),
+    _bug(
+        "a postponed call is forgotten",
+        f"{_RUN}:Runner._record",
+        "self._outbox.postpone(task, call.message)",
+        "pass",
+        mix="crowded",
+    ),
+    _bug(
+        "what its receiver has is out of its room",
+        f"{_GATE}:Gate.left",
+        "if each.after.state is State.RUNNING",
+        "if False",
+        (f"{_GATE}:Gate.left", "if each.after.state is not State.RUNNING", "if True"),
+        mix="acknowledged in a room",
+    ),
+    # Breakers.
+    _bug(
+        "a breaker never opens",
+        f"{_BREAKER}:failed",
+        "if failures >= FAILURES_TO_OPEN",
+        "if False",
+        mix="broken down",
+    ),
+    _bug(
+        "a breaker opens at once",
+        f"{_BREAKER}:failed",
+        "if failures >= FAILURES_TO_OPEN",
+        "if failures >= 1",
+    ),
+    _bug(
+        "a breaker never closes",
+        f"{_BREAKER}:answered",
+        "return Breaker(version=breaker.version + 1)",
+        "return breaker",
+        mix="broken down",
+    ),
+    _bug(
+        "what is left alone is called all the same",
+        f"{_GATE}:Gate._past_breakers",
+        "breaker.state(now) in (Circuit.OPEN, Circuit.PROBING)",
+        "False",
+        (
+            "functions.run_tasks.circuits:Circuits.probe",
+            "return before.state(now) is State.CLOSED",
+            "return True",
+        ),
+        mix="broken down",
+    ),
+    # Receivers that have the word.
+    _bug(
+        "a late token ends a run",
+        f"{_RUNS}.acknowledge:_refuse_others",
+        "task.token != token",
+        "False",
+        mix="acknowledged",
+    ),
+    _bug(
+        "a delivery ends a run that its receiver has to end",
+        f"{_RUN}:_outcome",
+        "task.ack is Ack.EXPLICIT",
+        "False",
+        mix="acknowledged",
+    ),
+    _bug(
+        "nobody comes when a receiver is silent",
+        f"{_RUN}:Runner._record",
+        "self._outbox.defer(Due.of(task), call.message, not_before=task.lease_until)",
+        "pass",
+        mix="acknowledged",
     ),
 )
 
@@ -394,6 +662,26 @@ def prepared() -> None:
     """All mistakes are read from the code as it is now, and each of them applies."""
     for bug in BUGS:
         _changes(bug)
+
+
+def page(found: Sequence[Found]) -> str:
+    """docs/planted.md"""
+    lines = [
+        "# Planted mistakes",
+        "",
+        "Written by `postdate-sim --planted N --write`; `make prove` runs all of them. Each is put into the code in",
+        "memory, and seeds are run until an invariant does not hold. The checkers of the invariants are listed in",
+        "`tests/simulation/checkers.py`.",
+        "",
+        f"{len(found)} mistakes, {sum(each.broken is None for each in found)} missed.",
+        "",
+        "| mistake | runs | seeds | caught by |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {each.bug.name} | {each.mix} | {each.seeds} | {each.check or '**nothing**'} |" for each in found
+    ]
+    return "\n".join(lines) + "\n"
 
 
 @cache

@@ -4,19 +4,21 @@ from collections import Counter
 from typing import Final
 
 from tests.simulation.mix import TEMPERS, Fault
-from tests.simulation.transitions import PAYMENTS, TASKS
+from tests.simulation.receivers import WAYS
+from tests.simulation.transitions import DEFINITIONS, PAYMENTS, TASKS
 
-_OF_RUNS: Final = {"EXPIRED", "SKIPPED", "MISSED"}
-_HELD_BACK: Final = {("RETRYING", "RETRYING"), ("DEAD", "RETRYING")}
+_OF_RUNS: Final = {"SKIPPED", "MISSED"}
 SOMETIMES: Final = (
     *(f"fault {fault}" for fault in Fault),
     *(f"target {temper}" for temper in TEMPERS),
-    *(
-        f"task {was} -> {to}"
-        for was, then in TASKS.items()
-        for to in sorted(then - _OF_RUNS)
-        if (was, to) not in _HELD_BACK
-    ),
+    *(f"task {was} -> {to}" for was, then in TASKS.items() for to in sorted(then - _OF_RUNS)),
+    *(f"run {was} -> {to}" for was, then in TASKS.items() for to in sorted(then)),
+    *(f"definition {was} -> {to}" for was, then in DEFINITIONS.items() for to in sorted(then)),
+    *(f"receiver {way}" for way in WAYS),
+    *("complete 200", "complete 409", "fail 200", "heartbeat 200", "heartbeat 409"),
+    *("places given away", "room full", "breaker opens", "breaker tries", "breaker closes", "target is down"),
+    *("state run MISSED", "runs backfilled", "run begins when the one before it is over"),
+    *("run SKIPPED paused", "run SKIPPED the", "raced for an item", "raced for a run"),
     *(f"payment {was} -> {to}" for was, then in PAYMENTS.items() for to in sorted(then)),
     *("api died", "sweep died", "run_tasks died", "settle died", "time is up"),
     *("message twice", "message delayed", "message failed", "delete lost", "stale index"),

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-from tests.simulation.checkers import number, request_of, rows_of, text
-from tests.simulation.clients import INTERNAL, QUEUE, Clients
+from tests.simulation.clients import INTERNAL, Clients
+from tests.simulation.destination import QUEUE
 from tests.simulation.hub import SECOND, Actor
 from tests.simulation.mix import CRASHES, MINUTE, Fault, Mix
+from tests.simulation.rows import number, request_of, text
 from tests.simulation.run import Run
 from tests.simulation.wire import Call
 
@@ -242,9 +243,7 @@ def tried(
     run = Run(seed=1, given=mix, script=flow.script, planned=plan)
     result = run.result()
     states = tuple(
-        sorted(
-            f"{request_of(row)} {text(row, 'status')} {number(row, 'amount')}" for row in rows_of(run.seen)
-        )
+        sorted(f"{request_of(row)} {text(row, 'status')} {number(row, 'amount')}" for row in run.seen.items())
     )
     ended = Ended(
         broken=result.broken,

@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
-from postdate.domain import money, transitions
-from tests.simulation.transitions import PAYMENTS, TASKS
+from postdate.domain import definition, money, transitions
+from tests.simulation import items
+from tests.simulation.checkers import AT_THE_END, INVARIANTS, STEP
+from tests.simulation.transitions import DEFINITIONS, PAYMENTS, TASKS
 
 _SEEDS = "0:50"
 # Seeds in which something was wrong once, of the code or of a checker.
@@ -52,6 +55,23 @@ def test_a_planted_mistake_is_found() -> None:
 
 
 def test_the_checkers_allow_what_the_tables_allow() -> None:
-    for own, table in ((TASKS, transitions.ALLOWED), (PAYMENTS, money.ALLOWED)):
+    tables = (TASKS, transitions.ALLOWED), (PAYMENTS, money.ALLOWED), (DEFINITIONS, definition.ALLOWED)
+    for own, table in tables:
         code = {state.value: {to.value for to in then} for state, then in table.items()}
         assert own == code
+
+
+def test_each_invariant_has_its_checkers_and_each_checker_its_invariant() -> None:
+    assert list(INVARIANTS) == [f"I{number}" for number in range(1, 23)]
+    used = {*STEP, *AT_THE_END, items.i11_nothing_is_left_to_the_audit, items.i16_who_is_dead_has_a_letter}
+    used |= {items.i22_it_comes_to_rest, items.on_time}
+    named = {check for shown in INVARIANTS.values() for check in shown.here}
+    assert named <= used
+    assert {check for check in used - named if check.__module__ != "tests.simulation.flows"} == set()
+
+
+def test_what_is_shown_elsewhere_is_there() -> None:
+    tests = Path(__file__).parents[1]
+    written = "".join(path.read_text() for path in tests.rglob("test_*.py"))
+    wanted = {name for shown in INVARIANTS.values() for name in shown.elsewhere}
+    assert {name for name in wanted if f"def {name}(" not in written} == set()

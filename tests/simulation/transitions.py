@@ -22,3 +22,9 @@ PAYMENTS: Final[dict[str, set[str]]] = {
     "CANCELLED": set(),
 }
 FINAL: Final = frozenset({"SUCCEEDED", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED", "COMPLETED", "FAILED"})
+DEFINITIONS: Final[dict[str, set[str]]] = {
+    "ACTIVE": {"ACTIVE", "PAUSED", "FINISHED", "CANCELLED"},
+    "PAUSED": {"PAUSED", "ACTIVE", "CANCELLED"},
+    "FINISHED": {"ACTIVE", "CANCELLED"},
+    "CANCELLED": set(),
+}

@@ -114,6 +114,7 @@ class Wire:
     def _tried(self, actor: Actor, call: Call) -> tuple[int, bytes]:
         self.calls += 1
         actor.calls += 1
+        actor.asked = call.asked
         self._wait(actor)
         fault = self._fault(actor, call)
         if fault is not None:

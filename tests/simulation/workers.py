@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.simulation.checkers import Seen
+from postdate.targets.base import Delivery
 from tests.simulation.destination import Destination
 from tests.simulation.engine import Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.inside import HANDLERS, INSIDE
 from tests.simulation.mix import MINUTE, Mix
+from tests.simulation.seen import Seen
 
 SECONDS: Final = {"api": 29, "sweep": 300, "run_tasks": 900, "settle": 60}
 
@@ -40,6 +41,7 @@ class Functions:
     seen: Seen
     mix: Callable[[], Mix]
     shards: int
+    acknowledge: Callable[[Delivery], None]
     skews: dict[str, int] = field(default_factory=dict)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
     _copies: dict[str, int] = field(default_factory=dict)
@@ -62,6 +64,7 @@ class Functions:
                 mix=self.mix,
                 living=lambda: self._living(actor),
                 worker=name,
+                acknowledge=self.acknowledge,
             )
             wired.targets = {"sqs": target, "webhook": target}
         self._pollers.setdefault(queue, [])
@@ -151,6 +154,7 @@ class Functions:
         records = self.engine.receive(queue, draws.choice((1, 2, 10)))
         if records and draws.random() < mix.duplicates:
             echoes.append((self.hub.now + int(draws.expovariate(1) * 5 * SECOND), _again(records)))
+            self.seen.doubled |= {id for id, _ in _calls(records)}
         return records
 
     def _living(self, actor: Actor) -> Callable[[], bool]:

@@ -1,0 +1,180 @@
+"""What has to hold of flow control and breakers, as the rows of the table `flow` and the claims tell it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tests.simulation.engine import Change, Row
+from tests.simulation.hub import SECOND, Actor
+from tests.simulation.rows import address, claimed, control, number, text
+from tests.simulation.seen import Broken, Seen
+
+_TO_OPEN: Final = 10
+# Ten failures within a minute open a breaker, counted from the first of some minute: of so many in a row within any
+# minute, ten are in one.
+_SURELY: Final = 2 * _TO_OPEN - 1
+_MINUTE: Final = 60 * SECOND
+# A worker believes what it knows of a breaker for some seconds.
+_BELIEVED: Final = 10 * SECOND
+
+
+def a_place_is_given_away_once(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """A key's timeline never goes back, and who moves it on has so many places on it as that is long."""
+    for key, before, after in _rows(changes, "rate#"):
+        rate = seen.began.control
+        if rate is None or rate.rate is None or actor is None:
+            continue
+        interval = -(-rate.period * SECOND // rate.rate)
+        given = actor.asked["ExpressionAttributeValues"]
+        wide = _value(given, ":wide") or _value(given, ":end") - _value(given, ":now")
+        ends, count = number(after, "ends"), wide // interval
+        if count < 1 or wide % interval:
+            raise Broken(f"flow: {wide} us of {key} are no places of {interval} us")
+        if ends < (number(before, "ends") if before else 0) + wide:
+            raise Broken(f"flow: places of {key} are given away once more")
+        seen.places[key] += [ends - wide + place * interval for place in range(count)]
+        seen.reach["places given away"] += count
+
+
+def no_more_begin_than_have_places(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    for _, row in claimed(changes):
+        found = control(row)
+        if found is None or found[1] is None:
+            continue
+        key = found[0]
+        seen.begun[key] += 1
+        reached = seen.hub.now + seen.began.skew
+        if seen.begun[key] > sum(place <= reached for place in seen.places[key]):
+            raise Broken(
+                f"flow: {row['id']['S']} is number {seen.begun[key]} of {key} to begin, and its place is not yet"
+            )
+
+
+def a_room_holds_what_it_may(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """Who comes in finds room; who is taken out is over, or its lease is."""
+    for key, before, after in _rows(changes, "room#"):
+        room, was = _room(after), _room(before)
+        most = seen.began.control.parallelism if seen.began.control else None
+        now = seen.hub.now if actor is None else actor.now
+        live = [name for name, end in room.items() if end * 1000 > now]
+        if most is not None and room.keys() - was.keys() and len(live) > most:
+            raise Broken(f"flow: {len(live)} are in the room of {key}, of {most}")
+        seen.reach["room full"] += most is not None and len(live) >= most
+        for name in was.keys() - room.keys():
+            if _is_on(seen, name) and was[name] * 1000 > seen.hub.now + 2 * seen.began.skew:
+                raise Broken(f"flow: {name} is out of the room of {key}, and still on")
+
+
+def who_begins_is_in_its_room(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    for _, row in claimed(changes):
+        found = control(row)
+        if found is None or found[2] is None:
+            continue
+        key, _, most = found
+        tenant, _, name = key.partition("#")
+        inside = _room(seen.engine.row("flow", tenant, f"room#{name}"))
+        own = f"{row['id']['S']}#{number(row, 'token')}"
+        soon_over = number(row, "lease") * 1000 < seen.hub.now + 2 * seen.began.skew + _BELIEVED
+        if own not in inside and not soon_over:
+            raise Broken(f"flow: {own} begins outside the room of {key}")
+        if seen.began.is_faultless and len(on := list(_on(seen, key))) > most:
+            raise Broken(f"flow: {on} of {key} are on at once, of {most}")
+
+
+def a_breaker_opens_after_ten(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    for key, before, after in _rows(changes, "breaker#"):
+        way = _way(key)
+        heard = [each.down for each in seen.heard if (each.tenant, each.address) == way]
+        was_open, is_open = bool(before and "open_until" in before), "open_until" in after
+        if number(after, "version") <= (number(before, "version") if before else 0):
+            raise Broken(f"breaker: {key} goes back to version {number(after, 'version')}")
+        if is_open and not was_open and sum(heard) < _TO_OPEN:
+            raise Broken(f"breaker: {key} opens after {sum(heard)} failures")
+        if was_open and not is_open and all(heard):
+            raise Broken(f"breaker: {key} closes, and nobody was answered")
+        if is_open and number(after, "open_until") != (number(before, "open_until") if before else 0):
+            seen.opened[way] = seen.hub.now
+            seen.reach["breaker opens"] += 1
+        if "probe_until" in after and number(after, "probe_until") != (
+            number(before, "probe_until") if before else 0
+        ):
+            seen.probes[way] += 1
+            seen.reach["breaker tries"] += 1
+        if was_open and not is_open:
+            seen.tried[way] = seen.probes[way] = 0
+            seen.reach["breaker closes"] += 1
+
+
+def what_is_down_is_left_alone(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """Where nothing stands in the way of what workers tell each other."""
+    if not seen.began.is_faultless:
+        return
+    for _, row in claimed(changes):
+        way, now = address(row), seen.hub.now
+        breaker = seen.engine.row("flow", way[0], f"breaker#sqs:{way[1]}")
+        until = number(breaker, "open_until") * 1000 if breaker else 0
+        if not until:
+            if _is_surely_down(seen, way):
+                raise Broken(
+                    f"breaker: {_SURELY} failures in a row, and {row['id']['S']} begins all the same"
+                )
+            continue
+        if now < seen.opened[way] + _BELIEVED:
+            continue
+        if now < until - 2 * seen.began.skew:
+            raise Broken(f"breaker: {row['id']['S']} begins although {way[1]} is left alone")
+        seen.tried[way] += 1
+        if seen.tried[way] > seen.probes[way]:
+            raise Broken(f"breaker: {row['id']['S']} is one call too many to {way[1]}, which is being tried")
+
+
+def a_breaker_closes_when_it_is_answered(seen: Seen) -> None:
+    for row in seen.engine.rows("flow"):
+        if not row["name"]["S"].startswith("breaker#") or "open_until" not in row:
+            continue
+        way = _way(f"{row['tenant']['S']}#{row['name']['S'].removeprefix('breaker#')}")
+        heard = [each for each in seen.heard if (each.tenant, each.address) == way]
+        last = max(seen.calm_at or seen.hub.now, seen.opened[way])
+        if heard and not heard[-1].down and heard[-1].at > last + _BELIEVED:
+            raise Broken(f"breaker: {way[1]} answers, and is left alone")
+
+
+def _is_surely_down(seen: Seen, way: tuple[str, str]) -> bool:
+    """What was heard in the last seconds may not have been told yet."""
+    now = seen.hub.now
+    newest = [each for each in seen.heard if (each.tenant, each.address) == way and each.at < now - _BELIEVED]
+    newest = newest[-_SURELY:]
+    return len(newest) == _SURELY and all(each.down for each in newest) and newest[0].at > now - _MINUTE
+
+
+def _rows(changes: Sequence[Change], kind: str) -> Iterator[tuple[str, Row | None, Row]]:
+    for change in changes:
+        if change.table == "flow" and change.after is not None and change.key[1].startswith(kind):
+            yield f"{change.key[0]}#{change.key[1].removeprefix(kind)}", change.before, change.after
+
+
+def _way(key: str) -> tuple[str, str]:
+    tenant, _, name = key.partition("#")
+    return tenant, name.partition(":")[2]
+
+
+def _room(row: Row | None) -> dict[str, int]:
+    return {} if row is None else {name: int(end["N"]) for name, end in row["runs"]["M"].items()}
+
+
+def _value(given: dict[str, dict[str, str]], name: str) -> int:
+    return int(given[name]["N"]) if name in given else 0
+
+
+def _is_on(seen: Seen, name: str) -> bool:
+    id, _, token = name.rpartition("#")
+    row = seen.item(id)
+    return row is not None and text(row, "status") == "RUNNING" and number(row, "token") == int(token)
+
+
+def _on(seen: Seen, key: str) -> Iterator[str]:
+    """Whose lease runs, by anybody's clock."""
+    for row in seen.items():
+        found, until = control(row), number(row, "lease") * 1000
+        runs = text(row, "status") == "RUNNING" and until > seen.hub.now + 2 * seen.began.skew
+        if runs and found is not None and found[0] == key:
+            yield row["id"]["S"]

@@ -1,0 +1,140 @@
+"""What has to hold of money: the checkers of I1 to I7."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from tests.simulation.engine import Change
+from tests.simulation.hub import Actor
+from tests.simulation.rows import effects, held, is_item, is_payment, number, text
+from tests.simulation.seen import Broken, Seen
+
+
+def i1_money_is_conserved(seen: Seen) -> None:
+    """All balances together are what was paid in, or counted in by hand."""
+    total = sum(
+        number(row, part) for row in seen.engine.rows("accounts") for part in ("available", "reserved")
+    )
+    paid_in = -sum(effects(row).get("", 0) for row in seen.engine.rows("journal"))
+    if total != paid_in:
+        raise Broken(f"I1: there are {total} in all accounts, and {paid_in} were paid in")
+
+
+def i6_the_journal_gives_every_balance(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """With every write each balance changes by what the journal says, so every prefix of it gives every balance."""
+    moved: dict[str, int] = defaultdict(int)
+    for change in changes:
+        if change.table == "accounts" and change.after is not None:
+            for part in ("available", "reserved"):
+                before = number(change.before, part) if change.before else 0
+                moved[change.key[0]] += number(change.after, part) - before
+        if change.table == "journal" and change.after is not None:
+            for account, amount in effects(change.after).items():
+                if account:
+                    moved[account] -= amount
+    wrong = {account: amount for account, amount in moved.items() if amount}
+    if wrong:
+        raise Broken(f"I6: balances change by other than the journal says: {wrong}")
+
+
+def i2_nothing_is_below_zero(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    for change in changes:
+        if change.table == "accounts" and change.after is not None:
+            for part in ("available", "reserved"):
+                if number(change.after, part) < 0:
+                    raise Broken(f"I2: {part} of {change.key[0]} is {number(change.after, part)}")
+
+
+def i3_what_is_reserved_is_held(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    due: dict[str, int] = defaultdict(int)
+    for change in changes:
+        if change.table == "accounts" and change.after is not None:
+            before = number(change.before, "reserved") if change.before else 0
+            due[change.key[0]] += number(change.after, "reserved") - before
+        if is_item(change) and change.after is not None and is_payment(change.after):
+            account = f"{text(change.after, 'tenant')}#{text(change.after, 'payer')}"
+            due[account] -= held(change.after) - held(change.before)
+    wrong = {account: amount for account, amount in due.items() if amount}
+    if wrong:
+        raise Broken(f"I3: what is reserved differs from what is held: {wrong}")
+
+
+def i4_nothing_is_held_for_what_has_ended(seen: Seen) -> None:
+    wanted: dict[str, int] = defaultdict(int)
+    for row in seen.items():
+        if is_payment(row):
+            wanted[f"{text(row, 'tenant')}#{text(row, 'payer')}"] += held(row)
+    for row in seen.engine.rows("accounts"):
+        if number(row, "reserved") != wanted[row["account"]["S"]]:
+            raise Broken(f"I4: {row['account']['S']} still has {number(row, 'reserved')} reserved")
+
+
+def i5_a_movement_follows_from_its_plan(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    for change in changes:
+        if change.table != "journal" or change.after is None:
+            continue
+        row = change.after
+        if change.before is not None:
+            raise Broken(f"I5: the movement {change.key[1]} was written twice")
+        if sum(effects(row).values()) or number(row, "amount") <= 0 or len(effects(row)) != 2:
+            raise Broken(f"I5: the legs of {change.key[1]} do not cancel out")
+        if text(row, "type") == "PAYMENT":
+            paid = next(
+                (each.after for each in changes if is_item(each) and each.key[1] == text(row, "payment_id")),
+                None,
+            )
+            if paid is None:
+                raise Broken(f"I5: {change.key[1]} was written without its payment")
+            planned = number(paid, "planned") or number(paid, "due")
+            if change.key[1] != f"txn_{_time(planned)}{paid['id']['S'].rpartition('_')[2]}":
+                raise Broken(f"I5: {change.key[1]} does not follow from its payment's plan")
+            told = [text(row, name) for name in ("tenant", "payer", "payee")] + [number(row, "amount")]
+            if told != [text(paid, name) for name in ("tenant", "payer", "payee")] + [number(paid, "amount")]:
+                raise Broken(f"I5: {change.key[1]} moves other than its payment")
+
+
+def i7_a_payment_settles_once(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    moved = Counter(
+        text(change.after, "payment_id")
+        for change in changes
+        if change.table == "journal" and change.after is not None and "payment_id" in change.after
+    )
+    completed = Counter(
+        change.key[1]
+        for change in changes
+        if is_item(change)
+        and change.after is not None
+        and text(change.after, "status") == "COMPLETED"
+        and (change.before is None or text(change.before, "status") != "COMPLETED")
+    )
+    if moved != completed:
+        raise Broken(f"I7: completed {dict(completed)} but moved {dict(moved)}")
+    for payment in moved:
+        seen.settled[str(payment)] += 1
+        if seen.settled[str(payment)] > 1:
+            raise Broken(f"I7: {payment} was settled twice")
+
+
+def frozen_accounts_neither_pay_nor_receive(
+    seen: Seen, actor: Actor | None, changes: Sequence[Change]
+) -> None:
+    frozen = {
+        change.key[0]
+        for change in changes
+        if change.table == "accounts"
+        and change.before is not None
+        and text(change.before, "status") == "FROZEN"
+    }
+    for change in changes:
+        if (
+            change.table == "journal"
+            and change.after is not None
+            and text(change.after, "type") != "ADJUSTMENT"
+        ):
+            touched = frozen & effects(change.after).keys()
+            if touched:
+                raise Broken(f"money: {change.key[1]} moves money of {sorted(touched)}, which is frozen")
+
+
+def _time(count: int) -> str:
+    alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+    return "".join(alphabet[count >> 5 * place & 31] for place in reversed(range(9)))

@@ -1,0 +1,111 @@
+"""What a run has seen so far: everything that the checkers look at, and what they raise."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.simulation.engine import Engine, Row
+from tests.simulation.hub import Hub
+from tests.simulation.mix import Mix
+from tests.simulation.rows import is_item_row
+
+
+class Broken(BaseException):
+    """An invariant does not hold. No `except Exception` of the code under test hides it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Taken:
+    """What a destination saw of one attempt."""
+
+    task: str
+    tenant: str
+    run: str
+    attempt: int
+    token: int
+    at: int
+    worker: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heard:
+    """What a worker was told of one attempt: whether the destination itself is in trouble."""
+
+    tenant: str
+    address: str
+    down: bool
+    at: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Backfilled:
+    """What was promised to somebody who asked for the runs of a time gone by, in milliseconds."""
+
+    definition: str
+    first: int
+    last: int
+    runs: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered:
+    """What a client was told: `status` is the item's."""
+
+    request: str
+    http: int
+    item: str | None
+    version: int
+    status: str | None
+    tenant: str
+    at: int
+
+
+@dataclass(kw_only=True, slots=True)
+class Seen:
+    """`began` is what the run began with, whatever has stopped since; `calm_at` is when it did. `definitions` are all
+    versions of each, with the instant of each; `places` and `begun` those of each key with a rate, `opened` when a
+    destination was last given up. `doubled` are items whose call two workers had at once."""
+
+    hub: Hub
+    engine: Engine
+    began: Mix
+    calm_at: int | None = None
+    taken: list[Taken] = field(default_factory=list)
+    answered: list[Answered] = field(default_factory=list)
+    keys: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
+    heard: list[Heard] = field(default_factory=list)
+    definitions: dict[str, list[tuple[int, Row]]] = field(default_factory=dict)
+    planned: set[tuple[str, int, int]] = field(default_factory=set)
+    triggers: Counter[str] = field(default_factory=Counter)
+    backfilled: list[Backfilled] = field(default_factory=list)
+    places: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    begun: Counter[str] = field(default_factory=Counter)
+    opened: dict[tuple[str, str], int] = field(default_factory=dict)
+    doubled: set[str] = field(default_factory=set)
+    probes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    tried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    settled: Counter[str] = field(default_factory=Counter)
+    open: set[str] = field(default_factory=set)
+    reach: Counter[str] = field(default_factory=Counter)
+    audited: list[str] = field(default_factory=list)
+
+    def item(self, id: str) -> Row | None:
+        return next((row for row in self.engine.rows("items") if row["id"]["S"] == id), None)
+
+    def items(self) -> Iterator[Row]:
+        return (row for row in self.engine.rows("items") if is_item_row(row))
+
+    def letters(self) -> set[tuple[str, int]]:
+        """The items and versions that dead letters speak of."""
+        return {
+            (id, version)
+            for queue in ("tasks-dlq", "payments-dlq")
+            for message in self.engine.messages(queue)
+            for id, version, _ in json.loads(message["body"])["dues"]
+        }
+
+    def definition(self, id: str, *, before: int) -> Row | None:
+        """As it was at that instant."""
+        return next((row for at, row in reversed(self.definitions.get(id, [])) if at <= before), None)
