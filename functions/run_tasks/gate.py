@@ -136,6 +136,10 @@ class Gate:
             task = claim.before
             if task.flow is None or task.flow.rate is None:
                 continue
+            held = self._held.get((task.id, task.version))
+            if held is not None and now < held:
+                yield place, Held(until=held)
+                continue
             if self._has_place(task, now):
                 continue
             wanting.setdefault((task.tenant, task.flow.key), []).append((place, claim, task.flow.interval))

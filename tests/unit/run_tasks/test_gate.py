@@ -138,6 +138,14 @@ def test_a_near_place_costs_no_write_and_is_lost_with_its_worker_alone(running):
     assert starts(running) == [START + place * TENTH for place in range(3)]
 
 
+def test_a_call_that_comes_twice_waits_for_the_place_that_the_first_has(running):
+    given = tasks(2, flow=FlowControl(key="mail", rate=1, period_seconds=2))
+    running.stores(*given)
+    running.run(message(*given), message(*reversed(given), number=2))
+    assert starts(running) == [START, START + 2 * SECOND]
+    assert running.flow.calls.count("take") == 1
+
+
 @pytest.mark.parametrize(("moved_to", "begins"), [(None, 8), ("mail", 12), ("other", 60)])
 def test_a_place_is_none_of_a_key_that_the_task_is_given_later(running, moved_to, begins):
     """The task's place is in eight seconds; the other key's timeline is taken for a minute."""
