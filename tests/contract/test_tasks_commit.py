@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from postdate.domain.task import State
-from postdate.domain.transitions import Failure, fail
+from postdate.domain.transitions import Failure, accept, fail
 from postdate.stores.tasks import Tasks, Written
 from tests.contract.examples import Examples, cancel, claim, reschedule, succeed
 
@@ -186,3 +186,17 @@ def test_of_sixty_new_tasks_those_that_are_stored_already_are_named(tasks: Tasks
     ]
     assert tasks.get_many(task.id for task in stored) == {task.id: task for task in stored}
     assert tasks.commit([]) == []
+
+
+def test_a_lease_that_the_receiver_has_is_not_the_workers_any_more(tasks: Tasks, examples: Examples) -> None:
+    """A worker that did not hear of its own write would cut it short."""
+    task = replace(examples.task(), timeout_seconds=300)
+    tasks.add([task])
+    claimed = claim(task)
+    accepted = accept(claimed.after, now=examples.now)
+    tasks.commit([claimed])
+    assert tasks.commit([accepted]) == [Written.DONE]
+    assert tasks.extend([claimed.after], examples.now + timedelta(seconds=40)) == [Written.CONFLICT]
+    assert tasks.get(task.id) == accepted.after
+    until = examples.now + timedelta(seconds=400)
+    assert tasks.extend([accepted.after], until) == [Written.DONE]

@@ -346,7 +346,7 @@ class Clients:
 
     def _edit(self, actor: Actor, id: str) -> None:
         draws = self.hub.draws
-        named = self._known(f"/api/v1/x/{id}") - draws.choice((0, 0, 1)) if draws.random() < 0.3 else 0
+        named = self._known(f"/api/v1/x/{id}") - draws.choice((0, 1)) if draws.random() < 0.4 else 0
         headers = {"if-match": str(named)} if named > 0 else {}
         if id.startswith("pay_"):
             form = self._instant("scheduled_time", far=True) if draws.random() < 0.6 else {}

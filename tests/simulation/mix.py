@@ -242,6 +242,7 @@ def _contested(mix: Mix, draws: Random) -> Mix:
         timeouts=(120,),
         pause=draws.choice((20, 60)) * SECOND,
         payments=min(mix.payments, 0.5),
+        changes=0.2,
         span=MINUTE,
         requests=6,
     )

@@ -141,15 +141,16 @@ BUGS: Final = (
         f"{_TASKS}:DynamoTasks._update",
         '["version", "lease"] if transition.over_lease else ["version"]',
         '["version"]',
+        mix="contested",
     ),
     _bug(
         "a lease is made longer by whoever had it once (no token check)",
         f"{_TASKS}:DynamoTasks.extend",
-        ' AND "status"=? AND "token"=?',
+        ' AND "status"=? AND "token"=? AND "holder"=?',
         "",
         (
             f"{_TASKS}:DynamoTasks.extend",
-            'running,\n                    {"N": str(task.token)},',
+            'running,\n                    {"N": str(task.token)},\n                    {"S": task.holder or ""},',
             "",
         ),
     ),

@@ -39,7 +39,8 @@ class Tasks(Protocol):
         as done. One that moves its task to another minute writes the pointer there in the same transaction."""
 
     def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
-        """Makes the leases of running tasks longer; CONFLICT where a task is no longer this worker's."""
+        """Makes the leases of running tasks longer; CONFLICT where a task is no longer this worker's, be it that its
+        receiver has it."""
 
     def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
         """Ids of a tenant's tasks in the order of their home minutes, a moment behind the truth. Definitions come

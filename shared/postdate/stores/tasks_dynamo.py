@@ -85,13 +85,14 @@ class DynamoTasks:
             [
                 {
                     "Statement": f'UPDATE "{self._table}" SET "lease"=? '  # noqa: S608
-                    'WHERE "slot"=? AND "id"=? AND "status"=? AND "token"=?',
+                    'WHERE "slot"=? AND "id"=? AND "status"=? AND "token"=? AND "holder"=?',
                     "Parameters": [
                         lease,
                         {"S": task.home.key},
                         {"S": task.id},
                         running,
                         {"N": str(task.token)},
+                        {"S": task.holder or ""},
                     ],
                 }
                 for task in tasks

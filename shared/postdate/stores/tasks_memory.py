@@ -63,7 +63,9 @@ class MemoryTasks:
 
     def _extend(self, task: Task, until: datetime) -> Written:
         stored = self._tasks.get(task.id)
-        if stored is None or stored.state is not State.RUNNING or stored.token != task.token:
+        if stored is None or stored.state is not State.RUNNING:
+            return Written.CONFLICT
+        if (stored.token, stored.holder) != (task.token, task.holder):
             return Written.CONFLICT
         self._tasks[task.id] = replace(stored, lease_until=until)
         return Written.DONE
