@@ -69,6 +69,7 @@ class Environment:
     throttle: Throttle | None
     log_retention_days: int
     keeps_data: bool = False
+    objects_kept_days: int | None = None
     destinations: tuple[str, ...] = ("postdate-destination-*",)
     platform: str = "linux-arm64"
     architecture: str = "arm64"
@@ -106,6 +107,7 @@ LOCAL: Final = Environment(
     },
     throttle=None,
     log_retention_days=1,
+    objects_kept_days=1,
     destinations=("postdate-local-destination*",),
     platform="local",
     architecture="arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64",
@@ -134,6 +136,7 @@ DEV: Final = Environment(
     },
     throttle=Throttle(requests_per_second=100, burst=200),
     log_retention_days=7,
+    objects_kept_days=30,
 )
 
 STAGING: Final = Environment(
@@ -148,6 +151,7 @@ STAGING: Final = Environment(
     },
     throttle=Throttle(requests_per_second=500, burst=1000),
     log_retention_days=30,
+    objects_kept_days=90,
 )
 
 # The reservations leave 100 of an account's first 1,000 concurrent executions free, as Lambda demands.

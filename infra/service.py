@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import Final
 
-from aws_cdk import Duration, Stack, aws_scheduler, aws_scheduler_targets
+from aws_cdk import Aws, Duration, Stack, aws_iam, aws_scheduler, aws_scheduler_targets
 from constructs import Construct
 
 from infra.constructs.function import Function
@@ -20,6 +20,8 @@ PARTIQL_INSERT: Final = "dynamodb:PartiQLInsert"
 PARTIQL_UPDATE: Final = "dynamodb:PartiQLUpdate"
 SEND: Final = "sqs:SendMessage"
 HIDE: Final = "sqs:ChangeMessageVisibility"
+GET_OBJECT: Final = "s3:GetObject"
+ASSUME: Final = "sts:AssumeRole"
 PUT_EVENTS: Final = "events:PutEvents"
 
 
@@ -33,7 +35,13 @@ class Service(Stack):
         self._environment = environment
         self._state = state
         self._build = build
-        self._values = environment.settings.variables() | state.variables()
+        self._reader_name = environment.named("payload-reader")
+        self._reader_arn = self.format_arn(
+            service="iam", region="", resource="role", resource_name=self._reader_name
+        )
+        self._values = (
+            environment.settings.variables() | state.variables() | {"PAYLOADS_ROLE_ARN": self._reader_arn}
+        )
         self._layer = Layer(
             self, "dependencies", environment=environment, build=build, required=require_layer
         )
@@ -90,6 +98,26 @@ class Service(Stack):
             self._allow_destination(run_tasks, "sqs", name, SEND)
             self._allow_destination(run_tasks, "events", f"event-bus/{name}", PUT_EVENTS)
         run_tasks.consume(state.tasks.queue, at_once=10)
+        self._read_payloads(run_tasks)
+
+    def _read_payloads(self, run_tasks: Function) -> None:
+        """What `run_tasks` becomes to read one tenant's objects: it may not read any as itself. The role has a name, so
+        that each of the two can know the other."""
+        reader = aws_iam.Role(
+            self,
+            "payload-reader",
+            role_name=self._reader_name,
+            assumed_by=run_tasks.grant_principal,
+        )
+        name = self._environment.named("payload_objects")
+        objects = f"arn:{Aws.PARTITION}:s3:::{name}-{Aws.ACCOUNT_ID}-{Aws.REGION}/*"
+        reader.add_to_policy(aws_iam.PolicyStatement(actions=[GET_OBJECT], resources=[objects]))
+        waive(
+            reader,
+            f"IAM5[Resource::arn:<AWS::Partition>:s3:::{name}-<AWS::AccountId>-<AWS::Region>/*]",
+            "Each session is held to one tenant's prefix by its own policy.",
+        )
+        run_tasks.allow(self._reader_arn, ASSUME)
 
     def _allow_destination(self, run_tasks: Function, service: str, resource: str, action: str) -> None:
         run_tasks.allow(self.format_arn(service=service, resource=resource), action)

@@ -1,13 +1,15 @@
 from aws_cdk import CfnOutput, Duration, Stack
 from constructs import Construct
 
+from infra.constructs.bucket import Bucket
 from infra.constructs.queue import Queue
 from infra.constructs.table import Table
 from infra.environments import Environment
 
 
 class State(Stack):
-    """What must survive a release: the tables and the queues. Everything else is made from code."""
+    """What must survive a release: the tables, the queues and what tenants put into the bucket. Everything else is made
+    from code."""
 
     def __init__(self, scope: Construct, *, environment: Environment) -> None:
         super().__init__(scope, environment.named("state"), termination_protection=environment.keeps_data)
@@ -24,6 +26,7 @@ class State(Stack):
         self.keys = Table(self, "keys", environment=environment, by="key_id")
         self.flow = Table(self, "flow", environment=environment, by="tenant", then="name")
         self.slots = Table(self, "slots", environment=environment, by="scope", then="name")
+        self.payload_objects = Bucket(self, "payload_objects", environment=environment)
         # AWS refuses a queue whose messages come back while the function that has them may still run.
         self.tasks, self.payments, self.ticks = (
             Queue(
@@ -49,6 +52,7 @@ class State(Stack):
             *(self.payloads, self.idempotency, self.tenants, self.keys, self.slots, self.flow),
         )
         return {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables} | {
+            "PAYLOADS_BUCKET": self.payload_objects.bucket_name,
             "TASKS_QUEUE_URL": self.tasks.queue.queue_url,
             "TASKS_DLQ_URL": self.tasks.dead_letters.queue_url,
             "PAYMENTS_QUEUE_URL": self.payments.queue.queue_url,

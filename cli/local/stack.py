@@ -32,6 +32,7 @@ class Stack(Keys):
     signing_secret: str
     destination_queue_url: str
     destination_bus: str
+    payloads_bucket: str
     tables: dict[str, str]
     queues: dict[str, str]
     pid: int

@@ -77,6 +77,7 @@ def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int
         signing_secret=demo.signing_secrets[0],
         destination_queue_url=queue_url,
         destination_bus=bus,
+        payloads_bucket=outputs["PayloadsBucket"],
         tables=_named(outputs, re.compile("(.+)Table")),
         queues=_named(outputs, re.compile("(.+)QueueUrl|(.+Dlq)Url")),
         pid=pid,

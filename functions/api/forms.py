@@ -47,6 +47,10 @@ class Form(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
+    def named(self, field: str) -> str:
+        """As the caller writes it."""
+        return type(self).model_fields[field].alias or field
+
 
 def parsed(form: type[FormT], text: str | bytes, within: str = "") -> FormT:
     """Reads a body as the form; `NaN` and the like are no JSON, whatever a lenient reader makes of them."""

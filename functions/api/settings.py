@@ -11,6 +11,7 @@ class Settings:
     accounts_table: str
     journal_table: str
     flow_table: str
+    payloads_bucket: str
     tasks_queue_url: str
     payments_queue_url: str
     shard_plan: str

@@ -46,6 +46,7 @@ class Wired:
         given = settings.read(Settings)
         self.clock = SystemClock()
         self.loopback_allowed = given.loopback_destinations
+        self.payloads_bucket = given.payloads_bucket
         self.payloads = DynamoPayloads(table=given.payloads_table)
         self.tenants = Cached(
             DynamoTenants(table=given.tenants_table).get, keep=_TENANT_KEPT, clock=self.clock

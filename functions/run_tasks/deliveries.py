@@ -1,28 +1,43 @@
-"""Turns claimed tasks into deliveries and puts them on their way."""
+"""Turns claimed tasks into deliveries and puts them on their way.
 
+A payload that its tenant keeps is read when its run has been claimed, in a thread of its own: nobody else waits for it.
+"""
+
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
+from itertools import groupby
 
 from postdate.domain.errors import Unavailable
+from postdate.domain.payload_ref import object_of
 from postdate.domain.task import Task
+from postdate.stores.objects import Objects, Unreadable
 from postdate.stores.payloads import Payloads
 from postdate.stores.tenants import Tenant
-from postdate.targets.base import Delivery, Failed, Report, Target
+from postdate.targets.base import Delivery, Failed, Report, Target, internal_error
 
 
 class Deliveries:
-    """`seconds_left` says how long this worker lives: no delivery may outlive it."""
+    """`seconds_left` says how long this worker lives: no delivery may outlive it. `objects` and their `readers` outlive
+    this batch; `bucket` is where they are."""
 
     def __init__(
         self,
         *,
         targets: Mapping[str, Target],
         payloads: Payloads,
+        objects: Objects,
+        bucket: str,
+        readers: Executor,
         tenant: Callable[[str], Tenant | None],
         seconds_left: Callable[[], float],
     ) -> None:
         self._targets = targets
         self._payloads = payloads
+        self._objects = objects
+        self._bucket = bucket
+        self._readers = readers
         self._tenant = tenant
         self._seconds_left = seconds_left
         self._asked: set[str] = set()
@@ -44,27 +59,54 @@ class Deliveries:
                 self._texts |= self._payloads.get_many(keys)
         self._asked |= keys | {task.tenant for task in given}
 
-    def start(self, tasks: Sequence[Task], report: Report) -> None:
-        """A task that cannot be put on its way has failed this attempt like any other."""
+    def start(self, tasks: Sequence[Task], report: Report, *, unsent: Report) -> None:
+        """A task that cannot be put on its way has failed this attempt like any other, but its destination has had no
+        part in it: that is told to `unsent`."""
         self.prefetch(tasks)
+        kept_by_tenants = sorted((task for task in tasks if task.payload.ref is not None), key=_task_id)
+        for _, runs in groupby(kept_by_tenants, key=_task_id):
+            # Together, for the runs of one task may have to keep their order.
+            self._readers.submit(self._start, list(runs), self._read, report, unsent)
+        self._start([task for task in tasks if task.payload.ref is None], self._payload, report, unsent)
+
+    def _start(
+        self,
+        tasks: Sequence[Task],
+        payload: Callable[[Task], bytes | Failed],
+        report: Report,
+        unsent: Report,
+    ) -> None:
         ready: dict[str, list[Delivery]] = {}
         for task in tasks:
-            type_name, tenant, text = task.destination.type, self._tenants.get(task.tenant), self._text(task)
-            delivery = self._delivery(task, tenant or Tenant(id=task.tenant), text or "")
-            if tenant is None or text is None:
-                report(delivery, Failed(reason="its payload or its tenant's settings could not be read"))
-            elif type_name not in self._targets:
-                report(delivery, Failed(reason=f"no way to a {type_name} is known"))
+            tenant, given = self._tenants.get(task.tenant), _made(payload, task)
+            content = given if isinstance(given, bytes) else b""
+            delivery = self._delivery(task, tenant or Tenant(id=task.tenant), content)
+            if tenant is None:
+                unsent(delivery, Failed(reason="its tenant's settings could not be read"))
+            elif isinstance(given, Failed):
+                unsent(delivery, given)
+            elif task.destination.type not in self._targets:
+                unsent(delivery, Failed(reason=f"no way to a {task.destination.type} is known"))
             else:
-                ready.setdefault(type_name, []).append(delivery)
+                ready.setdefault(task.destination.type, []).append(delivery)
         for type_name, deliveries in ready.items():
             self._targets[type_name].start(deliveries, report)
 
-    def _text(self, task: Task) -> str | None:
+    def _payload(self, task: Task) -> bytes | Failed:
         key = task.payload.key
-        return (task.payload.text or "") if key is None else self._texts.get(key)
+        text = (task.payload.text or "") if key is None else self._texts.get(key)
+        return Failed(reason="its payload could not be read") if text is None else text.encode()
 
-    def _delivery(self, task: Task, tenant: Tenant, text: str) -> Delivery:
+    def _read(self, task: Task) -> bytes | Failed:
+        name = object_of(task.payload.ref or "", bucket=self._bucket, tenant=task.tenant)
+        if name is None:
+            return Failed(reason="the payload is not inside the tenant's prefix", retry=False)
+        found = self._objects.read(task.tenant, name)
+        if isinstance(found, Unreadable):
+            return Failed(reason=found.why, retry=not found.final)
+        return found if _is_json(found) else Failed(reason="the payload is no JSON in UTF-8", retry=False)
+
+    def _delivery(self, task: Task, tenant: Tenant, payload: bytes) -> Delivery:
         return Delivery(
             run_id=task.id,
             task_id=task.task_id,
@@ -74,9 +116,33 @@ class Deliveries:
             planned_at=task.planned_at,
             timeout_seconds=max(1.0, min(task.timeout_seconds, self._seconds_left())),
             destination=task.destination,
-            payload=text.encode(),
+            payload=payload,
             signing_secrets=tenant.signing_secrets,
             queues_allowed=tenant.queue_urls,
             buses_allowed=tenant.buses,
             ack=task.ack,
         )
+
+
+def _made(payload: Callable[[Task], bytes | Failed], task: Task) -> bytes | Failed:
+    """Whoever is told nothing would wait for ever."""
+    try:
+        return payload(task)
+    except Exception as error:
+        return internal_error(error)
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        json.loads(content.decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _task_id(task: Task) -> str:
+    return task.task_id

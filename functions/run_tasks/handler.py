@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -25,6 +26,7 @@ from postdate.runtime.queue import SqsQueue
 from postdate.runtime.visibility import Visibility
 from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.flow_dynamo import DynamoFlow
+from postdate.stores.objects_s3 import S3Objects
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants
@@ -32,6 +34,7 @@ from postdate.targets.registry import targets
 
 _TENANT_KEPT = timedelta(seconds=30)
 _SECONDS_TO_SETTLE = 10
+_READERS = 16
 
 
 class Wired:
@@ -46,6 +49,15 @@ class Wired:
         self.queue = SqsQueue(url=given.tasks_queue_url, client=sqs, clock=self.clock)
         self.dead_letters = SqsQueue(url=given.tasks_dlq_url, client=sqs, clock=self.clock)
         self.payloads = DynamoPayloads(table=given.payloads_table)
+        self.payloads_bucket = given.payloads_bucket
+        self.objects = S3Objects(
+            bucket=given.payloads_bucket,
+            role_arn=given.payloads_role_arn,
+            sts=lambda: aws.client("sts"),
+            s3=lambda credentials: aws.client_with("s3", credentials),
+            clock=self.clock,
+        )
+        self.readers = ThreadPoolExecutor(_READERS, thread_name_prefix="payloads")
         self.tenants = Cached(
             DynamoTenants(table=given.tenants_table).get, keep=_TENANT_KEPT, clock=self.clock
         )
@@ -124,6 +136,9 @@ def _runner(context: Any) -> Runner:
         deliveries=Deliveries(
             targets=given.targets,
             payloads=given.payloads,
+            objects=given.objects,
+            bucket=given.payloads_bucket,
+            readers=given.readers,
             tenant=given.tenants.get,
             seconds_left=seconds_left,
         ),

@@ -271,7 +271,7 @@ class Runner:
             self._running[task.id, task.token] = (task, call)
             started.append(task)
         self._in_flight += len(started)
-        self._deliveries.start(started, self._report)
+        self._deliveries.start(started, self._report, unsent=self._unsent)
         for _, change in claimed:
             if definition := self._ends.pop(change.after.id, None):
                 self._chain.finish(definition)
@@ -279,6 +279,10 @@ class Runner:
     def _report(self, delivery: Delivery, receipt: Receipt) -> None:
         """Called by whichever thread ends a delivery."""
         self._gate.hear(delivery, receipt)
+        self._unsent(delivery, receipt)
+
+    def _unsent(self, delivery: Delivery, receipt: Receipt) -> None:
+        """Its destination has said nothing by it."""
         self._inbox.put((delivery, receipt))
 
     def _write_outcomes(self) -> None:

@@ -6,6 +6,8 @@ class Settings:
     items_table: str
     flow_table: str
     payloads_table: str
+    payloads_bucket: str
+    payloads_role_arn: str
     tenants_table: str
     tasks_queue_url: str
     tasks_dlq_url: str

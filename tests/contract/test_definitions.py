@@ -37,6 +37,10 @@ def test_a_definition_is_read_back_as_it_was_written(definitions: Definitions, e
     assert definitions.get(plain.id) == plain
     assert definitions.get(full.id) == full
     assert definitions.get_many([full.id, plain.id, full.id]) == {plain.id: plain, full.id: full}
+    payload = Payload(ref="s3://b/acme/a")
+    refers = replace(plain, version=2, template=replace(plain.template, payload=payload))
+    assert definitions.change(plain, refers) is Written.DONE
+    assert definitions.get(plain.id) == refers
 
 
 def test_a_definition_is_read_back_the_same_after_each_change_of_its_life(

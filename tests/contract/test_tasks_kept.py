@@ -41,8 +41,11 @@ def test_a_new_task_is_read_back_as_it_was_written(tasks: Tasks, examples: Examp
         assert tasks.get(task.id) == task
 
 
-def test_a_task_is_read_back_the_same_after_each_change_of_its_life(tasks: Tasks, examples: Examples) -> None:
-    task = replace(everything(examples), payload=Payload(key="a row of its own"))
+@pytest.mark.parametrize("payload", [Payload(key="a row of its own"), Payload(ref="s3://b/acme/a")], ids=repr)
+def test_a_task_is_read_back_the_same_after_each_change_of_its_life(
+    tasks: Tasks, examples: Examples, payload: Payload
+) -> None:
+    task = replace(everything(examples), payload=payload)
     tasks.add([task])
     for change in (claim, lambda task: retry(task, after=timedelta(hours=2)), claim, succeed):
         transition = change(task)

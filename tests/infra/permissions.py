@@ -9,6 +9,8 @@ LOGS: Final = {"logs:CreateLogStream", "logs:PutLogEvents"}
 CONSUME: Final = {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
 QUEUES: Final = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:"
 BUSES: Final = "arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/"
+READER: Final = "arn:<AWS::Partition>:iam::<AWS::AccountId>:role/postdate-{}-payload-reader"
+OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-payload-objects-<AWS::AccountId>-<AWS::Region>/*"
 DESTINATIONS_ON_AWS: Final[Grants] = {
     f"{QUEUES}postdate-destination-*": {"sqs:SendMessage"},
     f"{BUSES}postdate-destination-*": {"events:PutEvents"},
@@ -70,8 +72,10 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:flow": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"},
         "queue:tasks": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
         "queue:tasks-dlq": {"sqs:SendMessage"},
+        READER: {"sts:AssumeRole"},
         **DESTINATIONS_ON_AWS,
     },
+    "the reader of payloads": {OBJECTS: {"s3:GetObject"}},
     "settle": {
         "*": TRACES,
         "logs:/aws/lambda/settle": LOGS,
@@ -125,7 +129,7 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
 
 
 def granted(role: str, *, environment: str) -> Grants:
-    grants = {resource: set(actions) for resource, actions in GRANTED[role].items()}
+    grants = {resource.format(environment): set(actions) for resource, actions in GRANTED[role].items()}
     if environment == "local":
         for resource in DESTINATIONS_ON_AWS:
             grants.pop(resource, None)

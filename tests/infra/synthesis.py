@@ -19,6 +19,8 @@ NAMED_BY: Final = {
     "AWS::Lambda::Function": ("function", "FunctionName"),
     "AWS::Lambda::LayerVersion": ("layer", "LayerName"),
     "AWS::Logs::LogGroup": ("logs", "LogGroupName"),
+    "AWS::IAM::Role": ("role", "RoleName"),
+    "AWS::S3::Bucket": ("bucket", "BucketName"),
 }
 
 Template = dict[str, Any]
@@ -75,7 +77,9 @@ class Stacks:
         if resource["Type"] not in NAMED_BY:
             return logical_id
         kind, attribute = NAMED_BY[resource["Type"]]
-        name = str(resource["Properties"][attribute]).replace(f"postdate-{self.environment.name}-", "")
+        if attribute not in resource["Properties"]:
+            return logical_id
+        name = self.text(resource["Properties"][attribute]).replace(f"postdate-{self.environment.name}-", "")
         return f"{kind}:{name}"
 
 

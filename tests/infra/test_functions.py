@@ -8,6 +8,7 @@ from infra.bundle import contents
 from infra.constructs.function import Function
 from infra.environments import LOCAL
 from postdate.runtime.settings import names
+from tests.infra.permissions import READER
 from tests.infra.synthesis import Stacks, app
 from tests.infra.test_permissions import grants
 
@@ -31,6 +32,10 @@ def test_the_settings_name_the_resources_they_are_called_after(stacks: Stacks) -
             name, _, kind = variable.lower().partition("_")
             if kind == "table":
                 assert stacks.text(value) == f"table:{name}"
+            if kind == "bucket":
+                assert stacks.text(value) == "bucket:payload-objects-<AWS::AccountId>-<AWS::Region>"
+            if kind == "role_arn":
+                assert stacks.text(value) == READER.format(stacks.environment.name)
             if kind in {"queue_url", "dlq_url"}:
                 assert stacks.text(value) == f"queue:{name}{'-dlq' if kind == 'dlq_url' else ''}"
 

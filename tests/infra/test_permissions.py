@@ -21,16 +21,22 @@ def as_list(value: Any) -> list[Any]:
 
 
 def statements(stacks: Stacks) -> dict[str, list[dict[str, Any]]]:
-    """The statements of each role, by the function that has it."""
+    """The statements of each role, by the function that has it, or by what it is for."""
     roles = {
         each["Role"]["Fn::GetAtt"][0]: name
         for name, each in stacks.properties("AWS::Lambda::Function").items()
-    }
+    } | {reader(stacks): "the reader of payloads"}
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for policy in stacks.properties("AWS::IAM::Policy").values():
         for role in policy["Roles"]:
             found[roles.get(role["Ref"], "the schedule")] += policy["PolicyDocument"]["Statement"]
     return found
+
+
+def reader(stacks: Stacks) -> str:
+    """Its logical id."""
+    roles = stacks.service["Resources"].items()
+    return next(id for id, each in roles if "RoleName" in each.get("Properties", {}))
 
 
 def grants(stacks: Stacks, role: str, *, condition: Any = None) -> Grants:
@@ -83,3 +89,19 @@ def test_on_aws_only_traces_go_to_every_resource(stacks: Stacks) -> None:
 def test_every_statement_of_a_role_allows(stacks: Stacks) -> None:
     for found in statements(stacks).values():
         assert {statement["Effect"] for statement in found} == {"Allow"}
+
+
+def test_only_the_executor_becomes_the_reader_of_payloads_and_nobody_else_reads_any(stacks: Stacks) -> None:
+    role = stacks.service["Resources"][reader(stacks)]["Properties"]
+    (statement,) = role["AssumeRolePolicyDocument"]["Statement"]
+    executor = stacks.properties("AWS::Lambda::Function")["run-tasks"]["Role"]
+    assert statement == {
+        "Action": "sts:AssumeRole",
+        "Effect": "Allow",
+        "Principal": {"AWS": executor},
+    }
+    assert role["RoleName"] == f"postdate-{stacks.environment.name}-payload-reader"
+    for name in GRANTED.keys() - {"the reader of payloads"}:
+        assert not [
+            action for actions in grants(stacks, name).values() for action in actions if "s3" in action
+        ]

@@ -91,6 +91,7 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
         "KeysTable": "table:keys",
         "SlotsTable": "table:slots",
         "FlowTable": "table:flow",
+        "PayloadsBucket": "bucket:payload-objects-<AWS::AccountId>-<AWS::Region>",
         "TasksQueueUrl": "queue:tasks",
         "TasksDlqUrl": "queue:tasks-dlq",
         "PaymentsQueueUrl": "queue:payments",

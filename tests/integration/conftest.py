@@ -38,6 +38,8 @@ SETTINGS = {
     "RETENTION_DAYS": "35",
     "KEY_CACHE_SECONDS": "60",
     "LOOPBACK_DESTINATIONS": "true",
+    "PAYLOADS_BUCKET": "integration-payloads",
+    "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/integration-payload-reader",
     "PAYMENT_ATTEMPTS_MAX": "3",
     "PAYMENT_RETRY_SECONDS": "1",
     "PAYMENT_RETRY_MAX_SECONDS": "300",

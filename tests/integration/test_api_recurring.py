@@ -308,7 +308,7 @@ class TestJobs:
         assert client.get(f"/v1/jobs/{job['jobId']}").body["nextRun"] == soon()
         assert client.call("POST", f"/v1/jobs/{job['jobId']}/cancel").body == {"status": "CANCELLED"}
 
-    def test_a_reference_is_not_offered_yet(self, client: Client) -> None:
+    def test_a_payload_that_is_not_the_tenants_is_refused(self, client: Client) -> None:
         form = {"runAt": soon(), "payloadRef": "s3://bucket/key", "target": client.target}
         refused = client.call("POST", "/v1/jobs", form)
         assert (refused.status, [error["field"] for error in refused.body["errors"]]) == (422, ["payloadRef"])

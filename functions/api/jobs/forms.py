@@ -2,25 +2,14 @@
 
 from typing import Any
 
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
 from functions.api.tasks.forms import BatchTaskForm
-from postdate.domain.errors import ValidationFailed
 
 
 class JobForm(BatchTaskForm):
     model_config = ConfigDict(alias_generator=to_camel)
-
-    payload_ref: str | None = None
-
-    @model_validator(mode="after")
-    def _holds_its_payload(self) -> "JobForm":
-        if self.payload_ref is not None:
-            raise ValidationFailed(
-                [(self.named("payload_ref"), "is not offered yet: send the payload itself")]
-            )
-        return self
 
 
 def view(task: dict[str, Any]) -> dict[str, Any]:

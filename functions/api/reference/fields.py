@@ -35,7 +35,8 @@ MEANINGS: Final = {
     "to": "To which instant, included: not in the future.",
     "count": "How many.",
     "task_id": "Instead of a cron: that of a task, with its jitter.",
-    "payload_ref": "Not offered yet.",
+    "payload_ref": "Instead of a payload: where it lies, an object inside your tenant's prefix of the payloads' "
+    "bucket, `s3://<bucket>/<tenant>/<name>`; JSON of up to 256 KB. It is read at each attempt, as it is then.",
     "token": "The token that the delivery carried, `Postdate-Token`, as number or as text.",
     "error": "Why, for whoever looks at the run.",
     "final": "Whether no other attempt may follow.",

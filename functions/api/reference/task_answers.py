@@ -28,6 +28,11 @@ from postdate.domain.transitions import HISTORY_LINES_MAX
 _STATUS: Final = one_of(State)
 _ANY_STATUS: Final[Schema] = {"type": "string", "enum": list(STATUSES)}
 
+_PAYLOAD_REF: Final = told(
+    or_null(TEXT), "Where the payload is read at each attempt; null when it was given."
+)
+_PAYLOAD: Final[Schema] = {"description": "The payload as it was given; null when it is a reference."}
+
 _TASK: Final[dict[str, Schema]] = {
     "task_id": told(TEXT, "It holds the minute that the task was registered for, so ids sort by time."),
     "status": told(
@@ -38,6 +43,7 @@ _TASK: Final[dict[str, Schema]] = {
     "name": or_null(TEXT),
     "tags": list_of(TEXT),
     "target": either("WebhookTarget", "SqsTarget", "EventBridgeTarget"),
+    "payload_ref": _PAYLOAD_REF,
     "run_at": told(INSTANT, "The instant asked for."),
     "next_run_at": told(or_null(INSTANT), "When the next attempt is due; null when none is waiting."),
     "attempts": told(COUNT, "Attempts so far, counted anew after a redrive."),
@@ -65,6 +71,7 @@ _RECURRING: Final[dict[str, Schema]] = {
     "name": or_null(TEXT),
     "tags": list_of(TEXT),
     "target": either("WebhookTarget", "SqsTarget", "EventBridgeTarget"),
+    "payload_ref": _PAYLOAD_REF,
     "cron": TEXT,
     "timezone": TEXT,
     "start_at": or_null(INSTANT),
@@ -93,10 +100,10 @@ _RECURRING: Final[dict[str, Schema]] = {
 
 ANSWERS: Final[dict[str, Schema]] = {
     "Task": every(**_TASK),
-    "TaskWithPayload": every(**_TASK, payload={"description": "The payload as it was given."}),
+    "TaskWithPayload": every(**_TASK, payload=_PAYLOAD),
     "CancelledTask": every(success={"const": True}, **_TASK),
     "RecurringTask": every(**_RECURRING),
-    "RecurringTaskWithPayload": every(**_RECURRING, payload={"description": "The payload as it was given."}),
+    "RecurringTaskWithPayload": every(**_RECURRING, payload=_PAYLOAD),
     "CancelledRecurringTask": every(success={"const": True}, **_RECURRING),
     "FlowControl": every(key=TEXT, rate=or_null(COUNT), period_seconds=COUNT, parallelism=or_null(COUNT)),
     "TaskList": page_of("tasks", "Task", "RecurringTask"),

@@ -12,11 +12,11 @@ from postdate.domain.catch_up import WINDOW_MAX, CatchUp
 from postdate.domain.definition import CATCH_UP_WINDOW, Overlap
 from postdate.domain.errors import PayloadTooLarge, ValidationFailed
 from postdate.domain.flow import PARALLELISM_MAX, FlowControl
+from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.schedule import JITTER_SECONDS_MAX
 from postdate.domain.task import Ack, Destination, State, Task
 
-PAYLOAD_BYTES_MAX = 256 * 1024
 PAST_ALLOWED = timedelta(minutes=1)
 OF_RECURRING: Final = (
     *("timezone", "start_at", "end_at", "max_runs", "jitter_seconds"),
@@ -35,6 +35,7 @@ ExpirySeconds = Annotated[int, Field(ge=1, le=DELAY_SECONDS_MAX)]
 Tag = Annotated[str, Field(min_length=1, max_length=64)]
 Tags = Annotated[list[Tag], Field(max_length=10)]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
+PayloadRef = Annotated[str, Field(max_length=1200)]
 
 
 class WebhookForm(Form):
@@ -114,6 +115,7 @@ class TaskForm(Form):
     catch_up_window_seconds: WindowSeconds = CATCH_UP_WINDOW // _SECOND
     target: TargetForm
     payload: JsonValue = None
+    payload_ref: PayloadRef | None = None
     retry: RetryForm = RetryForm()
     timeout_seconds: TimeoutSeconds = 30
     ack: Ack = Ack.RESPONSE
@@ -134,9 +136,10 @@ class TaskForm(Form):
             raise ValidationFailed([(self.named(name), "needs a cron") for name in wrong])
         return self
 
-    def named(self, field: str) -> str:
-        """As the caller writes it."""
-        return type(self).model_fields[field].alias or field
+    @model_validator(mode="after")
+    def _says_what(self) -> "TaskForm":
+        refuse_two_payloads(self, self.payload_ref)
+        return self
 
 
 class BatchTaskForm(TaskForm):
@@ -152,6 +155,7 @@ class TaskChangeForm(Form):
     delay_seconds: int | None = Field(None, ge=0, le=DELAY_SECONDS_MAX)
     target: TargetForm | None = None
     payload: JsonValue = None
+    payload_ref: PayloadRef | None = None
     retry: RetryForm | None = None
     flow_control: FlowControlForm | None = None
 
@@ -164,6 +168,7 @@ class TaskChangeForm(Form):
             raise ValueError("nothing to change")
         if self.run_at is not None and self.delay_seconds is not None:
             raise ValueError("only one of run_at and delay_seconds makes sense")
+        refuse_two_payloads(self, self.payload_ref)
         return self
 
 
@@ -189,6 +194,12 @@ def flow(given: FlowControlForm | None) -> FlowControl | None:
     return None if given is None else given.control()
 
 
+def refuse_two_payloads(form: Form, ref: str | None) -> None:
+    """null is a payload as well."""
+    if ref is not None and "payload" in form.model_fields_set:
+        raise ValueError(f"only one of {form.named('payload')} and {form.named('payload_ref')} makes sense")
+
+
 def payload_text(payload: JsonValue) -> str:
     try:
         text = json.dumps(payload, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -207,6 +218,7 @@ def view(task: Task) -> dict[str, Any]:
         "name": task.name,
         "tags": list(task.tags),
         "target": target(task.destination),
+        "payload_ref": task.payload.ref,
         "run_at": text_of(task.planned_at),
         "next_run_at": text_of(task.due_at) if task.state.waits else None,
         "attempts": task.attempts,

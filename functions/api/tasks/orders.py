@@ -11,7 +11,8 @@ from functions.api.errors import problem
 from functions.api.forms import fingerprint, parsed
 from functions.api.tasks import forms, recurring_view
 from functions.api.tasks.destinations import refusals
-from functions.api.tasks.forms import TaskForm, due_at, expires_after, flow, payload_text
+from functions.api.tasks.forms import TaskForm, due_at, expires_after, flow
+from functions.api.tasks.payloads import payload_of
 from functions.api.tasks.plans import schedule_of
 from functions.api.tasks.recurring import Planned, RecurringOrder
 from functions.api.tasks.register import Order, Registered
@@ -79,18 +80,22 @@ def refused(destinations: Sequence[Destination], tenant: str) -> Mapping[Destina
 def _orders(asked: Sequence[tuple[TaskForm, str | None]], tenant: str) -> list[Asked | PostdateError]:
     now = wired().clock.now()
     against = refused([form.target.destination() for form, _ in asked], tenant)
-    return [_order(form, key, now, against) for form, key in asked]
+    return [_order(form, key, now, against, tenant) for form, key in asked]
 
 
 def _order(
-    form: TaskForm, key: str | None, now: datetime, against: Mapping[Destination, PostdateError]
+    form: TaskForm,
+    key: str | None,
+    now: datetime,
+    against: Mapping[Destination, PostdateError],
+    tenant: str,
 ) -> Asked | PostdateError:
     try:
-        text = payload_text(form.payload)
+        payload = payload_of(form, bucket=wired().payloads_bucket, tenant=tenant)
         return (
-            _once(form, key, text, now, against)
+            _once(form, key, payload, now, against)
             if form.cron is None
-            else _recurring(form, key, text, against)
+            else _recurring(form, key, payload, against)
         )
     except PostdateError as error:
         return error
@@ -99,7 +104,7 @@ def _order(
 def _once(
     form: TaskForm,
     key: str | None,
-    text: str,
+    payload: Payload,
     now: datetime,
     against: Mapping[Destination, PostdateError],
 ) -> Order:
@@ -109,7 +114,7 @@ def _once(
         due_at=instant if isinstance(instant, datetime) else now,
         refusal=refusal,
         destination=destination,
-        payload=text,
+        payload=payload,
         retry=form.retry.policy(),
         timeout_seconds=form.timeout_seconds,
         ack=form.ack,
@@ -123,14 +128,14 @@ def _once(
 
 
 def _recurring(
-    form: TaskForm, key: str | None, text: str, against: Mapping[Destination, PostdateError]
+    form: TaskForm, key: str | None, payload: Payload, against: Mapping[Destination, PostdateError]
 ) -> RecurringOrder:
     destination = form.target.destination()
     return RecurringOrder(
         schedule=schedule_of(form),
         template=Template(
             destination=destination,
-            payload=Payload(text=text),
+            payload=payload,
             retry=form.retry.policy(),
             timeout_seconds=form.timeout_seconds,
             ack=form.ack,

@@ -14,6 +14,7 @@ from functions.api.tasks.forms import (
     JitterSeconds,
     MaxRuns,
     Name,
+    PayloadRef,
     RetryForm,
     Tags,
     TargetForm,
@@ -22,6 +23,7 @@ from functions.api.tasks.forms import (
     WindowSeconds,
     Zone,
     flow,
+    refuse_two_payloads,
 )
 from postdate.domain import cron, instants
 from postdate.domain.catch_up import CatchUp
@@ -54,6 +56,7 @@ class RecurringChangeForm(Form):
     catch_up_window_seconds: WindowSeconds | None = None
     target: TargetForm | None = None
     payload: JsonValue = None
+    payload_ref: PayloadRef | None = None
     retry: RetryForm | None = None
     timeout_seconds: TimeoutSeconds | None = None
     ack: Ack | None = None
@@ -66,6 +69,7 @@ class RecurringChangeForm(Form):
     def _changes_something(self) -> "RecurringChangeForm":
         if not self.changed():
             raise ValueError("nothing to change")
+        refuse_two_payloads(self, self.payload_ref)
         return self
 
     def changed(self) -> frozenset[str]:

@@ -25,6 +25,7 @@ def view(definition: Definition, *, runs: Sequence[Task], now: datetime) -> dict
         "name": definition.name,
         "tags": list(definition.tags),
         "target": target(template.destination),
+        "payload_ref": template.payload.ref,
         "cron": plan.cron.text,
         "timezone": plan.cron.timezone,
         "start_at": text_of(plan.start_at),

@@ -36,7 +36,7 @@ class Order:
 
     due_at: datetime
     destination: Destination
-    payload: str
+    payload: Payload
     retry: RetryPolicy
     timeout_seconds: int
     name: str | None
@@ -191,7 +191,7 @@ def _task(tenant: str, order: Order, *, id: str, due_at: datetime, now: datetime
         due_at=due_at,
         now=now,
         destination=order.destination,
-        payload=Payload(text=order.payload),
+        payload=order.payload,
         retry=order.retry,
         timeout_seconds=order.timeout_seconds,
         name=order.name,

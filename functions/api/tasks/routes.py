@@ -12,13 +12,14 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 from functions.api import requests
 from functions.api.forms import parsed
 from functions.api.tasks import forms, orders, recurring_view
-from functions.api.tasks.forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm, due_at, payload_text
+from functions.api.tasks.forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm, due_at
 from functions.api.tasks.listing import Query, page
+from functions.api.tasks.payloads import payload_of
 from functions.api.tasks.plans import RecurringChangeForm, changes_of, template_changes_of
 from functions.api.wiring import wired
 from postdate.domain.definition import Definition, is_definition
 from postdate.domain.errors import PostdateError
-from postdate.domain.task import Destination, Payload, Task
+from postdate.domain.task import Destination, Task
 
 router = Router()
 READ, WRITE = "tasks:read", "tasks:write"
@@ -109,7 +110,7 @@ def _with_payload(told: dict[str, Any], text: str | None) -> Response[Any]:
 def _change_plan(tenant: str, task_id: str) -> Response[Any]:
     event = router.current_event
     form = parsed(RecurringChangeForm, requests.body(event))
-    template = template_changes_of(form) | _payload(form)
+    template = template_changes_of(form) | _payload(form, tenant)
     _refuse([template["destination"]] if "destination" in template else [], tenant)
     definition = wired().definition_changer.edit(
         tenant,
@@ -129,7 +130,7 @@ def _instant(form: TaskChangeForm) -> datetime | None:
 
 
 def _changes(form: TaskChangeForm, tenant: str) -> Mapping[str, Any]:
-    changes = _payload(form)
+    changes = _payload(form, tenant)
     if form.target is not None:
         changes["destination"] = form.target.destination()
         _refuse([changes["destination"]], tenant)
@@ -140,9 +141,9 @@ def _changes(form: TaskChangeForm, tenant: str) -> Mapping[str, Any]:
     return changes
 
 
-def _payload(form: TaskChangeForm | RecurringChangeForm) -> dict[str, Any]:
-    given = "payload" in form.model_fields_set
-    return {"payload": Payload(text=payload_text(form.payload))} if given else {}
+def _payload(form: TaskChangeForm | RecurringChangeForm, tenant: str) -> dict[str, Any]:
+    given = "payload" in form.model_fields_set or form.payload_ref is not None
+    return {"payload": payload_of(form, bucket=wired().payloads_bucket, tenant=tenant)} if given else {}
 
 
 def _refuse(destinations: list[Destination], tenant: str) -> None:

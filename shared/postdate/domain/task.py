@@ -62,10 +62,12 @@ class Destination:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Payload:
-    """JSON text: in the task's own row, or, when it would make that row expensive, in one of its own under `key`."""
+    """JSON text: in the task's own row, or, when it would make that row expensive, in one of its own under `key`; or an
+    object that its tenant keeps, by its address `ref`."""
 
     text: str | None = None
     key: str | None = None
+    ref: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,20 +4,38 @@ What they send is built by the stores and the queue, whose contract tests check 
 more, as botocore would, takes a good part of a batch's time.
 """
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import boto3
 from botocore.config import Config
 
+_CONNECTIONS: Final = 64
+_CONNECTIONS_OF_A_ROLE: Final = 8
+
 
 @cache
 def client(service: str, *, tries: int = 4) -> Any:
-    waits = Config(
+    return boto3.client(service, config=_waits(tries, _CONNECTIONS))
+
+
+def client_with(service: str, credentials: Mapping[str, str], *, tries: int = 3) -> Any:
+    """Anew each time, with what assuming a role has given instead of the function's own rights."""
+    return boto3.client(
+        service,
+        config=_waits(tries, _CONNECTIONS_OF_A_ROLE),
+        aws_access_key_id=credentials["AccessKeyId"],
+        aws_secret_access_key=credentials["SecretAccessKey"],
+        aws_session_token=credentials["SessionToken"],
+    )
+
+
+def _waits(tries: int, connections: int) -> Config:
+    return Config(
         connect_timeout=2,
         read_timeout=3,
         retries={"mode": "standard", "max_attempts": tries},
-        max_pool_connections=64,
+        max_pool_connections=connections,
         parameter_validation=False,
     )
-    return boto3.client(service, config=waits)

@@ -43,6 +43,7 @@ class DefinitionRow(Model):
     template = UnicodeAttribute()
     payload = UnicodeAttribute(null=True)
     payload_key = UnicodeAttribute(null=True)
+    payload_ref = UnicodeAttribute(null=True)
     options = UnicodeAttribute()
     runs_before = NumberAttribute(null=True)
     created = NumberAttribute()
@@ -73,6 +74,7 @@ def attributes_of(definition: Definition, *, listing_shards: int, retention: tim
         "template": _template_text(definition.template),
         "payload": definition.template.payload.text,
         "payload_key": definition.template.payload.key,
+        "payload_ref": definition.template.payload.ref,
         "options": _options_text(definition),
         "reason": definition.reason,
     }
@@ -96,7 +98,10 @@ def definition_of(row: DefinitionRow) -> Definition:
         version=int(row.version),
         plan=int(row.plan),
         schedule=_schedule_of(json.loads(row.schedule), row.id),
-        template=_template_of(json.loads(row.template), Payload(text=row.payload, key=row.payload_key)),
+        template=_template_of(
+            json.loads(row.template),
+            Payload(text=row.payload, key=row.payload_key, ref=row.payload_ref),
+        ),
         created_at=instants.from_milliseconds(int(row.created)),
         changed_at=instants.from_milliseconds(int(row.changed)),
         overlap=Overlap(options["overlap"]),

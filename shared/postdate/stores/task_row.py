@@ -49,6 +49,7 @@ class TaskRow(Model):
     target = UnicodeAttribute(null=True)
     payload = UnicodeAttribute(null=True)
     payload_key = UnicodeAttribute(null=True)
+    payload_ref = UnicodeAttribute(null=True)
     options = UnicodeAttribute(null=True)
     attempts = NumberAttribute(null=True)
     token = NumberAttribute(null=True)
@@ -96,6 +97,7 @@ def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> A
         "target": compact(destination_values(task.destination)),
         "payload": task.payload.text,
         "payload_key": task.payload.key,
+        "payload_ref": task.payload.ref,
         "options": _options_text(task),
         "holder": task.holder,
         "error": task.error,
@@ -142,7 +144,7 @@ def task_of(row: TaskRow) -> Task:
         created_at=instants.from_milliseconds(int(row.created)),
         moved_at=instants.from_milliseconds(int(row.moved)),
         destination=destination_of(target),
-        payload=Payload(text=row.payload, key=row.payload_key),
+        payload=Payload(text=row.payload, key=row.payload_key, ref=row.payload_ref),
         retry=RetryPolicy(**options.get("retry", {})),
         timeout_seconds=options.get("timeout", 30),
         name=options.get("name"),

@@ -207,7 +207,7 @@ def order(**fields: Any) -> Order:
     usual = Order(
         due_at=FAR,
         destination=HOOK,
-        payload="{}",
+        payload=Payload(text="{}"),
         retry=STEADY,
         timeout_seconds=30,
         name=None,
@@ -215,6 +215,8 @@ def order(**fields: Any) -> Order:
         idempotency_key=None,
         fingerprint="asked",
     )
+    if isinstance(fields.get("payload"), str):
+        fields["payload"] = Payload(text=fields["payload"])
     return replace(usual, **fields)
 
 

@@ -2,7 +2,10 @@
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -23,6 +26,7 @@ from postdate.runtime.queue import Received
 from postdate.stores.definitions import MemoryDefinitions
 from postdate.stores.flow import Flow
 from postdate.stores.flow_memory import MemoryFlow
+from postdate.stores.objects import Found, MemoryObjects
 from postdate.stores.payloads import MemoryPayloads
 from postdate.stores.tasks import Written
 from postdate.stores.tenants import MemoryTenants
@@ -70,6 +74,37 @@ class ScriptedDefinitions(MemoryDefinitions):
             self.before[call].popleft()()
 
 
+class OnTheSpot(Executor):
+    """Does what it is given where it is given it; while it `holds`, it waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.holds = False
+        self.jobs = 0
+        self._held: list[Callable[[], object]] = []
+
+    def submit(self, work: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        self.jobs += 1
+        self._held.append(partial(work, *given, **named))
+        if not self.holds:
+            self.let_go()
+        return Future()
+
+    def let_go(self) -> None:
+        while self._held:
+            self._held.pop(0)()
+
+
+class ScriptedObjects(MemoryObjects):
+    """Our own code has a mistake when this name is read."""
+
+    breaks_at = ""
+
+    def read(self, tenant: str, name: str) -> Found:
+        if name == self.breaks_at:
+            raise ZeroDivisionError
+        return super().read(tenant, name)
+
+
 class Running:
     def __init__(self, *, flow: Flow | None = None) -> None:
         self.clock = ManualClock()
@@ -78,6 +113,8 @@ class Running:
         self.flow = flow or MemoryFlow()
         self.circuits = Circuits(flow=self.flow, clock=self.clock)
         self.payloads = MemoryPayloads()
+        self.objects = ScriptedObjects()
+        self.readers = OnTheSpot()
         self.tenants = MemoryTenants()
         self.queue = ScriptedQueue(self.clock)
         self.dead_letters = ScriptedQueue(self.clock)
@@ -115,6 +152,9 @@ class Running:
             deliveries=Deliveries(
                 targets={"webhook": self.target, "sqs": self.queue_target},
                 payloads=self.payloads,
+                objects=self.objects,
+                bucket="objects",
+                readers=self.readers,
                 tenant=self.tenants.get,
                 seconds_left=self._seconds_left,
             ),

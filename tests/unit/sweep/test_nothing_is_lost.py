@@ -11,6 +11,7 @@ from functions.api.tasks.register import Order, Registrar
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.sweeping import Stage
+from postdate.domain.task import Payload
 from postdate.domain.transitions import Failure, Transition
 from postdate.stores.idempotency import MemoryReservations, Reservation
 from postdate.stores.payloads import MemoryPayloads
@@ -117,7 +118,7 @@ class Race:
         order = Order(
             due_at=self.due_at,
             destination=HOOK,
-            payload="{}",
+            payload=Payload(text="{}"),
             retry=STEADY,
             timeout_seconds=30,
             name=None,

@@ -1,0 +1,35 @@
+"""Payloads that tenants keep themselves, each tenant's behind credentials that reach no other's."""
+
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unreadable:
+    """Why an object could not be read; `final` when it would have to become another."""
+
+    why: str
+    final: bool = False
+
+
+Found: TypeAlias = bytes | Unreadable
+TOO_LARGE = Unreadable(why="the payload is larger than 256 KB", final=True)
+MISSING = Unreadable(why="the payload is missing")
+
+
+class Objects(Protocol):
+    def read(self, tenant: str, name: str) -> Found:
+        """As it is now. Whatever stands in the way is told, never raised. `name` begins with the tenant's prefix."""
+
+
+class MemoryObjects:
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    def read(self, tenant: str, name: str) -> Found:
+        found = self.kept.get(name) if name.startswith(f"{tenant}/") else None
+        if found is None:
+            return MISSING
+        return found if len(found) <= PAYLOAD_BYTES_MAX else TOO_LARGE

@@ -1,0 +1,54 @@
+from typing import Any
+
+import pytest
+
+from infra.environments import ENVIRONMENTS
+from tests.infra.synthesis import Stacks, Template
+
+
+@pytest.fixture
+def bucket(stacks: Stacks) -> Template:
+    (only,) = stacks.all("AWS::S3::Bucket").values()
+    return only
+
+
+def test_nothing_in_it_is_public_and_everything_is_encrypted(bucket: Template) -> None:
+    properties = bucket["Properties"]
+    assert properties["PublicAccessBlockConfiguration"] == dict.fromkeys(
+        ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets"), True
+    )
+    assert properties["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "BucketOwnerEnforced"}]
+    (rule,) = properties["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert rule["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
+
+
+def test_on_aws_it_is_spoken_to_by_tls_alone(stacks: Stacks) -> None:
+    denied: list[Any] = [
+        statement
+        for policy in stacks.properties("AWS::S3::BucketPolicy").values()
+        for statement in policy["PolicyDocument"]["Statement"]
+    ]
+    if stacks.environment.name == "local":
+        assert denied == []
+        return
+    (statement,) = denied
+    assert (statement["Effect"], statement["Action"], statement["Principal"]) == (
+        "Deny",
+        "s3:*",
+        {"AWS": "*"},
+    )
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_objects_go_by_themselves_but_in_prod(stacks: Stacks, bucket: Template) -> None:
+    rules = {rule["Id"]: rule for rule in bucket["Properties"]["LifecycleConfiguration"]["Rules"]}
+    days = {"local": 1, "dev": 30, "staging": 90, "prod": None}
+    assert days.keys() == ENVIRONMENTS.keys()
+    expiry = rules.pop("expiry", {})
+    assert expiry.get("ExpirationInDays") == days[stacks.environment.name]
+    assert rules.keys() == {"unfinished-uploads"}
+
+
+def test_in_prod_and_only_there_it_survives_its_stack(stacks: Stacks, bucket: Template) -> None:
+    kept = "Retain" if stacks.environment.name == "prod" else "Delete"
+    assert bucket["DeletionPolicy"] == bucket["UpdateReplacePolicy"] == kept
