@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
+from postdate.domain import instants
 from tests.simulation.clients import INTERNAL, Clients
 from tests.simulation.destination import QUEUE
 from tests.simulation.hub import SECOND, Actor
-from tests.simulation.mix import CRASHES, MINUTE, Fault, Mix
+from tests.simulation.mix import CRASHES, MINUTE, Control, Fault, Mix
 from tests.simulation.rows import number, request_of, text
 from tests.simulation.run import Run
 from tests.simulation.wire import Call
@@ -22,6 +23,7 @@ from tests.simulation.wire import Call
 _MIX: Final = Mix(executors=1, sweepers=1, clients=0, pause=MINUTE, attempts=2)
 _ONCE: Final = CRASHES | {Fault.PAUSED, Fault.PAUSED_BEFORE, Fault.MIXED}
 _REPEATS: Final = 5
+_CONTROL: Final = Control(share=1.0, rate=1, period=2, parallelism=1)
 _ACCOUNT: Final = "/api/v1/accounts/alice"
 Script = Callable[[Clients, Actor], None]
 
@@ -34,6 +36,7 @@ class Flow:
     script: Script
     tempers: tuple[str, ...] = ("takes",)
     fault_in: tuple[str, ...] = ("client", "run_tasks", "settle")
+    control: Control | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,6 +154,37 @@ def _deposited(clients: Clients, actor: Actor) -> None:
     clients.ask(actor, "POST", f"{_ACCOUNT}/adjustments", form, key="adjustment")
 
 
+def _recurring(clients: Clients, actor: Actor) -> str:
+    """Two runs, of the next two minutes."""
+    end = instants.from_milliseconds((clients.hub.now // MINUTE + 2) * 60_000)
+    form = {
+        "target": {"type": "sqs", "queue_url": QUEUE},
+        "name": "one",
+        "cron": "* * * * *",
+        "end_at": end.isoformat(timespec="milliseconds"),
+    }
+    answer = clients.ask(actor, "POST", "/api/v1/tasks", form, key="one")
+    return str((answer.body or {}).get("task_id"))
+
+
+def _changed_recurring(clients: Clients, actor: Actor) -> None:
+    """Paused, resumed and changed before it has run; triggered once, and cancelled after that."""
+    path = f"/api/v1/tasks/{_recurring(clients, actor)}"
+    clients.ask(actor, "POST", f"{path}/pause")
+    clients.ask(actor, "POST", f"{path}/resume")
+    clients.ask(actor, "PATCH", path, {"max_runs": 1})
+    clients.seen.triggers[path.rpartition("/")[2]] += 1
+    clients.ask(actor, "POST", f"{path}/trigger", key="trigger")
+    clients.ask(actor, "DELETE", path)
+
+
+def _backfilled(clients: Clients, actor: Actor) -> None:
+    now = clients.hub.now // 1000
+    first, last = (instants.from_milliseconds(now - ago).isoformat() for ago in (70_000, 1_000))
+    path = f"/api/v1/tasks/{_recurring(clients, actor)}"
+    clients.ask(actor, "POST", f"{path}/backfill", {"from": first, "to": last})
+
+
 def _nothing_but_time(clients: Clients, actor: Actor) -> None:
     """Two items that only the sweep can call, and time for all its passes over their minute."""
     _task(clients, actor, 230)
@@ -177,6 +211,24 @@ FLOWS: Final = (
     Flow(name="a task, cancelled", script=_cancelled_task),
     Flow(name="a task, moved within the horizon", script=_moved_task),
     Flow(name="a task, moved past the horizon", script=_moved_task_far),
+    Flow(
+        name="a task that its receiver ends",
+        script=lambda c, a: _task(c, a, 5, ack="explicit") and None,
+        fault_in=("receiver", "run_tasks"),
+    ),
+    Flow(
+        name="a task that needs a place and a room",
+        script=lambda c, a: _task(c, a, 5, flow_control=_CONTROL.form) and None,
+        fault_in=("run_tasks",),
+        control=_CONTROL,
+    ),
+    Flow(name="a recurring task", script=lambda c, a: _recurring(c, a) and None),
+    Flow(
+        name="a recurring task: paused, resumed, changed, triggered, cancelled",
+        script=_changed_recurring,
+        fault_in=("client",),
+    ),
+    Flow(name="a recurring task, backfilled", script=_backfilled, fault_in=("client",)),
     Flow(name="a payment", script=lambda c, a: _payment(c, a, 5) and None),
     Flow(
         name="a payment that holds nothing",
@@ -239,7 +291,7 @@ def tried(
 ) -> tuple[Ended, list[Call]]:
     """How the flow ends with this fault at this place, and the calls it made."""
     plan = _Plan(flow, place, fault, each_time=each_time)
-    mix = replace(_MIX, tempers=_Tempers(flow.tempers))  # type: ignore[arg-type]
+    mix = replace(_MIX, tempers=_Tempers(flow.tempers), control=flow.control)  # type: ignore[arg-type]
     run = Run(seed=1, given=mix, script=flow.script, planned=plan)
     result = run.result()
     states = tuple(
