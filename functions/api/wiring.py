@@ -42,6 +42,8 @@ _PAYLOAD_OUTLIVES = timedelta(days=30)
 
 
 class Wired:
+    """What every resource needs comes first; then each resource has its own."""
+
     def __init__(self) -> None:
         given = settings.read(Settings)
         self.clock = SystemClock()
@@ -51,66 +53,73 @@ class Wired:
         self.tenants = Cached(
             DynamoTenants(table=given.tenants_table).get, keep=_TENANT_KEPT, clock=self.clock
         )
-        plan, retention = ShardPlan.parse(given.shard_plan), timedelta(days=given.retention_days)
-        queue, payments_queue = (
-            SqsQueue(url=url, client=aws.client("sqs"), clock=self.clock)
-            for url in (given.tasks_queue_url, given.payments_queue_url)
-        )
-        reservations = DynamoReservations(table=given.idempotency_table)
-        horizon = Horizon(
+        self._given = given
+        self._plan = ShardPlan.parse(given.shard_plan)
+        self._retention = timedelta(days=given.retention_days)
+        self._reservations = DynamoReservations(table=given.idempotency_table)
+        self._horizon = Horizon(
             lead=timedelta(seconds=given.open_lead_seconds),
             margin=timedelta(seconds=given.open_margin_seconds),
         )
+        self._tasks_queue = self._queue(given.tasks_queue_url)
+        self._tasks_once()
+        self._tasks_again()
+        self._runs()
+        self._money()
+
+    def _tasks_once(self) -> None:
         self.tasks = DynamoTasks(
-            table=given.items_table,
+            table=self._given.items_table,
             client=aws.client("dynamodb"),
-            plan=plan,
-            listing_shards=given.listing_shards,
-            retention=retention,
+            plan=self._plan,
+            listing_shards=self._given.listing_shards,
+            retention=self._retention,
         )
         self.registrar = Registrar(
             tasks=self.tasks,
             payloads=self.payloads,
-            reservations=reservations,
-            queue=queue,
-            plan=plan,
-            horizon=horizon,
-            payload_kept=retention + _PAYLOAD_OUTLIVES,
+            reservations=self._reservations,
+            queue=self._tasks_queue,
+            plan=self._plan,
+            horizon=self._horizon,
+            payload_kept=self._retention + _PAYLOAD_OUTLIVES,
             clock=self.clock,
             unique=_unique,
         )
         self.changer = Changer(
             tasks=self.tasks,
             payloads=self.payloads,
-            queue=queue,
-            horizon=horizon,
-            payload_kept=retention + _PAYLOAD_OUTLIVES,
+            queue=self._tasks_queue,
+            horizon=self._horizon,
+            payload_kept=self._retention + _PAYLOAD_OUTLIVES,
             clock=self.clock,
             unique=_unique,
         )
-        runs = Runs(shards=plan)
+
+    def _tasks_again(self) -> None:
+        runs = Runs(shards=self._plan)
         self.definitions = DynamoDefinitions(
-            table=given.items_table,
+            table=self._given.items_table,
             client=aws.client("dynamodb"),
-            listing_shards=given.listing_shards,
-            retention=retention,
+            listing_shards=self._given.listing_shards,
+            retention=self._retention,
         )
         self.chain = Chain(tasks=self.tasks, runs=runs)
         self.templates = Templates(
             tasks=self.tasks,
             payloads=self.payloads,
             runs=runs,
-            payload_kept=retention + _PAYLOAD_OUTLIVES,
+            payload_kept=self._retention + _PAYLOAD_OUTLIVES,
             unique=_unique,
         )
         self.planner = Planner(
             definitions=self.definitions,
             chain=self.chain,
             templates=self.templates,
-            reservations=reservations,
-            queue=queue,
-            plan=plan,
-            horizon=horizon,
+            reservations=self._reservations,
+            queue=self._tasks_queue,
+            plan=self._plan,
+            horizon=self._horizon,
             clock=self.clock,
             unique=_unique,
         )
@@ -118,58 +127,66 @@ class Wired:
             definitions=self.definitions,
             chain=self.chain,
             templates=self.templates,
-            queue=queue,
-            horizon=horizon,
+            queue=self._tasks_queue,
+            horizon=self._horizon,
             clock=self.clock,
             unique=_unique,
         )
+
+    def _runs(self) -> None:
         self.by_hand = ByHand(
             definitions=self.definitions,
             tasks=self.tasks,
-            runs=runs,
-            reservations=reservations,
-            queue=queue,
-            horizon=horizon,
+            runs=Runs(shards=self._plan),
+            reservations=self._reservations,
+            queue=self._tasks_queue,
+            horizon=self._horizon,
             clock=self.clock,
             unique=_unique,
         )
         self.acknowledger = Acknowledger(
             tasks=self.tasks,
-            rooms=Rooms(flow=DynamoFlow(table=given.flow_table, client=aws.client("dynamodb"))),
-            queue=queue,
+            rooms=Rooms(flow=DynamoFlow(table=self._given.flow_table, client=aws.client("dynamodb"))),
+            queue=self._tasks_queue,
             clock=self.clock,
             draw=random.random,
         )
+
+    def _money(self) -> None:
         self.ledger = DynamoLedger(
-            items_table=given.items_table,
-            accounts_table=given.accounts_table,
-            journal_table=given.journal_table,
+            items_table=self._given.items_table,
+            accounts_table=self._given.accounts_table,
+            journal_table=self._given.journal_table,
             client=aws.client("dynamodb", tries=LEDGER_TRIES),
-            plan=plan,
-            listing_shards=given.listing_shards,
+            plan=self._plan,
+            listing_shards=self._given.listing_shards,
         )
-        self.accounts_at_once = accounts_max(given.listing_shards)
+        self.accounts_at_once = accounts_max(self._given.listing_shards)
+        queue = self._queue(self._given.payments_queue_url)
         self.payment_registrar = PaymentRegistrar(
             ledger=self.ledger,
-            reservations=reservations,
-            queue=payments_queue,
-            plan=plan,
-            horizon=horizon,
+            reservations=self._reservations,
+            queue=queue,
+            plan=self._plan,
+            horizon=self._horizon,
             clock=self.clock,
             unique=_unique,
         )
         self.payment_changer = PaymentChanger(
-            ledger=self.ledger, queue=payments_queue, horizon=horizon, clock=self.clock
+            ledger=self.ledger, queue=queue, horizon=self._horizon, clock=self.clock
         )
         self.payment_executor = Executor(
             changer=self.payment_changer,
             settling=Settling(self.ledger, self.clock),
-            keys=DynamoKeys(table=given.keys_table),
+            keys=DynamoKeys(table=self._given.keys_table),
             clock=self.clock,
         )
         self.cashier = Cashier(
-            ledger=self.ledger, reservations=reservations, clock=self.clock, unique=_unique
+            ledger=self.ledger, reservations=self._reservations, clock=self.clock, unique=_unique
         )
+
+    def _queue(self, url: str) -> SqsQueue:
+        return SqsQueue(url=url, client=aws.client("sqs"), clock=self.clock)
 
 
 def _unique() -> bytes:

@@ -56,8 +56,9 @@ class Template:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Definition:
-    """`plan` counts what a run depends on: each change of it, and each resumption, begins a new chain of runs, and a
-    run of an older plan is void. `runs_before` is how many runs earlier chains have made."""
+    """`plan` names what a run depends on: each change of it, and each resumption, begins a new chain of runs, and a run
+    of another plan is void. Its number rises by what is drawn, not by one: two changes that are made at once must not
+    give theirs the same. `runs_before` is how many runs earlier chains have made."""
 
     id: str
     tenant: str
