@@ -36,9 +36,10 @@ def ask(
     notes: Notes,
     *,
     patience_seconds: float = PATIENCE_SECONDS,
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Callable[[float], bool | None] = time.sleep,
     now: Callable[[], float] = time.monotonic,
 ) -> Asked:
+    """`sleep` answers True when it is no use to go on."""
     notes.asked[what] += 1
     unknown, deadline = 0, now() + patience_seconds
     while True:
@@ -50,9 +51,8 @@ def ask(
         if answer is None or answer.status >= 500:
             notes.unknown[what] += 1
             unknown += 1
-        if now() > deadline:
+        if now() > deadline or sleep(_PAUSE_SECONDS):
             return Asked(answer=None, unknown=unknown)
-        sleep(_PAUSE_SECONDS)
 
 
 def _sent(send: Callable[[], Answer]) -> Answer | None:

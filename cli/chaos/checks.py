@@ -1,7 +1,7 @@
 """The invariants of items, one function each, by their numbers. They ask none of the code that they judge.
 
 I8   no line of history follows a final one, and each has the version after the one before
-I9   tokens of a run never fall, and none is above what its row has given away
+I9   tokens of a run rise from attempt to attempt, and none is above what its row has given away
 I10  all attempts of a run carry its id as their key; each instant that a cron names has one run
 I11  what was accepted is there and has ended; what succeeded has arrived; what arrived is ours
 I12  no attempt begins, and none arrives, before its instant
@@ -46,15 +46,18 @@ def i8_nothing_leaves_a_final_state(seen: Seen) -> Verdict:
 
 
 def i9_tokens_rise(seen: Seen) -> Verdict:
-    def finding(run: str, tokens: list[int]) -> Finding:
-        task = seen.tasks.get(run)
+    """One attempt may be two requests, when a connection ends before any answer; two attempts have two tokens."""
+
+    def finding(run: str, arrived: list[Arrival]) -> Finding:
+        task, tokens = seen.tasks.get(run), [arrival.token for arrival in arrived]
         if task is None or max(tokens) > task.token:
             return f"{run} arrived with the token {max(tokens)}, which nobody has"
-        return f"{run} arrived with {tokens}" if tokens != sorted(tokens) else None
+        attempts = {arrival.attempt for arrival in arrived}
+        if tokens != sorted(tokens) or len(set(tokens)) < len(attempts):
+            return f"{run} arrived with the tokens {tokens} for {len(attempts)} attempts"
+        return None
 
-    return verdict.of(
-        finding(run, [arrival.token for arrival in arrived]) for run, arrived in _by_run(seen).items()
-    )
+    return verdict.of(finding(run, arrived) for run, arrived in _by_run(seen).items())
 
 
 def i10_one_key_a_run(seen: Seen) -> Verdict:

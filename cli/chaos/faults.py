@@ -12,16 +12,14 @@ from threading import Event
 from typing import Any, Final
 
 from cli.chaos.timeline import EVERY, RESUME, Fault
+from cli.chaos.workers import Workers
 from cli.local.own import FUNCTION
-from cli.local.place import Place
-from cli.local.processes import Process
 from postdate.domain.due import Due, Packet, Via
 from postdate.runtime.queue import text_of
 
-# A worker that is still starting cannot be hit at work, and the engine may not yet know what to make of its end.
-AWAKE_SECONDS: Final = 5
-_ALL_OF_THEM: Final = 0.4
-_HITS_WORK_WITHIN_SECONDS: Final = 2
+# Each costs the machine a second of work to start anew, and the engine starts two at a time: callers wait for that.
+_ALL_OF_THEM: Final = 0.1
+_HITS_WORK_WITHIN_SECONDS: Final = 3
 _TICKS: Final = (2, 10)
 
 
@@ -30,8 +28,7 @@ class Faults:
     """`at_work` says whether a function has something in hand just now; `near` are the calls of what is due about now,
     by queue. `done` counts what was done, by kind."""
 
-    place: Place
-    engine: Process
+    workers: Workers
     sqs: Any
     functions: Any
     queues: Mapping[str, str]
@@ -40,14 +37,13 @@ class Faults:
     at_work: Callable[[str], bool]
     near: Callable[[str], list[Due]]
     done: Counter[str] = field(default_factory=Counter)
-    _first_seen: dict[int, float] = field(default_factory=dict)
 
     def work(self, faults: Iterable[Fault], over: Event) -> None:
         """Until all have come or it is over; the sweep is not left stopped."""
         began = time.monotonic()
         try:
             for fault in faults:
-                self._note_workers()
+                self.workers.look()
                 if over.wait(max(0.0, began + fault.at - time.monotonic())):
                     return
                 self._bring(fault.what)
@@ -68,13 +64,15 @@ class Faults:
                 self.done[what] += what in EVERY
 
     def _kill(self, function: str) -> None:
-        """All of its processes that are awake, or one or two, if possible while it has something in hand."""
+        """One or two of its processes, at first and seldom all: those that worked last, if possible while it has work
+        in hand."""
         deadline = time.monotonic() + _HITS_WORK_WITHIN_SECONDS
         while not self.at_work(function) and time.monotonic() < deadline:
             time.sleep(0.001)
-        awake = [pid for pid in self._workers(function) if self._is_awake(pid)]
-        most = len(awake) if self.draws.random() < _ALL_OF_THEM else self.draws.randint(1, 2)
-        for pid in self.draws.sample(awake, min(len(awake), most)):
+        awake = self.workers.awake(function)
+        every = self.draws.random() < _ALL_OF_THEM or not self.done[f"kill {function}"]
+        most = len(awake) if every else self.draws.randint(1, 2)
+        for pid in awake[:most]:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -105,15 +103,3 @@ class Faults:
         name = FUNCTION.format("sweep")
         for mapping in self.functions.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]:
             self.functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=enabled)
-
-    def _workers(self, function: str) -> list[int]:
-        folder = f"{self.place.temporary}/ministack-lambda-{FUNCTION.format(function)}-"
-        return sorted(self.engine.group(marked=folder))
-
-    def _note_workers(self) -> None:
-        now = time.monotonic()
-        for pid in self.engine.group(marked=f"{self.place.temporary}/ministack-lambda-"):
-            self._first_seen.setdefault(pid, now)
-
-    def _is_awake(self, pid: int) -> bool:
-        return time.monotonic() - self._first_seen.get(pid, time.monotonic()) > AWAKE_SECONDS

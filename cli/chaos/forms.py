@@ -20,6 +20,7 @@ TEMPERS: Final[Mapping[str, int]] = {
     "fine/0": 12, "500/1": 2, "500/99": 1, "429/1": 2, "hang/1": 1, "reset/1": 2, "slow/99": 2,
 }  # fmt: skip
 _GOES_ON_SECONDS: Final = 10
+MOODY: Final = tuple(temper for temper in TEMPERS if temper != "fine/0")
 EVERY_MINUTE: Final = ("fine/0", "500/1", "reset/1")
 
 
@@ -50,8 +51,12 @@ def instant(draws: Random, places: Places, now: datetime) -> datetime:
     return instants.whole(ahead if ahead <= places.ends_at else now + timedelta(seconds=near))
 
 
-def to_a_webhook(draws: Random, places: Places) -> dict[str, Any]:
-    (temper,) = draws.choices(list(TEMPERS), list(TEMPERS.values()))
+def temper(draws: Random) -> str:
+    (drawn,) = draws.choices(list(TEMPERS), list(TEMPERS.values()))
+    return drawn
+
+
+def to_a_webhook(temper: str, places: Places) -> dict[str, Any]:
     retry = RETRY_BRIEFLY if temper == "500/99" else RETRY
     return {"target": places.hook(temper), "retry": retry, "timeout_seconds": TIMEOUT_SECONDS}
 
@@ -61,7 +66,7 @@ def to_a_queue(draws: Random, places: Places) -> dict[str, Any]:
     return {"target": places.queue, "retry": RETRY, "payload": payload}
 
 
-def acknowledged(draws: Random, places: Places) -> dict[str, Any]:
+def acknowledged(places: Places) -> dict[str, Any]:
     return {
         "target": places.hook("word/99"),
         "retry": RETRY,

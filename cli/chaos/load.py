@@ -32,19 +32,22 @@ def path_of(promised: Promised) -> str:
 
 @dataclass(kw_only=True, slots=True)
 class Caller:
-    """One client on one thread. `is_waiting` says that a call of its is under way."""
+    """One client on one thread. It begins with a webhook of the `first` temper, so that each is met early. `is_waiting`
+    says that a call of its is under way."""
 
     name: str
     client: Client
     admin: Client
     draws: Random
     places: Places
+    first: str
     notes: Notes = field(default_factory=Notes)
     is_waiting: bool = False
     _over: Event = field(default_factory=Event)
     _number: int = 0
 
     def work(self) -> None:
+        self.step("a task to a webhook")
         while datetime.now(UTC) < self.places.ends_at:
             self.step(*self.draws.choices(list(STEPS), list(STEPS.values())))
             if self._over.wait(self.draws.uniform(*PAUSE_SECONDS)):
@@ -84,9 +87,10 @@ class Caller:
             case "a task to SQS":
                 return forms.to_a_queue(self.draws, self.places)
             case "an acknowledged task":
-                return forms.acknowledged(self.draws, self.places)
+                return forms.acknowledged(self.places)
             case _:
-                return forms.to_a_webhook(self.draws, self.places)
+                temper = forms.temper(self.draws) if self.notes.promised else self.first
+                return forms.to_a_webhook(temper, self.places)
 
     def _cancel(self) -> None:
         if chosen := self._one_of_the_newest():
@@ -123,7 +127,7 @@ class Caller:
     def _ask(self, what: str, send: Callable[[], Any]) -> Asked:
         self.is_waiting = True
         try:
-            return ask(what, send, self.notes)
+            return ask(what, send, self.notes, sleep=self._over.wait)
         finally:
             self.is_waiting = False
 

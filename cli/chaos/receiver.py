@@ -33,11 +33,12 @@ Acknowledge = Callable[[Arrival], None]
 
 @dataclass(kw_only=True, slots=True)
 class Receiver:
-    """`tempers` counts how often it behaved in which way."""
+    """`tempers` counts how often it behaved in which way, `held` those that it keeps waiting just now."""
 
     url: str
     arrivals: list[Arrival] = field(default_factory=list)
     tempers: Counter[str] = field(default_factory=Counter)
+    held: int = 0
 
 
 @contextmanager
@@ -58,7 +59,12 @@ def receiving(acknowledge: Acknowledge) -> Iterator[Receiver]:
             with lock:
                 receiver.arrivals.append(arrival)
                 receiver.tempers[temper] += 1
-            self._behave(temper, arrival)
+                receiver.held += 1
+            try:
+                self._behave(temper, arrival)
+            finally:
+                with lock:
+                    receiver.held -= 1
 
         def _behave(self, temper: str, arrival: Arrival) -> None:
             match temper:

@@ -23,6 +23,7 @@ from cli.chaos.receiver import Receiver, receiving
 from cli.chaos.report import Line
 from cli.chaos.timeline import timeline
 from cli.chaos.words import Words
+from cli.chaos.workers import Workers
 from cli.local.processes import Process
 from cli.progress import say, step
 from postdate.domain import instants
@@ -49,7 +50,7 @@ def _chaos(bed: Bed, plan: Plan, receiver: Receiver, words: Words) -> Generator[
     with ExitStack() as opened:
         recurring = _every_minute(bed, places)
         callers = [_caller(bed, plan, places, number, opened) for number in range(CLIENTS)]
-        faults = _faults(bed, plan, callers)
+        faults = _faults(bed, plan, callers, receiver)
         with step(f"load and faults for {plan.minutes} min (seed {plan.seed})"):
             _work(callers, faults, plan)
         notes = together(caller.notes for caller in callers)
@@ -89,33 +90,36 @@ def _caller(bed: Bed, plan: Plan, places: Places, number: int, opened: ExitStack
         admin=opened.enter_context(closing(bed.admin())),
         draws=Random(f"{plan.seed} {number}"),  # noqa: S311 (no secret)
         places=places,
+        first=forms.MOODY[number % len(forms.MOODY)],
     )
 
 
-def _faults(bed: Bed, plan: Plan, callers: Sequence[Caller]) -> Faults:
+def _faults(bed: Bed, plan: Plan, callers: Sequence[Caller], receiver: Receiver) -> Faults:
+    engine = Process.noted(bed.stack.pid)
     return Faults(
-        place=bed.place,
-        engine=Process.noted(bed.stack.pid),
+        workers=Workers(bed.place, lambda mark: engine.group(marked=mark)),
         sqs=bed.sqs,
         functions=bed.functions,
         queues=bed.queues,
         draws=Random(plan.seed),  # noqa: S311 (no secret)
         tenant=TENANT,
-        at_work=_at_work(callers),
+        at_work=_at_work(callers, receiver),
         near=partial(_near, callers, _NEAR_MS),
     )
 
 
-def _at_work(callers: Sequence[Caller]) -> Callable[[str], bool]:
-    """The API while a client waits for it; an executor while something is to begin within a second, for then a worker
-    has it and waits."""
+def _at_work(callers: Sequence[Caller], receiver: Receiver) -> Callable[[str], bool]:
+    """The API while a client waits for it; `run_tasks` while a receiver keeps it waiting; `settle` while something is
+    to begin within a second, for then a worker has it and waits."""
 
     def at_work(function: str) -> bool:
         match function:
             case "api":
                 return any(caller.is_waiting for caller in callers)
-            case "run-tasks" | "settle":
-                soon = _near(callers, _IN_HAND_MS, "tasks" if function == "run-tasks" else "payments")
+            case "run-tasks":
+                return receiver.held > 0
+            case "settle":
+                soon = _near(callers, _IN_HAND_MS, "payments")
                 return any(due.due_at > datetime.now(UTC) for due in soon)
             case _:
                 return True

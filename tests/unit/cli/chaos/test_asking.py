@@ -72,6 +72,17 @@ def test_patience_ends_and_then_there_is_no_answer() -> None:
     assert asked.unknown > 1
 
 
+def test_who_is_told_to_stop_does_not_go_on_asking() -> None:
+    sent: list[int] = []
+
+    def send() -> Answer:
+        sent.append(1)
+        return an_answer(500)
+
+    assert ask("a task", send, Notes(), sleep=lambda seconds: True).answer is None
+    assert len(sent) == 1
+
+
 def test_an_accepted_task_is_promised_for_the_instant_that_was_answered() -> None:
     body = {"task_id": "task_1", "run_at": "1970-01-01T00:00:02.500Z", "version": 1, "status": "PENDING"}
     assert promised("k", "/api/v1/tasks", {}, body).earliest_ms == 2500

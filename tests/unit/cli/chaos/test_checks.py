@@ -92,6 +92,7 @@ BROKEN: Final[list[tuple[Check, dict[str, Any]]]] = [
     (checks.i8_nothing_leaves_a_final_state, {"tasks": tasks(left_final(TASK))}),
     (checks.i9_tokens_rise, arrivals(arrival(TASK, 1, after=MINUTE))),
     (checks.i9_tokens_rise, arrivals(arrival(TASK, 3, after=MINUTE))),
+    (checks.i9_tokens_rise, arrivals(arrival(TASK, 2, after=MINUTE)._replace(attempt=3))),
     (checks.i10_one_key_a_run, arrivals(arrival(TASK, 2, after=MINUTE)._replace(key="another"))),
     (checks.i10_one_key_a_run, arrivals(arrival(TASK, 2, after=MINUTE)._replace(task=DEAD.id))),
     (checks.i10_one_run_a_planned_instant, without(RUN.id)),

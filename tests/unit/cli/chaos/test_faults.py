@@ -9,11 +9,13 @@ import pytest
 
 from cli.chaos.faults import Faults
 from cli.chaos.timeline import EVERY, RESUME, Fault, timeline
+from cli.chaos.workers import AWAKE_SECONDS, Workers
 from cli.local.place import Place
-from cli.local.processes import Process
 from postdate.domain.due import Due
 from postdate.runtime.queue import received
 from tests.unit.doubles import a_task
+
+PLACE = Place(port=1, directory=Path("/nowhere"))
 
 
 class Queues:
@@ -40,8 +42,7 @@ class Functions:
 def faults(*near: Due) -> tuple[Faults, Queues, Functions]:
     queues, functions = Queues(), Functions()
     made = Faults(
-        place=Place(port=1, directory=Path("/nowhere")),
-        engine=Process(pid=0, started=""),
+        workers=Workers(PLACE, lambda mark: []),
         sqs=queues,
         functions=functions,
         queues={"tasks": "t", "payments": "p", "ticks": "k"},
@@ -104,3 +105,27 @@ def test_what_was_not_killed_is_not_counted() -> None:
     made, _, _ = faults()
     made.work([Fault(0, "kill api"), Fault(0, "kill sweep")], Event())
     assert not made.done.total()
+
+
+def test_those_that_worked_last_are_killed_first_and_those_that_just_began_not_at_all() -> None:
+    clock, used = [0.0], {1: 10, 2: 10, 3: 10}
+    workers = Workers(PLACE, lambda mark: list(used), now=lambda: clock[0], used=lambda pid: used[pid])
+    workers.look()
+    clock[0] = AWAKE_SECONDS + 1.0
+    used |= {2: 11, 4: 1}
+    assert workers.awake("api")[0] == 2
+    assert set(workers.awake("api")) == {1, 2, 3}
+    clock[0] += 1
+    used[3] = 11
+    assert workers.awake("api")[:2] == [3, 2]
+
+
+def test_a_number_that_is_given_away_again_is_another_worker() -> None:
+    clock, alive = [0.0], [1]
+    workers = Workers(PLACE, lambda mark: list(alive), now=lambda: clock[0], used=lambda pid: 1)
+    workers.look()
+    alive.clear()
+    workers.look()
+    alive.append(1)
+    clock[0] = AWAKE_SECONDS + 1.0
+    assert workers.awake("api") == []
