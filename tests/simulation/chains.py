@@ -123,7 +123,8 @@ def _has_no_gap(id: str, versions: Sequence[Row], rows: list[tuple[int, Row]], *
 
 def _ends_at_its_end(seen: Seen, id: str, versions: Sequence[tuple[int, Row]], plans: list[int]) -> None:
     """Whoever was not stopped goes on to the end of its plan; runs that began are no more than it may have. What was
-    to be run counts, although it may then be too late or have to be skipped."""
+    to be run counts, although it may then be too late or have to be skipped; what a first try of the registration has
+    left does not."""
     last, runs = (
         versions[-1][1],
         [row for row in seen.items() if (run := recurs(row)) and run.definition == id],
@@ -131,8 +132,10 @@ def _ends_at_its_end(seen: Seen, id: str, versions: Sequence[tuple[int, Row]], p
     planned = [row for row in runs if not _is_out_of_turn(row, _run(row))]
     begun = [row for row in planned if lines(row)[0][2] != "MISSED" and text(row, "status") != "CANCELLED"]
     most = _schedule(last).get("max_runs")
-    if most is not None and len([row for row in begun if number(row, "token")]) > most + len(plans) - 1:
-        raise Broken(f"I11: {id} has run {len(begun)} times of {most}")
+    again = sum(_run(row).at <= number(versions[0][1], "changed") for row in begun)
+    ran = sum(number(row, "token") > 0 for row in begun)
+    if most is not None and ran > most + len(plans) - 1 + again:
+        raise Broken(f"I11: {id} has run {ran} times of {most}")
     if text(last, "status") not in ("ACTIVE", "FINISHED"):
         return
     newest = max((_run(row).at for row in planned if _run(row).plan == plans[-1]), default=0)

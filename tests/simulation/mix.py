@@ -207,7 +207,9 @@ def drawn(draws: Random) -> Mix:
     if sometimes(0.3):
         found = replace(found, explicit=draws.choice((0.3, 1.0)))
     if sometimes(0.3):
-        found = replace(found, control=draws.choice(_CONTROLS))
+        # A receiver that is silent for minutes keeps a room full, and all others ask again and again.
+        timeouts = (5, 20) if found.explicit else found.timeouts
+        found = replace(found, control=draws.choice(_CONTROLS), timeouts=timeouts)
     if sometimes(0.1) and not quiet:
         found = replace(found, down=(draws.randrange(MINUTE), draws.choice((30, 120)) * SECOND))
     return found if quiet or not sometimes(0.4) else THEMES[draws.choice(list(THEMES))](found, draws)
@@ -409,7 +411,8 @@ def _acknowledged_in_a_room(mix: Mix, draws: Random) -> Mix:
     return replace(
         _acknowledged(_crowded(mix, draws), draws),
         control=Control(share=1.0, parallelism=draws.choice((1, 2))),
-        timeouts=(30, 120),
+        timeouts=(5, 20),
+        batches=0.0,
     )
 
 
