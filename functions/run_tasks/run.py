@@ -3,6 +3,7 @@
 Commits the claim, acts, commits the outcome. A worker that dies after the claim leaves a lease; when it is over, the
 message is back and the next attempt has a newer token. One that dies after the outcome, before the retry's message
 or the dead letter was sent, leaves its own message: delivered again, it finds the task waiting or dead and sends it.
+A worker who is fenced off sends his call on: who was faster may have had it from the same message, and died.
 
 A run of a recurring task is claimed only when its task still stands, and what follows it is written and called (see
 `chain`). A worker that dies before that leaves the run as it was, and its message; the next one does the same again.
@@ -290,7 +291,7 @@ class Runner:
         written = self._tasks.commit([change for _, change in self._unwritten])
         for call, change in _those(self._unwritten, written, Written.DONE):
             self._record(call, change)
-        self._tally.fenced_off += len(_those(self._unwritten, written, Written.CONFLICT))
+        self._send_on(_those(self._unwritten, written, Written.CONFLICT))
         self._fail(call for call, _ in _those(self._unwritten, written, Written.REFUSED))
         kept = _those(self._unwritten, written, Written.UNAVAILABLE)
         if kept and self._seconds_left() <= 0:
@@ -305,6 +306,15 @@ class Runner:
         self._pause = min(self._pause * 2, _PAUSE_MAX) if kept else _PAUSE
         self._write_at = self._clock.now() + self._pause
         self._outbox.send()
+
+    def _send_on(self, fenced_off: list[tuple[Call, Transition]]) -> None:
+        """Somebody else has the task, or had it and died before he sent what follows: this may be the last call that
+        is left of it, so it is made once more when the lease that he got is over."""
+        self._tally.fenced_off += len(fenced_off)
+        for call, change in fenced_off:
+            self._outbox.defer(
+                Due.of(change.before), call.message, not_before=self._clock.now() + self._lease
+            )
 
     def _record(self, call: Call, change: Transition) -> None:
         """A retry that points to a later minute is left to that minute's sweep."""

@@ -87,12 +87,12 @@ class Settlers:
         if self._plan.mistake == "any call settles what is parked":
             version = payment.version
         verdict = self._rules.verdict(payment, version, message.due, now, repeated)
-        before = (
-            message.version == payment.version - 1
-            and self._plan.mistake != "the call before its parking is dropped"
-        )
-        if verdict == "dropped" and _is_parked(payment) and before:
-            return "buried"
+        if (
+            self._plan.mistake == "the call before its parking is dropped"
+            and not repeated
+            and verdict == "buried"
+        ):
+            return "dropped"
         if self._plan.mistake == "a missing letter is not sent again" and verdict == "buried":
             return "dropped"
         return verdict

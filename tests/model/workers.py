@@ -81,7 +81,7 @@ class Workers:
         message = worker.message
         if world.now < message.due <= world.now + 1 and self._plan.mistake != "begins early":
             return
-        verdict = self._verdict(worker.known, message, world.now, message.repeated or worker.fenced)
+        verdict = self._verdict(worker.known, message, world.now, message.repeated)
         if isinstance(verdict, Verdict):
             yield Step(
                 _TOLD[number, f"decides: {verdict.told}"], self._answered(world, number, worker, verdict)
@@ -135,12 +135,14 @@ class Workers:
         elif self._is_own(worker, task):
             yield Step(_TOLD[number, "finds its own write"], self._done(world, number, worker))
         elif worker.outcome:
-            fenced = Worker(doing="looks", message=worker.message, known=task, fenced=True)
+            until = min(world.now + 1, self._last)
+            call: object = self._call(change.before, seen=True, at=world.now, until=until)
             if self._plan.mistake == "who was fenced off lets its message go":
-                fenced = _following(worker.message, ())
+                call = ()
+            fenced = _following(worker.message, call)
             yield Step(_TOLD[number, "is late with its outcome"], _with(world, number, fenced))
         else:
-            again = Worker(doing="looks", message=worker.message, known=task, fenced=worker.fenced)
+            again = Worker(doing="looks", message=worker.message, known=task)
             yield Step(_TOLD[number, "sees its write refused"], _with(world, number, again))
 
     def _is_own(self, worker: Worker, task: T) -> bool:

@@ -10,8 +10,7 @@ from tests.model.tasks import T
 class Worker(NamedTuple):
     """IDLE; it LOOKS at a call, with what it read; it WRITES a claim or an outcome; it RUNS an attempt; it SENDS what
     follows; it is about to DELETE its message. `outcome` says that what it writes is one, and `lost` that it is written
-    and only the answer was lost: a row names its holder, so one's own write is known by that. One that was `fenced`
-    off looks at its call again, as at one that was seen before."""
+    and only the answer was lost: a row names its holder, so one's own write is known by that."""
 
     doing: str = "idle"
     message: Any = ()
@@ -19,7 +18,6 @@ class Worker(NamedTuple):
     change: Any = ()
     outcome: bool = False
     lost: bool = False
-    fenced: bool = False
     out: Any = ()
 
 

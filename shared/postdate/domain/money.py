@@ -84,7 +84,8 @@ def verdict(
 
     `repeated` says that a worker had the call before. If it died, it may have moved the payment, or left it to a
     person, without sending the message that belongs to that. What waits for a person is settled by the letter of that
-    very version and by no other call: its duplicates would try for ever.
+    very version and by no other call: its duplicates would try for ever. The call for the attempt before it may be all
+    that its worker left behind.
     """
     if payment.state.is_final:
         return Dropped(why=f"is {payment.state}")
@@ -96,7 +97,8 @@ def verdict(
         return Deferred(why="not due yet")
     if payment.phase is not Phase.RESTS or due.version == payment.version:
         return None
-    return Buried() if repeated else Dropped(why="waits for a person")
+    is_last = due.version == payment.version - 1
+    return Buried() if repeated or is_last else Dropped(why="waits for a person")
 
 
 def settle(payment: Payment, *, now: datetime, execution_id: str | None = None) -> Posting:

@@ -84,7 +84,8 @@ def test_a_word_that_is_faster_than_the_answer_counts(running):
 
     running.target.script[task.id].append(completes_at_once)
     tally = running.run(message(task))
-    assert (running.stored(task).state, tally.accepted) == (State.SUCCEEDED, 0)
+    assert (running.stored(task).state, tally.accepted, tally.fenced_off) == (State.SUCCEEDED, 0, 1)
+    assert running.run(running.arrival()).dropped == 1
     assert running.queue.sent == []
 
 

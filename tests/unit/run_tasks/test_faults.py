@@ -164,6 +164,26 @@ def test_the_outcome_of_a_worker_that_lost_its_lease_is_refused(running):
     assert running.letters == []
 
 
+def test_the_call_of_a_worker_who_is_fenced_off_may_be_the_only_one_left(running):
+    """Another takes the task over from the same message, notes that it is dead, and dies before it sends the letter;
+    then the first one's message is deleted, which was that one's as well."""
+    task = replace(a_task(), retry=replace(STEADY, max_attempts=1))
+    running.stores(task)
+
+    def somebody_else_notes_a_death_and_dies(delivery, report):
+        running.clock.move(LEASE)
+        running.run(message(task, receives=2), holder="worker-2")
+        running.dead_letters.take()
+        report(delivery, Delivered())
+
+    running.target.script[task.id].append(somebody_else_notes_a_death_and_dies)
+    tally = running.run(message(task))
+    assert (tally.fenced_off, running.stored(task).state, running.letters) == (1, State.DEAD, [])
+    assert [packet.not_before for packet in running.queue.packets] == [running.clock.now() + LEASE]
+    running.run(running.arrival())
+    assert running.letters == [Due.of(running.stored(task))]
+
+
 def test_the_outcome_of_a_worker_whose_lease_is_over_counts_while_nobody_else_has_begun(running):
     task = a_task()
     running.stores(task)
