@@ -130,10 +130,11 @@ class Mix:
         return short and awake and not self.delayed and self.skew <= 5 * SECOND
 
     def calm(self) -> "Mix":
-        """From when on faults stop; clocks are as wrong as they usually are."""
+        """From when on faults stop; clocks are as wrong, and answers as slow, as they usually are."""
         return replace(
             self,
             rates={},
+            latency=min(self.latency, 200_000),
             skew=min(self.skew, 5 * SECOND),
             jumps=0,
             duplicates=0.0,

@@ -204,7 +204,9 @@ class Run:
         for _ in range(mix.executors):
             self._skewed(self.functions.poll("run_tasks", "tasks"))
             self._skewed(self.functions.poll("settle", "payments"))
-        Scheduler(hub=hub, engine=self.wire.engine, mix=lambda: self.mix).start()
+        Scheduler(
+            hub=hub, engine=self.wire.engine, mix=lambda: self.mix, is_exact=mix.is_quiet and not self.script
+        ).start()
         if self.script is not None:
             self.clients.follow(TENANTS[0], self.script)
             return

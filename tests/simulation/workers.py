@@ -164,11 +164,13 @@ class Functions:
 
 @dataclass(kw_only=True, slots=True)
 class Scheduler:
-    """What wakes the sweep: a tick each minute, not to the second, sometimes twice and sometimes not at all."""
+    """What wakes the sweep: a tick each minute, not to the second, sometimes twice and sometimes not at all. Once
+    faults have stopped, every third minute has to do, unless everything is to be on time."""
 
     hub: Hub
     engine: Engine
     mix: Callable[[], Mix]
+    is_exact: bool = False
     every: int = MINUTE
 
     def start(self) -> None:
@@ -184,7 +186,7 @@ class Scheduler:
             for message in list(self.engine.messages("ticks")):
                 if "heartbeat" in message["body"]:
                     self.engine.messages("ticks").remove(message)
-        self.hub.after(self.every if mix.rates else 3 * self.every, self._tick)
+        self.hub.after(self.every if mix.rates or self.is_exact else 3 * self.every, self._tick)
 
 
 def _again(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
