@@ -64,13 +64,14 @@ class Faults:
                 self.done[what] += what in EVERY
 
     def _kill(self, function: str) -> None:
-        """One or two of its processes, at first and seldom all: those that worked last, if possible while it has work
-        in hand."""
+        """If possible while it has work in hand: one or two of its processes, those that worked last; at first and
+        seldom all. Of `run-tasks` always all, for nobody can tell which of them a receiver keeps waiting."""
         deadline = time.monotonic() + _HITS_WORK_WITHIN_SECONDS
         while not self.at_work(function) and time.monotonic() < deadline:
             time.sleep(0.001)
         awake = self.workers.awake(function)
-        every = self.draws.random() < _ALL_OF_THEM or not self.done[f"kill {function}"]
+        first = not self.done[f"kill {function}"]
+        every = self.draws.random() < _ALL_OF_THEM or first or function == "run-tasks"
         most = len(awake) if every else self.draws.randint(1, 2)
         for pid in awake[:most]:
             try:

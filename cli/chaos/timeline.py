@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 KILLED: Final = ("api", "run-tasks", "settle", "sweep")
 # How many seconds lie between two faults of a kind, on average.
 EVERY: Final = {
-    "kill api": 10, "kill run-tasks": 15, "kill settle": 15, "kill sweep": 16,
+    "kill api": 10, "kill run-tasks": 22, "kill settle": 15, "kill sweep": 16,
     "duplicate tasks": 1.5, "duplicate payments": 1.5, "double the sweep": 8, "stop the sweep": 40,
 }  # fmt: skip
 RESUME: Final = "resume the sweep"
