@@ -1,6 +1,11 @@
-"""burst, of payments: many due at one instant, spread over two hundred accounts or all onto one."""
+"""burst, of payments: many due at one instant, spread over two hundred accounts or all onto one.
+
+The instant is a minute's first, and registered before that minute is opened: as with payments of a day or a month,
+it is the sweep that calls, and puts those together that share accounts.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
 
 from cli.bench import payments, tasks, warm
 from cli.bench.bare_payments import BareLedger
@@ -12,6 +17,7 @@ from cli.bench.plan import CLIENTS, Plan
 from cli.bench.report import Line
 from cli.failure import Failure
 from cli.progress import step
+from postdate.domain import instants
 
 _SECONDS_TO_REGISTER = 6
 _TIME_TO_REGISTER = 1.6
@@ -42,7 +48,7 @@ def _burst(
     bed: Bed, what: str, pairs: Sequence[Pair], watching: Callable[[], Through], hot: str | None = None
 ) -> Iterator[Line]:
     seconds = _SECONDS_TO_REGISTER + _TIME_TO_REGISTER * len(pairs) / warm.payments(bed)
-    line = _drained(bed, what, pairs, seconds, watching, hot)
+    line = _drained(bed, what, pairs, _minute_after(bed, seconds), watching, hot)
     floor = _floor(bed, pairs)
     drain = line["drain_per_second"]
     yield line | {"floor": rounded(floor), "ratio": ratio(drain, floor) if drain else None}
@@ -52,17 +58,16 @@ def _drained(
     bed: Bed,
     what: str,
     pairs: Sequence[Pair],
-    seconds: float,
+    due_at: datetime,
     watching: Callable[[], Through],
     hot: str | None,
 ) -> Line:
     count = len(pairs)
-    due_at = tasks.ahead(seconds)
     with step(f"{count} registrations for one instant"):
         forms = [payments.form(pair, due_at) for pair in pairs]
         registered = payments.register_batches(bed, forms, CLIENTS)
     spare = (due_at - tasks.now()).total_seconds()
-    if spare < 1:
+    if spare < _opened_seconds(bed):
         raise Failure(f"{count} registrations took longer than the time there was for them.")
     due_ms = dict.fromkeys((id for ids in registered.answers for id in ids), tasks.ms(due_at))
     through = watching()
@@ -100,6 +105,16 @@ def _drained(
         "looks": len(looks),
         "looks_apart_ms": rounded(apart_ms([look for look in looks if look.at_ms > tasks.ms(due_at)])),
     }
+
+
+def _minute_after(bed: Bed, seconds: float) -> datetime:
+    """The next that begins when all are registered and nobody can have opened it yet."""
+    opened_at = tasks.now() + timedelta(seconds=seconds + _opened_seconds(bed))
+    return instants.start_of(instants.minute_of(opened_at) + 1)
+
+
+def _opened_seconds(bed: Bed) -> int:
+    return sum(int(bed.environment[name]) for name in ("OPEN_LEAD_SECONDS", "OPEN_MARGIN_SECONDS"))
 
 
 def _floor(bed: Bed, pairs: Sequence[Pair]) -> float:
