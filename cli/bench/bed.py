@@ -25,6 +25,7 @@ class Bed:
     queue: SqsDestination
     webhook: WebhookDestination
     environment: Mapping[str, str]
+    logs: Any
 
     @property
     def destinations(self) -> tuple[Destination, ...]:
@@ -50,6 +51,7 @@ def made() -> Iterator[Bed]:
             queue=SqsDestination(sqs, stack.destination_queue_url),
             webhook=webhook,
             environment=environment("api", "run-tasks"),
+            logs=_bare_client("logs"),
         )
 
 
