@@ -1,27 +1,38 @@
-"""`make test`: the suite in two processes, which on two cores takes little longer than the slower half.
+"""`make test`: the suite in three processes, which on two cores takes little longer than the longest of them.
 
-The tests on the running stack mostly wait for instants; the others compute meanwhile. What the first say is shown when
-the others are done.
+The tests on a running stack mostly wait for instants, so there are two such stacks; the other tests compute meanwhile.
+What is said on the stacks is shown when all is done.
 """
 
 import subprocess
 import sys
 import tempfile
+from contextlib import ExitStack
 
 _PYTEST = (sys.executable, "-m", "pytest")
+# Those that kill workers last: two at a time are started anew, and what is sent meanwhile waits for them.
+_ON_ONE_STACK = tuple(
+    f"tests/e2e/test_{name}.py" for name in ("tempers", "acknowledged", "recurring", "survival")
+)
+_ON_ANOTHER = ("tests/e2e", *(f"--ignore={path}" for path in _ON_ONE_STACK))
 
 
 def main() -> int:
-    with tempfile.TemporaryFile() as told:
-        on_the_stack = subprocess.Popen([*_PYTEST, "tests/e2e"], stdout=told, stderr=subprocess.STDOUT)
+    with ExitStack() as opened:
+        told = [opened.enter_context(tempfile.TemporaryFile()) for _ in (_ON_ONE_STACK, _ON_ANOTHER)]
+        on_stacks = [
+            subprocess.Popen([*_PYTEST, *tests], stdout=file, stderr=subprocess.STDOUT)
+            for tests, file in zip((_ON_ONE_STACK, _ON_ANOTHER), told, strict=True)
+        ]
         try:
-            others = subprocess.run([*_PYTEST, "--ignore=tests/e2e"], check=False).returncode
+            failed = [subprocess.run([*_PYTEST, "--ignore=tests/e2e"], check=False).returncode]
         finally:
-            ended = on_the_stack.wait()
-            told.seek(0)
+            ended = [each.wait() for each in on_stacks]
             sys.stdout.flush()
-            sys.stdout.buffer.write(told.read())
-    return others or ended
+            for file in told:
+                file.seek(0)
+                sys.stdout.buffer.write(file.read())
+    return int(any(failed + ended))
 
 
 if __name__ == "__main__":

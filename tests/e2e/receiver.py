@@ -1,5 +1,7 @@
 """A webhook receiver: real sockets, every arrival noted with its instant, answers scripted by path."""
 
+import random
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -9,6 +11,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 HANGS_SECONDS: Final = 120
+ASKED_SECONDS: Final = 3
+TEMPERS: Final = (
+    ("fails", 0.3),
+    ("hangs", 0.35),
+    ("asks to wait", 0.45),
+    ("takes and resets", 0.5),
+    ("is well", 1.1),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +36,7 @@ class Arrival:
 @dataclass(kw_only=True)
 class Receiver:
     """`/status/<n>` answers n, `/redirect?to` sends elsewhere, `/hang-once` keeps its first caller waiting
-    until that has hung up."""
+    until that has hung up, and `/tempers` answers each attempt as `temper_of` says."""
 
     url: str
     arrivals: list[Arrival] = field(default_factory=list)
@@ -39,6 +49,12 @@ class Receiver:
         while len(found := self.of(task_id)) < count and time.monotonic() < deadline:
             time.sleep(0.05)
         return found
+
+
+def temper_of(task_id: str, attempt: int) -> str:
+    """Drawn for each attempt, and drawn again the same."""
+    draw = random.Random(f"{task_id} {attempt}").random()
+    return next(temper for temper, below in TEMPERS if draw < below)
 
 
 @contextmanager
@@ -59,14 +75,32 @@ def receiving() -> Iterator[Receiver]:
 
         def _answer(self, arrival: Arrival) -> None:
             path, _, rest = self.path.partition("?")
+            match self._temper(path, arrival):
+                case "hangs":
+                    self._wait_until_the_caller_has_gone()
+                case "takes and resets":
+                    self.close_connection = True
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                case "fails":
+                    self._say(500)
+                case "asks to wait":
+                    self._say(429, ("Retry-After", str(ASKED_SECONDS)))
+                case _ if path == "/redirect":
+                    self._say(307, ("Location", rest))
+                case _:
+                    self._say(int(path.removeprefix("/status/")) if path.startswith("/status/") else 204)
+
+        def _temper(self, path: str, arrival: Arrival) -> str:
             if path == "/hang-once" and len(receiver.of(arrival.task_id)) == 1:
-                self._wait_until_the_caller_has_gone()
-                return
-            status = int(path.removeprefix("/status/")) if path.startswith("/status/") else 204
-            self.send_response(307 if path == "/redirect" else status)
-            if path == "/redirect":
-                self.send_header("Location", rest)
-            self.send_header("Content-Length", "0")
+                return "hangs"
+            if path == "/tempers":
+                return temper_of(arrival.task_id, int(arrival.headers["postdate-attempt"]))
+            return "is well"
+
+        def _say(self, status: int, *headers: tuple[str, str]) -> None:
+            self.send_response(status)
+            for name, value in (*headers, ("Content-Length", "0")):
+                self.send_header(name, value)
             self.end_headers()
 
         def _wait_until_the_caller_has_gone(self) -> None:
