@@ -19,7 +19,7 @@ due goes before an outcome that waits to be written, and nothing waits for a slo
 
 import queue
 from bisect import insort
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -133,7 +133,7 @@ class Runner:
         self._deliveries.prefetch(self._known.values())
         self._gate.foresee(self._known.values())
         self._chain.foresee(self._known.values())
-        return sorted(calls, key=lambda call: call.at)
+        return _in_turn(calls)
 
     def _wait(self, until: datetime) -> None:
         """Until the instant or the first outcome, whichever is sooner."""
@@ -359,6 +359,18 @@ class Runner:
 
     def _fail(self, calls: Iterable[Call]) -> None:
         self._tally.failed_messages |= {call.message.message_id for call in calls}
+
+
+def _in_turn(calls: Iterable[Call]) -> list[Call]:
+    """In the order of their instants; at one instant tenants take turns, so that one who has many calls keeps nobody
+    else waiting."""
+    turns: Counter[tuple[datetime, str]] = Counter()
+    placed = []
+    for call in calls:
+        whose = call.at, call.message.packet.tenant
+        placed.append((call.at, turns[whose], call))
+        turns[whose] += 1
+    return [call for _, _, call in sorted(placed, key=lambda place: place[:2])]
 
 
 def _take_due(agenda: deque[Call], now: datetime) -> list[Call]:

@@ -41,6 +41,17 @@ def test_each_item_of_a_batch_begins_at_its_own_instant_and_none_early(offsets):
     assert sorted(tally.lateness_ms) == sorted(max(0, -offset) for offset in offsets)
 
 
+def test_a_tenant_with_many_calls_for_an_instant_keeps_nobody_else_waiting(running):
+    many = [a_task(number) for number in range(1, 101)]
+    few = [a_task(number, tenant="quiet") for number in range(201, 204)]
+    running.stores(*many, *few)
+    packets = [message(*many[first : first + 25], number=first) for first in range(0, 100, 25)]
+    running.run(*packets, message(*few, number=999, tenant="quiet"))
+    begun = [delivery.task_id for _, delivery in running.target.started]
+    assert max(begun.index(task.id) for task in few) < 2 * len(few)
+    assert len(begun) == 103
+
+
 def test_what_is_further_away_than_the_wait_is_sent_again_and_holds_nobody_back(running):
     near, far = a_task(1, due_at=START + 3 * SECOND), a_task(2, due_at=START + 3 * SECOND + MILLISECOND)
     running.stores(near, far)
