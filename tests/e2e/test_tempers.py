@@ -36,9 +36,9 @@ def test_each_task_ends_as_its_policy_says_and_its_history_tells_it(
 ) -> None:
     due_at = datetime.now(UTC) + timedelta(seconds=3)
     url = f"{moody.url}/tempers"
-    ids = register(stack.client(), [form(url, due_at, retry=POLICY, timeout_seconds=1) for _ in range(COUNT)])
+    ids = register(stack.client(), [form(url, due_at, retry=POLICY, timeout_seconds=5) for _ in range(COUNT)])
     time.sleep(3)
-    tasks = [ended(stack, id, seconds=60) for id in ids]
+    tasks = [ended(stack, id, seconds=120) for id in ids]
     tempers = Counter(temper_of(task["task_id"], 1 + n) for task in tasks for n in range(task["attempts"]))
     print(dict(tempers), Counter((task["status"], task["attempts"]) for task in tasks))
     for task in tasks:
