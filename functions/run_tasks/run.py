@@ -19,12 +19,13 @@ due goes before an outcome that waits to be written, and nothing waits for a slo
 
 import queue
 from bisect import insort
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from functions.run_tasks.agenda import Call, in_turn, take_due
 from functions.run_tasks.chain import Chain, asks
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.gate import Gate, Held
@@ -45,15 +46,6 @@ _CLAIM_TRIES = 4
 _PAUSE = timedelta(milliseconds=50)
 _PAUSE_MAX = timedelta(seconds=2)
 _FAILED = frozenset({State.RETRYING, State.DEAD, State.EXPIRED})
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Call:
-    """One item of one message, on its way through this batch, looked at `at`."""
-
-    due: Due
-    message: Received
-    at: datetime
 
 
 class Runner:
@@ -104,7 +96,7 @@ class Runner:
         while agenda or self._running:
             now = self._clock.now()
             if agenda and agenda[0].at <= now:
-                self._begin(_take_due(agenda, now))
+                self._begin(take_due(agenda, now))
             elif self._unwritten and self._write_at <= now:
                 self._write_outcomes()
             elif renew_at <= now:
@@ -133,7 +125,7 @@ class Runner:
         self._deliveries.prefetch(self._known.values())
         self._gate.foresee(self._known.values())
         self._chain.foresee(self._known.values())
-        return _in_turn(calls)
+        return in_turn(calls)
 
     def _wait(self, until: datetime) -> None:
         """Until the instant or the first outcome, whichever is sooner."""
@@ -359,29 +351,6 @@ class Runner:
 
     def _fail(self, calls: Iterable[Call]) -> None:
         self._tally.failed_messages |= {call.message.message_id for call in calls}
-
-
-def _in_turn(calls: Iterable[Call]) -> list[Call]:
-    """In the order of their instants; at one instant tenants take turns, so that one who has many calls keeps nobody
-    else waiting."""
-    turns: Counter[tuple[datetime, str]] = Counter()
-    placed = []
-    for call in calls:
-        whose = call.at, call.message.packet.tenant
-        placed.append((call.at, turns[whose], call))
-        turns[whose] += 1
-    return [call for _, _, call in sorted(placed, key=lambda place: place[:2])]
-
-
-def _take_due(agenda: deque[Call], now: datetime) -> list[Call]:
-    """The next calls whose instant has come, at most a packet's worth and each task once."""
-    taken: dict[str, Call] = {}
-    while agenda and agenda[0].at <= now and len(taken) < PACKET_ITEMS_MAX:
-        if agenda[0].due.id in taken:
-            break
-        call = agenda.popleft()
-        taken[call.due.id] = call
-    return list(taken.values())
 
 
 def _those(
