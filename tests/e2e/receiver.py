@@ -2,13 +2,13 @@
 
 import random
 import socket
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final
+from typing import Final
+
+from cli.local.listening import Answering, listening
 
 HANGS_SECONDS: Final = 120
 ASKED_SECONDS: Final = 3
@@ -61,34 +61,31 @@ def temper_of(task_id: str, attempt: int) -> str:
 def receiving() -> Iterator[Receiver]:
     receiver = Receiver(url="")
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def do_POST(self) -> None:
+    class Handler(Answering):
+        def called(self) -> None:
             at = time.time()
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            body = self.body()
             headers = {name.lower(): value for name, value in self.headers.items()}
             arrival = Arrival(at=at, path=self.path, headers=headers, body=body)
             receiver.arrivals.append(arrival)
-            self._answer(arrival)
+            self._behave(arrival)
 
-        def _answer(self, arrival: Arrival) -> None:
+        def _behave(self, arrival: Arrival) -> None:
             path, _, rest = self.path.partition("?")
             match self._temper(path, arrival):
                 case "hangs":
-                    self._wait_until_the_caller_has_gone()
+                    self.wait_until_the_caller_has_gone(seconds=HANGS_SECONDS)
                 case "takes and resets":
                     self.close_connection = True
                     self.connection.shutdown(socket.SHUT_RDWR)
                 case "fails":
-                    self._say(500)
+                    self.answer(500)
                 case "asks to wait":
-                    self._say(429, ("Retry-After", str(ASKED_SECONDS)))
+                    self.answer(429, Retry_After=str(ASKED_SECONDS))
                 case _ if path == "/redirect":
-                    self._say(307, ("Location", rest))
+                    self.answer(307, Location=rest)
                 case _:
-                    self._say(int(path.removeprefix("/status/")) if path.startswith("/status/") else 204)
+                    self.answer(int(path.removeprefix("/status/")) if path.startswith("/status/") else 204)
 
         def _temper(self, path: str, arrival: Arrival) -> str:
             if path == "/hang-once" and len(receiver.of(arrival.task_id)) == 1:
@@ -97,32 +94,6 @@ def receiving() -> Iterator[Receiver]:
                 return temper_of(arrival.task_id, int(arrival.headers["postdate-attempt"]))
             return "is well"
 
-        def _say(self, status: int, *headers: tuple[str, str]) -> None:
-            self.send_response(status)
-            for name, value in (*headers, ("Content-Length", "0")):
-                self.send_header(name, value)
-            self.end_headers()
-
-        def _wait_until_the_caller_has_gone(self) -> None:
-            self.close_connection = True
-            self.connection.settimeout(HANGS_SECONDS)
-            with suppress(OSError):
-                self.rfile.read(1)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 512
-
-    server = Server(("127.0.0.1", 0), Handler)
-    receiver.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with listening(Handler) as url:
+        receiver.url = url
         yield receiver
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(5)

@@ -1,0 +1,63 @@
+"""A web server on this machine, for as long as it is used: what tests and chaos have called."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+
+_CALLERS_WAITING_MAX: Final = 512
+_ASKED_TO_END_EVERY_SECONDS: Final = 0.05
+
+
+class Answering(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        self.called()
+
+    def called(self) -> None:
+        raise NotImplementedError
+
+    def body(self) -> bytes:
+        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+    def answer(self, status: int, **headers: str) -> None:
+        """Without a body; `Retry_After` is the header Retry-After."""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def wait_until_the_caller_has_gone(self, *, seconds: float) -> None:
+        self.close_connection = True
+        self.connection.settimeout(seconds)
+        with suppress(OSError):
+            self.rfile.read(1)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = _CALLERS_WAITING_MAX
+
+    def handle_error(self, *_: Any) -> None:
+        """Callers may be killed at any moment; what they get then is nobody's concern."""
+
+
+@contextmanager
+def listening(handler: type[Answering]) -> Iterator[str]:
+    """Gives the address."""
+    server = _Server(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(_ASKED_TO_END_EVERY_SECONDS,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
