@@ -1,9 +1,10 @@
-"""steady, of payments: registered all the time, one by one or, when many, beforehand."""
+"""steady, of payments: registered one by one all the time, as far as this machine can, and all of them beforehand."""
 
 import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -23,6 +24,9 @@ from cli.progress import step
 from postdate.domain import instants
 
 ONE_BY_ONE_MAX: Final = 100
+_BEFOREHAND_MIN: Final = 10
+_ONE_BY_ONE: Final = "one by one"
+_BEFOREHAND: Final = "beforehand"
 _AHEAD_SECONDS: Final = (3.0, 8.0)
 _SECONDS_TO_REGISTER: Final = 5
 _TIME_TO_REGISTER: Final = 1.6
@@ -30,6 +34,13 @@ _SECONDS_OF_MANY: Final = 0.5
 _TIMERS: Final = 8
 _TIMERS_SECONDS: Final = 5
 _HEAD_START_SECONDS: Final = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stream:
+    rate: int
+    seconds: float
+    how: str
 
 
 class Registered(NamedTuple):
@@ -43,19 +54,29 @@ def payments_steady(bed: Bed, plan: Plan) -> Iterator[Line]:
     function's own clock, without the time of a look."""
     batched_per_second = warm.payments(bed)
     for rate in plan.payment_rates:
-        seconds = plan.seconds if rate <= ONE_BY_ONE_MAX else plan.seconds * _SECONDS_OF_MANY
-        line = _steady(bed, rate, seconds, batched_per_second)
         floor = _timers(bed, rate)
-        late = line.get("p99_ms")
-        yield line | {"floor": floor, "ratio": None if late is None else ratio(late, floor)}
+        for stream in _streams(rate, plan.seconds):
+            line = _steady(bed, stream, batched_per_second)
+            late = line.get("p99_ms")
+            yield line | {"floor": floor, "ratio": None if late is None else ratio(late, floor)}
 
 
-def _steady(bed: Bed, rate: int, seconds: float, batched_per_second: float) -> Line:
-    one_by_one = rate <= ONE_BY_ONE_MAX
+def _streams(rate: int, seconds: int) -> Iterator[Stream]:
+    """Registering takes more of this machine than settling: beside each other they show what both need, one after the
+    other what settling needs."""
+    if rate <= ONE_BY_ONE_MAX:
+        yield Stream(rate=rate, seconds=seconds, how=_ONE_BY_ONE)
+    if rate >= _BEFOREHAND_MIN:
+        many = rate > ONE_BY_ONE_MAX
+        yield Stream(rate=rate, seconds=seconds * _SECONDS_OF_MANY if many else seconds, how=_BEFOREHAND)
+
+
+def _steady(bed: Bed, stream: Stream, batched_per_second: float) -> Line:
+    rate, seconds = stream.rate, stream.seconds
     began, began_ms = time.perf_counter(), tasks.ms(tasks.now())
     with watching(bed) as watcher:
-        with step(f"{rate * seconds:.0f} payments, {rate} a second"):
-            if one_by_one:
+        with step(f"{rate * seconds:.0f} payments, {rate} a second, registered {stream.how}"):
+            if stream.how == _ONE_BY_ONE:
                 registered = _one_by_one(bed, watcher, rate, seconds)
             else:
                 registered = _beforehand(bed, watcher, rate, seconds, batched_per_second)
@@ -64,10 +85,9 @@ def _steady(bed: Bed, rate: int, seconds: float, batched_per_second: float) -> L
             seen = watcher.seen()
     watched_for = time.perf_counter() - began
     due_ms = {id: at for each in registered for id, at in each.due_ms.items()}
-    how = "one by one" if one_by_one else "beforehand"
     return {
         "case": "steady",
-        "what": f"payments, {rate}/s, registered {how}",
+        "what": f"payments, {rate}/s, registered {stream.how}",
         "count": len(due_ms),
         "registered_per_second": rounded(len(due_ms) / took),
         "due_per_second": rounded(_rate(due_ms)),
@@ -122,8 +142,8 @@ def _one_by_one(bed: Bed, watcher: Watching, rate: int, seconds: float) -> list[
 def _beforehand(
     bed: Bed, watcher: Watching, rate: int, seconds: float, batched_per_second: float
 ) -> list[Registered]:
-    """All of them by the hundred, before the first is due: this machine has no room for registering so many at the
-    time at which they are settled. A batch's are due at random instants within the time that it stands for."""
+    """All of them by the hundred, before the first is due. A batch's are due at random instants within the time that
+    it stands for."""
     drawn = random.Random(rate)  # noqa: S311 (no secret)
     pairs = payments.spread_pairs(round(rate * seconds))
     begin = tasks.ahead(_SECONDS_TO_REGISTER + _TIME_TO_REGISTER * len(pairs) / batched_per_second)
