@@ -1,6 +1,7 @@
 """All invariants in one place: which functions check them in the simulation, and where else they are shown.
 
-Those of a step look at what one write changed, those of the end at what is left. A checker has its own idea of what is
+Those of a step look at what one write changed, those of the boundary at what each call asks for and is told, those of
+the end at what is left. A checker has its own idea of what is
 right: it asks none of the code that it judges. A test compares the tables of transitions with the code's.
 """
 
@@ -8,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.simulation import chains, flows, items, money
+from tests.simulation import boundary, chains, flows, items, money
 from tests.simulation.engine import Change
 from tests.simulation.hub import Actor
 from tests.simulation.seen import Seen
@@ -123,17 +124,19 @@ INVARIANTS: Final[dict[str, Shown]] = {
     ),
     "I16": Shown(here=(items.i16_every_letter_has_its_item, items.i16_who_is_dead_has_a_letter)),
     "I17": Shown(
-        here=(items.i17_attempts_and_delays,),
-        open="a budget of calls to AWS for a request: reach tells the most that one event made, and nothing judges it",
+        here=(items.i17_attempts_and_delays, boundary.i17_calls_within_a_budget),
     ),
     "I18": Shown(
         here=(chains.i11_every_planned_instant_has_a_row,),
         elsewhere=("test_the_next_ten_runs_are_those_of_croniter",),
     ),
     "I19": Shown(
-        here=(items.i19_only_the_tenants_own,),
+        here=(
+            items.i19_only_the_tenants_own,
+            boundary.i19_asks_only_for_the_tenants_own,
+            boundary.i19_is_told_only_of_the_tenants_own,
+        ),
         elsewhere=("test_another_tenants_task_is_not_found_by_any_way",),
-        open="what a tenant's request reads: here only what it writes is looked at",
     ),
     "I20": Shown(here=(items.i20_one_line_a_version,), open="the bus and the archive: there are none yet"),
     "I21": Shown(

@@ -128,6 +128,7 @@ class Clients:
         name, wired = self._idle.pop() if self._idle else self.functions.copy("api")
         actor.wired = wired
         actor.skewed(self._skew(name))
+        actor.path, actor.items_asked = path, _items_in(form)
         path, _, query = path.partition("?")
         event: dict[str, Any] = {
             "version": "2.0",
@@ -423,3 +424,8 @@ class Clients:
         answer = self.ask(actor, "POST", "/api/v1/tasks", self.task(actor, "another"), key=key)
         if answer.http not in (422, 503, 504, 502):
             raise Broken(f"I13: another body under {key} is answered {answer.http}")
+
+
+def _items_in(form: Any) -> int:
+    orders = (form or {}).get("payments") or (form or {}).get("tasks") or ()
+    return max(1, len(orders))

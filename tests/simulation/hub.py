@@ -1,5 +1,6 @@
 """One thread and many actors: who goes on is drawn from the seed, and time moves only when nobody can go on."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -24,7 +25,8 @@ class Stuck(BaseException):
 class Actor:
     """`skew` is how far the clock of its machine is ahead, in microseconds; `request` names its invocation,
     `calls_given` the items and versions that it was woken for, `word` the run and the token that a receiver was given.
-    `asked` is its last call to AWS, `met` what the first try of it met."""
+    `asked` is its last call to AWS, `met` what the first try of it met; `spent` counts the calls of its invocation.
+    `path` is what a caller asks for, `items_asked` of how many items."""
 
     name: str
     hub: "Hub"
@@ -41,6 +43,9 @@ class Actor:
     calls: int = 0
     word: tuple[str, int] | None = None
     asked: Any = None
+    path: str = ""
+    items_asked: int = 0
+    spent: Counter[Any] = field(default_factory=Counter)
     met: Any = None
     greenlet: Any = None
 

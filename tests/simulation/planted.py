@@ -622,6 +622,39 @@ BUGS: Final = (
         ),
         mix="broken down",
     ),
+    # What only the boundary to AWS shows.
+    _bug(
+        "conflicts are tried again without an end",
+        f"{_LEDGER}:DynamoLedger._write",
+        "patience -= 1",
+        "patience -= 0",
+        mix="frozen",
+    ),
+    _bug(
+        "a claim that cannot be written is tried without an end",
+        f"{_RUN}:Runner._claim",
+        "in range(_CLAIM_TRIES)",
+        "in range(1000)",
+        mix="deaf",
+    ),
+    _bug(
+        "a list is made of another tenant's rows",
+        f"{_TASKS}:DynamoTasks.listed",
+        "self._listed(tenant,",
+        'self._listed("zeta",',
+    ),
+    _bug(
+        "a task is listed as another tenant's",
+        "postdate.stores.task_row:attributes_of",
+        "listing_key(_listed_under(task),",
+        'listing_key("zeta",',
+    ),
+    _bug(
+        "a worker looks at another tenant than the task's",
+        "functions.run_tasks.deliveries:Deliveries.prefetch",
+        "self._tenant(tenant)",
+        'self._tenant("zeta")',
+    ),
     # Receivers that have the word.
     _bug(
         "a late token ends a run",

@@ -18,7 +18,7 @@ from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.sweeping import AUDITED_AFTER
 from postdate.stores import account_row, movement_row
 from postdate.stores.keys import hash_of
-from tests.simulation import checkers, items
+from tests.simulation import boundary, checkers, items
 from tests.simulation.clients import INTERNAL, Clients
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
 from tests.simulation.engine import Change
@@ -120,6 +120,10 @@ class Run:
             mix=self.mix,
             changed=self._changed,
             counted=self._reached,
+            asked=self._asked,
+            found=lambda actor, call, rows: boundary.i19_is_told_only_of_the_tenants_own(
+                self.seen, actor, call, rows
+            ),
             planned=self.planned,
         )
         INSIDE.begin(self.hub, counted=self._count, wire=self.wire, overdue=self.seen.audited.extend)
@@ -258,7 +262,15 @@ class Run:
         self.hub.stirred = True
         return brought
 
+    def _asked(self, actor: Actor, call: Call) -> None:
+        touched = list(boundary.touched_by(call))
+        for check in boundary.BEFORE_EACH:
+            check(self.seen, actor, call, touched)
+
     def _changed(self, actor: Actor | None, changes: list[Change]) -> None:
+        for change in changes:
+            if change.table == "items" and change.after and "tenant" in change.after:
+                self.seen.owners.setdefault(change.key[1], str(text(change.after, "tenant")))
         for check in checkers.STEP:
             check(self.seen, actor, changes)
         for change in changes:

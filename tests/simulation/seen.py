@@ -66,7 +66,8 @@ class Answered:
 class Seen:
     """`began` is what the run began with, whatever has stopped since; `calm_at` is when it did. `definitions` are all
     versions of each, with the instant of each; `places` and `begun` those of each key with a rate, `opened` when a
-    destination was last given up. `doubled` are items whose call two workers had at once."""
+    destination was last given up. `doubled` are items whose call two workers had at once, `owners` the tenants of all
+    items and definitions."""
 
     hub: Hub
     engine: Engine
@@ -84,6 +85,7 @@ class Seen:
     begun: Counter[str] = field(default_factory=Counter)
     opened: dict[tuple[str, str], int] = field(default_factory=dict)
     doubled: set[str] = field(default_factory=set)
+    owners: dict[str, str] = field(default_factory=dict)
     probes: Counter[tuple[str, str]] = field(default_factory=Counter)
     tried: Counter[tuple[str, str]] = field(default_factory=Counter)
     settled: Counter[str] = field(default_factory=Counter)

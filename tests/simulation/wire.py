@@ -69,13 +69,16 @@ class Call:
 
 @dataclass(kw_only=True, slots=True)
 class Wire:
-    """`planned` has the first word about a call's fault, if there is one; then the mix."""
+    """`planned` has the first word about a call's fault, if there is one; then the mix. `asked` is told of each call
+    before it is made, `found` of the rows that a query finds."""
 
     hub: Hub
     engine: Engine
     mix: Mix
     changed: Callable[[Actor | None, list[Change]], None]
     counted: Callable[[str], None]
+    asked: Callable[[Actor, Call], None]
+    found: Callable[[Actor, Call, list[Any]], None]
     planned: Callable[[Actor, Call], Fault | None] | None = None
     seen_at: dict[tuple[str, tuple[str, str]], int] = field(default_factory=dict)
     calls: int = 0
@@ -115,6 +118,7 @@ class Wire:
         self.calls += 1
         actor.calls += 1
         actor.asked = call.asked
+        self.asked(actor, call)
         self._wait(actor)
         fault = self._fault(actor, call)
         if fault is not None:
@@ -158,6 +162,8 @@ class Wire:
             content = self._completed(call, content)
         if call.operation == "Query" and "IndexName" in call.asked and self.mix.stale:
             content = self._behind(call, content)
+        if call.operation == "Query" and actor is not None and status == 200:
+            self.found(actor, call, json.loads(content)["Items"])
         for change in changes:
             self.seen_at.setdefault((change.table, change.key), self.hub.now)
         if changes:

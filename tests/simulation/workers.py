@@ -75,6 +75,7 @@ class Functions:
         request = f"{next(self._numbers):08x}-0000-0000-0000-000000000000"
         until = self.hub.now + SECONDS[kind] * SECOND
         actor.request, actor.calls, actor.sticky = request[:13], 0, None
+        actor.spent.clear()
 
         def end() -> None:
             if actor.request == request[:13] and not actor.done:

@@ -1,0 +1,144 @@
+"""What has to hold of each call to AWS, whether it succeeds or not: whose rows it touches, and how often it is made."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+from tests import gaps, tables
+from tests.simulation.engine import TABLES
+from tests.simulation.hub import Actor
+from tests.simulation.seen import Broken, Seen
+from tests.simulation.wire import Call
+
+Touched = tuple[str, tuple[str, ...]]
+
+# Of one operation on one row, in one invocation: botocore makes five tries, and no loop of our own has more than eight.
+TRIES_MAX: Final = 5 * 8
+# Of all calls for one item: a dozen different ones are more than any request needs.
+CALLS_MAX: Final = 5 * 12
+MESSAGES: Final = "messages"
+LISTS: Final = "lists"
+# Rows that many items share: each of these items may ask for them.
+_SHARED: Final = frozenset({"accounts", "flow", "tenants"})
+_OWNED_BY_KEY: Final = frozenset({"accounts", "flow", "journal", "idempotency", "tenants", LISTS})
+_OWNED_BY_ITEM: Final = frozenset({"items", "payloads", MESSAGES})
+
+
+def i17_calls_within_a_budget(seen: Seen, actor: Actor, call: Call, touched: list[Touched]) -> None:
+    """However much fails, one invocation asks for one thing only so often, and for no more things than it has items.
+    Passes of the sweep have no item of their own."""
+    items = max(1, len(actor.calls_given), actor.items_asked)
+    actor.spent["all"] += 1
+    if actor.spent["all"] > (items + 1) * CALLS_MAX and not actor.name.startswith("sweep"):
+        raise Broken(f"I17: {actor.spent['all']} calls of one invocation for {items} items")
+    for table, key in touched:
+        most = TRIES_MAX * (items if table in _SHARED else 1)
+        name = call.operation, table, key
+        actor.spent[name] += 1
+        if actor.spent[name] > most:
+            raise Broken(
+                f"I17: {call.operation} {table} {' '.join(key)} {actor.spent[name]} times, of {most}"
+            )
+
+
+def i19_asks_only_for_the_tenants_own(seen: Seen, actor: Actor, call: Call, touched: list[Touched]) -> None:
+    """A request asks for its tenant's rows, a worker for those of the tenants whose calls it was given. An item's key
+    does not say whose it is: one that a caller names himself has to be read to find out, and nothing else of it."""
+    served = _served(seen, actor)
+    if served is None:
+        return
+    reads = call.operation in ("GetItem", "BatchGetItem")
+    for table, key in touched:
+        owner = _owner(seen, table, key)
+        named = reads and table == "items" and key[-1] in actor.path
+        if owner is not None and owner not in served and not named:
+            raise Broken(f"I19: {call.operation} {table} {' '.join(key)} of {owner}, for {sorted(served)}")
+
+
+def i19_is_told_only_of_the_tenants_own(seen: Seen, actor: Actor, call: Call, rows: list[Any]) -> None:
+    """Every row that a query finds."""
+    served = _served(seen, actor)
+    if served is None or not rows:
+        return
+    table = TABLES[call.asked["TableName"]]
+    for row in rows:
+        key = _key(table, row)
+        owner = _owner(seen, table, key)
+        if owner is not None and owner not in served:
+            raise Broken(f"I19: a query of {table} finds {' '.join(key)} of {owner}, for {sorted(served)}")
+
+
+BEFORE_EACH: Final[tuple[Callable[[Seen, Actor, Call, list[Touched]], None], ...]] = (
+    i17_calls_within_a_budget,
+    i19_asks_only_for_the_tenants_own,
+)
+
+
+def touched_by(call: Call) -> Iterator[Touched]:
+    """Tables and keys of all rows that the call speaks of; of messages, the items that they call."""
+    asked = call.asked
+    match call.operation:
+        case "GetItem" | "UpdateItem":
+            yield _touched(asked["TableName"], asked["Key"])
+        case "PutItem":
+            yield _touched(asked["TableName"], asked["Item"])
+        case "Query":
+            values = sorted(asked["ExpressionAttributeValues"].items())
+            listed = "IndexName" in asked or asked["TableName"] == "sim-journal"
+            yield LISTS if listed else TABLES[asked["TableName"]], tuple(_plain(value) for _, value in values)
+        case "BatchGetItem":
+            for table, wanted in asked["RequestItems"].items():
+                for key in wanted["Keys"]:
+                    yield _touched(table, key)
+        case "TransactWriteItems":
+            for action in asked["TransactItems"]:
+                for each in action.values():
+                    yield _touched(each["TableName"], each.get("Item") or each["Key"])
+        case "BatchExecuteStatement" | "ExecuteTransaction":
+            for statement in asked.get("Statements") or asked["TransactStatements"]:
+                names, skipped = _names(statement["Statement"])
+                yield _touched("sim-items", dict(zip(names, statement["Parameters"][skipped:], strict=True)))
+        case "SendMessageBatch":
+            for entry in asked["Entries"]:
+                for id, *_ in json.loads(entry["MessageBody"]).get("dues", ()):
+                    yield MESSAGES, (id,)
+
+
+@cache
+def _names(statement: str) -> tuple[tuple[str, ...], int]:
+    """What the last parameters of a statement are, and how many come before them."""
+    if statement.startswith("INSERT"):
+        return tuple(re.findall(r"'(\w+)':\?", statement)), 0
+    changes, _, condition = statement.partition(" WHERE ")
+    return tuple(gaps._NAMES.findall(condition)), changes.count("=?")
+
+
+def _touched(table: str, row: Mapping[str, Any]) -> Touched:
+    name = TABLES[table]
+    return name, _key(name, row)
+
+
+def _key(table: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(_plain(row[name]) for name in tables.KEYS[table])
+
+
+def _plain(value: Mapping[str, Any]) -> Any:
+    return next(iter(value.values()))
+
+
+def _served(seen: Seen, actor: Actor) -> frozenset[str] | None:
+    """Whose work is being done; None of a sweep, which does everybody's."""
+    if actor.tenant is not None:
+        return frozenset({actor.tenant})
+    given = [seen.owners.get(id) for id, _ in actor.calls_given]
+    return frozenset(filter(None, given)) if given and None not in given else None
+
+
+def _owner(seen: Seen, table: str, key: tuple[str, ...]) -> str | None:
+    if table in _OWNED_BY_KEY:
+        return key[0].partition("#")[0]
+    if table not in _OWNED_BY_ITEM:
+        return None
+    return seen.owners.get(key[-1].partition("#")[0])
