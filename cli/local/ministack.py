@@ -28,22 +28,7 @@ START_SECONDS: Final = 30
 LOG_LINES_SHOWN: Final = 15
 IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - the directory made there is its owner's alone
 IN_MEMORY_BYTES_MIN: Final = 4_000_000_000
-# Python's full garbage collections grow with the rows that the engine holds and stop all of it, 0.1 to 0.4 s each.
-# Each worker's start unpacks 600 files: more than two at a time only hand the interpreter's lock to and fro.
-ENGINE: Final = """
-import gc, runpy, threading
-from ministack.core.lambda_runtime import Worker
-
-gc.set_threshold(5_000, 10, 100_000)
-start, turns = Worker._spawn, threading.Semaphore(2)
-
-def start_in_turn(worker):
-    with turns:
-        start(worker)
-
-Worker._spawn = start_in_turn
-runpy.run_module("ministack", run_name="__main__", alter_sys=True)
-"""
+PROGRAM: Final = Path(__file__).with_name("engine.py")
 
 
 def installed() -> Path:
@@ -70,7 +55,7 @@ def start(place: Place) -> Process:
     _room(place)
     with place.engine_log.open("w") as log:
         started = subprocess.Popen(
-            [installed() / "bin" / "python", "-c", ENGINE],
+            [installed() / "bin" / "python", "-P", PROGRAM],
             cwd=place.temporary, env=_environment(place), start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         )  # fmt: skip

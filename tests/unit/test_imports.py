@@ -44,6 +44,7 @@ KNOWN_ONLY_TO: Final = {
     "aws_cdk": ("infra",),
     "constructs": ("infra",),
     "croniter": (),
+    "ministack": ("cli.local.engine",),
 }
 WORLD: Final = frozenset(
     {
