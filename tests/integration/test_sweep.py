@@ -104,6 +104,27 @@ def test_a_tick_sends_what_is_due_soon_and_only_once(
     assert len(sent_dues(world, boundary)) == len(soon)
 
 
+def test_what_is_in_a_state_that_only_newer_code_knows_is_called_and_audited(
+    world: World, stored: Stored, boundary: Boundary
+) -> None:
+    """During a deploy both codes are at work: what the older one passed over, nobody would come back to."""
+    newer, overdue = stored.task(timedelta(seconds=30)), stored.task(timedelta(minutes=-70), unique=2)
+    for task in (newer, overdue):
+        world.dynamodb.update_item(
+            TableName=world.tables["items"],
+            Key={"slot": {"S": task.home.key}, "id": {"S": task.id}},
+            UpdateExpression="SET #status = :new",
+            ExpressionAttributeNames={"#status": "status"},
+            ExpressionAttributeValues={":new": {"S": "FORESEEN"}},
+        )
+    stored.passed(overdue.home.minute, Stage.CLOSE, overdue.due_at)
+    world.sweep({"kind": "sweep", "minute": overdue.home.minute, "group": 0, "stage": "audit"})
+    world.sweep(TICK)
+    assert set(sent_dues(world, boundary)) == {(Via.AUDIT, Due.of(overdue)), (Via.SWEEP, Due.of(newer))}
+    (progress,) = stored.passes.between(overdue.home.minute, overdue.home.minute)
+    assert (progress.stage, progress.looked_at is None) == (Stage.CLOSE, False)
+
+
 def test_what_was_cancelled_or_moved_away_is_not_sent_and_what_was_moved_here_is(
     world: World, stored: Stored, boundary: Boundary
 ) -> None:
