@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from postdate.domain.errors import NotFound
+from postdate.domain.item import Phase
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import Destination, HistoryLine, Payload, State, Task
 from postdate.domain.transitions import HISTORY_LINES_MAX
@@ -120,7 +121,9 @@ def test_a_task_is_read_as_it_is_now_wherever_that_decides(
     assert [each["ConsistentRead"] for each in many["RequestItems"].values()] == [True]
 
 
-def test_a_row_that_only_newer_code_can_read_hides_no_other(on_aws: OnAws, examples: Examples) -> None:
+def test_a_row_that_only_newer_code_can_read_hides_no_other_and_is_called(
+    on_aws: OnAws, examples: Examples
+) -> None:
     known, newer = examples.tasks(2, shard=0)
     on_aws.tasks.add([known, newer])
     on_aws.dynamodb.update_item(
@@ -131,7 +134,8 @@ def test_a_row_that_only_newer_code_can_read_hides_no_other(on_aws: OnAws, examp
         ExpressionAttributeValues={":status": {"S": "HIBERNATING"}},
     )
     assert on_aws.tasks.get_many([known.id, newer.id]) == {known.id: known}
-    assert [entry.due.id for entry in on_aws.timetable.due_in(known.home)] == [known.id]
+    found = {entry.due.id: entry.phase for entry in on_aws.timetable.due_in(known.home)}
+    assert found == {known.id: Phase.WAITS, newer.id: Phase.WAITS}
 
 
 def test_a_small_payload_fits_its_tasks_row_and_a_large_one_does_not(

@@ -21,6 +21,7 @@ _MONEY: Final = "postdate.domain.money"
 _TASKS: Final = "postdate.stores.tasks_dynamo"
 _STATEMENTS: Final = "postdate.stores.statements"
 _LEDGER: Final = "postdate.stores.ledger_dynamo"
+_ACTIONS: Final = "postdate.stores.ledger_actions"
 _ACCOUNT: Final = "postdate.stores.account_row"
 _KEYS: Final = "postdate.stores.idempotency"
 _RUN: Final = "functions.run_tasks.run"
@@ -349,16 +350,16 @@ BUGS: Final = (
     # Money.
     _bug(
         "a payment changes whatever its version (no condition on its state)",
-        f"{_LEDGER}:_update",
+        f"{_ACTIONS}:_update",
         '= :before"',
         '= :before OR attribute_exists(id)"',
     ),
     _bug(
         "a payment settles again and again",
-        f"{_LEDGER}:_update",
+        f"{_ACTIONS}:_update",
         '= :before"',
         '= :before OR attribute_exists(id)"',
-        (f"{_LEDGER}:_put", "attribute_not_exists(id)", "attribute_not_exists(id) OR attribute_exists(id)"),
+        (f"{_ACTIONS}:_put", "attribute_not_exists(id)", "attribute_not_exists(id) OR attribute_exists(id)"),
         mix="frozen",
     ),
     _bug("an account falls below zero", f"{_ACCOUNT}:update_of", "if change < 0:", "if False:", mix="frozen"),
@@ -408,7 +409,7 @@ BUGS: Final = (
     ),
     _bug(
         "whatever stands in a posting's way is its own",
-        f"{_LEDGER}:_judged",
+        "postdate.stores.ledger_answers:judged",
         'held and _is_same(reason.get("Item"), action.row)',
         "held",
         mix="frozen",

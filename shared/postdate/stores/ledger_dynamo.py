@@ -2,9 +2,8 @@
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import datetime
 from heapq import merge
 from itertools import islice
@@ -18,13 +17,13 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.item import kind_of
 from postdate.domain.movement import Movement
 from postdate.domain.payment import KIND, Payment
-from postdate.domain.posting import Leg, Posting, merged, summed
-from postdate.domain.slots import ShardPlan, home, is_id, unique_part
-from postdate.runtime.observability import logger
+from postdate.domain.posting import Posting, merged
+from postdate.domain.slots import ShardPlan, home, is_id
 from postdate.stores import account_row, movement_row, payment_row
-from postdate.stores.attributes import AttributeMap
-from postdate.stores.faults import passes, translated
+from postdate.stores.faults import translated
 from postdate.stores.ledger import Answer, Posted
+from postdate.stores.ledger_actions import Actions
+from postdate.stores.ledger_answers import HELD, judged, tell
 from postdate.stores.rows import readable
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ _TRIES: Final = 8
 _PAUSE_SECONDS: Final = 0.02
 _PAUSE_SECONDS_MAX: Final = 0.5
 _WRITERS: Final = 8
-_HELD: Final = "ConditionalCheckFailed"
 
 
 class DynamoLedger:
@@ -52,12 +50,18 @@ class DynamoLedger:
         pause: Callable[[float], None] = time.sleep,
         draw: Callable[[], float] = random.random,
     ) -> None:
-        self._items, self._accounts, self._journal = items_table, accounts_table, journal_table
+        self._accounts = accounts_table
+        self._actions = Actions(
+            items=items_table,
+            accounts=accounts_table,
+            journal=journal_table,
+            plan=plan,
+            listing_shards=listing_shards,
+        )
         self._payments = payment_row.payment_rows(items_table)
         self._account_rows = account_row.account_rows(accounts_table)
         self._movements = movement_row.movement_rows(journal_table)
         self._client = client
-        self._plan = plan
         self._listing_shards = listing_shards
         self._pause = pause
         self._draw = draw
@@ -156,7 +160,7 @@ class DynamoLedger:
         left, too_many = list(together), list[Posting]()
         patience = _TRIES
         while left and patience > 0:
-            actions = list(self._actions(left))
+            actions = list(self._actions.of(left))
             try:
                 reasons = self._cancelled([action.request for action in actions])
             except Unavailable:
@@ -166,7 +170,7 @@ class DynamoLedger:
                 if len(left) > 1:
                     too_many = [*left, *too_many]
                 else:
-                    _tell(str(error))
+                    tell(str(error))
                     answers |= _each(left, Answer.REFUSED)
                 left = []
                 break
@@ -174,45 +178,21 @@ class DynamoLedger:
                 answers |= _each(left, Answer.DONE)
                 left = []
                 break
-            judged, crowded = _judged(left, [(actions[place], reason) for place, reason in reasons.items()])
-            answers |= judged
+            known, crowded = judged(left, [(actions[place], reason) for place, reason in reasons.items()])
+            answers |= known
             too_many += [posting for posting in left if id(posting) in crowded]
-            if not judged and not crowded:
+            if not known and not crowded:
                 self._wait(_TRIES - patience)
                 patience -= 1
-            left = [posting for posting in left if id(posting) not in judged.keys() | crowded]
+            left = [posting for posting in left if id(posting) not in known.keys() | crowded]
         answers |= _each(left, Answer.UNAVAILABLE)
         return answers | self._post_in_order(_halves(too_many))
-
-    def _actions(self, together: Sequence[Posting]) -> Iterator["_Action"]:
-        for posting in together:
-            yield from self._own_actions(posting)
-        at = max(posting.at for posting in together)
-        for (tenant, _), leg in summed(together).items():
-            update = account_row.update_of(self._accounts, tenant, leg, at)
-            yield _Action(request={"Update": update}, account=(tenant, leg))
-
-    def _own_actions(self, posting: Posting) -> Iterator["_Action"]:
-        if posting.after is not None:
-            after = self._attributes(posting.after)
-            if posting.before is None:
-                request = _put(self._items, after)
-            else:
-                request = _update(self._items, self._attributes(posting.before), after)
-            yield _Action(request=request, posting=posting, row=after)
-            if posting.points:
-                slot = self._plan.slot(posting.after.due_at, unique_part(posting.after.id))
-                pointer = payment_row.pointer_attributes(posting.after, slot)
-                yield _Action(request=_put(self._items, pointer), posting=posting, row=pointer)
-        if posting.movement is not None:
-            row = movement_row.attributes_of(posting.movement, listing_shards=self._listing_shards)
-            yield _Action(request=_put(self._journal, row), posting=posting, row=row)
 
     def _written(self, action: dict[str, Any]) -> bool:
         """One row of its own, in nobody's company; False when its condition does not hold."""
         for tried in range(_TRIES):
             reasons = [reason["Code"] for reason in self._cancelled([action]).values()]
-            if not reasons or reasons == [_HELD]:
+            if not reasons or reasons == [HELD]:
                 return not reasons
             self._wait(tried)
         raise Unavailable(reasons[0])
@@ -230,80 +210,8 @@ class DynamoLedger:
             return {place: reason for place, reason in enumerate(reasons) if reason["Code"] != "None"}
         return {}
 
-    def _attributes(self, payment: Payment) -> AttributeMap:
-        return payment_row.attributes_of(payment, listing_shards=self._listing_shards)
-
     def _listing_keys(self, tenant: str, account: str) -> list[str]:
         return [payment_row.listing_key(tenant, account, number) for number in range(self._listing_shards)]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Action:
-    """One row of a transaction: a posting's own, as it shall be afterwards, or an account that several may share."""
-
-    request: dict[str, Any]
-    posting: Posting | None = None
-    row: AttributeMap | None = None
-    account: tuple[str, Leg] | None = None
-
-
-def _judged(
-    together: Sequence[Posting], refused: Iterable[tuple[_Action, dict[str, Any]]]
-) -> tuple[dict[int, Posted], set[int]]:
-    """The answers that are certain, and those that were too many for an account together but may fit alone."""
-    answers: dict[int, Posted] = {}
-    crowded: set[int] = set()
-    for action, reason in refused:
-        if passes(reason["Code"]):
-            continue
-        held = reason["Code"] == _HELD
-        if not held:
-            _tell(f"{reason['Code']}: {reason.get('Message')}")
-        if action.posting is not None:
-            stored = held and _is_same(reason.get("Item"), action.row)
-            answer = Answer.DONE if stored else Answer.STALE if held else Answer.REFUSED
-            answers.setdefault(id(action.posting), Posted(answer=answer))
-        elif action.account is not None:
-            tenant, leg = action.account
-            answer = _of_account(reason.get("Item"), leg) if held else Answer.REFUSED
-            account = tenant, leg.account
-            touching = [posting for posting in together if _is_touched(posting, account, answer)]
-            if answer is Answer.SHORT and len(touching) > 1:
-                crowded |= {id(posting) for posting in touching}
-            else:
-                posted = Posted(answer=answer, account=leg.account)
-                for posting in touching:
-                    answers.setdefault(id(posting), posted)
-    return answers, crowded - answers.keys()
-
-
-def _is_same(stored: AttributeMap | None, row: AttributeMap | None) -> bool:
-    """But for where it is listed, which may have been written under another number of listings."""
-    return stored is not None and row is not None and {**stored, **_listed(row)} == row
-
-
-def _listed(row: AttributeMap) -> AttributeMap:
-    return {name: row[name] for name in ("listing", "payee_listing") if name in row}
-
-
-def _of_account(stored: AttributeMap | None, leg: Leg) -> Answer:
-    if not stored:
-        return Answer.UNKNOWN
-    frozen = leg.needs_active and stored["status"] == {"S": Status.FROZEN.value}
-    return Answer.FROZEN if frozen else Answer.SHORT
-
-
-def _is_touched(posting: Posting, account: tuple[str, str], answer: Answer) -> bool:
-    def matters(leg: Leg) -> bool:
-        match answer:
-            case Answer.FROZEN:
-                return leg.needs_active
-            case Answer.SHORT:
-                return leg.available < 0 or leg.reserved < 0
-            case _:
-                return True
-
-    return any((posting.tenant, leg.account) == account and matters(leg) for leg in posting.legs)
 
 
 def _gathered(postings: Sequence[Posting]) -> list[Posting]:
@@ -318,39 +226,6 @@ def _gathered(postings: Sequence[Posting]) -> list[Posting]:
     return sorted(postings, key=place)
 
 
-def _put(table: str, attributes: AttributeMap) -> dict[str, Any]:
-    return {
-        "Put": {
-            "TableName": table,
-            "Item": attributes,
-            "ConditionExpression": "attribute_not_exists(id)",
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-    }
-
-
-def _update(table: str, before: AttributeMap, after: AttributeMap) -> dict[str, Any]:
-    """Only what changes, so that what newer code has added stays."""
-    changed = [name for name in after if after[name] != before.get(name)]
-    removed = [name for name in before if name not in after]
-    names = {f"#{place}": name for place, name in enumerate(dict.fromkeys(("version", *changed, *removed)))}
-    alias = {name: place for place, name in names.items()}
-    sets = ", ".join(f"{alias[name]} = :{alias[name][1:]}" for name in changed)
-    removes = ", ".join(alias[name] for name in removed)
-    values = {f":{alias[name][1:]}": after[name] for name in changed}
-    return {
-        "Update": {
-            "TableName": table,
-            "Key": {name: before[name] for name in ("slot", "id")},
-            "UpdateExpression": f"SET {sets}" + (f" REMOVE {removes}" if removes else ""),
-            "ConditionExpression": f"{alias['version']} = :before",
-            "ExpressionAttributeNames": names,
-            "ExpressionAttributeValues": values | {":before": before["version"]},
-            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-        }
-    }
-
-
 def _halves(postings: Sequence[Posting]) -> list[Sequence[Posting]]:
     """Those that do not fit are found by dividing: the others stay together as far as possible."""
     middle = (len(postings) + 1) // 2
@@ -359,7 +234,3 @@ def _halves(postings: Sequence[Posting]) -> list[Sequence[Posting]]:
 
 def _each(postings: Iterable[Posting], answer: Answer) -> dict[int, Posted]:
     return {id(posting): Posted(answer=answer) for posting in postings}
-
-
-def _tell(why: str) -> None:
-    logger.error("a posting was refused", extra={"action": "refused", "why": why})
