@@ -250,7 +250,8 @@ class Clients:
 
     def _delay(self) -> int:
         draws = self.hub.draws
-        return int(draws.choice((1, 1, 2, 5, 5, 30, 61, 90, 150, 200, 200 if draws.random() < 0.9 else 1000)))
+        delay = draws.choice((1, 1, 2, 5, 5, 30, 61, 90, 150, 200, 200 if draws.random() < 0.9 else 1000))
+        return min(int(delay), self.mix().waits_max)
 
     def _register(self, actor: Actor) -> None:
         key = self.key()
@@ -261,7 +262,7 @@ class Clients:
         retry = {
             "max_attempts": self.mix().attempts,
             "initial_seconds": draws.choice((0.5, 5, 30)),
-            "max_seconds": draws.choice((10, 120, 3000)),
+            "max_seconds": min(draws.choice((10, 120, 3000)), mix.waits_max),
             "jitter": draws.random() < 0.5,
         }
         more: dict[str, Any] = {}
@@ -284,6 +285,7 @@ class Clients:
 
     def _instant(self, field: str, *, far: bool = False) -> dict[str, Any]:
         delay = self.hub.draws.choice((self._delay(), 250, 330)) if far else self._delay()
+        delay = min(delay, 2 * self.mix().waits_max)
         if self.hub.draws.random() < 0.5:
             return {"delay_seconds": delay}
         instant = instants.from_milliseconds(self.hub.now // 1000 + delay * 1000)

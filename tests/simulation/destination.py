@@ -48,7 +48,9 @@ class Destination:
                 receipt = Failed(reason="http 410", http_status=410, retry=False)
             case "asks for time":
                 receipt = Failed(
-                    reason="http 429", http_status=429, retry_after_seconds=draws.uniform(1, 400)
+                    reason="http 429",
+                    http_status=429,
+                    retry_after_seconds=draws.uniform(1, min(400, mix.waits_max)),
                 )
             case "is slow":
                 answered = out + int(min(draws.uniform(1, 90), delivery.timeout_seconds - 1) * SECOND)

@@ -1,10 +1,10 @@
 """DynamoDB and SQS in this process: the local engine's own modules on a clock that we move, every change told."""
 
-import copy
 import json
+import os
+import pickle
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ import ministack.services.dynamodb as dynamodb
 import ministack.services.sqs as sqs
 
 from tests import tables
+from tests.simulation import quick
 
 Row = Mapping[str, Mapping[str, Any]]
 TABLES: Final = {f"sim-{name}": name for name in tables.KEYS}
@@ -53,11 +54,8 @@ class Engine:
         sqs.time = told
         sqs._enforce_queue_policy = lambda queue, action: None
         dynamodb._set_item = self._noted
-        dynamodb._tokenize = _remembered(dynamodb._tokenize, copied=list)
-        dynamodb._condition_syntax_error = _remembered(dynamodb._condition_syntax_error)
-        # No row of a run comes near what a row may have.
-        dynamodb._item_size_bytes = lambda row: 0
-        dynamodb.copy = SimpleNamespace(deepcopy=_copy)
+        sqs.new_uuid = lambda: os.urandom(16).hex()
+        quick.engine()
         for name in tables.KEYS:
             self._made("CreateTable", {"TableName": f"sim-{name}", **tables.definition(name)})
         self.urls: dict[str, str] = {}
@@ -73,19 +71,19 @@ class Engine:
                 self.urls[full] = made["QueueUrl"]
         self.names = {url: name for name, url in self.urls.items()}
         self._queues: dict[str, dict[str, Any]] = {name: sqs._queues[url] for name, url in self.urls.items()}
-        self._tables = _copied_tables()
+        self._tables = pickle.dumps(dynamodb._tables._data)
 
     def put(self, table: str, row: Mapping[str, Any]) -> None:
         """Into what every run begins with."""
         self.write(table, row)
-        self._tables = _copied_tables()
+        self._tables = pickle.dumps(dynamodb._tables._data)
 
     def write(self, table: str, row: Mapping[str, Any]) -> None:
         self._made("PutItem", {"TableName": f"sim-{table}", "Item": row})
 
     def reset(self) -> None:
         dynamodb._tables._data.clear()
-        dynamodb._tables._data.update(_copied_tables(self._tables))
+        dynamodb._tables._data.update(pickle.loads(self._tables))  # noqa: S301 - our own
         dynamodb._txn_idempotency._data.clear()
         for queue in sqs._queues._data.values():
             queue["messages"] = []
@@ -93,18 +91,19 @@ class Engine:
 
     def answer(
         self, service: str, operation: str, asked: Mapping[str, Any]
-    ) -> tuple[int, bytes, list[Change]]:
+    ) -> tuple[int, dict[str, Any], list[Change]]:
+        """The status, what the answer says, and what was changed."""
         self._changes.clear()
         if service == "sqs":
             try:
                 found = sqs._HANDLERS[operation](dict(asked), asked.get("QueueUrl", ""))
-                return 200, json.dumps(found).encode(), []
+                return 200, quick.copied(found), []
             except sqs._Err as error:
                 content = {"__type": f"com.amazonaws.sqs#{error.code}", "message": error.message}
-                return error.status, json.dumps(content).encode(), []
+                return error.status, content, []
         status, _, body = _HANDLERS[operation](asked)
         changes, self._changes = self._changes, []
-        return status, body if isinstance(body, bytes) else body.encode(), changes
+        return status, quick.read(body), changes
 
     def rows(self, table: str) -> Iterator[Row]:
         for group in self._table(table)["items"].values():
@@ -163,26 +162,6 @@ class Engine:
         if status != 200:
             raise RuntimeError(f"{operation}: {body!r}")
         self._changes.clear()
-
-
-def _remembered(function: Callable[..., Any], copied: Callable[[Any], Any] = lambda found: found) -> Any:
-    """The engine reads each expression anew for each row; what it reads in it follows from its text."""
-    kept = cache(function)
-    return lambda *given, **named: copied(kept(*given, **named))
-
-
-def _copied_tables(tables: Mapping[Any, dict[str, Any]] | None = None) -> dict[Any, dict[str, Any]]:
-    given = dynamodb._tables._data if tables is None else tables
-    return {key: copy.deepcopy(table) for key, table in given.items()}
-
-
-def _copy(value: Any) -> Any:
-    """Of rows, which hold nothing but what JSON has."""
-    if type(value) is dict:
-        return {key: _copy(each) for key, each in value.items()}
-    if type(value) is list:
-        return [_copy(each) for each in value]
-    return value if isinstance(value, str | int | None) else copy.deepcopy(value)
 
 
 def _for_ever(seconds: float) -> None:

@@ -42,6 +42,7 @@ from functions.sweep import handler as sweep
 from postdate.runtime import aws, clock, observability
 from postdate.stores import passes
 from postdate.stores.ledger_dynamo import DynamoLedger
+from tests.simulation import quick
 from tests.simulation.engine import Engine
 from tests.simulation.hub import SECOND, Hub
 from tests.simulation.wire import Wire
@@ -272,6 +273,7 @@ def _only_its_own_handlers() -> Iterator[None]:
 
 
 def _put_in(inside: Inside) -> None:
+    quick.models(inside.drawn_bytes)
     botocore.retries.quota.RetryQuota = _Quota
     botocore.useragent.UserAgentString.to_string = lambda self: "simulation"
     AtOnce.inside = Inbox.inside = inside

@@ -1,37 +1,31 @@
 """`postdate-sim`: runs of the simulation by their seeds, side by side; or one of them again, told line by line."""
 
 import argparse
-import multiprocessing
 import os
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import replace
-from itertools import islice, repeat
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING
+
+from tests.simulation.batch import FORK, Sort, run_all, run_one
 
 if TYPE_CHECKING:
     from tests.simulation.planted import Found
-    from tests.simulation.run import Result
-
-_CHUNK = 10
-_FORK = multiprocessing.get_context("fork")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     _with_a_fixed_order_of_sets()
+    sort = Sort(theme=given.mix, short=given.short)
     if given.replay is not None:
-        return _replay(given.replay, given.after, given.mix)
+        return _replay(given.replay, given.after, sort)
     if given.single:
         return _single(given.jobs, given.only, given.write)
     if given.planted:
-        return _planted(given.planted, given.jobs, given.only, given.write)
-    return _batch(_seeds(given.seeds), given.jobs, given.reach, given.mix)
+        return _planted(given.planted, given.jobs, given.only, given.write, given.short)
+    return _batch(_seeds(given.seeds), given.jobs, given.reach, sort)
 
 
 def _seeds(text: str) -> list[int]:
@@ -69,6 +63,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--mix", metavar="NAME", help="with --seeds and --replay: runs of one sort only, as mix.py names them"
     )
+    parser.add_argument(
+        "--short",
+        action="store_true",
+        help="short runs: a few requests within half a minute and the same faults, but no waits of more than some "
+        "minutes, no clocks that are far off, no long outages, one sweeper",
+    )
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count(), help="processes (all cores)")
     parser.add_argument("--reach", action="store_true", help="tell which situations were reached, how often")
     return parser
@@ -81,67 +81,42 @@ def _with_a_fixed_order_of_sets() -> None:
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)  # noqa: S606
 
 
-def _replay(seed: int, after: str, mix: str | None) -> int:
+def _replay(seed: int, after: str, sort: Sort) -> int:
     for earlier in _seeds(after):
-        _run(earlier, mix)
-    result = _run(seed, mix)
+        run_one(earlier, sort)
+    result = run_one(seed, sort)
     print("\n".join(result.lines))
     print(f"seed {seed}: {result.broken or 'all invariants hold'}")
     return 1 if result.broken else 0
 
 
-def _run(seed: int, mix: str | None) -> "Result":
-    from tests.simulation.mix import themed
-    from tests.simulation.run import run
-
-    return run(seed, None if mix is None else themed(Random(seed), mix))
-
-
-def _batch(seeds: Sequence[int], jobs: int, told: bool, mix: str | None) -> int:
+def _batch(seeds: Sequence[int], jobs: int, told: bool, sort: Sort) -> int:
     began = time.monotonic()
-    chunks = [list(chunk) for chunk in _chunks(seeds)]
-    reach, broken, calls, simulated = Counter[str](), 0, 0, 0.0
-    with ProcessPoolExecutor(min(jobs, len(chunks)), mp_context=_FORK) as pool:
-        for results in pool.map(_some, chunks, repeat(mix)):
-            for result in results:
-                reach = _together(reach, result.reach)
-                calls, simulated = calls + result.calls, simulated + result.seconds
-                if result.broken:
-                    broken += 1
-                    print(f"seed {result.seed}: {result.broken[:600]}", flush=True)
-                    again = f"--replay {result.seed}" + (f" --mix '{mix}'" if mix else "")
-                    print(f"  again: postdate-sim {again}", flush=True)
+    found, is_whole = run_all(seeds, sort, jobs)
     seconds = time.monotonic() - began
     if told:
-        for name, times in sorted(reach.items()):
+        for name, times in sorted(found.reach.items()):
             print(f"{times:>9} {name}")
     from tests.simulation.reach import missing
 
-    missed = missing(reach) if len(seeds) >= 500 and mix is None else []
+    missed = missing(found.reach) if len(seeds) >= 500 and sort == Sort() else []
+    if sort == Sort(short=True) and len(seeds) >= 20_000:
+        missed = missing(found.reach)
     for name in missed:
         print(f"never reached: {name}")
     print(
-        f"{len(seeds)} seeds, {broken} broken; {simulated / 3600:.0f} hours simulated, {calls} calls to AWS, "
-        f"{sum(times for name, times in reach.items() if name.startswith('fault '))} faults; "
-        f"{len(seeds) / seconds:.1f} seeds a second"
+        f"{found.seeds} seeds{'' if is_whole else f' of {len(seeds)}'}, {len(found.broken)} broken; "
+        f"{found.seconds / 3600:.0f} hours simulated, {found.calls} calls to AWS, {found.faults} faults; "
+        f"{found.seeds / seconds:.1f} seeds a second"
     )
-    return 1 if broken or missed else 0
-
-
-def _together(first: Counter[str], second: Counter[str]) -> Counter[str]:
-    """Summed, but for what names a maximum."""
-    found = first + second
-    for name in found:
-        if "most" in name:
-            found[name] = max(first[name], second[name])
-    return found
+    return 1 if found.broken or missed or not is_whole else 0
 
 
 def _single(jobs: int, only: str, write: bool) -> int:
     from tests.simulation.single import FLOWS, all_cases, page
 
     names = [flow.name for flow in FLOWS if only in flow.name]
-    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=_FORK) as pool:
+    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=FORK) as pool:
         found = [case for cases in pool.map(all_cases, names) for case in cases]
     broken = [case for case in found if case.ended.broken]
     for case in broken:
@@ -152,14 +127,14 @@ def _single(jobs: int, only: str, write: bool) -> int:
     return 1 if broken else 0
 
 
-def _planted(most: int, jobs: int, only: str, write: bool) -> int:
+def _planted(most: int, jobs: int, only: str, write: bool, short: bool) -> int:
     from tests.simulation.planted import BUGS, page, prepared
 
     names = [bug.name for bug in BUGS if only in bug.name]
     prepared()
     began, found = time.monotonic(), []
-    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=_FORK) as pool:
-        for done in as_completed([pool.submit(_found, name, most) for name in names]):
+    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=FORK) as pool:
+        for done in as_completed([pool.submit(_found, name, most, short) for name in names]):
             found.append(each := done.result())
             told = each.broken or "MISSED"
             print(f"{each.seeds:>6}  {each.bug.name} ({each.mix}): {told[:160]}", flush=True)
@@ -174,7 +149,7 @@ def _planted(most: int, jobs: int, only: str, write: bool) -> int:
     return 1 if missed else 0
 
 
-def _found(name: str, most: int) -> "Found":
+def _found(name: str, most: int, short: bool) -> "Found":
     """After how many seeds the mistake shows, and how."""
     from tests.simulation.planted import BUGS, Found, planted
 
@@ -185,19 +160,9 @@ def _found(name: str, most: int) -> "Found":
         for sort in sorts:
             for seed in range(most):
                 seeds += 1
-                if broken := _run(seed, sort).broken:
+                if broken := run_one(seed, Sort(theme=sort, short=short)).broken:
                     return Found(bug=bug, mix=sort or "all sorts", seeds=seeds, broken=broken)
     return Found(bug=bug, mix="all sorts", seeds=seeds, broken=None)
-
-
-def _some(seeds: Sequence[int], mix: str | None) -> "list[Result]":
-    return [replace(_run(seed, mix), lines=[]) for seed in seeds]
-
-
-def _chunks(seeds: Sequence[int]) -> Iterator[list[int]]:
-    waiting = iter(seeds)
-    while chunk := list(islice(waiting, _CHUNK)):
-        yield chunk
 
 
 if __name__ == "__main__":

@@ -68,7 +68,9 @@ class Control:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Mix:
-    """`down` is when the second destination refuses everything; `explicit` and `recurring` are shares of tasks."""
+    """`down` is when the second destination refuses everything; `explicit` and `recurring` are shares of tasks.
+    `waits_max` is the longest that anything waits that is asked for, or that is late, in seconds; `planned_for` how
+    long plans of recurring tasks last at most; `ends_within` how soon after the last request faults stop at most."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -103,6 +105,9 @@ class Mix:
     explicit: float = 0.0
     control: Control | None = None
     down: tuple[int, int] | None = None
+    waits_max: int = 4000
+    planned_for: int = 6 * MINUTE
+    ends_within: int = 2 * MINUTE
 
     @property
     def is_at_once(self) -> bool:
@@ -219,6 +224,31 @@ def drawn(draws: Random) -> Mix:
 def themed(draws: Random, theme: str) -> Mix:
     """As it is drawn, but of this theme."""
     return THEMES[theme](replace(drawn(draws), outage=None), draws)
+
+
+def short(draws: Random, theme: str | None = None) -> Mix:
+    """As it is drawn, but small, so that many such runs fit where one whole run does: a few requests within a minute,
+    the same faults and tempers and themes, and nobody waits for long. What lasts is left to whole runs: calls that are
+    away for an hour, clocks that are far off, outages of minutes, workers that stand still for longer than a lease."""
+    mix = drawn(draws) if theme is None else themed(draws, theme)
+    outage = mix.outage and replace(mix.outage, start=mix.outage.start // 4, duration=20 * SECOND)
+    return replace(
+        mix,
+        outage=outage,
+        down=mix.down and (mix.down[0] // 2, min(mix.down[1], MINUTE)),
+        skew=min(mix.skew, 5 * SECOND),
+        pause=min(mix.pause, MINUTE),
+        sweepers=1,
+        executors=min(mix.executors, 2),
+        shards=1,
+        clients=draws.choice((1, 1, 2)),
+        requests=draws.choice((2, 3, 4)),
+        span=30 * SECOND,
+        waits_max=draws.choice((30, 61, 61, 200)),
+        planned_for=3 * MINUTE,
+        ends_within=20 * SECOND,
+        timeouts=tuple(min(each, 30) for each in mix.timeouts),
+    )
 
 
 _CONTROLS: Final = (

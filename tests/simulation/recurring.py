@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from tests.simulation.clients import Clients
 
 _TASKS: Final = "/api/v1/tasks"
-_LONGEST: Final = 6 * MINUTE
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -109,7 +108,7 @@ class Recurring:
 
     def _end(self) -> str:
         draws, now = self.clients.hub.draws, self.clients.hub.now
-        return _text((now + int(draws.uniform(2 * MINUTE, _LONGEST))) // 1000)
+        return _text((now + int(draws.uniform(2 * MINUTE, self.clients.mix().planned_for))) // 1000)
 
     def _wait_for_a_minute(self) -> None:
         """To be there when a run begins."""

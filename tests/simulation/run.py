@@ -178,7 +178,7 @@ class Run:
         hub = self.hub
         hub.lines.append(f"seed {self.seed}: {self.mix}")
         hub.run(lambda: self.clients.busy == 0, deadline=hub.now + 3 * HOUR)
-        hub.run(lambda: False, deadline=hub.now + int(hub.draws.uniform(0, 2) * MINUTE))
+        hub.run(lambda: False, deadline=hub.now + int(hub.draws.uniform(0, 2) * self.mix.ends_within / 2))
         began = self.mix
         if self.script is None:
             self._calm()

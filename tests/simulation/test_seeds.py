@@ -36,6 +36,27 @@ def test_whatever_goes_wrong_every_invariant_holds_and_all_comes_to_its_end() ->
     assert " 0 broken" in _simulated("--seeds", f"{_SEEDS},{_KEPT}")
 
 
+def test_short_runs_hold_as_well_and_are_the_same_again() -> None:
+    assert " 0 broken" in _simulated("--short", "--seeds", "0:60")
+    assert _simulated("--replay", "7", "--short") == _simulated("--replay", "7", "--short")
+
+
+def test_whoever_breaks_a_long_run_off_hears_what_was_found_until_then() -> None:
+    ran = subprocess.Popen(
+        [sys.executable, "-m", "tests.simulation.main", "--short", "--seeds", "0:1000000"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        ran.communicate(timeout=8)
+    except subprocess.TimeoutExpired:
+        ran.terminate()
+    told, _ = ran.communicate(timeout=60)
+    assert ran.returncode == 1
+    assert " seeds of 1000000, 0 broken; " in told
+    assert not told.startswith("0 seeds")
+
+
 def test_the_same_seed_is_the_same_run_to_the_byte() -> None:
     once = _simulated("--replay", "5", hash_seed="1")
     assert len(once.splitlines()) > 50

@@ -18,10 +18,13 @@ from botocore.exceptions import (
 )
 
 from tests import gaps
+from tests.simulation import quick
 from tests.simulation.engine import TABLES, Change, Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.mix import CRASHES, Fault, Mix, Outage
 
+# The status and what the answer says.
+Told = tuple[int, dict[str, Any]]
 _TRANSACTIONS: Final = frozenset({"TransactWriteItems", "ExecuteTransaction"})
 _PARTS: Final = frozenset(
     {"BatchExecuteStatement", "BatchGetItem", "SendMessageBatch", "ChangeMessageVisibilityBatch"}
@@ -103,18 +106,18 @@ class Wire:
         actor = self.hub.current
         if actor is None:
             return None
-        call = Call(service=service, operation=operation, asked=json.loads(json.dumps(asked)))
+        call = Call(service=service, operation=operation, asked=quick.copied(asked))
         try:
             status, content = self._tried(actor, call)
         except BotoCoreError as error:
             actor.met = error
             return None
         if status == 200:
-            return {**json.loads(content), "ResponseMetadata": {"HTTPStatusCode": 200}}
+            return {**content, "ResponseMetadata": {"HTTPStatusCode": 200}}
         actor.met = (status, content)
         return None
 
-    def _tried(self, actor: Actor, call: Call) -> tuple[int, bytes]:
+    def _tried(self, actor: Actor, call: Call) -> Told:
         self.calls += 1
         actor.calls += 1
         actor.asked = call.asked
@@ -126,7 +129,7 @@ class Wire:
             self.hub.note(f"{call.operation} {call.about} meets: {fault}")
         return self._met(actor, call, fault)
 
-    def _met(self, actor: Actor, call: Call, fault: Fault | None) -> tuple[int, bytes]:
+    def _met(self, actor: Actor, call: Call, fault: Fault | None) -> Told:
         if fault is Fault.CRASH_BEFORE:
             raise Crash
         if fault is Fault.UNREACHABLE:
@@ -156,21 +159,21 @@ class Wire:
             case _:
                 return status, content
 
-    def _made(self, actor: Actor | None, call: Call) -> tuple[int, bytes]:
+    def _made(self, actor: Actor | None, call: Call) -> Told:
         status, content, changes = self.engine.answer(call.service, call.operation, call.asked)
         if call.operation == "ExecuteTransaction":
             content = self._completed(call, content)
         if call.operation == "Query" and "IndexName" in call.asked and self.mix.stale:
             content = self._behind(call, content)
         if call.operation == "Query" and actor is not None and status == 200:
-            self.found(actor, call, json.loads(content)["Items"])
+            self.found(actor, call, content["Items"])
         for change in changes:
             self.seen_at.setdefault((change.table, change.key), self.hub.now)
         if changes:
             self.changed(actor, changes)
         return status, content
 
-    def _in_part(self, actor: Actor, call: Call) -> tuple[int, bytes]:
+    def _in_part(self, actor: Actor, call: Call) -> Told:
         """Some parts of a batch are refused and the others done."""
         draws, asked = self.hub.draws, call.asked
         if call.operation == "BatchGetItem":
@@ -187,20 +190,18 @@ class Wire:
                 operation=call.operation,
                 asked={**asked, "RequestItems": done},
             )
-            status, content = self._made(actor, changed)
-            answer = json.loads(content)
+            status, answer = self._made(actor, changed)
             answer["UnprocessedKeys"] = {table: wanted for table, wanted in left.items() if wanted["Keys"]}
-            return status, json.dumps(answer).encode()
+            return status, answer
         name = "Statements" if call.operation == "BatchExecuteStatement" else "Entries"
         refused = {place for place in range(len(asked[name])) if draws.random() < 0.5}
         kept = [each for place, each in enumerate(asked[name]) if place not in refused]
-        content = b"{}"
+        answer: dict[str, Any] = {}
         if kept:
             changed = Call(service=call.service, operation=call.operation, asked={**asked, name: kept})
-            status, content = self._made(actor, changed)
+            status, answer = self._made(actor, changed)
             if status != 200:
-                return status, content
-        answer = json.loads(content)
+                return status, answer
         if call.operation == "BatchExecuteStatement":
             made = iter(answer.get("Responses", ()))
             code = draws.choice(("ThrottlingError", "TransactionConflict", "InternalServerError"))
@@ -214,7 +215,7 @@ class Wire:
                 for place in sorted(refused)
             ]
             answer.setdefault("Successful", [])
-        return 200, json.dumps(answer).encode()
+        return 200, answer
 
     def _fault(self, actor: Actor, call: Call) -> Fault | None:
         if self.planned is not None:
@@ -248,9 +249,9 @@ class Wire:
     def _pause(self) -> None:
         self.hub.park(int(self.hub.draws.uniform(0.2, 2) * self.mix.pause))
 
-    def _behind(self, call: Call, content: bytes) -> bytes:
+    def _behind(self, call: Call, answer: dict[str, Any]) -> dict[str, Any]:
         """An index that has not yet heard of the newest rows."""
-        name, answer = TABLES[call.asked["TableName"]], json.loads(content)
+        name = TABLES[call.asked["TableName"]]
         limit = self.hub.now - self.hub.draws.randrange(self.mix.stale)
         keys = {"items": ("slot", "id"), "journal": ("listing", "id"), "accounts": ("account",)}[name]
 
@@ -263,10 +264,9 @@ class Wire:
         if len(found) < len(answer["Items"]):
             self.counted("stale index")
         answer["Items"], answer["Count"] = found, len(found)
-        return json.dumps(answer).encode()
+        return answer
 
-    def _completed(self, call: Call, content: bytes) -> bytes:
-        answer = json.loads(content)
+    def _completed(self, call: Call, answer: dict[str, Any]) -> dict[str, Any]:
         for statement, reason in zip(
             call.asked["TransactStatements"], answer.get("CancellationReasons", ()), strict=False
         ):
@@ -276,19 +276,19 @@ class Wire:
                 given = dict(zip(names, statement["Parameters"][-len(names) :], strict=True))
                 row = self.engine.row("items", given["slot"]["S"], given["id"]["S"])
                 if row is not None:
-                    reason["Item"] = row
-        return json.dumps(answer).encode()
+                    reason["Item"] = quick.copied(row)
+        return answer
 
 
-def _refusal(call: Call, fault: Fault, hub: Hub) -> tuple[int, bytes]:
+def _refusal(call: Call, fault: Fault, hub: Hub) -> Told:
     if fault is Fault.ERROR:
         code, status = ("InternalServerError", 500) if call.service == "dynamodb" else ("InternalError", 500)
-        return status, json.dumps({"__type": code, "message": "no"}).encode()
+        return status, {"__type": code, "message": "no"}
     if fault is Fault.THROTTLED:
         code = "ThrottlingException" if call.service == "dynamodb" else "RequestThrottled"
-        return 400, json.dumps({"__type": code, "message": "no"}).encode()
+        return 400, {"__type": code, "message": "no"}
     if fault is Fault.IN_PROGRESS:
-        return 400, json.dumps({"__type": "TransactionInProgressException", "Message": "no"}).encode()
+        return 400, {"__type": "TransactionInProgressException", "Message": "no"}
     if call.operation in _TRANSACTIONS:
         name = "TransactItems" if call.operation == "TransactWriteItems" else "TransactStatements"
         count = len(call.asked[name])
@@ -297,27 +297,28 @@ def _refusal(call: Call, fault: Fault, hub: Hub) -> tuple[int, bytes]:
             {"Code": "TransactionConflict", "Message": "no"} if each == place else {"Code": "None"}
             for each in range(count)
         ]
-        content = {"__type": "TransactionCanceledException", "Message": "no", "CancellationReasons": reasons}
-        return 400, json.dumps(content).encode()
-    return 400, json.dumps({"__type": "TransactionConflictException", "message": "no"}).encode()
+        return 400, {
+            "__type": "TransactionCanceledException",
+            "Message": "no",
+            "CancellationReasons": reasons,
+        }
+    return 400, {"__type": "TransactionConflictException", "message": "no"}
 
 
-def _mixed(content: bytes) -> bytes:
-    answer = json.loads(content)
+def _mixed(answer: dict[str, Any]) -> dict[str, Any]:
     for reason in answer.get("CancellationReasons", ()):
         if reason["Code"] == "None":
             reason |= {"Code": "TransactionConflict", "Message": "no"}
             break
-    return json.dumps(answer).encode()
+    return answer
 
 
-def _told(call: Call, status: int, content: bytes) -> str:
+def _told(call: Call, status: int, answer: dict[str, Any]) -> str:
     if status == 200:
         if call.operation != "BatchExecuteStatement":
             return ""
-        errors = [each["Error"]["Code"] for each in json.loads(content)["Responses"] if "Error" in each]
+        errors = [each["Error"]["Code"] for each in answer["Responses"] if "Error" in each]
         return f" {' '.join(errors)}" if errors else ""
-    answer = json.loads(content)
     reasons = " ".join(reason["Code"] for reason in answer.get("CancellationReasons", ()))
     return f" {answer.get('__type', '').rpartition('#')[2]} {reasons}"
 
@@ -327,5 +328,6 @@ class _Raw(io.BytesIO):
         yield self.read()
 
 
-def _response(request: AWSPreparedRequest, status: int, content: bytes) -> AWSResponse:
-    return AWSResponse(request.url, status, {"content-type": "application/x-amz-json-1.0"}, _Raw(content))
+def _response(request: AWSPreparedRequest, status: int, content: dict[str, Any]) -> AWSResponse:
+    body = _Raw(json.dumps(content).encode())
+    return AWSResponse(request.url, status, {"content-type": "application/x-amz-json-1.0"}, body)

@@ -149,7 +149,7 @@ class Functions:
         if mix.delayed:
             for message in messages:
                 if draws.random() < mix.delayed and queue != "ticks" and "late" not in message:
-                    message["visible_at"] += draws.choice((5, 60, 3700))
+                    message["visible_at"] += min(draws.choice((5, 60, 3700)), mix.waits_max)
                     message["late"] = True
                     self.seen.reach["message delayed"] += 1
         records = self.engine.receive(queue, draws.choice((1, 2, 10)))

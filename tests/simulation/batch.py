@@ -1,0 +1,149 @@
+"""Many runs side by side: what they found and reached together, told as it comes, and also when it is broken off."""
+
+import gc
+import multiprocessing
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from itertools import islice
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tests.simulation.run import Result
+
+FORK: Final = multiprocessing.get_context("fork")
+_CHUNK: Final = 10
+_TOLD_EVERY: Final = 60.0
+_AHEAD: Final = 4
+# Most of what a run makes is gone by itself when it ends; looking for the rest as often as usual costs a tenth.
+_COLLECTED_AFTER: Final = 50_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sort:
+    """Of runs: `theme` as mix.py names it, and whether they are short."""
+
+    theme: str | None = None
+    short: bool = False
+
+    @property
+    def options(self) -> str:
+        return (f" --mix '{self.theme}'" if self.theme else "") + (" --short" if self.short else "")
+
+
+@dataclass(kw_only=True, slots=True)
+class Told:
+    """Of some runs, all together; `broken` are the seeds that found something, with what they found."""
+
+    seeds: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+    reach: Counter[str] = field(default_factory=Counter)
+    broken: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, other: "Told") -> None:
+        self.seeds += other.seeds
+        self.calls += other.calls
+        self.seconds += other.seconds
+        self.broken += other.broken
+        for name, times in other.reach.items():
+            known = self.reach[name]
+            self.reach[name] = max(known, times) if "most" in name else known + times
+
+    @property
+    def faults(self) -> int:
+        return sum(times for name, times in self.reach.items() if name.startswith("fault "))
+
+
+def run_one(seed: int, sort: Sort) -> "Result":
+    from tests.simulation.mix import short, themed
+    from tests.simulation.run import run
+
+    if sort.short:
+        return run(seed, short(Random(seed), sort.theme))
+    return run(seed, None if sort.theme is None else themed(Random(seed), sort.theme))
+
+
+def run_all(seeds: Sequence[int], sort: Sort, jobs: int) -> tuple[Told, bool]:
+    """What the runs told, and whether all of them could be made: who breaks it off hears what was found until then."""
+    import tests.simulation.run  # noqa: F401 - once, before the processes part: all of them run the same code
+
+    whole, began = Told(), time.monotonic()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    pool = ProcessPoolExecutor(jobs, mp_context=FORK, initializer=_begin)
+    try:
+        for part in _parts(pool, seeds, sort, jobs):
+            whole.add(part)
+            for seed, broken in part.broken:
+                print(
+                    f"seed {seed}: {broken[:600]}\n  again: postdate-sim --replay {seed}{sort.options}",
+                    flush=True,
+                )
+            _tell(whole, len(seeds), began)
+    except KeyboardInterrupt:
+        print("broken off", file=sys.stderr, flush=True)
+    except BrokenProcessPool as error:
+        print(f"a process ended by itself: {error}", file=sys.stderr, flush=True)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    return whole, whole.seeds == len(seeds)
+
+
+def _parts(pool: ProcessPoolExecutor, seeds: Sequence[int], sort: Sort, jobs: int) -> Iterator[Told]:
+    """No more is given out than keeps all processes at work: what waits would only take room."""
+    chunks, given = _chunks(seeds), set[Future[Told]]()
+    for chunk in islice(chunks, _AHEAD * jobs):
+        given.add(pool.submit(_some, chunk, sort))
+    while given:
+        done, given = wait(given, return_when=FIRST_COMPLETED)
+        for chunk in islice(chunks, len(done)):
+            given.add(pool.submit(_some, chunk, sort))
+        for each in done:
+            yield each.result()
+
+
+_told_at = 0.0
+
+
+def _tell(whole: Told, count: int, began: float) -> None:
+    global _told_at
+    now = time.monotonic()
+    if now - max(_told_at, began) < _TOLD_EVERY:
+        return
+    _told_at = now
+    rate = whole.seeds / (now - began)
+    left = (count - whole.seeds) / rate / 60
+    print(
+        f"{whole.seeds} of {count} seeds, {len(whole.broken)} broken, {rate:.1f} a second, {left:.0f} minutes left",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _begin() -> None:
+    """Of a process. Whoever breaks it off tells the one that gave it work, which waits for what was begun."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_COLLECTED_AFTER)
+
+
+def _some(seeds: Sequence[int], sort: Sort) -> Told:
+    told = Told()
+    for seed in seeds:
+        result = run_one(seed, sort)
+        broken = [] if result.broken is None else [(seed, result.broken)]
+        told.add(Told(seeds=1, calls=result.calls, seconds=result.seconds, reach=result.reach, broken=broken))
+    return told
+
+
+def _chunks(seeds: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(seeds), _CHUNK):
+        yield seeds[start : start + _CHUNK]

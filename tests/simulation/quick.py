@@ -1,0 +1,292 @@
+"""What makes runs quick and leaves each of them as it is, to the byte: what the libraries work out anew for each call,
+although it follows from the call's text alone, is kept; what they write as JSON only to read it again is handed over.
+"""
+
+import json
+import marshal
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, Final
+
+import ministack.services._dynamodb_keywords as statements
+import ministack.services.dynamodb as dynamodb
+import pynamodb.attributes
+import pynamodb.connection.base
+
+Condition = Callable[[Any, Mapping[str, Any], Mapping[str, str]], bool]
+Operand = Callable[[Any, Mapping[str, Any], Mapping[str, str]], Any]
+
+# They look at a request's form and change nothing. The forms that our stores send do not differ from run to run, and
+# the stores' own tests have them looked at by the engine as it is.
+_FORMS: Final = (
+    "_check_per_op_param_enums",
+    "_key_condition_operand_error",
+    "_partiql_parameter_error",
+    "_projection_overlap_response",
+    "_single_write_request_error",
+    "_transact_write_action_error",
+    "_transact_write_members_error",
+    "_validate_data_plane_table_name",
+    "_validate_expression_attrs",
+    "_validate_projection_expression_syntax",
+    "_values_error_response",
+)
+_OPERATORS: Final = frozenset({"EQ", "NE", "LT", "GT", "LE", "GE"})
+
+
+def copied(value: Any) -> Any:
+    """Of what JSON can write, for somebody who may change it."""
+    try:
+        return marshal.loads(marshal.dumps(value, 2))  # noqa: S302 - our own
+    except ValueError:  # a type of its own among them, such as an enum
+        return json.loads(json.dumps(value))
+
+
+class Unwritten:
+    """Stands for a text of JSON that nobody will look at."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def encode(self, encoding: str = "") -> "Unwritten":
+        return self
+
+    def __len__(self) -> int:
+        """No request of a run comes near what a request may have."""
+        return 0
+
+
+def read(body: Any) -> Any:
+    """What an answer says, for whoever asked."""
+    return copied(body.value) if isinstance(body, Unwritten) else json.loads(body)
+
+
+def engine() -> None:
+    """Puts it into the engine's modules, once."""
+    for name in _FORMS:
+        if not hasattr(dynamodb, name):
+            raise LookupError(name)
+        setattr(dynamodb, name, lambda *given, **named: None)
+    dynamodb.json = SimpleNamespace(dumps=_unwritten, loads=read)
+    dynamodb.json_response = lambda data, status=200: (status, {}, Unwritten(data))
+    dynamodb._tokenize = _kept(dynamodb._tokenize, given_as=list)
+    dynamodb._condition_syntax_error = _kept(dynamodb._condition_syntax_error)
+    statements._tokenize = _kept(statements._tokenize, given_as=list)
+    dynamodb._parse_partiql = _Last(dynamodb._parse_partiql)
+    evaluated = dynamodb._evaluate_condition
+
+    def evaluate(
+        expression: str, row: Any, values: Any, names: Any, slot: str = "ConditionExpression"
+    ) -> Any:
+        known = _condition(expression) if expression else None
+        if known is None:
+            return evaluated(expression, row, values, names, slot=slot)
+        return known(row, values, names)
+
+    dynamodb._evaluate_condition = evaluate
+    # No row of a run comes near what a row may have.
+    dynamodb._item_size_bytes = lambda row: 0
+    dynamodb.copy = SimpleNamespace(deepcopy=copied)
+
+
+def models(drawn_bytes: Callable[[int], bytes]) -> None:
+    """Puts it into pynamodb, once. It names each call for those who follow it, whom we have none of."""
+    pynamodb.connection.base.uuid = SimpleNamespace(uuid4=lambda: drawn_bytes(16))
+    pynamodb.connection.base.Connection.send_pre_boto_callback = lambda *given: None
+    pynamodb.connection.base.Connection.send_post_boto_callback = lambda *given: None
+    pynamodb.attributes.NumberAttribute.deserialize = lambda self, text: _number(text)
+    pynamodb.attributes.AttributeContainer._container_deserialize = _deserialise
+
+
+class _Last:
+    """The engine reads each statement of a batch twice, one time after the other."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._given: tuple[Any, Any] = (None, None)
+        self._found: Any = None
+
+    def __call__(self, statement: Any, parameters: Any) -> Any:
+        if self._given[0] is not statement or self._given[1] is not parameters:
+            self._found = self._function(statement, parameters)
+            self._given = statement, parameters
+        return self._found
+
+
+def _kept(function: Callable[..., Any], given_as: Callable[[Any], Any] = lambda found: found) -> Any:
+    """The engine reads each expression anew for each row; what it reads in it follows from its text."""
+    known = cache(function)
+    return lambda *given, **named: given_as(known(*given, **named))
+
+
+def _unwritten(value: Any, **how: Any) -> Any:
+    return json.dumps(value, **how) if how.keys() - {"ensure_ascii"} else Unwritten(value)
+
+
+def _number(text: str) -> Any:
+    return int(text) if text.isdecimal() else json.loads(text)
+
+
+def _deserialise(model: Any, attribute_values: Mapping[str, Mapping[str, Any]]) -> None:
+    """As pynamodb does it for models whose attributes are single values without defaults; all others are left to it."""
+    attributes = _plain_attributes(type(model))
+    if attributes is None:
+        _ORIGINAL_DESERIALISE(model, attribute_values)
+        return
+    found = model.attribute_values = {}
+    for name, stored_as, attribute in attributes:
+        value = attribute_values.get(stored_as)
+        if value and "NULL" not in value:
+            found[name] = attribute.deserialize(attribute.get_value(value))
+
+
+_ORIGINAL_DESERIALISE: Final = pynamodb.attributes.AttributeContainer._container_deserialize
+
+
+@cache
+def _plain_attributes(model: Any) -> tuple[tuple[str, str, Any], ...] | None:
+    attributes = model.get_attributes()
+    plain = model._discriminator is None and all(
+        each.default is None
+        and not isinstance(each, pynamodb.attributes.MapAttribute | pynamodb.attributes.ListAttribute)
+        for each in attributes.values()
+    )
+    return tuple((name, each.attr_name, each) for name, each in attributes.items()) if plain else None
+
+
+@cache
+def _condition(expression: str) -> Condition | None:
+    """An expression of comparisons, BETWEEN and the functions on existence, with AND and OR, read once; of any other
+    form, and of one that the engine would refuse, None: that is left to the engine."""
+    try:
+        tokens = dynamodb._tokenize(expression)
+        wrong = dynamodb._check_redundant_parens(tokens) or dynamodb._check_reserved_keyword_usage(tokens)
+        if wrong or dynamodb._condition_syntax_error(expression, "ConditionExpression"):
+            return None
+        reader = _Reader(tokens)
+        found = reader.either()
+        return found if reader.kind == "EOF" else None
+    except _Unknown:
+        return None
+
+
+class _Unknown(Exception):
+    pass
+
+
+class _Reader:
+    """Of one expression's tokens."""
+
+    def __init__(self, tokens: list[tuple[str, str]]) -> None:
+        self._tokens = tokens
+        self._place = 0
+
+    @property
+    def kind(self) -> str:
+        return self._tokens[self._place][0]
+
+    @property
+    def word(self) -> str:
+        kind, text = self._tokens[self._place]
+        return text.upper() if kind == "IDENT" else ""
+
+    def either(self) -> Condition:
+        found = self._both()
+        while self.word == "OR":
+            self._take()
+            found = _or(found, self._both())
+        return found
+
+    def _both(self) -> Condition:
+        found = self._single()
+        while self.word == "AND":
+            self._take()
+            found = _and(found, self._single())
+        return found
+
+    def _single(self) -> Condition:
+        if self.kind == "LPAREN":
+            self._take()
+            found = self.either()
+            self._take("RPAREN")
+            return found
+        if self.word in ("ATTRIBUTE_EXISTS", "ATTRIBUTE_NOT_EXISTS"):
+            wanted = self._take() == "attribute_exists"
+            self._take("LPAREN")
+            found = _exists(self._operand(), wanted)
+            self._take("RPAREN")
+            return found
+        left = self._operand()
+        if self.word == "BETWEEN":
+            return self._between(left)
+        if self.kind not in _OPERATORS:
+            raise _Unknown
+        return _compared(left, self._take(), self._operand())
+
+    def _between(self, value: Operand) -> Condition:
+        self._take()
+        low = self._operand()
+        if self.word != "AND":
+            raise _Unknown
+        self._take()
+        high = self._operand()
+        return _and(_compared(low, "<=", value), _compared(value, "<=", high))
+
+    def _operand(self) -> Operand:
+        """A value, or an attribute of the row itself."""
+        kind, text = self.kind, self._take()
+        if self.kind in ("DOT", "LBRACKET", "LPAREN"):
+            raise _Unknown
+        match kind:
+            case "VALUE_REF":
+                return lambda row, values, names: values.get(text)
+            case "NAME_REF":
+                return lambda row, values, names: row.get(names.get(text, text)) if row else None
+            case "IDENT":
+                return lambda row, values, names: row.get(text) if row else None
+            case _:
+                raise _Unknown
+
+    def _take(self, kind: str | None = None) -> str:
+        found, text = self._tokens[self._place]
+        if kind not in (None, found):
+            raise _Unknown
+        self._place += 1
+        return text
+
+
+def _or(left: Condition, right: Condition) -> Condition:
+    return lambda row, values, names: left(row, values, names) or right(row, values, names)
+
+
+def _and(left: Condition, right: Condition) -> Condition:
+    return lambda row, values, names: left(row, values, names) and right(row, values, names)
+
+
+def _exists(operand: Operand, wanted: bool) -> Condition:
+    return lambda row, values, names: (operand(row, values, names) is not None) is wanted
+
+
+def _compared(left: Operand, operator: str, right: Operand) -> Condition:
+    compare = dynamodb._compare_ddb
+
+    def holds(row: Any, values: Mapping[str, Any], names: Mapping[str, str]) -> bool:
+        one, other = left(row, values, names), right(row, values, names)
+        if one and other and "S" in one and "S" in other:
+            return bool(_TEXTS[operator](one["S"], other["S"]))
+        return bool(compare(one, operator, other))
+
+    return holds
+
+
+_TEXTS: Final[dict[str, Callable[[str, str], bool]]] = {
+    "=": str.__eq__,
+    "<>": str.__ne__,
+    "<": str.__lt__,
+    ">": str.__gt__,
+    "<=": str.__le__,
+    ">=": str.__ge__,
+}
