@@ -227,11 +227,13 @@ def themed(draws: Random, theme: str) -> Mix:
 
 
 def short(draws: Random, theme: str | None = None) -> Mix:
-    """As it is drawn, but small, so that many such runs fit where one whole run does: a few requests within a minute,
-    the same faults and tempers and themes, and nobody waits for long. What lasts is left to whole runs: calls that are
-    away for an hour, clocks that are far off, outages of minutes, workers that stand still for longer than a lease."""
+    """As it is drawn, but small, so that several such runs fit where one whole run does: a few requests within half a
+    minute, the same faults and tempers and themes, and nobody waits for long. What lasts, or takes many, is left to
+    whole runs: calls that are away for an hour, clocks that are far off, outages and pauses of minutes, crowds."""
     mix = drawn(draws) if theme is None else themed(draws, theme)
-    outage = mix.outage and replace(mix.outage, start=mix.outage.start // 4, duration=20 * SECOND)
+    outage = mix.outage and replace(
+        mix.outage, start=mix.outage.start // 4, duration=min(mix.outage.duration, MINUTE)
+    )
     return replace(
         mix,
         outage=outage,
@@ -241,8 +243,8 @@ def short(draws: Random, theme: str | None = None) -> Mix:
         sweepers=1,
         executors=min(mix.executors, 2),
         shards=1,
-        clients=draws.choice((1, 1, 2)),
-        requests=draws.choice((2, 3, 4)),
+        clients=draws.choice((1, 1, 1, 2)),
+        requests=draws.choice((2, 2, 3, 4)),
         span=30 * SECOND,
         waits_max=draws.choice((30, 61, 61, 200)),
         planned_for=3 * MINUTE,
