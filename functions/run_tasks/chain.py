@@ -29,12 +29,12 @@ from postdate.stores.tasks import Tasks, Written
 class Link:
     """What a run may do. Unless all that follows it is DONE, it may not begin: UNAVAILABLE, not now; REFUSED, somebody
     has to look. `instead` is what becomes of it, or of its call, when it is not to begin at all; with it, or with its
-    claim, the definition `ends`."""
+    claim, the definition `ends`. `kept_back` are those that were written as missed or skipped."""
 
     written: Written
     instead: Transition | Dropped | None = None
     ends: Definition | None = None
-    missed: int = 0
+    kept_back: tuple[State, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,10 +57,12 @@ class Chain:
         """One answer a run, in their order. Raises Unavailable when nothing can be read."""
         found = self.definitions.get_many({run.task_id for run in runs})
         unread = {run.task_id for run in runs if run.task_id not in found and not self._is_gone(run.task_id)}
-        earlier = self.tasks.get_many({_previous(run) for run in runs} - {""})
+        earlier = self.tasks.get_many({id for run in runs for id in _before(run)} - {""})
         now = self.clock.now()
         followed = {
-            run.id: self.runs.follow(run, found.get(run.task_id), earlier.get(_previous(run)), now=now)
+            run.id: self.runs.follow(
+                run, found.get(run.task_id), *(earlier.get(id) for id in _before(run)), now=now
+            )
             for run in runs
             if run.task_id not in unread
         }
@@ -114,8 +116,11 @@ def _leads(run: Task) -> bool:
     return run.recurs is not None and run.recurs.number > 0 and run.state is State.PENDING
 
 
-def _previous(run: Task) -> str:
-    return run.recurs.previous or "" if run.recurs and _leads(run) else ""
+def _before(run: Task) -> tuple[str, str]:
+    """The run before it, and the one that was passed over for it."""
+    if run.recurs is None or not _leads(run):
+        return "", ""
+    return run.recurs.previous or "", run.recurs.passed or ""
 
 
 def _wants_call(row: Task, written: Written) -> bool:
@@ -132,5 +137,7 @@ def _link(followed: Followed, written: Mapping[str, Written], definition: Defini
         written=Written.DONE,
         instead=followed.instead,
         ends=definition if followed.ends else None,
-        missed=sum(row.state is State.MISSED and written[row.id] is Written.DONE for row in followed.rows),
+        kept_back=tuple(
+            row.state for row in followed.rows if row.phase is Phase.RESTS and written[row.id] is Written.DONE
+        ),
     )

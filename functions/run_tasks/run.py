@@ -200,7 +200,7 @@ class Runner:
                 self._tally.dropped += 1
             elif change := link.instead or self._verdict(call):
                 ready.append((call, change))
-                self._tally.kept_back[State.MISSED] += link.missed
+                self._tally.kept_back.update(link.kept_back)
                 self._ends |= {claim.before.id: link.ends} if link.ends else {}
         return ready, waiting
 

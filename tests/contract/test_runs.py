@@ -15,9 +15,10 @@ def test_a_run_is_read_back_as_it_was_written(tasks: Tasks, examples: Examples) 
     asked = RUNS.out_of_turn(
         everything(examples), name="trigger", due_at=examples.now, now=examples.now, why="triggered"
     )
-    assert tasks.add([first, second, asked]) == [Written.DONE] * 3
-    assert [tasks.get(run.id) for run in (first, second, asked)] == [first, second, asked]
     assert second.recurs is not None
+    third = replace(second, id=second.id[:-1] + "0", recurs=replace(second.recurs, passed=first.id))
+    assert tasks.add([first, second, third, asked]) == [Written.DONE] * 4
+    assert [tasks.get(run.id) for run in (first, second, third, asked)] == [first, second, third, asked]
     assert second.recurs.previous == first.id
     assert tasks.commit([claim(first)]) == [Written.DONE]
     assert tasks.get(first.id) == claim(first).after

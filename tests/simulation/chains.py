@@ -48,10 +48,18 @@ def i10_a_run_begins_where_its_task_lets_it(
         plan = _plan(seen, run)
         if not first or plan is None or _overlap(plan) == "allow" or run.previous is None:
             continue
-        earlier = seen.item(run.previous)
-        if earlier and text(earlier, "status") in _BUSY and not _was_dead(earlier):
-            raise Broken(f"I10: {row['id']['S']} begins although {run.previous} is not over")
+        for earlier in _before(seen, run):
+            if text(earlier, "status") in _BUSY and not _was_dead(earlier):
+                raise Broken(f"I10: {row['id']['S']} begins although {earlier['id']['S']} is not over")
         seen.reach["run begins when the one before it is over"] += 1
+
+
+def _before(seen: Seen, run: Recurs) -> Iterator[Row]:
+    """The run before it, and one that was passed over for it and began after all."""
+    if run.previous and (previous := seen.item(run.previous)):
+        yield previous
+    if run.passed and (passed := seen.item(run.passed)) and number(passed, "token"):
+        yield passed
 
 
 def _refuse_what_was_stopped(seen: Seen, row: Row, run: Recurs, *, first: bool) -> None:
@@ -81,11 +89,13 @@ def i11_a_run_is_kept_back_for_a_reason(seen: Seen, actor: Actor | None, changes
             known = [text(each, "status") for _, each in seen.definitions.get(run.definition, ())]
             if "PAUSED" not in known:
                 raise Broken(f"I11: {id} was skipped for a pause that never was")
-        elif status == "SKIPPED" and seen.began.is_at_once:
-            earlier = seen.item(run.previous or "")
-            if earlier is None or not _was_busy(earlier, at - _DECIDED // 1000):
-                raise Broken(f"I11: {id} was skipped although the run before it is over")
+        elif status == "SKIPPED" and seen.began.is_at_once and not _was_kept(seen, run, at):
+            raise Broken(f"I11: {id} was skipped although the run before it is over")
         seen.reach[f"run {status} {why.split()[0].strip(':,')}"] += 1
+
+
+def _was_kept(seen: Seen, run: Recurs, at: int) -> bool:
+    return any(_was_busy(each, at - _DECIDED // 1000) for each in _before(seen, run))
 
 
 def i11_every_planned_instant_has_a_row(seen: Seen) -> None:

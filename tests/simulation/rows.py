@@ -19,6 +19,7 @@ class Recurs:
     at: int
     number: int
     previous: str | None
+    passed: str | None
 
 
 def text(row: Row, name: str) -> str | None:
@@ -66,8 +67,15 @@ def recurs(row: Row) -> Recurs | None:
     values = options(row).get("recurs") if is_run(row) else None
     if values is None:
         return None
-    definition, plan, at, number, previous = values
-    return Recurs(definition=definition, plan=plan, at=at, number=number, previous=previous)
+    definition, plan, at, number, previous, *passed = values
+    return Recurs(
+        definition=definition,
+        plan=plan,
+        at=at,
+        number=number,
+        previous=previous,
+        passed=next(iter(passed), None),
+    )
 
 
 def control(row: Row) -> tuple[str, int | None, int | None] | None:

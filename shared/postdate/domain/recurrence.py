@@ -25,6 +25,8 @@ from postdate.domain.transitions import Dropped, Transition
 MISSED_TOLD_MAX: Final = 1000
 CANCELLED: Final = "its task was cancelled"
 CHANGED: Final = "its task was changed since"
+BUSY: Final = "the run before it is not over"
+ENOUGH: Final = "its task has run as often as it may"
 QUEUE_POLL: Final = timedelta(seconds=5)
 _MOMENT: Final = timedelta(microseconds=1)
 
@@ -59,11 +61,17 @@ class Runs:
         *,
         number: int,
         previous: str | None,
+        passed: str | None = None,
         now: datetime,
     ) -> Task:
         name = f"{definition.id} {definition.plan} {occurrence.wall.isoformat(timespec='minutes')}"
         recurs = Recurs(
-            definition=definition.id, plan=definition.plan, at=occurrence.at, number=number, previous=previous
+            definition=definition.id,
+            plan=definition.plan,
+            at=occurrence.at,
+            number=number,
+            previous=previous,
+            passed=passed,
         )
         return self._row(definition, recurs, name, due_at=occurrence.due_at, now=now, why="planned")
 
@@ -75,11 +83,17 @@ class Runs:
         return self._row(definition, recurs, f"{definition.id} {name}", due_at=due_at, now=now, why=why)
 
     def follow(
-        self, run: Task, definition: Definition | None, previous: Task | None, *, now: datetime
+        self,
+        run: Task,
+        definition: Definition | None,
+        previous: Task | None,
+        passed: Task | None = None,
+        *,
+        now: datetime,
     ) -> Followed:
         """Decides about a run whose instant has come, before any attempt of it; one that is behind time answers for
-        those of its chain that were due since. `definition` and `previous` are as they are now; a definition that is
-        gone was cancelled, or ended, long ago.
+        those of its chain that were due since. `definition`, `previous` and `passed` are as they are now; a definition
+        that is gone was cancelled, or ended, long ago.
 
         A run that was behind time when it was written answers for nothing: whoever wrote it does, or else a plan that
         has a thousand runs to catch up on would write each of them a thousand times.
@@ -98,11 +112,16 @@ class Runs:
         if definition.state is definitions.State.PAUSED:
             why = "paused" if definition.reason is None else f"paused: {definition.reason}"
             return Followed(instead=transitions.skip(run, now=now, why=why))
+        if passed is not None and passed.token:
+            # It began after all: so it counts, and it is the run before this one.
+            recurs, previous = replace(recurs, number=recurs.number + 1, previous=passed.id), passed
         busy = previous is not None and previous.phase is not Phase.RESTS
         if run.due_at != run.planned_at:
             # It was at its instant before, and waits for the run before it or for its flow control.
             queues = busy and definition.overlap is Overlap.QUEUE
             return Followed(instead=self._queued(run, now=now) if queues else None)
+        if definition.schedule.max_runs is not None and recurs.number > definition.schedule.max_runs:
+            return Followed(instead=transitions.stop(run, now=now, why=ENOUGH))
         return self._followed(run, recurs, definition, busy=busy, now=now)
 
     def _followed(
@@ -118,22 +137,28 @@ class Runs:
         )
         told = list(islice(notes, MISSED_TOLD_MAX))
         skips = busy and definition.overlap is Overlap.SKIP
+        instead = self._instead(run, recurs, told, busy, definition, now)
+        passed = run.id if skips or (instead is not None and instead.after.state is State.MISSED) else None
         rows = self._notes(definition, told, recurs, now=now)
         made, previous = recurs.number - 1, recurs.previous
         for occurrence in to_run:
             id = run.id
             if occurrence.at != recurs.at:
-                row = self.run(definition, occurrence, number=made + 1, previous=previous, now=now)
-                rows.append(row)
+                row = self.run(
+                    definition, occurrence, number=made + 1, previous=previous, passed=passed, now=now
+                )
+                rows.append(_ended(row, State.SKIPPED, BUSY, now) if skips else row)
                 id = row.id
             if not skips:
                 made, previous = made + 1, id
         following = self._next(definition, recurs, made=made, now=now)
         if following is not None:
-            rows.append(self.run(definition, following, number=made + 1, previous=previous, now=now))
-        instead = self._instead(run, recurs, told, busy, definition, now)
+            rows.append(
+                self.run(definition, following, number=made + 1, previous=previous, passed=passed, now=now)
+            )
         answers = run.created_at < run.planned_at
-        return Followed(rows=tuple(rows) if answers else (), instead=instead, ends=following is None)
+        ends = following is None and definition.state is definitions.State.ACTIVE
+        return Followed(rows=tuple(rows) if answers else (), instead=instead, ends=ends)
 
     def _next(self, definition: Definition, recurs: Recurs, *, made: int, now: datetime) -> Occurrence | None:
         if definition.schedule.max_runs is not None and made >= definition.schedule.max_runs:
@@ -157,7 +182,7 @@ class Runs:
             return None
         if definition.overlap is Overlap.QUEUE:
             return self._queued(run, now=now)
-        return transitions.skip(run, now=now, why="the run before it is not over")
+        return transitions.skip(run, now=now, why=BUSY)
 
     def _queued(self, run: Task, *, now: datetime) -> Transition:
         if run.expires_at is not None and now >= run.expires_at:
@@ -167,13 +192,12 @@ class Runs:
     def _notes(
         self, definition: Definition, told: Iterable[Missed], recurs: Recurs, *, now: datetime
     ) -> list[Task]:
-        """A row for each run that was missed, at its end from the start."""
+        """A row for each run that was missed."""
         rows = []
         for note in told:
             if note.occurrence.at != recurs.at:
                 row = self.run(definition, note.occurrence, number=0, previous=None, now=now)
-                line = HistoryLine(version=1, at=now, to=State.MISSED, why=note.reason, attempt=0)
-                rows.append(replace(row, state=State.MISSED, finished_at=now, history=(line,)))
+                rows.append(_ended(row, State.MISSED, note.reason, now))
         return rows
 
     def _row(
@@ -199,3 +223,9 @@ class Runs:
             flow=template.flow,
             why=why,
         )
+
+
+def _ended(row: Task, state: State, why: str, now: datetime) -> Task:
+    """At its end from the start."""
+    line = HistoryLine(version=1, at=now, to=state, why=why, attempt=0)
+    return replace(row, state=state, finished_at=now, history=(line,))

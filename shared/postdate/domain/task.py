@@ -87,7 +87,8 @@ class Recurs:
     occurrence's instant before any jitter.
 
     `number` counts the runs of a definition, from 1; 0 is a run out of turn, after which none follows. `previous` is
-    the run that has to be over before this one, if the definition lets none overlap.
+    the run that has to be over before this one, if the definition lets none overlap. `passed` is one that was not to
+    run when this one was written; it may have begun after all, by somebody who had decided sooner.
     """
 
     definition: str
@@ -95,6 +96,7 @@ class Recurs:
     at: datetime
     number: int
     previous: str | None = None
+    passed: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

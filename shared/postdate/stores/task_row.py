@@ -246,17 +246,19 @@ def _options_text(task: Task) -> str | None:
 
 def _recurs_text(recurs: Recurs) -> list[Any]:
     at = instants.milliseconds(recurs.at)
-    return [recurs.definition, recurs.plan, at, recurs.number, recurs.previous]
+    values = [recurs.definition, recurs.plan, at, recurs.number, recurs.previous]
+    return values if recurs.passed is None else [*values, recurs.passed]
 
 
 def _recurs_of(values: list[Any]) -> Recurs:
-    definition, plan, at, number, previous = values
+    definition, plan, at, number, previous, *passed = values
     return Recurs(
         definition=definition,
         plan=plan,
         at=instants.from_milliseconds(at),
         number=number,
         previous=previous,
+        passed=passed[0] if passed else None,
     )
 
 

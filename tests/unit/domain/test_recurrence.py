@@ -137,6 +137,45 @@ def test_a_run_is_skipped_while_the_one_before_is_not_over_and_the_next_waits_fo
     assert RUNS.follow(third, definition, over, now=third.due_at).instead is None
 
 
+def test_a_run_that_began_after_all_counts_and_is_the_one_before() -> None:
+    """One worker found it too late to begin, and wrote what follows; another one had begun it in the same moment."""
+    definition = a_definition(max_runs=2, catch_up=CatchUp.NONE)
+    run = first(definition)
+    too_late = RUNS.follow(run, definition, None, now=run.due_at + 2 * MINUTE)
+    (second,) = too_late.rows
+    assert too_late.instead.after.state is State.MISSED
+    assert (second.recurs.number, second.recurs.previous, second.recurs.passed) == (1, None, run.id)
+    missed, began = too_late.instead.after, running(run, now=run.due_at + MINUTE)
+    over = transitions.succeed(began, now=run.due_at + 3 * MINUTE, why="http 200").after
+
+    assert [
+        RUNS.follow(second, definition, None, run_, now=second.due_at).ends for run_ in (missed, over)
+    ] == [
+        False,
+        True,
+    ]
+    assert (
+        RUNS.follow(second, definition, None, began, now=second.due_at).instead.after.state is State.SKIPPED
+    )
+    once = replace(definition, schedule=replace(definition.schedule, max_runs=1))
+    stopped = RUNS.follow(second, once, None, over, now=second.due_at)
+    assert (stopped.rows, stopped.instead.after.state) == ((), State.CANCELLED)
+    assert stopped.instead.after.history[-1].why == "its task has run as often as it may"
+
+
+def test_what_is_to_be_caught_up_on_beside_a_run_that_is_not_over_is_skipped_at_once() -> None:
+    """Or else all of it would begin together when that run ends."""
+    definition = a_definition(catch_up=CatchUp.ALL)
+    run = first(definition)
+    (second,) = RUNS.follow(run, definition, None, now=run.due_at).rows
+    busy = running(run, now=run.due_at)
+    followed = RUNS.follow(second, definition, busy, now=second.due_at + 12 * MINUTE)
+    *behind, following = followed.rows
+    assert [row.state for row in behind] == [State.SKIPPED] * 2
+    assert {row.history[0].why for row in behind} == {followed.instead.after.history[-1].why}
+    assert (following.state, following.recurs.number, following.recurs.previous) == (State.PENDING, 2, run.id)
+
+
 def test_a_run_may_overlap_if_its_definition_says_so() -> None:
     definition = a_definition(overlap=Overlap.ALLOW)
     run = first(definition)
