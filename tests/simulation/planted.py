@@ -453,7 +453,7 @@ BUGS: Final = (
     _bug(
         "the next run is not written",
         f"{_RECURRENCE}:Runs._followed",
-        "rows.append(self.run(definition, following, number=made + 1, previous=previous, now=now))",
+        "rows.append(planned(following, number=made + 1, previous=previous))",
         "pass",
         mix="timely",
     ),
@@ -512,10 +512,18 @@ BUGS: Final = (
         mix="timely",
     ),
     _bug(
+        "what is caught up on begins beside the run that is not over",
+        f"{_RECURRENCE}:Runs._followed",
+        "_ended(row, State.SKIPPED, BUSY, now) if skips else row",
+        "row",
+        mix="timely",
+    ),
+    _bug(
         "max_runs is not looked at",
         f"{_RECURRENCE}:Runs._next",
         "definition.schedule.max_runs is not None and made >= definition.schedule.max_runs",
         "False",
+        (f"{_RECURRENCE}:Runs.follow", "recurs.number > definition.schedule.max_runs", "False"),
         mix="timely",
     ),
     _bug(

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -140,22 +141,19 @@ class Runs:
         instead = self._instead(run, recurs, told, busy, definition, now)
         passed = run.id if skips or (instead is not None and instead.after.state is State.MISSED) else None
         rows = self._notes(definition, told, recurs, now=now)
+        planned = partial(self.run, definition, passed=passed, now=now)
         made, previous = recurs.number - 1, recurs.previous
         for occurrence in to_run:
             id = run.id
             if occurrence.at != recurs.at:
-                row = self.run(
-                    definition, occurrence, number=made + 1, previous=previous, passed=passed, now=now
-                )
+                row = planned(occurrence, number=made + 1, previous=previous)
                 rows.append(_ended(row, State.SKIPPED, BUSY, now) if skips else row)
                 id = row.id
             if not skips:
                 made, previous = made + 1, id
         following = self._next(definition, recurs, made=made, now=now)
         if following is not None:
-            rows.append(
-                self.run(definition, following, number=made + 1, previous=previous, passed=passed, now=now)
-            )
+            rows.append(planned(following, number=made + 1, previous=previous))
         answers = run.created_at < run.planned_at
         ends = following is None and definition.state is definitions.State.ACTIVE
         return Followed(rows=tuple(rows) if answers else (), instead=instead, ends=ends)
