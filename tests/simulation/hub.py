@@ -25,7 +25,8 @@ class Stuck(BaseException):
 class Actor:
     """`skew` is how far the clock of its machine is ahead, in microseconds; `request` names its invocation,
     `calls_given` the items and versions that it was woken for, `word` the run and the token that a receiver was given.
-    `asked` is its last call to AWS, `met` what the first try of it met; `spent` counts the calls of its invocation.
+    `asked` is its last call to AWS, `met` what the first try of it met; `spent` counts the calls of its invocation,
+    which began at `invoked_at`.
     `path` is what a caller asks for, `items_asked` of how many items."""
 
     name: str
@@ -46,6 +47,7 @@ class Actor:
     path: str = ""
     items_asked: int = 0
     spent: Counter[Any] = field(default_factory=Counter)
+    invoked_at: int = 0
     met: Any = None
     greenlet: Any = None
 

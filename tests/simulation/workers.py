@@ -76,6 +76,7 @@ class Functions:
         until = self.hub.now + SECONDS[kind] * SECOND
         actor.request, actor.calls, actor.sticky = request[:13], 0, None
         actor.spent.clear()
+        actor.invoked_at = self.hub.now
 
         def end() -> None:
             if actor.request == request[:13] and not actor.done:

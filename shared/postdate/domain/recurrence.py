@@ -114,8 +114,10 @@ class Runs:
             why = "paused" if definition.reason is None else f"paused: {definition.reason}"
             return Followed(instead=transitions.skip(run, now=now, why=why))
         if passed is not None and passed.token:
-            # It began after all: so it counts, and it is the run before this one.
-            recurs, previous = replace(recurs, number=recurs.number + 1, previous=passed.id), passed
+            # It began after all: so it counts, and is the run before this one, unless that is later.
+            recurs = replace(recurs, number=recurs.number + 1)
+            if previous is None or previous.planned_at < passed.planned_at:
+                recurs, previous = replace(recurs, previous=passed.id), passed
         busy = previous is not None and previous.phase is not Phase.RESTS
         if run.due_at != run.planned_at:
             # It was at its instant before, and waits for the run before it or for its flow control.

@@ -163,6 +163,19 @@ def test_a_run_that_began_after_all_counts_and_is_the_one_before() -> None:
     assert stopped.instead.after.history[-1].why == "its task has run as often as it may"
 
 
+def test_a_run_that_began_after_all_is_not_the_one_before_a_later_one() -> None:
+    """Who came late let the latest run in its place, and that is what the next one has to wait for."""
+    definition = a_definition()
+    run = first(definition)
+    latest, following = RUNS.follow(run, definition, None, now=run.due_at + 6 * MINUTE).rows
+    assert (following.recurs.previous, following.recurs.passed) == (latest.id, run.id)
+    over = transitions.succeed(running(run, now=run.due_at), now=latest.due_at, why="http 200").after
+    busy = running(latest, now=run.due_at + 7 * MINUTE)
+    followed = RUNS.follow(following, definition, busy, over, now=following.due_at)
+    assert followed.instead.after.state is State.SKIPPED
+    assert (followed.rows[0].recurs.previous, followed.rows[0].recurs.number) == (latest.id, 3)
+
+
 def test_what_is_to_be_caught_up_on_beside_a_run_that_is_not_over_is_skipped_at_once() -> None:
     """Or else all of it would begin together when that run ends."""
     definition = a_definition(catch_up=CatchUp.ALL)
