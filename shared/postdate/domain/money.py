@@ -162,8 +162,11 @@ def fail(
 
 
 def stumble(payment: Payment, *, now: datetime, why: str, retry: RetryPolicy, draw: float) -> Posting:
-    """The hold stays. When no attempt is left, the payment waits for a person: no lease says that one comes."""
+    """The hold stays. When no attempt is left, the payment waits for a person: no lease says that one comes. A clock
+    that was put back may say that the plan's instant is still to come: no attempt is due before that."""
     retry_at = retry.next_attempt_at(attempts=payment.attempts + 1, now=now, draw=draw)
+    if retry_at is not None:
+        retry_at = max(retry_at, payment.planned_at)
     after = _move(
         payment,
         State.EXECUTING,

@@ -234,6 +234,14 @@ def test_a_stumble_names_its_next_attempt_and_leaves_the_last_to_a_person():
     assert (again.attempts, again.lease_until, again.version) == (4, None, payment.version + 1)
 
 
+def test_no_attempt_is_due_before_the_plan_whatever_the_clock_says():
+    """A clock that is put back between an attempt and its note would have it tried without a pause until then."""
+    payment = a_payment()
+    put_back = payment.planned_at - MINUTE
+    after = money.stumble(payment, now=put_back, why="no", retry=STEADY, draw=0.5).after
+    assert (after.due_at, after.lease_until) == (payment.planned_at, payment.planned_at)
+
+
 def test_an_end_tells_when_and_why_and_a_success_forgets_the_stumbles():
     tried = stumbled(a_payment())
     done, failed = STEPS["settle"](tried).after, STEPS["fail"](tried).after
