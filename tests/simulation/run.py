@@ -151,8 +151,8 @@ class Run:
 
     def result(self) -> Result:
         broken = None
-        signal.signal(signal.SIGALRM, _too_long)
-        signal.alarm(SECONDS_MAX)
+        signal.signal(signal.SIGVTALRM, _too_long)
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS_MAX)
         try:
             self._go()
         except (Broken, Stuck, AssertionError) as error:
@@ -161,7 +161,7 @@ class Run:
             broken = f"{type(error).__name__}: {error}"
             self.hub.lines.append(_where(error))
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             self.hub.end()
         seconds = (self.hub.now - self.hub.began) / SECOND
         return Result(

@@ -113,12 +113,15 @@ class Runs:
         if definition.state is definitions.State.PAUSED:
             why = "paused" if definition.reason is None else f"paused: {definition.reason}"
             return Followed(instead=transitions.skip(run, now=now, why=why))
+        before = [previous] if previous else []
         if passed is not None and passed.token:
-            # It began after all: so it counts, and is the run before this one, unless that is later.
+            # It began after all: so it counts, and this run has to wait for it as well.
+            before.append(passed)
             recurs = replace(recurs, number=recurs.number + 1)
-            if previous is None or previous.planned_at < passed.planned_at:
-                recurs, previous = replace(recurs, previous=passed.id), passed
-        busy = previous is not None and previous.phase is not Phase.RESTS
+        not_over = [each.id for each in before if each.phase is not Phase.RESTS]
+        busy = bool(not_over)
+        if busy:
+            recurs = replace(recurs, previous=not_over[0])
         if run.due_at != run.planned_at:
             # It was at its instant before, and waits for the run before it or for its flow control.
             queues = busy and definition.overlap is Overlap.QUEUE

@@ -163,7 +163,7 @@ def test_a_run_that_began_after_all_counts_and_is_the_one_before() -> None:
     assert stopped.instead.after.history[-1].why == "its task has run as often as it may"
 
 
-def test_a_run_that_began_after_all_is_not_the_one_before_a_later_one() -> None:
+def test_a_run_waits_for_the_one_before_and_for_one_that_began_after_all() -> None:
     """Who came late let the latest run in its place, and that is what the next one has to wait for."""
     definition = a_definition()
     run = first(definition)
@@ -174,6 +174,10 @@ def test_a_run_that_began_after_all_is_not_the_one_before_a_later_one() -> None:
     followed = RUNS.follow(following, definition, busy, over, now=following.due_at)
     assert followed.instead.after.state is State.SKIPPED
     assert (followed.rows[0].recurs.previous, followed.rows[0].recurs.number) == (latest.id, 3)
+    begun, missed = running(run, now=run.due_at), transitions.miss(latest, now=NOW, why="missed").after
+    followed = RUNS.follow(following, definition, missed, begun, now=following.due_at)
+    assert followed.instead.after.state is State.SKIPPED
+    assert followed.rows[0].recurs.previous == run.id
 
 
 def test_what_is_to_be_caught_up_on_beside_a_run_that_is_not_over_is_skipped_at_once() -> None:
