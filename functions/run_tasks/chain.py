@@ -27,9 +27,10 @@ from postdate.stores.tasks import Tasks, Written
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link:
-    """What a run may do. Unless all that follows it is DONE, it may not begin: UNAVAILABLE, not now; REFUSED, somebody
-    has to look. `instead` is what becomes of it, or of its call, when it is not to begin at all; with it, or with its
-    claim, the definition `ends`. `kept_back` are those that were written as missed or skipped."""
+    """What a run may do. Unless all that follows it is DONE, it may not begin: UNAVAILABLE, not now; CONFLICT, it is
+    not any more what it was; REFUSED, somebody has to look. `instead` is what becomes of it, or of its call, when it is
+    not to begin at all; with it, or with its claim, the definition `ends`. `kept_back` are those that were written as
+    missed or skipped."""
 
     written: Written
     instead: Transition | Dropped | None = None
@@ -54,23 +55,27 @@ class Chain:
                 self.definitions.get_many(asked)
 
     def follow(self, runs: Sequence[Task]) -> list[Link]:
-        """One answer a run, in their order. Raises Unavailable when nothing can be read."""
+        """One answer a run, in their order. Raises Unavailable when nothing can be read.
+
+        A run is read again beside the one before it: a worker that stood still since it had it may find it begun and
+        ended, and must not write what would have followed."""
         found = self.definitions.get_many({run.task_id for run in runs})
         unread = {run.task_id for run in runs if run.task_id not in found and not self._is_gone(run.task_id)}
-        earlier = self.tasks.get_many({id for run in runs for id in _before(run)} - {""})
+        read = self.tasks.get_many({id for run in runs for id in (*_before(run), _leader(run))} - {""})
         now = self.clock.now()
+        changed = {run.id for run in runs if _leads(run) and not _is_still(run, read.get(run.id))}
         followed = {
             run.id: self.runs.follow(
-                run, found.get(run.task_id), *(earlier.get(id) for id in _before(run)), now=now
+                run, found.get(run.task_id), *(read.get(id) for id in _before(run)), now=now
             )
             for run in runs
-            if run.task_id not in unread
+            if run.task_id not in unread and run.id not in changed
         }
         written = self._write(followed, now)
         return [
             _link(followed[run.id], written, found.get(run.task_id))
             if run.id in followed
-            else Link(written=Written.REFUSED)
+            else Link(written=Written.CONFLICT if run.id in changed else Written.REFUSED)
             for run in runs
         ]
 
@@ -121,6 +126,14 @@ def _before(run: Task) -> tuple[str, str]:
     if run.recurs is None or not _leads(run):
         return "", ""
     return run.recurs.previous or "", run.recurs.passed or ""
+
+
+def _is_still(run: Task, now: Task | None) -> bool:
+    return now is not None and now.version == run.version
+
+
+def _leader(run: Task) -> str:
+    return run.id if _leads(run) else ""
 
 
 def _wants_call(row: Task, written: Written) -> bool:

@@ -190,10 +190,12 @@ class Runner:
             links = self._chain.follow([change.before for _, change in asking])
         except Unavailable:
             return ready, asking
-        waiting = []
+        waiting, lost = [], []
         for (call, claim), link in zip(asking, links, strict=True):
             if link.written is Written.UNAVAILABLE:
                 waiting.append((call, claim))
+            elif link.written is Written.CONFLICT:
+                lost.append(call)
             elif link.written is not Written.DONE:
                 self._fail([call])
             elif isinstance(link.instead, Dropped):
@@ -202,7 +204,7 @@ class Runner:
                 ready.append((call, change))
                 self._tally.kept_back.update(link.kept_back)
                 self._ends |= {claim.before.id: link.ends} if link.ends else {}
-        return ready, waiting
+        return ready, waiting + self._decide(lost, reload=True)
 
     def _admitted(self, claims: list[tuple[Call, Transition]]) -> list[tuple[Call, Transition]]:
         admitted = []

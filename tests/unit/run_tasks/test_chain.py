@@ -256,6 +256,21 @@ def test_a_run_that_somebody_else_began_meanwhile_is_left_to_him(running):
     assert states(running, definition) == [State.SUCCEEDED, State.PENDING]
 
 
+def test_a_worker_that_stood_still_while_another_ran_its_run_writes_nothing_after_it(running):
+    """By his clock it was missed, and the one after it would be the first."""
+    definition = a_definition(max_runs=1, catch_up=CatchUp.NONE)
+    run = planned(running, definition)
+
+    def meanwhile():
+        running.run(message(run, number=2), holder="worker-2")
+        running.clock.sleep_until(running.clock.now() + 2 * MINUTE)
+
+    running.definitions.before["get_many"] += [lambda: None, meanwhile]
+    tally = running.run(message(run))
+    assert (started(running), tally.dropped) == ([run.id], 1)
+    assert states(running, definition) == [State.SUCCEEDED]
+
+
 def test_a_run_of_a_paused_task_is_skipped_with_the_reason(running):
     definition = a_definition()
     run = planned(running, definition)
