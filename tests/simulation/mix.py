@@ -116,6 +116,11 @@ class Mix:
         return not pauses and self.outage is None and self.latency <= 5_000
 
     @property
+    def loses_answers(self) -> bool:
+        """Of what was done: whoever asked does it again, if he can."""
+        return bool({Fault.LOST, Fault.DONE_ERROR, Fault.TIMED_OUT} & self.rates.keys())
+
+    @property
     def is_faultless(self) -> bool:
         return self.is_at_once and not self.rates and self.skew <= 5 * SECOND
 
