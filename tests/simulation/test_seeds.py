@@ -12,7 +12,7 @@ from tests.simulation.transitions import DEFINITIONS, PAYMENTS, TASKS
 
 _SEEDS = "0:50"
 # Seeds in which something was wrong once, of the code or of a checker.
-_KEPT = "2,44,67,68,107,127,151,156,162,175,207,213,223,322,517,560,565,1294,1816"
+_KEPT = "2,44,67,68,107,127,151,156,162,175,207,213,223,322,517,560,565,1294,1816,1870"
 _KEPT_SHORT = "4517,19530,38170,82045"
 _SINGLE = "a payment, cancelled"
 _PLANTED = "no fence"

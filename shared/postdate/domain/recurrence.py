@@ -133,8 +133,11 @@ class Runs:
     def _followed(
         self, run: Task, recurs: Recurs, definition: Definition, *, busy: bool, now: datetime
     ) -> Followed:
+        skips = busy and definition.overlap is Overlap.SKIP
+        # What is skipped takes no place of those that `max_runs` leaves, so that does not end the plan here.
+        plan = replace(definition.schedule, max_runs=None) if skips else definition.schedule
         to_run, notes = missed(
-            definition.schedule,
+            plan,
             last=recurs.at - _MOMENT,
             now=now,
             runs=recurs.number - 1,
@@ -142,7 +145,6 @@ class Runs:
             window=definition.catch_up_window,
         )
         told = list(islice(notes, MISSED_TOLD_MAX))
-        skips = busy and definition.overlap is Overlap.SKIP
         instead = self._instead(run, recurs, told, busy, definition, now)
         passed = run.id if skips or (instead is not None and instead.after.state is State.MISSED) else None
         rows = self._notes(definition, told, recurs, now=now)

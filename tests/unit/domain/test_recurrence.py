@@ -193,6 +193,17 @@ def test_what_is_to_be_caught_up_on_beside_a_run_that_is_not_over_is_skipped_at_
     assert (following.state, following.recurs.number, following.recurs.previous) == (State.PENDING, 2, run.id)
 
 
+def test_what_is_skipped_leaves_its_place_to_a_later_run() -> None:
+    definition = a_definition(catch_up=CatchUp.ALL, max_runs=2)
+    run = first(definition)
+    (second,) = RUNS.follow(run, definition, None, now=run.due_at).rows
+    followed = RUNS.follow(second, definition, running(run, now=run.due_at), now=second.due_at + 7 * MINUTE)
+    assert [(row.state, (row.planned_at - second.due_at) // MINUTE) for row in followed.rows] == [
+        (State.SKIPPED, 5),
+        (State.PENDING, 10),
+    ]
+
+
 def test_a_run_may_overlap_if_its_definition_says_so() -> None:
     definition = a_definition(overlap=Overlap.ALLOW)
     run = first(definition)
