@@ -61,9 +61,10 @@ class Chain:
         ended, and must not write what would have followed."""
         found = self.definitions.get_many({run.task_id for run in runs})
         unread = {run.task_id for run in runs if run.task_id not in found and not self._is_gone(run.task_id)}
-        read = self.tasks.get_many({id for run in runs for id in (*_before(run), _leader(run))} - {""})
+        leading = [run for run in runs if _leads(run)]
+        read = self.tasks.get_many({id for run in leading for id in (run.id, *_before(run))} - {""})
         now = self.clock.now()
-        changed = {run.id for run in runs if _leads(run) and not _is_still(run, read.get(run.id))}
+        changed = {run.id for run in leading if not _is_still(run, read.get(run.id))}
         followed = {
             run.id: self.runs.follow(
                 run, found.get(run.task_id), *(read.get(id) for id in _before(run)), now=now
@@ -123,17 +124,12 @@ def _leads(run: Task) -> bool:
 
 def _before(run: Task) -> tuple[str, str]:
     """The run before it, and the one that was passed over for it."""
-    if run.recurs is None or not _leads(run):
-        return "", ""
-    return run.recurs.previous or "", run.recurs.passed or ""
+    recurs = run.recurs
+    return (recurs.previous or "", recurs.passed or "") if recurs else ("", "")
 
 
 def _is_still(run: Task, now: Task | None) -> bool:
     return now is not None and now.version == run.version
-
-
-def _leader(run: Task) -> str:
-    return run.id if _leads(run) else ""
 
 
 def _wants_call(row: Task, written: Written) -> bool:

@@ -74,7 +74,7 @@ def run_all(seeds: Sequence[int], sort: Sort, jobs: int) -> tuple[Told, bool]:
     """What the runs told, and whether all of them could be made: who breaks it off hears what was found until then."""
     import tests.simulation.run  # noqa: F401 - once, before the processes part: all of them run the same code
 
-    whole, began = Told(), time.monotonic()
+    whole, progress = Told(), _Progress(count=len(seeds), began=time.monotonic())
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     pool = ProcessPoolExecutor(jobs, mp_context=FORK, initializer=_begin)
     try:
@@ -85,7 +85,7 @@ def run_all(seeds: Sequence[int], sort: Sort, jobs: int) -> tuple[Told, bool]:
                     f"seed {seed}: {broken[:600]}\n  again: postdate-sim --replay {seed}{sort.options}",
                     flush=True,
                 )
-            _tell(whole, len(seeds), began)
+            progress.tell(whole)
     except KeyboardInterrupt:
         print("broken off", file=sys.stderr, flush=True)
     except BrokenProcessPool as error:
@@ -108,22 +108,27 @@ def _parts(pool: ProcessPoolExecutor, seeds: Sequence[int], sort: Sort, jobs: in
             yield each.result()
 
 
-_told_at = 0.0
+@dataclass(kw_only=True, slots=True)
+class _Progress:
+    """Told when the first part is done, and then each minute."""
 
+    count: int
+    began: float
+    next_at: float = 0.0
 
-def _tell(whole: Told, count: int, began: float) -> None:
-    global _told_at
-    now = time.monotonic()
-    if now - max(_told_at, began) < _TOLD_EVERY:
-        return
-    _told_at = now
-    rate = whole.seeds / (now - began)
-    left = (count - whole.seeds) / rate / 60
-    print(
-        f"{whole.seeds} of {count} seeds, {len(whole.broken)} broken, {rate:.1f} a second, {left:.0f} minutes left",
-        file=sys.stderr,
-        flush=True,
-    )
+    def tell(self, whole: Told) -> None:
+        now = time.monotonic()
+        if now < self.next_at:
+            return
+        self.next_at = now + _TOLD_EVERY
+        rate = whole.seeds / (now - self.began)
+        left = (self.count - whole.seeds) / rate / 60
+        print(
+            f"{whole.seeds} of {self.count} seeds, {len(whole.broken)} broken, {rate:.1f} a second, "
+            f"{left:.0f} minutes left",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _begin() -> None:

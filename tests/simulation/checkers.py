@@ -1,8 +1,8 @@
 """All invariants in one place: which functions check them in the simulation, and where else they are shown.
 
 Those of a step look at what one write changed, those of the boundary at what each call asks for and is told, those of
-the end at what is left. A checker has its own idea of what is
-right: it asks none of the code that it judges. A test compares the tables of transitions with the code's.
+the end at what is left. A checker has its own idea of what is right: it asks none of the code that it judges. A test
+compares the tables of transitions with the code's.
 """
 
 from collections.abc import Callable, Sequence

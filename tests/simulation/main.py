@@ -7,12 +7,15 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tests.simulation.batch import FORK, Sort, run_all, run_one
 
 if TYPE_CHECKING:
     from tests.simulation.planted import Found
+
+# So many runs of a sort reach every situation that a run of it may reach.
+_REACHES_ALL: Final = {Sort(): 500, Sort(short=True): 20_000}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -99,9 +102,8 @@ def _batch(seeds: Sequence[int], jobs: int, told: bool, sort: Sort) -> int:
             print(f"{times:>9} {name}")
     from tests.simulation.reach import missing
 
-    missed = missing(found.reach) if len(seeds) >= 500 and sort == Sort() else []
-    if sort == Sort(short=True) and len(seeds) >= 20_000:
-        missed = missing(found.reach)
+    enough = _REACHES_ALL.get(sort)
+    missed = missing(found.reach) if enough is not None and len(seeds) >= enough else []
     for name in missed:
         print(f"never reached: {name}")
     print(

@@ -14,6 +14,8 @@ import ministack.services.dynamodb as dynamodb
 import pynamodb.attributes
 import pynamodb.connection.base
 
+from cli.local.engine import quickened
+
 Condition = Callable[[Any, Mapping[str, Any], Mapping[str, str]], bool]
 Operand = Callable[[Any, Mapping[str, Any], Mapping[str, str]], Any]
 
@@ -72,9 +74,8 @@ def engine() -> None:
         setattr(dynamodb, name, lambda *given, **named: None)
     dynamodb.json = SimpleNamespace(dumps=_unwritten, loads=read)
     dynamodb.json_response = lambda data, status=200: (status, {}, Unwritten(data))
-    dynamodb._tokenize = _kept(dynamodb._tokenize, given_as=list)
-    dynamodb._condition_syntax_error = _kept(dynamodb._condition_syntax_error)
-    statements._tokenize = _kept(statements._tokenize, given_as=list)
+    quickened()
+    statements._tokenize = _kept(statements._tokenize)
     dynamodb._parse_partiql = _Last(dynamodb._parse_partiql)
     evaluated = dynamodb._evaluate_condition
 
@@ -116,10 +117,10 @@ class _Last:
         return self._found
 
 
-def _kept(function: Callable[..., Any], given_as: Callable[[Any], Any] = lambda found: found) -> Any:
-    """The engine reads each expression anew for each row; what it reads in it follows from its text."""
+def _kept(function: Callable[..., list[Any]]) -> Any:
+    """What the engine reads in a statement follows from its text."""
     known = cache(function)
-    return lambda *given, **named: given_as(known(*given, **named))
+    return lambda *given, **named: list(known(*given, **named))
 
 
 def _unwritten(value: Any, **how: Any) -> Any:

@@ -113,15 +113,7 @@ class Runs:
         if definition.state is definitions.State.PAUSED:
             why = "paused" if definition.reason is None else f"paused: {definition.reason}"
             return Followed(instead=transitions.skip(run, now=now, why=why))
-        before = [previous] if previous else []
-        if passed is not None and passed.token:
-            # It began after all: so it counts, and this run has to wait for it as well.
-            before.append(passed)
-            recurs = replace(recurs, number=recurs.number + 1)
-        not_over = [each.id for each in before if each.phase is not Phase.RESTS]
-        busy = bool(not_over)
-        if busy:
-            recurs = replace(recurs, previous=not_over[0])
+        recurs, busy = _as_it_turned_out(recurs, previous, passed)
         if run.due_at != run.planned_at:
             # It was at its instant before, and waits for the run before it or for its flow control.
             queues = busy and definition.overlap is Overlap.QUEUE
@@ -228,6 +220,17 @@ class Runs:
             flow=template.flow,
             why=why,
         )
+
+
+def _as_it_turned_out(recurs: Recurs, previous: Task | None, passed: Task | None) -> tuple[Recurs, bool]:
+    """Which run it is, and whether one before it is not over. One that was passed over and began after all counts, and
+    has to be over as well."""
+    before = [previous] if previous else []
+    if passed is not None and passed.token:
+        before.append(passed)
+        recurs = replace(recurs, number=recurs.number + 1)
+    not_over = [each.id for each in before if each.phase is not Phase.RESTS]
+    return (replace(recurs, previous=not_over[0]), True) if not_over else (recurs, False)
 
 
 def _ended(row: Task, state: State, why: str, now: datetime) -> Task:
