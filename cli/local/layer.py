@@ -7,7 +7,6 @@ so it is uploaded again only when a dependency changed.
 import compileall
 import shutil
 import sys
-import zoneinfo
 from collections.abc import Iterator
 from pathlib import Path
 from py_compile import PycInvalidationMode
@@ -79,16 +78,14 @@ def _install(target: Path, platform: str) -> None:
         "--no-compile-bytecode", "--link-mode", "copy", "--require-hashes", "-r", REQUIREMENTS,
     )  # fmt: skip
     whole = megabytes(target)
-    for path in _unused(target, platform):
+    for path in _unused(target):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     if platform == "local":
         _compile(target)
     say(f"  layer-{platform}: {whole:.1f} MB installed, {megabytes(target):.1f} MB kept")
 
 
-def _unused(target: Path, platform: str) -> Iterator[Path]:
-    if platform == "local" and any((Path(zones) / "UTC").exists() for zones in zoneinfo.TZPATH):
-        yield target / "tzdata"  # the machine's own zones come first, so nobody would read these 600 files
+def _unused(target: Path) -> Iterator[Path]:
     yield target / "bin"
     yield target / ".lock"
     yield from (target / name for name in PACKAGES_UNUSED)
@@ -102,8 +99,7 @@ def _unused(target: Path, platform: str) -> Iterator[Path]:
 
 
 def _compile(target: Path) -> None:
-    """The local engine unpacks the layer for each process it starts: each would compile everything again, and each
-    file that is not there is one less to unpack."""
+    """So that the first process of a new stack need not: it would take it seconds."""
     compileall.compile_dir(
         target, quiet=2, workers=0, stripdir=target, prependdir="/opt/python", legacy=True,
         invalidation_mode=PycInvalidationMode.UNCHECKED_HASH,

@@ -11,7 +11,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -26,8 +25,6 @@ from cli.local.processes import Process
 REQUIREMENTS: Final = ROOT / "requirements" / "ministack.txt"
 START_SECONDS: Final = 30
 LOG_LINES_SHOWN: Final = 15
-IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - the directory made there is its owner's alone
-IN_MEMORY_BYTES_MIN: Final = 4_000_000_000
 PROGRAM: Final = Path(__file__).with_name("engine.py")
 
 
@@ -52,7 +49,8 @@ def start(place: Place) -> Process:
         raise Failure(
             f"Port {place.port} is taken by another program. `make up PORT={place.port + 100}` uses another."
         )
-    _room(place)
+    _clear(place)
+    place.temporary.mkdir(parents=True)
     with place.engine_log.open("w") as log:
         started = subprocess.Popen(
             [installed() / "bin" / "python", "-P", PROGRAM],
@@ -105,28 +103,8 @@ def _environment(place: Place) -> dict[str, str]:
     }
 
 
-def _room(place: Place) -> None:
-    """In memory where the machine offers that: each worker unpacks a thousand files of its own, and a disk's file
-    system that has just dropped those of the last stack looks long for a thousand free places."""
-    _clear(place)
-    if _fits(IN_MEMORY):
-        place.directory.mkdir(parents=True, exist_ok=True)
-        place.temporary.symlink_to(tempfile.mkdtemp(prefix="postdate-", dir=IN_MEMORY))
-    else:
-        place.temporary.mkdir(parents=True)
-
-
-def _fits(folder: Path) -> bool:
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return False
-    found = os.statvfs(folder)
-    return not found.f_flag & os.ST_NOEXEC and found.f_bavail * found.f_frsize >= IN_MEMORY_BYTES_MIN
-
-
 def _clear(place: Place) -> None:
-    shutil.rmtree(place.temporary.resolve(), ignore_errors=True)
-    if place.temporary.is_symlink():
-        place.temporary.unlink()
+    shutil.rmtree(place.temporary, ignore_errors=True)
 
 
 def _install(directory: Path) -> None:

@@ -1,9 +1,13 @@
+import tempfile
+import zipfile
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.local.engine import copied
+from cli.local.engine import Unpacked, copied
 
 _ROWS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.binary() | st.text(),
@@ -17,6 +21,45 @@ def test_a_copy_of_a_row_is_equal_to_it_and_shares_nothing_that_could_change(row
 
     assert copy == row
     assert not _changeable(copy) & _changeable(row)
+
+
+def test_workers_of_one_function_share_what_they_run_and_those_of_its_next_version_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before, after = _archive(tmp_path / "1.zip", "before"), _archive(tmp_path / "2.zip", "after")
+
+    first, second, third = (
+        _unpacked(archive, tmp_path / str(index)) for index, archive in enumerate((before, before, after))
+    )
+
+    assert first.resolve() == second.resolve() != third.resolve()
+    assert [(folder / "handler.py").read_text() for folder in (first, third)] == ["before", "after"]
+
+
+def test_what_could_not_be_unpacked_whole_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    archive = _archive(tmp_path / "1.zip", "code")
+    whole = archive.read_bytes()
+    archive.write_bytes(whole.replace(b"code", b"cod_", 1))
+    with pytest.raises(zipfile.BadZipFile):
+        _unpacked(archive, tmp_path / "broken")
+    archive.write_bytes(whole)
+
+    assert (_unpacked(archive, tmp_path / "whole") / "handler.py").read_text() == "code"
+
+
+def _archive(file: Path, code: str) -> Path:
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("handler.py", code)
+    return file
+
+
+def _unpacked(archive: Path, folder: Path) -> Path:
+    folder.mkdir()
+    with Unpacked(archive) as whole:
+        whole.extractall(folder)
+    return folder
 
 
 def _changeable(value: Any) -> set[int]:
