@@ -131,7 +131,12 @@ def test_a_move_refused_because_of_its_own_result_is_done_and_of_anothers_is_not
     stores.tasks.commit([moved])
     mine = row(world, task)
     theirs = mine | {"holder": {"S": "worker-2"}}
-    for stood_in_the_way, written in ((mine, Written.DONE), (theirs, Written.CONFLICT)):
+    newer = mine | {"weather": {"S": "only newer code knows of it"}}
+    for stood_in_the_way, written in (
+        (mine, Written.DONE),
+        (newer, Written.DONE),
+        (theirs, Written.CONFLICT),
+    ):
         reason = {"Code": "ConditionalCheckFailed", "Message": "no", "Item": stood_in_the_way}
         boundary.fail(TRANSACTIONS, cancelled(reason, {"Code": "None"}))
         assert stores.tasks.commit([moved]) == [written]

@@ -15,6 +15,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from tests.simulation.mix import Mix
     from tests.simulation.run import Result
 
 FORK: Final = multiprocessing.get_context("fork")
@@ -27,13 +28,16 @@ _COLLECTED_AFTER: Final = 50_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sort:
-    """Of runs: `theme` as mix.py names it, and whether they are short."""
+    """Of runs: `theme` as mix.py names it, and whether they are short; or one mix for all of them, as its text."""
 
     theme: str | None = None
     short: bool = False
+    given: str | None = None
 
     @property
     def options(self) -> str:
+        if self.given is not None:
+            return f" --given '{self.given}'"
         return (f" --mix '{self.theme}'" if self.theme else "") + (" --short" if self.short else "")
 
 
@@ -61,13 +65,21 @@ class Told:
         return sum(times for name, times in self.reach.items() if name.startswith("fault "))
 
 
+def mix_for(seed: int, sort: Sort) -> "Mix":
+    from tests.simulation.mix import drawn, short, themed
+    from tests.simulation.shrink import mix_of
+
+    if sort.given is not None:
+        return mix_of(sort.given)
+    if sort.short:
+        return short(Random(seed), sort.theme)
+    return drawn(Random(seed)) if sort.theme is None else themed(Random(seed), sort.theme)
+
+
 def run_one(seed: int, sort: Sort) -> "Result":
-    from tests.simulation.mix import short, themed
     from tests.simulation.run import run
 
-    if sort.short:
-        return run(seed, short(Random(seed), sort.theme))
-    return run(seed, None if sort.theme is None else themed(Random(seed), sort.theme))
+    return run(seed, mix_for(seed, sort))
 
 
 def run_all(seeds: Sequence[int], sort: Sort, jobs: int) -> tuple[Told, bool]:

@@ -23,6 +23,7 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     money.frozen_accounts_neither_pay_nor_receive,
     items.i8_only_what_the_table_allows,
     items.i8_definitions_move_by_their_table,
+    items.i8_what_newer_code_wrote_stays,
     items.i9_tokens_rise_and_fence,
     items.i12_never_early,
     items.i17_attempts_and_delays,
@@ -47,6 +48,7 @@ AT_THE_END: Final[tuple[Callable[[Seen], None], ...]] = (
     items.i14_what_was_told_stays,
     items.i15_nothing_begins_after_a_cancel,
     items.i16_every_letter_has_its_item,
+    items.i16_poison_is_a_dead_letter,
     chains.i11_every_planned_instant_has_a_row,
     chains.i11_what_was_backfilled_has_rows,
     chains.i13_by_hand_as_often_as_asked,
@@ -87,7 +89,11 @@ INVARIANTS: Final[dict[str, Shown]] = {
         elsewhere=("test_a_payment_that_everybody_settles_at_once_moves_money_once",),
     ),
     "I8": Shown(
-        here=(items.i8_only_what_the_table_allows, items.i8_definitions_move_by_their_table),
+        here=(
+            items.i8_only_what_the_table_allows,
+            items.i8_definitions_move_by_their_table,
+            items.i8_what_newer_code_wrote_stays,
+        ),
         elsewhere=("test_the_checkers_allow_what_the_tables_allow",),
     ),
     "I9": Shown(
@@ -122,7 +128,13 @@ INVARIANTS: Final[dict[str, Shown]] = {
         here=(items.i15_nothing_begins_after_a_cancel, chains.i10_a_run_begins_where_its_task_lets_it),
         elsewhere=("test_of_a_cancel_and_a_settlement_at_once_exactly_one_wins",),
     ),
-    "I16": Shown(here=(items.i16_every_letter_has_its_item, items.i16_who_is_dead_has_a_letter)),
+    "I16": Shown(
+        here=(
+            items.i16_every_letter_has_its_item,
+            items.i16_who_is_dead_has_a_letter,
+            items.i16_poison_is_a_dead_letter,
+        )
+    ),
     "I17": Shown(
         here=(items.i17_attempts_and_delays, boundary.i17_calls_within_a_budget),
     ),

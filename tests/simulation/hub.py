@@ -27,7 +27,8 @@ class Actor:
     `calls_given` the items and versions that it was woken for, `word` the run and the token that a receiver was given.
     `asked` is its last call to AWS, `met` what the first try of it met; `spent` counts the calls of its invocation,
     which began at `invoked_at`.
-    `path` is what a caller asks for, `items_asked` of how many items."""
+    `path` is what a caller asks for, `items_asked` of how many items. One that `is_newer` runs newer code, and one
+    that has an event it does not survive `dies_after` so many calls."""
 
     name: str
     hub: "Hub"
@@ -49,6 +50,8 @@ class Actor:
     spent: Counter[Any] = field(default_factory=Counter)
     invoked_at: int = 0
     met: Any = None
+    is_newer: bool = False
+    dies_after: int | None = None
     greenlet: Any = None
 
     @property

@@ -4,12 +4,13 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.simulation.batch import FORK, Sort, run_all, run_one
+from tests.simulation.batch import FORK, Sort, mix_for, run_all, run_one
 
 if TYPE_CHECKING:
     from tests.simulation.planted import Found
@@ -21,9 +22,16 @@ _REACHES_ALL: Final = {Sort(): 500, Sort(short=True): 20_000}
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     _with_a_fixed_order_of_sets()
-    sort = Sort(theme=given.mix, short=given.short)
+    sort = Sort(theme=given.mix, short=given.short, given=given.given)
+    with _planting(given.planting):
+        return _asked(given, sort)
+
+
+def _asked(given: argparse.Namespace, sort: Sort) -> int:
     if given.replay is not None:
         return _replay(given.replay, given.after, sort)
+    if given.shrink is not None:
+        return _shrink(given.shrink, sort)
     if given.single:
         return _single(given.jobs, given.only, given.write)
     if given.planted:
@@ -54,6 +62,9 @@ def _parser() -> argparse.ArgumentParser:
         default="0:0",
         help="with --replay: run these seeds first, in the same process",
     )
+    what.add_argument(
+        "--shrink", metavar="SEED", type=int, help="make a broken run small: the least that breaks it as well"
+    )
     what.add_argument("--single", action="store_true", help="each kind of fault at each call of each flow")
     parser.add_argument(
         "--write",
@@ -65,6 +76,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--mix", metavar="NAME", help="with --seeds and --replay: runs of one sort only, as mix.py names them"
+    )
+    parser.add_argument(
+        "--given", metavar="MIX", help="with --seeds, --replay and --shrink: what --shrink has told"
+    )
+    parser.add_argument(
+        "--planting", metavar="NAME", help="with --seeds, --replay and --shrink: this mistake is in the code"
     )
     parser.add_argument(
         "--short",
@@ -91,6 +108,36 @@ def _replay(seed: int, after: str, sort: Sort) -> int:
     print("\n".join(result.lines))
     print(f"seed {seed}: {result.broken or 'all invariants hold'}")
     return 1 if result.broken else 0
+
+
+def _shrink(seed: int, sort: Sort) -> int:
+    from tests.simulation.run import run
+    from tests.simulation.shrink import shrunk, text_of
+
+    first = run_one(seed, sort)
+    if first.broken is None:
+        print(f"seed {seed}: all invariants hold")
+        return 1
+    small = shrunk(seed, mix_for(seed, sort), run)
+    print("\n".join(small.result.lines))
+    print(f"seed {small.seed}: {small.result.broken}")
+    print(f"{len(first.lines)} lines made {len(small.result.lines)}, in {small.tried} runs")
+    print(f"again: postdate-sim --replay {small.seed}{Sort(given=text_of(small.mix)).options}")
+    return 0
+
+
+@contextmanager
+def _planting(name: str | None) -> Iterator[None]:
+    from tests.simulation.planted import BUGS, planted
+
+    if name is None:
+        yield
+        return
+    (bug,) = [each for each in BUGS if each.name == name] or [None]
+    if bug is None:
+        raise SystemExit(f"there is no mistake called {name!r}")
+    with planted(bug):
+        yield
 
 
 def _batch(seeds: Sequence[int], jobs: int, told: bool, sort: Sort) -> int:

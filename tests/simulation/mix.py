@@ -70,7 +70,9 @@ class Control:
 class Mix:
     """`down` is when the second destination refuses everything; `explicit` and `recurring` are shares of tasks.
     `waits_max` is the longest that anything waits that is asked for, or that is late, in seconds; `planned_for` how
-    long plans of recurring tasks last at most; `ends_within` how soon after the last request faults stop at most."""
+    long plans of recurring tasks last at most; `ends_within` how soon after the last request faults stop at most.
+    `newer` is the share of events that newer code handles, `poison` how many messages there are that nobody can read,
+    `fatal` the share of messages over which each worker dies."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -108,6 +110,9 @@ class Mix:
     waits_max: int = 4000
     planned_for: int = 6 * MINUTE
     ends_within: int = 2 * MINUTE
+    newer: float = 0.0
+    poison: int = 0
+    fatal: float = 0.0
 
     @property
     def is_at_once(self) -> bool:
@@ -127,13 +132,17 @@ class Mix:
     @property
     def is_quiet(self) -> bool:
         """Nothing is lost, late or wrong in such a run, and destinations keep no worker from other work."""
-        wrong = self.rates or self.outage or self.duplicates or self.deletes_lost or self.delayed
+        wrong = (
+            self.rates or self.outage or self.fatal or self.duplicates or self.deletes_lost or self.delayed
+        )
         wakes = self.ticks and self.heartbeat and self.skew <= 5 * SECOND
         return wakes and not wrong and not {"is slow", "never answers"} & set(self.tempers)
 
     @property
     def leaves_calls_alone(self) -> bool:
         """Whatever dies in such a run, no call is away for as long as an audit waits."""
+        if self.fatal:
+            return False
         short = self.outage is None or self.outage.duration <= 3 * MINUTE
         pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
         awake = not pauses or self.pause <= 2 * MINUTE
@@ -152,6 +161,7 @@ class Mix:
             delayed=0.0,
             outage=None,
             impatient=0.0,
+            fatal=0.0,
             tempers=("takes",),
             down=None,
             ticks=True,
@@ -223,6 +233,14 @@ def drawn(draws: Random) -> Mix:
         found = replace(found, control=draws.choice(_CONTROLS), timeouts=timeouts)
     if sometimes(0.1) and not quiet:
         found = replace(found, down=(draws.randrange(MINUTE), draws.choice((30, 120)) * SECOND))
+    # Drawn from what was drawn so far, so that runs without any of it are what they were before there was any.
+    more = Random(repr(found))
+    found = replace(
+        found,
+        newer=more.choice((0.0, 0.0, 0.0, 0.0, 0.3, 0.7)),
+        poison=more.choice((0, 0, 0, 0, 0, 1, 3)),
+        fatal=0.0 if quiet else more.choice((0.0,) * 9 + (0.1,)),
+    )
     return found if quiet or not sometimes(0.4) else THEMES[draws.choice(list(THEMES))](found, draws)
 
 
@@ -243,6 +261,8 @@ def short(draws: Random, theme: str | None = None) -> Mix:
         mix,
         outage=outage,
         down=mix.down and (mix.down[0] // 2, min(mix.down[1], MINUTE)),
+        poison=0,
+        fatal=0.0,
         skew=min(mix.skew, 5 * SECOND),
         pause=min(mix.pause, MINUTE),
         sweepers=1,
@@ -344,6 +364,7 @@ def _quiet(mix: Mix, draws: Random) -> Mix:
         jumps=0,
         duplicates=0.0,
         deletes_lost=0.0,
+        fatal=0.0,
         delayed=0.0,
         outage=None,
         down=None,

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from tests.simulation.shrink import check_of
+
 _TRANSITIONS: Final = "postdate.domain.transitions"
 _MONEY: Final = "postdate.domain.money"
 _TASKS: Final = "postdate.stores.tasks_dynamo"
@@ -65,8 +67,7 @@ class Found:
 
     @property
     def check(self) -> str:
-        kind, _, rest = (self.broken or "").partition(": ")
-        return rest.partition(":")[0] if kind == "Broken" else kind
+        return check_of(self.broken or "")
 
 
 def _bug(
@@ -157,14 +158,14 @@ BUGS: Final = (
     ),
     _bug(
         "whatever is stored is our own",
-        f"{_STATEMENTS}:_is_stored",
+        f"{_STATEMENTS}:Statements._is_stored",
         "return ",
         "return True or ",
         mix="contested",
     ),
     _bug(
         "a throttled change counts as done",
-        f"{_STATEMENTS}:_written",
+        f"{_STATEMENTS}:Statements._written",
         "return Written.UNAVAILABLE",
         "return Written.DONE",
         mix="deaf",
@@ -663,6 +664,46 @@ BUGS: Final = (
         "functions.run_tasks.deliveries:Deliveries.prefetch",
         "self._tenant(tenant)",
         'self._tenant("zeta")',
+    ),
+    # Code of two versions side by side, and messages that nobody can read.
+    _bug(
+        "a message with a field that nobody knew is refused",
+        "postdate.runtime.queue:received",
+        'if body["form"] != _FORM or',
+        'if body["form"] != _FORM or body.keys() - {"form", "tenant", "via", "dues", "seen"} or',
+    ),
+    _bug(
+        "a change of a payment writes the row anew",
+        f"{_ACTIONS}:_update",
+        "    changed = [",
+        """    return {
+        "Put": {
+            "TableName": table,
+            "Item": after,
+            "ConditionExpression": "version = :before",
+            "ExpressionAttributeValues": {":before": before["version"]},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+    }
+    changed = [""",
+    ),
+    _bug(
+        "what newer code has added hides one's own change",
+        f"{_STATEMENTS}:Statements._is_stored",
+        "as_known(stored, self._names)",
+        "stored",
+    ),
+    _bug(
+        "a message that nobody can read is dropped",
+        "postdate.runtime.records:read",
+        'unreadable.append(record["messageId"])',
+        "pass",
+    ),
+    _bug(
+        "a message that nobody can read stops those beside it",
+        "postdate.runtime.records:read",
+        "except ValueError:",
+        "except KeyError:",
     ),
     # Receivers that have the word.
     _bug(

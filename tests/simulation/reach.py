@@ -26,6 +26,7 @@ SOMETIMES: Final = (
     *("asked twice at once", "replayed", "redriven"),
     *("http 409 idempotency_in_progress", "http 422 idempotency_key_reused", "http 503 unavailable"),
     *("http 409 insufficient_funds", "http 409 account_frozen", "http 412 version_conflict"),
+    *("what newer code wrote, changed by older", "poison is a dead letter", "message fatal"),
     "metric OutcomesFencedOff",
     "metric TasksDead",
     "metric TasksRetried",

@@ -18,13 +18,13 @@ from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.sweeping import AUDITED_AFTER
 from postdate.stores import account_row, movement_row
 from postdate.stores.keys import hash_of
-from tests.simulation import boundary, checkers, items
+from tests.simulation import boundary, checkers, items, poison
 from tests.simulation.clients import INTERNAL, Clients
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
 from tests.simulation.engine import Change
 from tests.simulation.hub import SECOND, Actor, Hub, Stuck
 from tests.simulation.inside import INSIDE
-from tests.simulation.mix import HOUR, MINUTE, Fault, Mix, drawn
+from tests.simulation.mix import HOUR, MINUTE, Fault, Mix
 from tests.simulation.rows import is_item, number, text, waits_for_a_person
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.transitions import FINAL
@@ -93,14 +93,13 @@ def _clock_row(minute: int) -> dict[str, Any]:
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Run:
-    """`mix` is drawn from the seed unless it is given. With a script one caller does what it says and nobody else does
-    anything; `planned` then says which call meets which fault."""
+    """With a script one caller does what it says and nobody else does anything; `planned` then says which call meets
+    which fault."""
 
     seed: int
-    given: Mix | None = None
+    mix: Mix
     script: Callable[[Clients, Actor], None] | None = None
     planned: Callable[[Actor, Call], Fault | None] | None = None
-    mix: Mix = field(init=False)
     hub: Hub = field(init=False)
     seen: Seen = field(init=False)
     wire: Wire = field(init=False)
@@ -109,7 +108,6 @@ class Run:
 
     def __post_init__(self) -> None:
         draws = Random(self.seed)
-        self.mix = self.given or drawn(draws)
         now = START_US + draws.randrange(MINUTE)
         engine = INSIDE.engine
         self.hub = Hub(draws=draws, now=now, began=now, sticky=draws.choice((0.0, 0.0, 0.8)))
@@ -211,6 +209,7 @@ class Run:
         Scheduler(
             hub=hub, engine=self.wire.engine, mix=lambda: self.mix, is_exact=mix.is_quiet and not self.script
         ).start()
+        poison.send(hub, self.wire.engine, self.seen.poison, count=mix.poison, within=mix.span)
         if self.script is not None:
             self.clients.follow(TENANTS[0], self.script)
             return
@@ -255,7 +254,8 @@ class Run:
         engine = self.wire.engine
         brought = False
         for queue in ("tasks", "payments"):
-            for message in list(engine.messages(f"{queue}-dlq")):
+            kept = self.seen.buried_poison(queue)
+            for message in [each for each in engine.messages(f"{queue}-dlq") if each not in kept]:
                 engine.send(queue, message["body"])
                 engine.messages(f"{queue}-dlq").remove(message)
                 brought = True
@@ -271,6 +271,7 @@ class Run:
         for change in changes:
             if change.table == "items" and change.after and "tenant" in change.after:
                 self.seen.owners.setdefault(change.key[1], str(text(change.after, "tenant")))
+                self.seen.written.setdefault(change.key[1], self.hub.now)
         for check in checkers.STEP:
             check(self.seen, actor, changes)
         for change in changes:
@@ -291,8 +292,8 @@ class Run:
         self.seen.reach[name if name.startswith("log") else f"metric {name}"] += int(value)
 
 
-def run(seed: int, mix: Mix | None = None) -> Result:
-    return Run(seed=seed, given=mix).result()
+def run(seed: int, mix: Mix) -> Result:
+    return Run(seed=seed, mix=mix).result()
 
 
 def _where(error: BaseException) -> str:

@@ -1,6 +1,5 @@
 """What a run has seen so far: everything that the checkers look at, and what they raise."""
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from typing import Any
 from tests.simulation.engine import Engine, Row
 from tests.simulation.hub import Hub
 from tests.simulation.mix import Mix
+from tests.simulation.poison import POISON, calls_in
 from tests.simulation.rows import is_item_row
 
 
@@ -67,7 +67,7 @@ class Seen:
     """`began` is what the run began with, whatever has stopped since; `calm_at` is when it did. `definitions` are all
     versions of each, with the instant of each; `places` and `begun` those of each key with a rate, `opened` when a
     destination was last given up. `doubled` are items whose call two workers had at once, `owners` the tenants of all
-    items and definitions."""
+    items and definitions. `written` when each of them was, `poison` how much of it each queue was sent."""
 
     hub: Hub
     engine: Engine
@@ -86,6 +86,8 @@ class Seen:
     opened: dict[tuple[str, str], int] = field(default_factory=dict)
     doubled: set[str] = field(default_factory=set)
     owners: dict[str, str] = field(default_factory=dict)
+    written: dict[str, int] = field(default_factory=dict)
+    poison: Counter[str] = field(default_factory=Counter)
     probes: Counter[tuple[str, str]] = field(default_factory=Counter)
     tried: Counter[tuple[str, str]] = field(default_factory=Counter)
     settled: Counter[str] = field(default_factory=Counter)
@@ -105,8 +107,11 @@ class Seen:
             (id, version)
             for queue in ("tasks-dlq", "payments-dlq")
             for message in self.engine.messages(queue)
-            for id, version, _ in json.loads(message["body"])["dues"]
+            for id, version, _ in calls_in(message["body"])
         }
+
+    def buried_poison(self, queue: str) -> list[dict[str, Any]]:
+        return [message for message in self.engine.messages(f"{queue}-dlq") if message["body"] in POISON]
 
     def definition(self, id: str, *, before: int) -> Row | None:
         """As it was at that instant."""

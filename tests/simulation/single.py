@@ -292,7 +292,7 @@ def tried(
     """How the flow ends with this fault at this place, and the calls it made."""
     plan = _Plan(flow, place, fault, each_time=each_time)
     mix = replace(_MIX, tempers=_Tempers(flow.tempers), control=flow.control)  # type: ignore[arg-type]
-    run = Run(seed=1, given=mix, script=flow.script, planned=plan)
+    run = Run(seed=1, mix=mix, script=flow.script, planned=plan)
     result = run.result()
     states = tuple(
         sorted(f"{request_of(row)} {text(row, 'status')} {number(row, 'amount')}" for row in run.seen.items())

@@ -22,6 +22,7 @@ from tests.simulation import quick
 from tests.simulation.engine import TABLES, Change, Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.mix import CRASHES, Fault, Mix, Outage
+from tests.simulation.newer import asked_by_newer_code
 
 # The status and what the answer says.
 Told = tuple[int, dict[str, Any]]
@@ -121,6 +122,8 @@ class Wire:
         self.calls += 1
         actor.calls += 1
         actor.asked = call.asked
+        if actor.dies_after is not None and actor.calls > actor.dies_after:
+            raise Crash
         self.asked(actor, call)
         self._wait(actor)
         fault = self._fault(actor, call)
@@ -160,7 +163,10 @@ class Wire:
                 return status, content
 
     def _made(self, actor: Actor | None, call: Call) -> Told:
-        status, content, changes = self.engine.answer(call.service, call.operation, call.asked)
+        asked = call.asked
+        if actor is not None and actor.is_newer:
+            asked = asked_by_newer_code(call.operation, asked)
+        status, content, changes = self.engine.answer(call.service, call.operation, asked)
         if call.operation == "ExecuteTransaction":
             content = self._completed(call, content)
         if call.operation == "Query" and "IndexName" in call.asked and self.mix.stale:

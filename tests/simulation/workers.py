@@ -12,6 +12,7 @@ from tests.simulation.engine import Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.inside import HANDLERS, INSIDE
 from tests.simulation.mix import MINUTE, Mix
+from tests.simulation.poison import calls_in
 from tests.simulation.seen import Seen
 
 SECONDS: Final = {"api": 29, "sweep": 300, "run_tasks": 900, "settle": 60}
@@ -46,6 +47,7 @@ class Functions:
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
     _copies: dict[str, int] = field(default_factory=dict)
     _pollers: dict[str, list[Actor]] = field(default_factory=dict)
+    _fatal: dict[str, bool] = field(default_factory=dict)
     _echoes: dict[str, list[tuple[int, list[dict[str, Any]]]]] = field(default_factory=dict)
 
     def copy(self, kind: str) -> tuple[str, Any]:
@@ -70,13 +72,16 @@ class Functions:
         self._pollers.setdefault(queue, [])
         return self.hub.spawn(actor, lambda: self._polling(actor, kind, queue))
 
-    def invoke(self, actor: Actor, kind: str, event: dict[str, Any]) -> Any:
-        """Raises Crash when the function dies or its time is up."""
+    def invoke(self, actor: Actor, kind: str, event: dict[str, Any], dies_after: int | None = None) -> Any:
+        """Raises Crash when the function dies, at the latest after so many calls to AWS, or its time is up."""
         request = f"{next(self._numbers):08x}-0000-0000-0000-000000000000"
         until = self.hub.now + SECONDS[kind] * SECOND
         actor.request, actor.calls, actor.sticky = request[:13], 0, None
         actor.spent.clear()
         actor.invoked_at = self.hub.now
+        actor.dies_after = dies_after
+        newer = self.mix().newer
+        actor.is_newer = newer > 0 and self.hub.draws.random() < newer
 
         def end() -> None:
             if actor.request == request[:13] and not actor.done:
@@ -119,7 +124,7 @@ class Functions:
             self.hub.note(f"{kind} given {len(records)} of {queue} {_told(records)}")
             actor.calls_given = _calls(records)
             try:
-                answer = self.invoke(actor, kind, {"Records": records})
+                answer = self.invoke(actor, kind, {"Records": records}, self._dies_after(queue, records))
             except Crash:
                 self.hub.note("died")
                 self.seen.reach[f"{kind} died"] += 1
@@ -136,6 +141,16 @@ class Functions:
                     self.seen.reach["delete lost"] += 1
                 else:
                     self.engine.delete(queue, record["receiptHandle"])
+
+    def _dies_after(self, queue: str, records: list[dict[str, Any]]) -> int | None:
+        """A message that is fatal is so for whoever has it; once it is brought back by a person, it is another one."""
+        draws, share = self.hub.draws, self.mix().fatal
+        for record in records if share and queue != "ticks" else ():
+            self._fatal.setdefault(record["messageId"], draws.random() < share)
+        if not any(self._fatal.get(record["messageId"]) for record in records):
+            return None
+        self.seen.reach["message fatal"] += 1
+        return draws.randrange(3)
 
     def _received(self, queue: str) -> list[dict[str, Any]]:
         mix, draws = self.mix(), self.hub.draws
@@ -203,18 +218,15 @@ def _again(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _calls(records: list[dict[str, Any]]) -> frozenset[tuple[str, int]]:
-    return frozenset(
-        (id, version) for record in records for id, version, _ in json.loads(record["body"]).get("dues", ())
-    )
+    return frozenset((id, version) for record in records for id, version, _ in calls_in(record["body"]))
 
 
 def _told(records: list[dict[str, Any]]) -> str:
     found = []
     for record in records:
-        body = json.loads(record["body"])
-        if "dues" in body:
-            dues = " ".join(f"{id}v{version}" for id, version, _ in body["dues"])
-            found.append(f"[{body['via']} {dues} x{record['attributes']['ApproximateReceiveCount']}]")
-        else:
-            found.append(f"[{body}]")
+        calls = " ".join(f"{id}v{version}" for id, version, _ in calls_in(record["body"]))
+        times = record["attributes"]["ApproximateReceiveCount"]
+        found.append(
+            f"[{json.loads(record['body'])['via']} {calls} x{times}]" if calls else f"[{record['body']}]"
+        )
     return " ".join(found)

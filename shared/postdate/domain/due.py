@@ -26,6 +26,12 @@ class Via(StrEnum):
     RETRY = "retry"
     POSTPONED = "postponed"
     DEAD = "dead"
+    UNKNOWN = "unknown"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Via":
+        """Newer code may have reasons of its own to send a call, and that is none not to answer it."""
+        return cls.UNKNOWN
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -224,11 +224,15 @@ class Runs:
 
 def _as_it_turned_out(recurs: Recurs, previous: Task | None, passed: Task | None) -> tuple[Recurs, bool]:
     """Which run it is, and whether one before it is not over. One that was passed over and began after all counts, and
-    has to be over as well."""
-    before = [previous] if previous else []
+    has to be over as well. Who came late may have been followed twice: by a worker that died, and at a later time by
+    another, for whom the first one's runs were missed. They were not, so a run is always the one after its previous."""
+    before, number = [previous] if previous else [], recurs.number
     if passed is not None and passed.token:
         before.append(passed)
-        recurs = replace(recurs, number=recurs.number + 1)
+        number += 1
+    if previous is not None and previous.recurs is not None:
+        number = max(number, previous.recurs.number + 1)
+    recurs = replace(recurs, number=number)
     not_over = [each.id for each in before if each.phase is not Phase.RESTS]
     return (replace(recurs, previous=not_over[0]), True) if not_over else (recurs, False)
 

@@ -10,8 +10,12 @@ from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import passes
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_actions import Action
+from postdate.stores.movement_row import MovementRow
+from postdate.stores.payment_row import PaymentRow
+from postdate.stores.rows import as_known, names_in
 
 HELD: Final = "ConditionalCheckFailed"
+_NAMES: Final = names_in(PaymentRow) | names_in(MovementRow)
 
 
 def judged(
@@ -45,8 +49,11 @@ def judged(
 
 
 def _is_same(stored: AttributeMap | None, row: AttributeMap | None) -> bool:
-    """But for where it is listed, which may have been written under another number of listings."""
-    return stored is not None and row is not None and {**stored, **_listed(row)} == row
+    """But for where it is listed, which may have been written under another number of listings, and for what only
+    newer code knows of."""
+    if stored is None or row is None:
+        return False
+    return {**as_known(stored, _NAMES | row.keys()), **_listed(row)} == row
 
 
 def _listed(row: AttributeMap) -> AttributeMap:

@@ -8,6 +8,7 @@ from postdate.domain.errors import Unavailable
 from postdate.runtime.observability import logger
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import passes, translated
+from postdate.stores.rows import as_known
 from postdate.stores.tasks import Written
 
 if TYPE_CHECKING:
@@ -19,9 +20,12 @@ _PRESENT: Final = frozenset({"ConditionalCheckFailed", "DuplicateItem"})
 
 
 class Statements:
-    def __init__(self, *, table: str, client: "BaseClient") -> None:
+    """`names` are the attributes that this code knows of."""
+
+    def __init__(self, *, table: str, client: "BaseClient", names: frozenset[str]) -> None:
         self._table = table
         self._client = client
+        self._names = names
 
     def insert(self, attributes: AttributeMap) -> dict[str, Any]:
         # The statement holds names alone, and those are ours; every value is a parameter.
@@ -57,7 +61,9 @@ class Statements:
             except Unavailable:
                 written += [Written.UNAVAILABLE] * len(chunk)
                 continue
-            written += [_written(response, after) for response, after in zip(responses, afters, strict=True)]
+            written += [
+                self._written(response, after) for response, after in zip(responses, afters, strict=True)
+            ]
         return written
 
     def execute_together(self, change: dict[str, Any], pointer: dict[str, Any]) -> Written:
@@ -70,29 +76,27 @@ class Statements:
             return Written.UNAVAILABLE
         except self._client.exceptions.TransactionCanceledException as cancelled:
             reasons = cancelled.response["CancellationReasons"]
-            return _written({"Error": next(reason for reason in reasons if reason["Code"] != "None")}, after)
+            return self._written(
+                {"Error": next(reason for reason in reasons if reason["Code"] != "None")}, after
+            )
         return Written.DONE
 
-
-def _written(response: dict[str, Any], after: AttributeMap | None) -> Written:
-    error = response.get("Error")
-    if error is None:
-        return Written.DONE
-    code = error["Code"].removesuffix("Exception")
-    if code in _PRESENT:
-        return (
-            Written.DONE
-            if after is not None and _is_stored(after, error.get("Item", {}))
-            else Written.CONFLICT
+    def _written(self, response: dict[str, Any], after: AttributeMap | None) -> Written:
+        error = response.get("Error")
+        if error is None:
+            return Written.DONE
+        code = error["Code"].removesuffix("Exception")
+        if code in _PRESENT:
+            is_done = after is not None and self._is_stored(after, error.get("Item", {}))
+            return Written.DONE if is_done else Written.CONFLICT
+        if passes(code):
+            return Written.UNAVAILABLE
+        logger.error(
+            "a change was refused", extra={"action": "refused", "code": code, "why": error.get("Message")}
         )
-    if passes(code):
-        return Written.UNAVAILABLE
-    logger.error(
-        "a change was refused", extra={"action": "refused", "code": code, "why": error.get("Message")}
-    )
-    return Written.REFUSED
+        return Written.REFUSED
 
-
-def _is_stored(after: AttributeMap, stored: AttributeMap) -> bool:
-    """Our own change, written by a try whose answer got lost; a lease made longer since then is no difference."""
-    return {**stored, "lease": after.get("lease")} == {**after, "lease": after.get("lease")}
+    def _is_stored(self, after: AttributeMap, stored: AttributeMap) -> bool:
+        """Our own change, written by a try whose answer got lost; a lease made longer since then is no difference."""
+        known = as_known(stored, self._names)
+        return {**known, "lease": after.get("lease")} == {**after, "lease": after.get("lease")}

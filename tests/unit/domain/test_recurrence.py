@@ -163,6 +163,23 @@ def test_a_run_that_began_after_all_counts_and_is_the_one_before() -> None:
     assert stopped.instead.after.history[-1].why == "its task has run as often as it may"
 
 
+def test_what_two_workers_caught_up_on_at_two_times_counts_together() -> None:
+    """The first one dies over its answer. For the second, what the first one let run was missed; but it runs."""
+    definition = a_definition(max_runs=2)
+    run = first(definition)
+    caught_up, second = RUNS.follow(run, definition, None, now=run.due_at + 6 * MINUTE).rows
+    later = RUNS.follow(run, definition, None, now=run.due_at + 11 * MINUTE).rows
+    assert [row.id for row in later[:2]] == [caught_up.id, second.id]
+    third = later[2]
+    assert (third.recurs.number, third.recurs.previous) == (2, second.id)
+    over = transitions.succeed(running(second, now=second.due_at), now=third.due_at, why="http 200").after
+
+    stopped = RUNS.follow(third, definition, over, run, now=third.due_at)
+
+    assert (stopped.rows, stopped.instead.after.state) == ((), State.CANCELLED)
+    assert stopped.instead.after.history[-1].why == "its task has run as often as it may"
+
+
 def test_a_run_waits_for_the_one_before_and_for_one_that_began_after_all() -> None:
     """Who came late let the latest run in its place, and that is what the next one has to wait for."""
     definition = a_definition()

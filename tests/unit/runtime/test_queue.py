@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -75,6 +76,12 @@ def test_a_message_that_a_worker_sent_on_counts_as_repeated():
     assert not received(record(body(seen="yes"))).repeated
 
 
+def test_what_only_newer_code_says_in_a_message_keeps_nobody_from_its_calls():
+    known, newer = received(record(body())), received(record(body(via="carrier pigeon", weather="fair")))
+    assert newer.packet.via is Via.UNKNOWN
+    assert replace(newer.packet, via=known.packet.via) == known.packet
+
+
 def body(**changes):
     return json.dumps({"form": 1, "tenant": "demo", "via": "sweep", "dues": [], **changes})
 
@@ -88,7 +95,6 @@ def body(**changes):
         "null",
         "{}",
         body(form=2),
-        body(via="carrier pigeon"),
         body(dues=None),
         body(dues=[[]]),
         body(dues=[["task", 1]]),

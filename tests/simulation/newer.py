@@ -1,0 +1,71 @@
+"""Newer code beside the code as it is, while a deploy goes on: any event may be handled by either.
+
+What it writes has one attribute more, and what it sends one field more and a reason that nobody knew before. Both must
+be in nobody's way, and what it wrote must stay. Neither knows a state or an order of calls that the other does not.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+ADDED: Final = "later"
+_VALUE: Final = {"S": "added"}
+_ROWS: Final = frozenset({"sim-items", "sim-accounts", "sim-journal"})
+
+
+def asked_by_newer_code(operation: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """What it would have asked for instead."""
+    match operation:
+        case "PutItem":
+            return _put(asked)
+        case "TransactWriteItems":
+            return {**asked, "TransactItems": [_action(each) for each in asked["TransactItems"]]}
+        case "BatchExecuteStatement":
+            return {**asked, "Statements": [_statement(each) for each in asked["Statements"]]}
+        case "ExecuteTransaction":
+            return {**asked, "TransactStatements": [_statement(each) for each in asked["TransactStatements"]]}
+        case "SendMessage":
+            return _message(asked)
+        case "SendMessageBatch":
+            return {**asked, "Entries": [_message(each) for each in asked["Entries"]]}
+        case _:
+            return asked
+
+
+def _action(action: Mapping[str, Any]) -> dict[str, Any]:
+    ((kind, asked),) = action.items()
+    return {kind: _put(asked) if kind == "Put" else _update(asked)}
+
+
+def _put(asked: Mapping[str, Any]) -> dict[str, Any]:
+    if asked["TableName"] not in _ROWS:
+        return dict(asked)
+    return {**asked, "Item": {**asked["Item"], ADDED: _VALUE}}
+
+
+def _update(asked: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **asked,
+        "UpdateExpression": asked["UpdateExpression"].replace("SET ", f"SET #{ADDED} = :{ADDED}, ", 1),
+        "ExpressionAttributeNames": {**asked["ExpressionAttributeNames"], f"#{ADDED}": ADDED},
+        "ExpressionAttributeValues": {**asked["ExpressionAttributeValues"], f":{ADDED}": _VALUE},
+    }
+
+
+def _statement(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A lease that is made longer is no new version, and nothing else is written with it."""
+    text = asked["Statement"]
+    if text.startswith("INSERT"):
+        text = text.replace(" VALUE {", f" VALUE {{'{ADDED}':?,", 1)
+    elif ' SET "version"=?' in text:
+        text = text.replace(" SET ", f' SET "{ADDED}"=? SET ', 1)
+    else:
+        return dict(asked)
+    return {**asked, "Statement": text, "Parameters": [_VALUE, *asked["Parameters"]]}
+
+
+def _message(given: Mapping[str, Any]) -> dict[str, Any]:
+    body = json.loads(given["MessageBody"]) | {ADDED: 1}
+    if "via" in body:
+        body["via"] = ADDED
+    return {**given, "MessageBody": json.dumps(body)}
