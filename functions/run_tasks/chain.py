@@ -18,7 +18,7 @@ from postdate.domain.item import Phase
 from postdate.domain.recurrence import Followed, Runs
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import State, Task
-from postdate.domain.transitions import Dropped, Transition
+from postdate.domain.transitions import Deferred, Dropped, Transition
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
@@ -33,7 +33,7 @@ class Link:
     missed or skipped."""
 
     written: Written
-    instead: Transition | Dropped | None = None
+    instead: Transition | Dropped | Deferred | None = None
     ends: Definition | None = None
     kept_back: tuple[State, ...] = ()
 
@@ -58,17 +58,18 @@ class Chain:
         """One answer a run, in their order. Raises Unavailable when nothing can be read.
 
         A run is read again beside the one before it: a worker that stood still since it had it may find it begun and
-        ended, and must not write what would have followed."""
+        ended, and must not write what would have followed. So are those due since: a worker that died may have caught
+        up on some of them."""
         found = self.definitions.get_many({run.task_id for run in runs})
         unread = {run.task_id for run in runs if run.task_id not in found and not self._is_gone(run.task_id)}
         leading = [run for run in runs if _leads(run)]
-        read = self.tasks.get_many({id for run in leading for id in (run.id, *_before(run))} - {""})
         now = self.clock.now()
+        behind = {run.id: self.runs.behind(run, found.get(run.task_id), now=now) for run in leading}
+        wanted = {id for run in leading for id in (run.id, *_before(run), *behind[run.id])} - {""}
+        read = self.tasks.get_many(wanted)
         changed = {run.id for run in leading if not _is_still(run, read.get(run.id))}
         followed = {
-            run.id: self.runs.follow(
-                run, found.get(run.task_id), *(read.get(id) for id in _before(run)), now=now
-            )
+            run.id: self._followed(run, found.get(run.task_id), read, behind.get(run.id, ()), now)
             for run in runs
             if run.task_id not in unread and run.id not in changed
         }
@@ -79,6 +80,18 @@ class Chain:
             else Link(written=Written.CONFLICT if run.id in changed else Written.REFUSED)
             for run in runs
         ]
+
+    def _followed(
+        self,
+        run: Task,
+        definition: Definition | None,
+        read: Mapping[str, Task],
+        behind: Sequence[str],
+        now: datetime,
+    ) -> Followed:
+        previous, passed = (read.get(id) for id in _before(run))
+        since = [read[id] for id in behind if id in read]
+        return self.runs.follow(run, definition, previous, passed, since, now=now)
 
     def finish(self, definition: Definition) -> None:
         """If it is lost, or the definition was changed since, nothing is lost with it."""

@@ -200,6 +200,8 @@ class Runner:
                 self._fail([call])
             elif isinstance(link.instead, Dropped):
                 self._tally.dropped += 1
+            elif isinstance(link.instead, Deferred):
+                self._defer(call, claim.before, not_before=link.instead.not_before)
             elif change := link.instead or self._verdict(call):
                 ready.append((call, change))
                 self._tally.kept_back.update(link.kept_back)

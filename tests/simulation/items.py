@@ -253,12 +253,13 @@ def i16_poison_is_a_dead_letter(seen: Seen) -> None:
 def i16_who_is_dead_has_a_letter(seen: Seen) -> None:
     """Each item that waits for a person can be brought back by the letter of that very version. Nobody brings back a
     run of a task that was cancelled; and of two workers who have one call at once, the one who writes the death may die
-    over the letter, and the other, who was the first to have it, then drops it (docs/decisions/0009)."""
+    over the letter, and the other, who was the first to have it, then drops it. So may a worker who has a call for the
+    last time (docs/decisions/0009)."""
     letters = seen.letters()
     for row in filter(waits_for_a_person, seen.items()):
         run = recurs(row)
         task = run and seen.definition(run.definition, before=seen.hub.now)
-        if (task and text(task, "status") == "CANCELLED") or row["id"]["S"] in seen.doubled:
+        if (task and text(task, "status") == "CANCELLED") or row["id"]["S"] in seen.doubled | seen.endangered:
             continue
         if (row["id"]["S"], number(row, "version")) not in letters:
             raise Broken(f"I16: {row['id']['S']} waits for a person, and there is no letter of it")

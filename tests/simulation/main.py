@@ -150,7 +150,7 @@ def _batch(seeds: Sequence[int], jobs: int, told: bool, sort: Sort) -> int:
     from tests.simulation.reach import missing
 
     enough = _REACHES_ALL.get(sort)
-    missed = missing(found.reach) if enough is not None and len(seeds) >= enough else []
+    missed = missing(found.reach, short=sort.short) if enough is not None and len(seeds) >= enough else []
     for name in missed:
         print(f"never reached: {name}")
     print(

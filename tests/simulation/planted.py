@@ -520,6 +520,13 @@ BUGS: Final = (
         mix="timely",
     ),
     _bug(
+        "what was caught up on twice is counted once",
+        f"{_RECURRENCE}:_as_it_turned_out",
+        "max(number, previous.recurs.number + 1)",
+        "number",
+        mix="timely",
+    ),
+    _bug(
         "max_runs is not looked at",
         f"{_RECURRENCE}:Runs._next",
         "definition.schedule.max_runs is not None and made >= definition.schedule.max_runs",

@@ -50,6 +50,7 @@ class Recurring:
             "catch_up_window_seconds": draws.choice((60, 150, 86_400)),
             **({"max_runs": draws.choice((1, 2, 3))} if draws.random() < 0.3 else {}),
             **({"jitter_seconds": 20} if draws.random() < 0.2 else {}),
+            **({"expires_after_seconds": draws.choice((1, 20, 60))} if draws.random() < 0.15 else {}),
             **({"timeout_seconds": max(mix.timeouts)} if draws.random() < 0.5 else {}),
         }
 
@@ -60,9 +61,12 @@ class Recurring:
     def _pause(self, actor: Actor, id: str) -> None:
         hub = self.clients.hub
         self.clients.ask(actor, "POST", f"{_TASKS}/{id}/pause", {"reason": "a rest"})
-        if hub.draws.random() < 0.5:
+        then = hub.draws.random()
+        if then < 0.5:
             hub.park(int(hub.draws.uniform(0, 2.5) * MINUTE))
             self._resume(actor, id)
+        elif then < 0.6:
+            self._cancel(actor, id)
 
     def _resume(self, actor: Actor, id: str) -> None:
         self.clients.ask(actor, "POST", f"{_TASKS}/{id}/resume")

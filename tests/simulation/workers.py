@@ -150,6 +150,7 @@ class Functions:
         if not any(self._fatal.get(record["messageId"]) for record in records):
             return None
         self.seen.reach["message fatal"] += 1
+        self.seen.endangered |= {id for id, _ in _calls(records)}
         return draws.randrange(3)
 
     def _received(self, queue: str) -> list[dict[str, Any]]:

@@ -18,7 +18,6 @@ from postdate.domain.recurrence import Runs
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import State as RunState
 from postdate.domain.task import Task
-from postdate.domain.transitions import Transition
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
@@ -68,14 +67,14 @@ class ByHand:
         if held.item_id == run.id:
             return Triggered(run=self._written(run))
         late = replace(self._run_now(definition, held.due_at), id=held.item_id)
-        return Triggered(run=self._made_up_for(self.tasks.get(late.id) or late, now), replayed=True)
+        return Triggered(run=self._made_up_for(late, self.tasks.get(late.id), now), replayed=True)
 
     def backfill(self, definition: Definition, *, first: datetime, last: datetime) -> int:
         """Runs what was planned from `first` to `last`, both included; how many that is. Asked again, it makes up for
         what was not written the first time and makes nothing twice.
 
         A run lives in the minute it was planned for, so its id follows from its wall time. No sweep goes there again:
-        it is moved to now at once, and the pointer that belongs to a move brings it to a sweep if its call is lost.
+        it is written together with a pointer in the minute that is now, which brings it to a sweep if its call is lost.
         """
         _refuse_cancelled(definition, "backfilled")
         now = self.clock.now()
@@ -92,8 +91,8 @@ class ByHand:
         rows = [self._run_then(definition, each, now) for each in occurrences]
         parts = [rows[start : start + _PART] for start in range(0, len(rows), _PART)]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            moved = [run for part in pool.map(self._backfilled, parts) for run in part]
-        calls.send(moved, queue=self.queue, horizon=self.horizon, now=self.clock.now())
+            written = [run for part in pool.map(self._backfilled, parts) for run in part]
+        calls.send(written, queue=self.queue, horizon=self.horizon, now=self.clock.now())
         return len(rows)
 
     def redrive(self, task: Task) -> None:
@@ -109,19 +108,12 @@ class ByHand:
         self.queue.send([Packet(tenant=task.tenant, via=Via.DEAD, dues=(Due.of(task),))])
 
     def _backfilled(self, rows: Sequence[Task]) -> list[Task]:
-        """Those of them that wait to be called."""
+        """Those of them that are new. Whoever has written another sends its call, or else the sweep that finds its
+        pointer."""
         written = self.tasks.add(rows)
         if not {Written.DONE, Written.CONFLICT}.issuperset(written):
             raise Unavailable
-        known = self.tasks.get_many(
-            row.id for row, done in zip(rows, written, strict=True) if done is Written.CONFLICT
-        )
-        stored = [known.get(row.id, row) for row in rows]
-        changes = [_moved(row, self.clock.now()) for row in stored if row.version == 1]
-        if Written.UNAVAILABLE in (moved := self.tasks.commit(changes)) or Written.REFUSED in moved:
-            raise Unavailable
-        # Whoever else has moved one sends its call, or else the sweep that finds its pointer.
-        return [change.after for change, done in zip(changes, moved, strict=True) if done is Written.DONE]
+        return [row for row, done in zip(rows, written, strict=True) if done is Written.DONE]
 
     def _run_now(self, definition: Definition, now: datetime) -> Task:
         name = f"trigger {self.unique().hex()}"
@@ -132,7 +124,7 @@ class ByHand:
         name = f"backfill {occurrence.wall.isoformat(timespec='minutes')}"
         run = self.runs.out_of_turn(definition, name=name, due_at=occurrence.at, now=now, why="backfilled")
         after = definition.template.expires_after
-        return replace(run, expires_at=None if after is None else now + after)
+        return replace(_due_now(run, now), expires_at=None if after is None else now + after)
 
     def _written(self, run: Task) -> Task:
         (written,) = self.tasks.add([run]) if run.version == 1 else (Written.CONFLICT,)
@@ -144,17 +136,24 @@ class ByHand:
             calls.send([run], queue=self.queue, horizon=self.horizon, now=self.clock.now())
         return run
 
-    def _made_up_for(self, run: Task, now: datetime) -> Task:
+    def _made_up_for(self, run: Task, stored: Task | None, now: datetime) -> Task:
         """A run whose first request may have died halfway. When its minute has passed, no sweep looks there again."""
-        if run.state is not RunState.PENDING or run.version > 1 or run.home.holds(now):
-            return self._written(run)
-        moved = self._backfilled([run])
-        calls.send(moved, queue=self.queue, horizon=self.horizon, now=self.clock.now())
-        return moved[0] if moved else self.tasks.get(run.id) or run
+        is_past = not run.home.holds(now)
+        if stored is None:
+            return self._written(_due_now(run, now) if is_past else run)
+        if is_past and stored.state is RunState.PENDING and stored.version == 1 and stored.due_at < now:
+            moved = replace(transitions.wait(stored, now=now, until=now, why="due now"), points=True)
+            (written,) = self.tasks.commit([moved])
+            if written not in (Written.DONE, Written.CONFLICT):
+                raise Unavailable
+            stored = self.tasks.get(stored.id) or stored
+        if stored.state is RunState.PENDING:
+            calls.send([stored], queue=self.queue, horizon=self.horizon, now=self.clock.now())
+        return stored
 
 
-def _moved(run: Task, now: datetime) -> Transition:
-    return replace(transitions.wait(run, now=now, until=now, why="due now"), points=True)
+def _due_now(run: Task, now: datetime) -> Task:
+    return replace(run, due_at=now, moved_at=now)
 
 
 def _refuse_cancelled(definition: Definition, done: str) -> None:

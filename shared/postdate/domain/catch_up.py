@@ -1,7 +1,7 @@
 """What becomes of occurrences that passed while nobody looked."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -32,19 +32,30 @@ class Missed:
 
 
 def missed(
-    schedule: Schedule, *, last: datetime, now: datetime, runs: int, policy: CatchUp, window: timedelta
+    schedule: Schedule,
+    *,
+    last: datetime,
+    until: datetime,
+    now: datetime,
+    runs: int,
+    policy: CatchUp,
+    window: timedelta,
+    running: Container[datetime] = (),
 ) -> tuple[tuple[Occurrence, ...], Iterator[Missed]]:
-    """Of the occurrences later than `last` that are due by `now`: which to run, and which only to note, both in order.
+    """Of the occurrences later than `last` that are due by `until`: which to run now, and which only to note, both in
+    order.
 
-    Within the window, `latest` runs the newest of them and `all` the newest 1,000. With `max_runs`, those that are left
+    Within the window, `latest` runs the newest of them and `all` the newest 1,000; those planned at an instant that is
+    `running` run already. With `max_runs`, those that are left
     are the earliest of these, and what comes after the last of all is no occurrence any more.
     The notes are made while they are read: a plan may have missed more than anyone holds at once.
     """
     allowed = GRACE if policy is CatchUp.NONE else max(window, GRACE)
     since = now - allowed - timedelta(seconds=schedule.jitter_seconds) - _MOMENT
-    recent = (each for each in _due(schedule, max(last, since), now) if now - each.due_at <= allowed)
-    to_run = tuple(deque(recent, maxlen=1 if policy is CatchUp.LATEST else CAUGHT_UP_MAX))
-    until = now
+    recent = (each for each in _due(schedule, max(last, since), until) if now - each.due_at <= allowed)
+    chosen = deque(recent, maxlen=1 if policy is CatchUp.LATEST else CAUGHT_UP_MAX)
+    run_already = {each for each in _due(schedule, last, until) if each.at in running} if running else set()
+    to_run = tuple(sorted({*chosen, *run_already}, key=lambda each: each.at))
     if schedule.max_runs is not None and len(to_run) >= (left := max(0, schedule.max_runs - runs)):
         to_run = to_run[:left]
         until = to_run[-1].due_at if to_run else last
@@ -67,8 +78,8 @@ def missed(
     return to_run, notes()
 
 
-def _due(schedule: Schedule, last: datetime, now: datetime) -> Iterator[Occurrence]:
+def _due(schedule: Schedule, last: datetime, until: datetime) -> Iterator[Occurrence]:
     for occurrence in schedule.walk(last):
-        if occurrence.due_at > now:
+        if occurrence.due_at > until:
             return
         yield occurrence

@@ -6,11 +6,12 @@ ids of runs follow from definition, plan and wall time: writing one twice is har
 """
 
 import hashlib
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final
 
 from postdate.domain import definition as definitions
@@ -21,14 +22,17 @@ from postdate.domain.definition import Definition, Overlap
 from postdate.domain.item import Phase
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
 from postdate.domain.task import RUN_KIND, HistoryLine, Recurs, State, Task
-from postdate.domain.transitions import Dropped, Transition
+from postdate.domain.transitions import Deferred, Dropped, Transition
 
 MISSED_TOLD_MAX: Final = 1000
+GONE: Final = "its task is gone"
 CANCELLED: Final = "its task was cancelled"
 CHANGED: Final = "its task was changed since"
 BUSY: Final = "the run before it is not over"
 ENOUGH: Final = "its task has run as often as it may"
 QUEUE_POLL: Final = timedelta(seconds=5)
+# A run is written before its definition, or before the change of plan it belongs to, in a request of half a minute.
+WRITTEN_WITHIN: Final = timedelta(minutes=1)
 _MOMENT: Final = timedelta(microseconds=1)
 
 
@@ -38,7 +42,7 @@ class Followed:
     whether it was the last of its chain."""
 
     rows: tuple[Task, ...] = ()
-    instead: Transition | Dropped | None = None
+    instead: Transition | Dropped | Deferred | None = None
     ends: bool = False
 
 
@@ -76,6 +80,16 @@ class Runs:
         )
         return self._row(definition, recurs, name, due_at=occurrence.due_at, now=now, why="planned")
 
+    def behind(self, run: Task, definition: Definition | None, *, now: datetime) -> list[str]:
+        """The ids of the runs that were due since this one, which may have been caught up on before; the newest of
+        them, if there are more than anybody looks at."""
+        recurs = run.recurs
+        if definition is None or recurs is None or definition.plan != recurs.plan or not _answers(run):
+            return []
+        since = takewhile(lambda each: each.due_at <= now, definition.schedule.walk(recurs.at))
+        made = partial(self.run, definition, number=0, previous=None, now=now)
+        return [made(each).id for each in deque(since, maxlen=MISSED_TOLD_MAX)]
+
     def out_of_turn(
         self, definition: Definition, *, name: str, due_at: datetime, now: datetime, why: str
     ) -> Task:
@@ -89,12 +103,13 @@ class Runs:
         definition: Definition | None,
         previous: Task | None,
         passed: Task | None = None,
+        since: Iterable[Task] = (),
         *,
         now: datetime,
     ) -> Followed:
         """Decides about a run whose instant has come, before any attempt of it; one that is behind time answers for
-        those of its chain that were due since. `definition`, `previous` and `passed` are as they are now; a definition
-        that is gone was cancelled, or ended, long ago.
+        those of its chain that were due since. `definition`, `previous` and `passed` are as they are now, and so are
+        those due `since` that are there; a definition that is gone was cancelled, or ended, long ago.
 
         A run that was behind time when it was written answers for nothing: whoever wrote it does, or else a plan that
         has a thousand runs to catch up on would write each of them a thousand times.
@@ -103,13 +118,14 @@ class Runs:
         if recurs is None:
             return Followed()
         if definition is None:
-            return Followed(instead=transitions.stop(run, now=now, why="its task is gone"))
+            return Followed(instead=_not_yet(run, recurs, now) or transitions.stop(run, now=now, why=GONE))
         if definition.state is definitions.State.CANCELLED:
             return Followed(instead=transitions.stop(run, now=now, why=CANCELLED))
         if recurs.number == 0 or run.state is not State.PENDING:
             return Followed()
         if definition.plan != recurs.plan:
-            return Followed(instead=transitions.stop(run, now=now, why=CHANGED))
+            early = _not_yet(run, recurs, now) if definition.plan < recurs.plan else None
+            return Followed(instead=early or transitions.stop(run, now=now, why=CHANGED))
         if definition.state is definitions.State.PAUSED:
             why = "paused" if definition.reason is None else f"paused: {definition.reason}"
             return Followed(instead=transitions.skip(run, now=now, why=why))
@@ -119,11 +135,19 @@ class Runs:
             queues = busy and definition.overlap is Overlap.QUEUE
             return Followed(instead=self._queued(run, now=now) if queues else None)
         if definition.schedule.max_runs is not None and recurs.number > definition.schedule.max_runs:
-            return Followed(instead=transitions.stop(run, now=now, why=ENOUGH))
-        return self._followed(run, recurs, definition, busy=busy, now=now)
+            ends = definition.state is definitions.State.ACTIVE
+            return Followed(instead=transitions.stop(run, now=now, why=ENOUGH), ends=ends)
+        return self._followed(run, recurs, definition, _CaughtUp.of(since), busy=busy, now=now)
 
     def _followed(
-        self, run: Task, recurs: Recurs, definition: Definition, *, busy: bool, now: datetime
+        self,
+        run: Task,
+        recurs: Recurs,
+        definition: Definition,
+        before: "_CaughtUp",
+        *,
+        busy: bool,
+        now: datetime,
     ) -> Followed:
         skips = busy and definition.overlap is Overlap.SKIP
         # What is skipped takes no place of those that `max_runs` leaves, so that does not end the plan here.
@@ -131,7 +155,9 @@ class Runs:
         to_run, notes = missed(
             plan,
             last=recurs.at - _MOMENT,
+            until=now if before.leader is None else before.leader.planned_at,
             now=now,
+            running=before.running,
             runs=recurs.number - 1,
             policy=definition.catch_up,
             window=definition.catch_up_window,
@@ -148,14 +174,13 @@ class Runs:
                 row = planned(occurrence, number=made + 1, previous=previous)
                 rows.append(_ended(row, State.SKIPPED, BUSY, now) if skips else row)
                 id = row.id
-            if not skips:
+            if not skips or occurrence.at in before.running:
                 made, previous = made + 1, id
-        following = self._next(definition, recurs, made=made, now=now)
+        following = None if before.leader else self._next(definition, recurs, made=made, now=now)
         if following is not None:
             rows.append(planned(following, number=made + 1, previous=previous))
-        answers = run.created_at < run.planned_at
-        ends = following is None and definition.state is definitions.State.ACTIVE
-        return Followed(rows=tuple(rows) if answers else (), instead=instead, ends=ends)
+        ends = following is None and before.leader is None and definition.state is definitions.State.ACTIVE
+        return Followed(rows=tuple(rows) if _answers(run) else (), instead=instead, ends=ends)
 
     def _next(self, definition: Definition, recurs: Recurs, *, made: int, now: datetime) -> Occurrence | None:
         if definition.schedule.max_runs is not None and made >= definition.schedule.max_runs:
@@ -222,10 +247,43 @@ class Runs:
         )
 
 
+def _not_yet(run: Task, recurs: Recurs, now: datetime) -> Deferred | None:
+    """Only what begins a chain comes before its definition."""
+    begins = recurs.previous is None and recurs.number > 0 and run.state is State.PENDING
+    if not begins or now >= run.created_at + WRITTEN_WITHIN:
+        return None
+    return Deferred(why="what it belongs to may still be written", not_before=now + QUEUE_POLL)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _CaughtUp:
+    """What a worker who died has caught up on before. Its `leader` is the first run that was written ahead of its time:
+    it answers for all after it, and so nobody else may. `running` are the instants of those that run, or ran."""
+
+    leader: Task | None
+    running: frozenset[datetime]
+
+    @classmethod
+    def of(cls, since: Iterable[Task]) -> "_CaughtUp":
+        runs = [(each, each.recurs) for each in since if each.recurs and each.recurs.number]
+        leaders = sorted((each for each, _ in runs if _answers(each)), key=_planned_for)
+        running = (recurs.at for each, recurs in runs if each.state not in (State.SKIPPED, State.MISSED))
+        return cls(leader=leaders[0] if leaders else None, running=frozenset(running))
+
+
+def _planned_for(run: Task) -> datetime:
+    return run.planned_at
+
+
+def _answers(run: Task) -> bool:
+    """For what is due after it: it was written ahead of its time, and not by somebody who had come late."""
+    return run.created_at < run.planned_at
+
+
 def _as_it_turned_out(recurs: Recurs, previous: Task | None, passed: Task | None) -> tuple[Recurs, bool]:
     """Which run it is, and whether one before it is not over. One that was passed over and began after all counts, and
-    has to be over as well. Who came late may have been followed twice: by a worker that died, and at a later time by
-    another, for whom the first one's runs were missed. They were not, so a run is always the one after its previous."""
+    has to be over as well. A run is always the one after its previous: two workers who came late, one after the other,
+    may have numbered what follows in two ways."""
     before, number = [previous] if previous else [], recurs.number
     if passed is not None and passed.token:
         before.append(passed)

@@ -17,6 +17,7 @@ from postdate.domain.recurrence import QUEUE_POLL, Followed, Runs
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import UNIQUE_BYTES, Slot, item_id
 from postdate.domain.task import KIND, Payload, State, Task
+from postdate.domain.transitions import Deferred, Transition
 from tests.unit.doubles import HOOK, LEASE, MINUTE, PLAN, SECOND
 
 NOW = datetime(2026, 11, 18, 10, 5, 30, tzinfo=UTC)
@@ -163,8 +164,63 @@ def test_a_run_that_began_after_all_counts_and_is_the_one_before() -> None:
     assert stopped.instead.after.history[-1].why == "its task has run as often as it may"
 
 
+def test_a_run_waits_for_what_it_belongs_to_as_long_as_that_may_still_be_written() -> None:
+    """A request writes the run first, and may stand still before it writes the definition, or the change of it."""
+    definition, written = a_definition(), NOW + 4 * MINUTE + 20 * SECOND
+    run = RUNS.first(definition, now=written)
+    of_a_change = RUNS.first(replace(definition, plan=2, runs_before=3), now=written)
+    for now, ends in ((run.due_at, False), (written + MINUTE, True)):
+        for early, known in ((run, None), (of_a_change, definition)):
+            instead = RUNS.follow(early, known, None, now=now).instead
+            assert isinstance(instead, Transition if ends else Deferred)
+    for never in (
+        RUNS.follow(run, replace(definition, plan=2), None, now=run.due_at),
+        RUNS.follow(RUNS.follow(run, definition, None, now=run.due_at).rows[0], None, None, now=run.due_at),
+    ):
+        assert never.instead.after.state is State.CANCELLED
+
+
+def test_what_was_caught_up_on_before_leads_on_by_itself() -> None:
+    """A worker dies over its answer after it wrote all that follows; another one comes later."""
+    definition = a_definition()
+    run = first(definition)
+    caught_up, leader = RUNS.follow(run, definition, None, now=run.due_at + 6 * MINUTE).rows
+    now = run.due_at + 21 * MINUTE
+    since = [caught_up, running(leader, now=leader.due_at)]
+    assert {each.id for each in since} < set(RUNS.behind(run, definition, now=now))
+
+    again = RUNS.follow(run, definition, None, None, since, now=now)
+
+    assert again.instead.after.state is State.MISSED
+    assert {row.id for row in again.rows} == {caught_up.id, leader.id}
+    assert not again.ends
+    assert [row.id for row in RUNS.follow(run, definition, None, now=now).rows][-1] != leader.id
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_what_runs_in_its_place_already_counts(is_over: bool) -> None:
+    """A worker dies over its answer before it wrote what leads on, and what it let run has begun."""
+    definition = a_definition()
+    run = first(definition)
+    caught_up, _ = RUNS.follow(run, definition, None, now=run.due_at + 6 * MINUTE).rows
+    begun = running(caught_up, now=run.due_at + 6 * MINUTE)
+    over = transitions.succeed(begun, now=run.due_at + 7 * MINUTE, why="http 200").after
+    now, since = run.due_at + 11 * MINUTE, [over if is_over else begun]
+
+    again = RUNS.follow(run, definition, None, None, since, now=now)
+    in_its_place, following = again.rows[-2:]
+    assert (in_its_place.recurs.number, in_its_place.recurs.previous) == (2, caught_up.id)
+    assert (following.recurs.number, following.recurs.previous) == (3, in_its_place.id)
+
+    once = replace(definition, schedule=replace(definition.schedule, max_runs=1))
+    enough = RUNS.follow(run, once, None, None, since, now=now)
+    assert [row.id for row in enough.rows] == [caught_up.id]
+    assert (enough.instead.after.state, enough.ends) == (State.MISSED, True)
+
+
 def test_what_two_workers_caught_up_on_at_two_times_counts_together() -> None:
-    """The first one dies over its answer. For the second, what the first one let run was missed; but it runs."""
+    """The first one dies over its answer, and the second one did not see what the first one let run: for him it was
+    missed."""
     definition = a_definition(max_runs=2)
     run = first(definition)
     caught_up, second = RUNS.follow(run, definition, None, now=run.due_at + 6 * MINUTE).rows

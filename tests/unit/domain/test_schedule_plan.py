@@ -107,7 +107,7 @@ def test_jitter_belongs_to_the_occurrence_and_the_plan():
 def caught_up(
     plan: Schedule, policy: CatchUp, *, window=6 * HOUR, last=MIDNIGHT, now=NOON + 30 * MINUTE, runs=0
 ):
-    to_run, to_note = missed(plan, last=last, now=now, runs=runs, policy=policy, window=window)
+    to_run, to_note = missed(plan, last=last, until=now, now=now, runs=runs, policy=policy, window=window)
     return hours(to_run), [(each.occurrence.at.hour, each.reason) for each in to_note]
 
 
@@ -168,7 +168,7 @@ def test_every_occurrence_that_passed_is_run_or_noted(policy, text, seconds, win
     last = datetime(2026, 10, 24, tzinfo=UTC)
     now = last + timedelta(seconds=seconds)
     to_run, to_note = missed(
-        plan, last=last, now=now, runs=0, policy=policy, window=timedelta(seconds=window)
+        plan, last=last, until=now, now=now, runs=0, policy=policy, window=timedelta(seconds=window)
     )
     both = sorted([*to_run, *(each.occurrence for each in to_note)], key=lambda each: each.at)
     passed = [each for each in islice(plan.walk(last), 4000) if each.due_at <= now]
