@@ -18,7 +18,7 @@ Row = Mapping[str, Mapping[str, Any]]
 TABLES: Final = {f"sim-{name}": name for name in tables.KEYS}
 QUEUES: Final = ("tasks", "payments", "ticks")
 _VISIBLE: Final = {"tasks": 900, "payments": 60, "ticks": 300}
-_RECEIVES: Final = {"tasks": 8, "payments": 8, "ticks": 5}
+RECEIVES: Final = {"tasks": 8, "payments": 8, "ticks": 5}
 _HANDLERS: Final = {
     "BatchExecuteStatement": dynamodb._batch_execute_statement,
     "BatchGetItem": dynamodb._batch_get_item,
@@ -65,7 +65,7 @@ class Engine:
                 if full == name:
                     arn = f"arn:aws:sqs:us-east-1:000000000000:sim-{name}-dlq"
                     attributes["RedrivePolicy"] = json.dumps(
-                        {"deadLetterTargetArn": arn, "maxReceiveCount": _RECEIVES[name]}
+                        {"deadLetterTargetArn": arn, "maxReceiveCount": RECEIVES[name]}
                     )
                 made = sqs._act_create_queue({"QueueName": f"sim-{full}", "Attributes": attributes}, "")
                 self.urls[full] = made["QueueUrl"]

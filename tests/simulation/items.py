@@ -259,7 +259,7 @@ def i16_who_is_dead_has_a_letter(seen: Seen) -> None:
     for row in filter(waits_for_a_person, seen.items()):
         run = recurs(row)
         task = run and seen.definition(run.definition, before=seen.hub.now)
-        if (task and text(task, "status") == "CANCELLED") or row["id"]["S"] in seen.doubled | seen.endangered:
+        if (task and text(task, "status") == "CANCELLED") or row["id"]["S"] in seen.doubled | seen.had_last:
             continue
         if (row["id"]["S"], number(row, "version")) not in letters:
             raise Broken(f"I16: {row['id']['S']} waits for a person, and there is no letter of it")

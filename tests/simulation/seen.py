@@ -66,8 +66,8 @@ class Answered:
 class Seen:
     """`began` is what the run began with, whatever has stopped since; `calm_at` is when it did. `definitions` are all
     versions of each, with the instant of each; `places` and `begun` those of each key with a rate, `opened` when a
-    destination was last given up. `doubled` are items whose call two workers had at once, `endangered` those
-    whose call came with one that kills its worker, `owners` the tenants of all
+    destination was last given up. `doubled` are items whose call two workers had at once, `had_last` those
+    whose call was given for the last time, `owners` the tenants of all
     items and definitions. `written` when each of them was, `poison` how much of it each queue was sent."""
 
     hub: Hub
@@ -86,7 +86,7 @@ class Seen:
     begun: Counter[str] = field(default_factory=Counter)
     opened: dict[tuple[str, str], int] = field(default_factory=dict)
     doubled: set[str] = field(default_factory=set)
-    endangered: set[str] = field(default_factory=set)
+    had_last: set[str] = field(default_factory=set)
     owners: dict[str, str] = field(default_factory=dict)
     written: dict[str, int] = field(default_factory=dict)
     poison: Counter[str] = field(default_factory=Counter)

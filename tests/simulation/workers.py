@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from postdate.targets.base import Delivery
 from tests.simulation.destination import Destination
-from tests.simulation.engine import Engine
+from tests.simulation.engine import RECEIVES, Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.inside import HANDLERS, INSIDE
 from tests.simulation.mix import MINUTE, Mix
@@ -150,7 +150,6 @@ class Functions:
         if not any(self._fatal.get(record["messageId"]) for record in records):
             return None
         self.seen.reach["message fatal"] += 1
-        self.seen.endangered |= {id for id, _ in _calls(records)}
         return draws.randrange(3)
 
     def _received(self, queue: str) -> list[dict[str, Any]]:
@@ -170,6 +169,12 @@ class Functions:
                     message["late"] = True
                     self.seen.reach["message delayed"] += 1
         records = self.engine.receive(queue, draws.choice((1, 2, 10)))
+        self.seen.had_last |= {
+            id
+            for record in records
+            for id, _ in _calls([record])
+            if int(record["attributes"]["ApproximateReceiveCount"]) == RECEIVES[queue]
+        }
         if records and draws.random() < mix.duplicates:
             echoes.append((self.hub.now + int(draws.expovariate(1) * 5 * SECOND), _again(records)))
             self.seen.doubled |= {id for id, _ in _calls(records)}
