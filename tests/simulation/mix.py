@@ -499,7 +499,28 @@ def _broken_down(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _deployed(mix: Mix, draws: Random) -> Mix:
+    """Code of two versions, answers that get lost, and much that is put off: what one has written the other finds."""
+    return replace(
+        mix,
+        newer=0.5,
+        rates={Fault.TIMED_OUT: 0.08, Fault.LOST: 0.08, Fault.DONE_ERROR: 0.08},
+        sticky=0.9,
+        control=draws.choice((None, *_CONTROLS)),
+        outage=None,
+        down=None,
+        duplicates=0.0,
+        delayed=0.0,
+        fatal=0.0,
+        skew=min(mix.skew, 5 * SECOND),
+        latency=min(mix.latency, 5_000),
+        tempers=("takes", "refuses"),
+        timeouts=(5, 20),
+    )
+
+
 THEMES: Final = {
+    "deployed": _deployed,
     "contested": _contested,
     "deadly": _deadly,
     "deaf": _deaf,

@@ -520,13 +520,6 @@ BUGS: Final = (
         mix="timely",
     ),
     _bug(
-        "what was caught up on twice is counted once",
-        f"{_RECURRENCE}:_as_it_turned_out",
-        "max(number, previous.recurs.number + 1)",
-        "number",
-        mix="timely",
-    ),
-    _bug(
         "max_runs is not looked at",
         f"{_RECURRENCE}:Runs._next",
         "definition.schedule.max_runs is not None and made >= definition.schedule.max_runs",
@@ -550,9 +543,9 @@ BUGS: Final = (
     ),
     _bug(
         "a backfilled run is left in its minute",
-        f"{_API}.tasks.by_hand:ByHand._backfilled",
-        "for row in stored if row.version == 1",
-        "for row in ()",
+        f"{_API}.tasks.by_hand:ByHand._run_then",
+        "_due_now(run, now)",
+        "run",
         mix="timely",
     ),
     # Flow control.
@@ -699,6 +692,7 @@ BUGS: Final = (
         f"{_STATEMENTS}:Statements._is_stored",
         "as_known(stored, self._names)",
         "stored",
+        mix="deployed",
     ),
     _bug(
         "a message that nobody can read is dropped",
