@@ -118,8 +118,11 @@ def i11_every_planned_instant_has_a_row(seen: Seen) -> None:
 
 
 def _has_no_gap(id: str, versions: Sequence[Row], rows: list[tuple[int, Row]], *, is_first: bool) -> None:
-    """Whoever had to ask more than once for a task may have rows from his first time as well."""
+    """Whoever had to ask more than once for a task may have rows from his first time as well; and if he asked by two
+    clocks at once, one that would have begun the same chain later."""
     first, there = versions[0], {at for at, _ in rows}
+    if is_first:
+        there -= _begun_again(rows)
     for at in _instants(first):
         if at > max(there, default=0):
             break
@@ -129,6 +132,12 @@ def _has_no_gap(id: str, versions: Sequence[Row], rows: list[tuple[int, Row]], *
     earlier = set(_every(first, min(there) - 1)) if there and is_first else set()
     if there - {at for at in earlier if at <= number(first, "changed")}:
         raise Broken(f"I18: {id} has rows for {sorted(there)}, which its plan does not have")
+
+
+def _begun_again(rows: list[tuple[int, Row]]) -> set[int]:
+    begins = [(at, row) for at, row in rows if (run := _run(row)).number == 1 and not run.previous]
+    first = min((at for at, _ in begins), default=0)
+    return {at for at, row in begins if at > first and text(row, "status") == "CANCELLED"}
 
 
 def _ends_at_its_end(seen: Seen, id: str, versions: Sequence[tuple[int, Row]], plans: list[int]) -> None:
