@@ -93,6 +93,12 @@ class Auditor:
             goes_on_after=last if names else None,
         )
 
+    def judged(self, tenant: str, name: str) -> Books | None:
+        """One account as it is, sound or not; None when nothing can be said of it now."""
+        seen = _Seen(ends_at=self.clock.now() + TIME)
+        self._look(tenant, [name], seen)
+        return seen.books[0] if seen.books else None
+
     def _stood_still(self, tenant: str, books: list[Books]) -> bool:
         """Whether all of them together are as at one moment: money that went from one to another in between would be
         seen twice, or not at all."""

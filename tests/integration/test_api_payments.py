@@ -281,3 +281,37 @@ class TestRefusals:
         answer = payer.get(UNKNOWN)
         assert code(answer) == (500, "internal")
         assert "AccessDenied" not in str(answer.body)
+
+
+def test_what_the_audit_names_is_set_right_by_a_person_and_the_journal_tells_of_it(
+    payer: Client, world: World
+) -> None:
+    """Somebody has written into the row beside the ledger: a hold is gone, and a part of the balance."""
+    payer.pay(key="held", delay_seconds=600)
+    assert payer.get("/api/v1/audit").body["ok"]
+    world.dynamodb.update_item(
+        TableName=world.tables["accounts"],
+        Key={"account": {"S": f"{payer.tenant}#alice"}},
+        UpdateExpression="SET #available = :less, #reserved = :none",
+        ExpressionAttributeNames={"#available": "available", "#reserved": "reserved"},
+        ExpressionAttributeValues={":less": {"N": "70"}, ":none": {"N": "0"}},
+    )
+    audited = payer.get("/api/v1/audit").body
+    assert {check["name"] for check in audited["checks"] if not check["ok"]} == {
+        "conservation",
+        "reserved_matches_holds",
+        "journal_gives_balances",
+    }
+    path, form = "/api/v1/accounts/alice/adjustments", {"to_journal": True, "reason": "a slip of the hand"}
+    answer = payer.call("POST", path, form, {"idempotency-key": "right"})
+    assert (answer.status, answer.body["type"], answer.body["amount"]) == (201, "ADJUSTMENT", 0)
+    assert balances(payer, "alice") == [(90, 10)]
+    assert payer.get("/api/v1/audit").body["ok"]
+    told = payer.get("/api/v1/accounts/alice/transactions").body["transactions"][-1]
+    assert (told["transaction_id"], told["reason"]) == (
+        answer.body["transaction_id"],
+        "a slip of the hand (available +20, reserved +10)",
+    )
+    again = payer.call("POST", path, form, {"idempotency-key": "right"})
+    assert (again.body, again.headers["idempotent-replayed"]) == (answer.body, "true")
+    assert code(payer.call("POST", path, form, {"idempotency-key": "anew"})) == (409, "invalid_state")

@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _asked(given: argparse.Namespace, sort: Sort) -> int:
     if given.replay is not None:
         return _replay(given.replay, given.after, sort)
+    if given.kept:
+        return _kept()
     if given.shrink is not None:
         return _shrink(given.shrink, sort)
     if given.single:
@@ -65,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--shrink", metavar="SEED", type=int, help="make a broken run small: the least that breaks it as well"
     )
+    what.add_argument("--kept", action="store_true", help="what is kept of runs that were broken once")
     what.add_argument("--single", action="store_true", help="each kind of fault at each call of each flow")
     parser.add_argument(
         "--write",
@@ -124,6 +127,26 @@ def _shrink(seed: int, sort: Sort) -> int:
     print(f"{len(first.lines)} lines made {len(small.result.lines)}, in {small.tried} runs")
     print(f"again: postdate-sim --replay {small.seed}{Sort(given=text_of(small.mix)).options}")
     return 0
+
+
+def _kept() -> int:
+    """Each with its mistake until it breaks, and the same seeds without."""
+    from tests.simulation.kept import KEPT, SEEDS
+
+    missed = broken = 0
+    for kept in KEPT:
+        sort = Sort(given=kept.given)
+        with _planting(kept.mistake):
+            found = next((seed for seed in range(SEEDS) if run_one(seed, sort).broken), None)
+        if found is None:
+            missed += 1
+            print(f"no more found: {kept.mistake}")
+        for seed in range(SEEDS if found is None else found + 1):
+            if wrong := run_one(seed, sort).broken:
+                broken += 1
+                print(f"seed {seed}: {wrong}\n  again: postdate-sim --replay {seed}{sort.options}")
+    print(f"{len(KEPT)} kept, {missed} missed, {broken} broken")
+    return 1 if missed or broken else 0
 
 
 @contextmanager

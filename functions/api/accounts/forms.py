@@ -1,7 +1,7 @@
 """What a caller may say about an account, and what we say back."""
 
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -47,15 +47,24 @@ class DepositForm(Form):
 
 
 class AdjustmentForm(Form):
-    amount: int = Field(ge=-MOVED_MAX, le=MOVED_MAX)
+    """By an amount, or to what the journal says."""
+
+    amount: Annotated[int, Field(ge=-MOVED_MAX, le=MOVED_MAX)] | None = None
+    to_journal: Literal[True] | None = None
     reason: str = Field(min_length=1, max_length=500)
 
     @field_validator("amount")
     @classmethod
-    def _adjusts_something(cls, amount: int) -> int:
+    def _adjusts_something(cls, amount: int | None) -> int | None:
         if amount == 0:
             raise ValueError("is 0, which adjusts nothing")
         return amount
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> "AdjustmentForm":
+        if (self.amount is None) is (self.to_journal is None):
+            raise ValueError("wants either amount or to_journal")
+        return self
 
 
 def view(account: Account) -> dict[str, Any]:

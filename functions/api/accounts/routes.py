@@ -22,6 +22,8 @@ from functions.api.accounts.forms import (
     view,
 )
 from functions.api.accounts.open import open_account
+from functions.api.accounts.restate import Restater
+from functions.api.audit import Auditor
 from functions.api.forms import fingerprint, instant_of, parsed
 from functions.api.listing import Span
 from functions.api.refusals import unknown
@@ -69,14 +71,22 @@ def get(account_id: str) -> Response[Any]:
 def deposit(account_id: str) -> Response[Any]:
     tenant = requests.caller(router.current_event, ADMIN).tenant
     form = parsed(DepositForm, requests.body(router.current_event))
-    return _moved(tenant, unquote(account_id), Type.DEPOSIT, form, None)
+    return _moved(tenant, unquote(account_id), Type.DEPOSIT, form, form.amount, None)
 
 
 @router.post("/api/v1/accounts/<account_id>/adjustments")
 def adjust(account_id: str) -> Response[Any]:
     tenant = requests.caller(router.current_event, ADMIN).tenant
     form = parsed(AdjustmentForm, requests.body(router.current_event))
-    return _moved(tenant, unquote(account_id), Type.ADJUSTMENT, form, form.reason)
+    account = unquote(account_id)
+    if form.amount is not None:
+        return _moved(tenant, account, Type.ADJUSTMENT, form, form.amount, form.reason)
+    return _told(
+        _restater().restate(
+            tenant, account, reason=form.reason, key=_key(), fingerprint=fingerprint(form, account)
+        ),
+        account,
+    )
 
 
 @router.post("/api/v1/accounts/<account_id>/freeze")
@@ -110,17 +120,41 @@ def _account(id: str) -> Account:
 
 
 def _moved(
-    tenant: str, account: str, type: Type, form: DepositForm | AdjustmentForm, reason: str | None
+    tenant: str,
+    account: str,
+    type: Type,
+    form: DepositForm | AdjustmentForm,
+    amount: int,
+    reason: str | None,
 ) -> Response[Any]:
     order = Order(
         type=type,
         account=account,
-        amount=form.amount,
+        amount=amount,
         reason=reason,
-        idempotency_key=requests.idempotency_key_needed(router.current_event),
+        idempotency_key=_key(),
         fingerprint=fingerprint(form, account),
     )
-    moved: Moved = wired().cashier.move(tenant, order)
+    return _told(wired().cashier.move(tenant, order), account)
+
+
+def _key() -> str:
+    return requests.idempotency_key_needed(router.current_event)
+
+
+def _restater() -> Restater:
+    given = wired()
+    auditor = Auditor(ledger=given.ledger, clock=given.clock)
+    return Restater(
+        ledger=given.ledger,
+        reservations=given.cashier.reservations,
+        auditor=auditor,
+        clock=given.clock,
+        unique=given.cashier.unique,
+    )
+
+
+def _told(moved: Moved, account: str) -> Response[Any]:
     return Response(
         status_code=201,
         content_type="application/json",

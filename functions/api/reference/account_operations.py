@@ -64,14 +64,19 @@ ACCOUNTS: Final = (
         path=f"{_ACCOUNT}/adjustments",
         name="adjust",
         summary="Set a balance right",
-        text="Adds to what is available, or takes from it, never more than is there. A frozen account can be adjusted.",
+        text="Adds `amount` to what is available, or takes it from there, never more than is there. Or, with "
+        "`to_journal`, sets what is available and what is reserved to what the account's journal and its open payments "
+        "say: for an account that the audit names. A frozen account can be adjusted.",
         answer="Adjustment",
         status=201,
         body=AdjustmentForm,
         scope="admin",
         parameters=("account_id", "IdempotencyKeyNeeded"),
         headers=("Idempotent-Replayed",),
-        codes=("malformed", "validation_failed", "not_found", "insufficient_funds", *_OF_KEYS),
+        codes=(
+            *("malformed", "validation_failed", "not_found", "insufficient_funds"),
+            *("invalid_state", *_OF_KEYS),
+        ),
     ),
     Operation(
         method="post",

@@ -99,7 +99,11 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
     },
     "DepositForm": {"one": {"summary": "A deposit", "value": {"amount": 5000}}},
     "AdjustmentForm": {
-        "one": {"summary": "A correction", "value": {"amount": -12, "reason": "counted twice on 3 May"}}
+        "one": {"summary": "A correction", "value": {"amount": -12, "reason": "counted twice on 3 May"}},
+        "journal": {
+            "summary": "What the audit has named",
+            "value": {"to_journal": True, "reason": "a table was restored from a backup"},
+        },
     },
     "TaskChangeForm": {
         "later": {"summary": "Another instant", "value": {"run_at": "2026-11-18T18:00:00Z"}},

@@ -65,6 +65,7 @@ MEANINGS: Final = {
     "delay_seconds_min": "The shortest time from scheduling to the instant.",
     "delay_seconds_max": "The longest time from scheduling to the instant.",
     "reason": "Why, for whoever asks later.",
+    "to_journal": "Instead of an amount: what the journal and the open payments say is right.",
     "execution_id": "A name of yours for this execution: 1 to 128 visible ASCII characters.",
     "type": "The kind of target.",
     "url": "https, a public host name. Redirects are not followed. It is checked now and at every attempt.",

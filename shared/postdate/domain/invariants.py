@@ -99,7 +99,9 @@ def _unsound(books: Books) -> set[str]:
 
 
 def _is_sound(movement: Movement, payment: Payment | None) -> bool:
-    if sum(amount for _, amount in movement.legs) != 0 or movement.amount <= 0:
+    # An adjustment of nothing tells that the account was set to what its journal says.
+    least = 0 if movement.type is Type.ADJUSTMENT else 1
+    if sum(amount for _, amount in movement.legs) != 0 or movement.amount < least:
         return False
     if movement.type is not Type.PAYMENT:
         return movement.payment_id is None

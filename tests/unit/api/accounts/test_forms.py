@@ -72,10 +72,17 @@ def test_what_is_asked_beside_the_body_is_part_of_what_is_asked():
     assert fingerprint(form, "a") != fingerprint(form, "b")
 
 
-@pytest.mark.parametrize("amount", [0, 1.5, "1", False, None, MOVED_MAX + 1, -MOVED_MAX - 1])
+@pytest.mark.parametrize("amount", [0, 1.5, "1", False, MOVED_MAX + 1, -MOVED_MAX - 1])
 def test_an_adjustment_has_a_whole_amount_of_either_sign(amount):
     assert fields_refused(AdjustmentForm, {"amount": amount, "reason": "r"}) == ["amount"]
     assert parsed(AdjustmentForm, '{"amount": -1, "reason": "r"}').amount == -1
+
+
+def test_an_adjustment_is_by_an_amount_or_to_the_journal():
+    assert parsed(AdjustmentForm, '{"to_journal": true, "reason": "r"}').amount is None
+    for both in ({}, {"amount": None}, {"amount": 1, "to_journal": True}):
+        assert fields_refused(AdjustmentForm, {**both, "reason": "r"}) == ["body"]
+    assert fields_refused(AdjustmentForm, {"to_journal": False, "reason": "r"}) == ["to_journal"]
 
 
 @pytest.mark.parametrize("reason", ["", "r" * 501, 1, None])

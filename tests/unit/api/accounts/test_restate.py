@@ -1,0 +1,161 @@
+"""An account whose row does not agree with its journal is set right by a person, once, and the journal tells of it."""
+
+from dataclasses import replace
+
+import pytest
+
+from functions.api.accounts.deposit import Order
+from functions.api.accounts.restate import Restater
+from functions.api.audit import Auditor
+from postdate.domain.errors import (
+    IdempotencyKeyReused,
+    InsufficientFunds,
+    InvalidState,
+    NotFound,
+    Unavailable,
+)
+from postdate.domain.movement import Type
+from postdate.stores.settling import Settling
+
+
+class Books:
+    """The account `third` has 1,000 by its journal, of which 100 are held; then somebody meddles with its row."""
+
+    def __init__(self, bank):
+        self.bank = bank
+        order = Order(
+            type=Type.DEPOSIT,
+            account="third",
+            amount=1000,
+            reason=None,
+            idempotency_key="k",
+            fingerprint="deposit",
+        )
+        bank.cashier.move("demo", order)
+        self.payment = bank.registered(payer="third", amount=100)
+        self.auditor = Auditor(ledger=bank.ledger, clock=bank.clock)
+        self.restater = Restater(
+            ledger=bank.ledger,
+            reservations=bank.reservations,
+            auditor=self.auditor,
+            clock=bank.clock,
+            unique=bank.unique,
+        )
+
+    def meddle(self, **parts):
+        account = self.bank.ledger.account("demo", "third")
+        self.bank.ledger._accounts["demo", "third"] = replace(account, **parts)
+
+    def restate(self, *, account="third", key="k", reason="a table was restored"):
+        return self.restater.restate(
+            "demo", account, reason=reason, key=key, fingerprint=f"{account} {reason}"
+        )
+
+    @property
+    def wrong(self):
+        books = self.auditor.judged("demo", "third")
+        return books.account.reserved != books.held or books.account.balance != books.moved
+
+    @property
+    def journal(self):
+        return self.bank.ledger.movements("demo", "third", after="", limit=100)
+
+
+@pytest.fixture
+def books(bank):
+    return Books(bank)
+
+
+@pytest.mark.parametrize(
+    ("available", "reserved", "told"),
+    [
+        (900, 0, "available +0, reserved +100"),
+        (1000, 0, "available -100, reserved +100"),
+        (0, 0, "available +900, reserved +100"),
+        (5000, 200, "available -4100, reserved -100"),
+    ],
+)
+def test_what_the_audit_names_is_set_to_what_the_journal_says(books, available, reserved, told):
+    books.meddle(available=available, reserved=reserved)
+    assert books.wrong
+    movement = books.restate().movement
+    assert (books.bank.money("third"), books.wrong) == ((900, 100), False)
+    (kept,) = [each for each in books.journal if each.type is Type.ADJUSTMENT]
+    assert (kept.id, kept.amount, kept.reason) == (movement.id, 0, f"a table was restored ({told})")
+
+
+def test_a_payment_whose_hold_was_gone_settles_after_it(books):
+    books.meddle(reserved=0)
+    books.restate()
+    books.bank.clock.sleep_until(books.payment.due_at)
+    settled = Settling(books.bank.ledger, books.bank.clock).settle([books.payment])[books.payment.id]
+    assert settled.state == "COMPLETED"
+    assert not books.wrong
+
+
+def test_asked_again_with_its_key_it_is_answered_and_adds_nothing(books):
+    books.meddle(available=0)
+    first = books.restate()
+    again = books.restate()
+    assert (again.replayed, again.movement) == (True, first.movement)
+    assert books.bank.money("third") == (900, 100)
+    with pytest.raises(IdempotencyKeyReused):
+        books.restate(reason="another")
+
+
+def test_a_first_try_that_died_before_the_ledger_is_made_up_for(books):
+    books.meddle(available=0)
+    books.bank.ledger.unavailable = 1
+    with pytest.raises(Unavailable):
+        books.restate()
+    with pytest.raises(IdempotencyKeyReused):
+        books.restate(reason="another")
+    assert books.restate().replayed
+    assert (books.bank.money("third"), books.wrong) == ((900, 100), False)
+
+
+def test_two_people_who_find_one_difference_add_it_once(books):
+    """The second one has looked before the first one has written."""
+    books.meddle(available=0)
+    books.bank.ledger.before["post"].append(lambda: books.restate(key="another"))
+    books.restate()
+    assert (books.bank.money("third"), books.wrong) == ((900, 100), False)
+
+
+def test_money_that_moves_meanwhile_stays_moved(books):
+    books.meddle(available=0)
+    deposit = Order(
+        type=Type.DEPOSIT, account="third", amount=7, reason=None, idempotency_key="d", fingerprint="7"
+    )
+    books.bank.ledger.before["post"].append(lambda: books.bank.cashier.move("demo", deposit))
+    books.restate()
+    assert (books.bank.money("third"), books.wrong) == ((907, 100), False)
+
+
+def test_where_nothing_is_wrong_nothing_is_done(books):
+    with pytest.raises(InvalidState):
+        books.restate()
+    assert [each.type for each in books.journal] == [Type.DEPOSIT]
+
+
+def test_a_journal_that_has_less_than_what_is_held_is_no_measure(books):
+    movement = books.journal[0]
+    books.bank.ledger._movements[movement.id] = replace(movement, amount=50)
+    with pytest.raises(InsufficientFunds):
+        books.restate()
+    assert books.bank.money("third") == (900, 100)
+
+
+def test_an_account_that_never_stands_still_is_left_alone(books):
+    books.meddle(available=0)
+    account = books.bank.ledger.account
+    versions = iter(range(100, 1000))
+    books.bank.ledger.account = lambda tenant, id: replace(account(tenant, id), version=next(versions))
+    with pytest.raises(Unavailable):
+        books.restate()
+    assert books.bank.ledger._accounts["demo", "third"].available == 0
+
+
+def test_an_unknown_account_is_told(books):
+    with pytest.raises(NotFound):
+        books.restate(account="nobody")
