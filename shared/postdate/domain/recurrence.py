@@ -17,6 +17,7 @@ from typing import Final
 from postdate.domain import definition as definitions
 from postdate.domain import transitions
 from postdate.domain.catch_up import Missed, missed
+from postdate.domain.caught_up import CaughtUp, answers
 from postdate.domain.cron import Occurrence
 from postdate.domain.definition import Definition, Overlap
 from postdate.domain.item import Phase
@@ -84,7 +85,7 @@ class Runs:
         """The ids of the runs that were due since this one, which may have been caught up on before; the newest of
         them, if there are more than anybody looks at."""
         recurs = run.recurs
-        if definition is None or recurs is None or definition.plan != recurs.plan or not _answers(run):
+        if definition is None or recurs is None or definition.plan != recurs.plan or not answers(run):
             return []
         since = takewhile(lambda each: each.due_at <= now, definition.schedule.walk(recurs.at))
         made = partial(self.run, definition, number=0, previous=None, now=now)
@@ -137,14 +138,14 @@ class Runs:
         if definition.schedule.max_runs is not None and recurs.number > definition.schedule.max_runs:
             ends = definition.state is definitions.State.ACTIVE
             return Followed(instead=transitions.stop(run, now=now, why=ENOUGH), ends=ends)
-        return self._followed(run, recurs, definition, _CaughtUp.of(since), busy=busy, now=now)
+        return self._followed(run, recurs, definition, CaughtUp.of(since), busy=busy, now=now)
 
     def _followed(
         self,
         run: Task,
         recurs: Recurs,
         definition: Definition,
-        before: "_CaughtUp",
+        before: CaughtUp,
         *,
         busy: bool,
         now: datetime,
@@ -180,7 +181,7 @@ class Runs:
         if following is not None:
             rows.append(planned(following, number=made + 1, previous=previous))
         ends = following is None and before.leader is None and definition.state is definitions.State.ACTIVE
-        return Followed(rows=tuple(rows) if _answers(run) else (), instead=instead, ends=ends)
+        return Followed(rows=tuple(rows) if answers(run) else (), instead=instead, ends=ends)
 
     def _next(self, definition: Definition, recurs: Recurs, *, made: int, now: datetime) -> Occurrence | None:
         if definition.schedule.max_runs is not None and made >= definition.schedule.max_runs:
@@ -253,31 +254,6 @@ def _not_yet(run: Task, recurs: Recurs, now: datetime) -> Deferred | None:
     if not begins or now >= run.created_at + WRITTEN_WITHIN:
         return None
     return Deferred(why="what it belongs to may still be written", not_before=now + QUEUE_POLL)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _CaughtUp:
-    """What a worker who died has caught up on before. Its `leader` is the first run that was written ahead of its time:
-    it answers for all after it, and so nobody else may. `running` are the instants of those that run, or ran."""
-
-    leader: Task | None
-    running: frozenset[datetime]
-
-    @classmethod
-    def of(cls, since: Iterable[Task]) -> "_CaughtUp":
-        runs = [(each, each.recurs) for each in since if each.recurs and each.recurs.number]
-        leaders = sorted((each for each, _ in runs if _answers(each)), key=_planned_for)
-        running = (recurs.at for each, recurs in runs if each.state not in (State.SKIPPED, State.MISSED))
-        return cls(leader=leaders[0] if leaders else None, running=frozenset(running))
-
-
-def _planned_for(run: Task) -> datetime:
-    return run.planned_at
-
-
-def _answers(run: Task) -> bool:
-    """For what is due after it: it was written ahead of its time, and not by somebody who had come late."""
-    return run.created_at < run.planned_at
 
 
 def _as_it_turned_out(recurs: Recurs, previous: Task | None, passed: Task | None) -> tuple[Recurs, bool]:

@@ -1,0 +1,33 @@
+"""What a worker who came late, and died over it, has caught up on before another one comes later still."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from postdate.domain.task import State, Task
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaughtUp:
+    """Its `leader` is the first run that was written ahead of its time: it answers for all after it, and so nobody else
+    may. `running` are the instants of those that run, or ran, whatever the policy would say by now."""
+
+    leader: Task | None
+    running: frozenset[datetime]
+
+    @classmethod
+    def of(cls, since: Iterable[Task]) -> Self:
+        runs = [(each, each.recurs) for each in since if each.recurs and each.recurs.number]
+        leaders = (each for each, _ in runs if answers(each))
+        running = (recurs.at for each, recurs in runs if each.state not in (State.SKIPPED, State.MISSED))
+        return cls(leader=min(leaders, key=_planned_for, default=None), running=frozenset(running))
+
+
+def answers(run: Task) -> bool:
+    """For what is due after it: it was written ahead of its time, and not by somebody who had come late."""
+    return run.created_at < run.planned_at
+
+
+def _planned_for(run: Task) -> datetime:
+    return run.planned_at
