@@ -151,11 +151,11 @@ def _kept() -> int:
 
 @contextmanager
 def _planting(name: str | None) -> Iterator[None]:
-    from tests.simulation.planted import BUGS, planted
-
     if name is None:
         yield
         return
+    from tests.simulation.planted import BUGS, planted
+
     (bug,) = [each for each in BUGS if each.name == name] or [None]
     if bug is None:
         raise SystemExit(f"there is no mistake called {name!r}")

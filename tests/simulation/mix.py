@@ -233,8 +233,7 @@ def drawn(draws: Random) -> Mix:
         found = replace(found, control=draws.choice(_CONTROLS), timeouts=timeouts)
     if sometimes(0.1) and not quiet:
         found = replace(found, down=(draws.randrange(MINUTE), draws.choice((30, 120)) * SECOND))
-    # Drawn from what was drawn so far, so that runs without any of it are what they were before there was any.
-    more = Random(repr(found))
+    more = Random(repr(found))  # so that what is added here changes nothing else that is drawn
     found = replace(
         found,
         newer=more.choice((0.0, 0.0, 0.0, 0.0, 0.3, 0.7)),
