@@ -21,6 +21,7 @@ from functions.api.wiring import wired
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.invariants import Books, Check, checks, is_sound
 from postdate.domain.movement import Movement
+from postdate.domain.payment import Payment
 from postdate.runtime.clock import Clock
 from postdate.stores.ledger import Ledger
 
@@ -59,7 +60,7 @@ class Audited:
 
 
 class _OutOfTime(Exception):
-    """There is more of an account than can be read while somebody waits for the answer."""
+    """There is more of an account than can be read while somebody waits for the answer, or than this code can read."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -147,11 +148,18 @@ class Auditor:
 
         before = self.ledger.account(tenant, name)
         movements = tuple(self._movements(tenant, name, ends_at))
-        payments = tuple(payment for ids in _pages(listed) for payment in self.ledger.payments(ids).values())
+        payments = tuple(self._payments(_pages(listed)))
         account = self.ledger.account(tenant, name)
         if before is None or account is None or before.version != account.version:
             return None
         return Books(account=account, payments=payments, movements=movements)
+
+    def _payments(self, pages: Iterator[list[str]]) -> Iterator[Payment]:
+        for ids in pages:
+            found = self.ledger.payments(ids)
+            if len(found) < len(set(ids)):
+                raise _OutOfTime
+            yield from found.values()
 
     def _movements(self, tenant: str, name: str, ends_at: datetime) -> Iterator[Movement]:
         after = ""

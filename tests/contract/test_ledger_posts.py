@@ -6,7 +6,7 @@ from datetime import timedelta
 from postdate.domain import money as steps
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.payment import Funding, State
-from postdate.domain.posting import Leg
+from postdate.domain.posting import Leg, Posting
 from postdate.domain.retry import RetryPolicy
 from postdate.stores.ledger import Answer, Posted
 from tests.contract.money import MINUTE, Money
@@ -229,3 +229,14 @@ def test_what_a_frozen_account_does_not_have_cannot_be_taken_from_it_by_hand(mon
     )
     assert money.ledger.post([by_hand]) == [Posted(answer=Answer.SHORT, account="alice")]
     assert money.balances("alice") == [(10, 0)]
+
+
+def test_a_change_of_an_account_at_a_version_is_refused_at_any_other(money: Money) -> None:
+    money.accounts(alice=100)
+    account = money.ledger.account(money.tenant, "alice")
+    assert account is not None
+    leg = Leg(account="alice", available=5, needs_active=False, at_version=account.version)
+    posting = Posting(tenant=money.tenant, at=money.now, legs=(leg,))
+    assert money.answers(posting) == [Answer.DONE]
+    assert money.answers(posting) == [Answer.STALE]
+    assert money.balances("alice") == [(105, 0)]

@@ -130,7 +130,7 @@ def test_a_move_refused_because_of_its_own_result_is_done_and_of_anothers_is_not
     moved = reschedule(task, task.due_at + FAR)
     stores.tasks.commit([moved])
     mine = row(world, task)
-    theirs = mine | {"holder": {"S": "worker-2"}}
+    theirs = mine | {"due": {"N": "1"}}
     newer = mine | {"weather": {"S": "only newer code knows of it"}}
     for stood_in_the_way, written in (
         (mine, Written.DONE),

@@ -135,7 +135,9 @@ def _has_no_gap(id: str, versions: Sequence[Row], rows: list[tuple[int, Row]], *
 
 
 def _begun_again(rows: list[tuple[int, Row]]) -> set[int]:
-    begins = [(at, row) for at, row in rows if (run := _run(row)).number == 1 and not run.previous]
+    begins = [
+        (at, row) for at, row in rows if (run := _run(row)).number == 1 and not (run.previous or run.passed)
+    ]
     first = min((at for at, _ in begins), default=0)
     return {at for at, row in begins if at > first and text(row, "status") == "CANCELLED"}
 

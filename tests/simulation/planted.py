@@ -158,14 +158,14 @@ BUGS: Final = (
     ),
     _bug(
         "whatever is stored is our own",
-        f"{_STATEMENTS}:Statements._is_stored",
+        f"{_STATEMENTS}:_is_made",
         "return ",
         "return True or ",
         mix="contested",
     ),
     _bug(
         "a throttled change counts as done",
-        f"{_STATEMENTS}:Statements._written",
+        f"{_STATEMENTS}:_written",
         "return Written.UNAVAILABLE",
         "return Written.DONE",
         mix="deaf",
@@ -689,9 +689,9 @@ BUGS: Final = (
     ),
     _bug(
         "what newer code has added hides one's own change",
-        f"{_STATEMENTS}:Statements._is_stored",
-        "as_known(stored, self._names)",
-        "stored",
+        f"{_STATEMENTS}:_is_made",
+        "return all(",
+        "return 'later' not in stored and all(",
         mix="deployed",
     ),
     _bug(

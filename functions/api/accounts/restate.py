@@ -1,14 +1,14 @@
 """Sets an account to what its journal and its payments say, when a person has decided that they are right.
 
-What is added is the difference that was found while the account stood still; whatever moves it meanwhile moves both
-sides alike, so the difference stays what it is. The movement is an ADJUSTMENT of nothing, whose reason tells what was
-added; its id follows from the account's version, so two people who find the same difference add it once. The key's row
-comes first; a crash after it is repaired by the caller's own retry.
+The account is looked at twice, some seconds apart, for its payments are found by an index that may be behind: only what
+both looks agree about is added, and only to the very version that was looked at. The movement is an ADJUSTMENT of
+nothing, whose reason tells what was added. The key's row comes first and fixes the movement's id; a crash between the
+two is repaired by the caller's own retry, which makes the same movement, and the ledger takes it once.
 """
 
-import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 
 from functions.api import idempotency
@@ -16,17 +16,17 @@ from functions.api.accounts.deposit import Moved
 from functions.api.accounts.find import find
 from functions.api.audit import Auditor
 from functions.api.refusals import refusal
-from postdate.domain.account import Account
 from postdate.domain.errors import InvalidState, Unavailable
 from postdate.domain.invariants import Books
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.posting import Leg, Posting
 from postdate.runtime.clock import Clock
 from postdate.stores.idempotency import Reservation, Reservations
-from postdate.stores.ledger import Ledger
+from postdate.stores.ledger import Answer, Ledger
 
-# Requests that find one difference make one movement, and are told apart all the same.
-_REQUEST: Final = "~"
+BETWEEN: Final = timedelta(seconds=5)
+# No more ids than this differ in their last character alone.
+_LIKE_IT: Final = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,19 +38,20 @@ class Restater:
     unique: Callable[[], bytes]
 
     def restate(self, tenant: str, name: str, *, reason: str, key: str, fingerprint: str) -> Moved:
-        account, now = find(self.ledger, tenant, name), self.clock.now()
+        find(self.ledger, tenant, name)
+        now = self.clock.now()
         wanted = Reservation(
             tenant=tenant,
             key=f"restate {key}",
             fingerprint=fingerprint,
-            item_id=f"{_movement_id(account)}{_REQUEST}{self.unique().hex()}",
+            item_id=movement_id(now, self.unique().hex()),
             due_at=now,
             created_at=now,
             keep_until=None,
         )
         held = idempotency.stands_for(self.reservations, wanted, now=now, written=lambda _: True)
         movement = Movement(
-            id=held.item_id.partition(_REQUEST)[0],
+            id=held.item_id,
             tenant=tenant,
             type=Type.ADJUSTMENT,
             payer=None,
@@ -61,45 +62,48 @@ class Restater:
         )
         replayed = held is not wanted
         if not (replayed and self._is_made(movement)):
-            self._make(movement, self._books(tenant, name))
+            self._make(movement, self._difference(tenant, name))
         return Moved(movement=movement, replayed=replayed)
 
-    def _is_made(self, movement: Movement) -> bool:
-        found = self.ledger.movements(movement.tenant, movement.payee or "", after=movement.id[:-1], limit=1)
-        return any(each.id == movement.id for each in found)
+    def _difference(self, tenant: str, name: str) -> Leg:
+        """What both looks agree about."""
+        first = _missing(self._books(tenant, name))
+        if not (first.available or first.reserved):
+            raise InvalidState("ACTIVE", f"the account {name} is what its journal says")
+        self.clock.sleep_until(self.clock.now() + BETWEEN)
+        if _missing(self._books(tenant, name)) != first:
+            raise Unavailable(f"the account {name} does not stand still")
+        return first
 
     def _books(self, tenant: str, name: str) -> Books:
         books = self.auditor.judged(tenant, name)
         if books is None:
-            raise Unavailable(f"the account {name} does not stand still: try again when less is paid")
+            raise Unavailable(f"the account {name} does not stand still, or cannot be read as a whole")
         return books
 
-    def _make(self, movement: Movement, books: Books) -> None:
-        account = books.account
-        leg = Leg(
-            account=account.id,
-            available=books.moved - books.held - account.available,
-            reserved=books.held - account.reserved,
-            needs_active=False,
+    def _make(self, movement: Movement, leg: Leg) -> None:
+        told = f"{movement.reason} (available {leg.available:+}, reserved {leg.reserved:+})"
+        posting = Posting(
+            tenant=movement.tenant, at=self.clock.now(), legs=(leg,), movement=replace(movement, reason=told)
         )
-        if not (leg.available or leg.reserved):
-            raise InvalidState(account.status, f"the account {account.id} is what its journal says")
-        reason = f"{movement.reason} (available {leg.available:+}, reserved {leg.reserved:+})"
-        told = Movement(
-            id=movement.id,
-            tenant=movement.tenant,
-            type=movement.type,
-            payer=None,
-            payee=movement.payee,
-            amount=0,
-            at=movement.at,
-            reason=reason,
-        )
-        posting = Posting(tenant=movement.tenant, at=self.clock.now(), legs=(leg,), movement=told)
-        if error := refusal(*self.ledger.post([posting])):
+        (posted,) = self.ledger.post([posting])
+        if posted.answer is Answer.STALE and not self._is_made(movement):
+            raise Unavailable(f"the account {leg.account} does not stand still")
+        if error := refusal(posted):
             raise error
 
+    def _is_made(self, movement: Movement) -> bool:
+        before = movement.id[:-1]
+        found = self.ledger.movements(movement.tenant, movement.payee or "", after=before, limit=_LIKE_IT)
+        return any(each.id == movement.id for each in found)
 
-def _movement_id(account: Account) -> str:
-    name = f"restate {account.tenant} {account.id} {account.version}"
-    return movement_id(account.updated_at, hashlib.sha256(name.encode()).hexdigest()[:20])
+
+def _missing(books: Books) -> Leg:
+    account = books.account
+    return Leg(
+        account=account.id,
+        available=books.moved - books.held - account.available,
+        reserved=books.held - account.reserved,
+        needs_active=False,
+        at_version=account.version,
+    )

@@ -17,12 +17,14 @@ ACTIONS_MAX = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Leg:
-    """What happens to one account. Neither part may fall below 0; one that `needs_active` is refused when frozen."""
+    """What happens to one account. Neither part may fall below 0; one that `needs_active` is refused when frozen, one
+    with `at_version` when the account is another version."""
 
     account: str
     available: int = 0
     reserved: int = 0
     needs_active: bool = True
+    at_version: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,5 +109,6 @@ def summed(postings: Iterable[Posting]) -> dict[tuple[str, str], Leg]:
                 available=known.available + leg.available,
                 reserved=known.reserved + leg.reserved,
                 needs_active=known.needs_active or leg.needs_active,
+                at_version=leg.at_version if known.at_version is None else known.at_version,
             )
     return legs

@@ -34,6 +34,7 @@ ENOUGH: Final = "its task has run as often as it may"
 QUEUE_POLL: Final = timedelta(seconds=5)
 # A run is written before its definition, or before the change of plan it belongs to, in a request of half a minute.
 WRITTEN_WITHIN: Final = timedelta(minutes=1)
+_STOPPED: Final = frozenset({definitions.State.PAUSED, definitions.State.CANCELLED})
 _MOMENT: Final = timedelta(microseconds=1)
 
 
@@ -87,6 +88,8 @@ class Runs:
         recurs = run.recurs
         if definition is None or recurs is None or definition.plan != recurs.plan or not answers(run):
             return []
+        if run.due_at != run.planned_at or definition.state in _STOPPED:
+            return []
         since = takewhile(lambda each: each.due_at <= now, definition.schedule.walk(recurs.at))
         made = partial(self.run, definition, number=0, previous=None, now=now)
         return [made(each).id for each in deque(since, maxlen=MISSED_TOLD_MAX)]
@@ -138,7 +141,7 @@ class Runs:
         if definition.schedule.max_runs is not None and recurs.number > definition.schedule.max_runs:
             ends = definition.state is definitions.State.ACTIVE
             return Followed(instead=transitions.stop(run, now=now, why=ENOUGH), ends=ends)
-        return self._followed(run, recurs, definition, CaughtUp.of(since), busy=busy, now=now)
+        return self._followed(run, recurs, definition, CaughtUp.of(since, run), busy=busy, now=now)
 
     def _followed(
         self,
@@ -150,6 +153,7 @@ class Runs:
         busy: bool,
         now: datetime,
     ) -> Followed:
+        """A run in whose place another one has begun does not begin any more."""
         skips = busy and definition.overlap is Overlap.SKIP
         # What is skipped takes no place of those that `max_runs` leaves, so that does not end the plan here.
         plan = replace(definition.schedule, max_runs=None) if skips else definition.schedule
@@ -159,6 +163,7 @@ class Runs:
             until=now if before.leader is None else before.leader.planned_at,
             now=now,
             running=before.running,
+            kept_back=before.kept_back | ({recurs.at} if before.passed else set()),
             runs=recurs.number - 1,
             policy=definition.catch_up,
             window=definition.catch_up_window,
@@ -249,9 +254,10 @@ class Runs:
 
 
 def _not_yet(run: Task, recurs: Recurs, now: datetime) -> Deferred | None:
-    """Only what begins a chain comes before its definition."""
+    """Only what begins a chain comes before its definition. A request that is made again takes it up, as long as its
+    instant is to come."""
     begins = recurs.previous is None and recurs.number > 0 and run.state is State.PENDING
-    if not begins or now >= run.created_at + WRITTEN_WITHIN:
+    if not begins or now >= max(run.created_at, run.planned_at) + WRITTEN_WITHIN:
         return None
     return Deferred(why="what it belongs to may still be written", not_before=now + QUEUE_POLL)
 

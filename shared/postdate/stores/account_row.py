@@ -114,6 +114,9 @@ def update_of(table: str, tenant: str, leg: Leg, at: datetime) -> dict[str, Any]
         if change < 0:
             values[f":{part}_needed"] = -change
             conditions.append(f"#{part} >= :{part}_needed")
+    if leg.at_version is not None:
+        values[":was"] = leg.at_version
+        conditions.append("#version = :was")
     typed_values: AttributeMap = {name: {"N": str(value)} for name, value in values.items()}
     names = {f"#{name}": name for name in ("account", "available", "reserved", "version", "updated")}
     if leg.needs_active:

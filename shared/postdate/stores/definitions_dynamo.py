@@ -12,7 +12,7 @@ from postdate.domain.slots import home
 from postdate.stores import definition_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
-from postdate.stores.rows import names_in, readable
+from postdate.stores.rows import readable
 from postdate.stores.statements import Statements
 from postdate.stores.tasks import Written
 
@@ -25,9 +25,7 @@ class DynamoDefinitions:
         self, *, table: str, client: "BaseClient", listing_shards: int, retention: timedelta
     ) -> None:
         self._rows = definition_row.definition_rows(table)
-        self._statements = Statements(
-            table=table, client=client, names=names_in(definition_row.DefinitionRow)
-        )
+        self._statements = Statements(table=table, client=client)
         self._listing_shards = listing_shards
         self._retention = retention
 

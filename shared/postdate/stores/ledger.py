@@ -15,8 +15,8 @@ from postdate.domain.posting import Posting
 class Answer(Enum):
     """What became of one posting.
 
-    STALE: its payment is not what it was decided from, or what it was to add is there already. SHORT, FROZEN and
-    UNKNOWN speak of an account. REFUSED will not change by itself: somebody has to look.
+    STALE: its payment or its account is not what it was decided from, or what it was to add is there already. SHORT,
+    FROZEN and UNKNOWN speak of an account. REFUSED will not change by itself: somebody has to look.
     """
 
     DONE = auto()

@@ -14,7 +14,8 @@ from postdate.stores.attributes import AttributeMap
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Action:
-    """One row of a transaction: a posting's own, as it shall be afterwards, or an account that several may share."""
+    """One row of a transaction: a posting's own, as it shall be afterwards in what is written of it, or an account that
+    several may share."""
 
     request: dict[str, Any]
     posting: Posting | None = None
@@ -46,7 +47,9 @@ class Actions:
             if posting.before is None:
                 request = _put(self.items, after)
             else:
-                request = _update(self.items, self._attributes(posting.before), after)
+                before = self._attributes(posting.before)
+                request = _update(self.items, before, after)
+                after = {name: value for name, value in after.items() if value != before.get(name)}
             yield Action(request=request, posting=posting, row=after)
             if posting.points:
                 slot = self.plan.slot(posting.after.due_at, unique_part(posting.after.id))

@@ -10,12 +10,9 @@ from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import passes
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_actions import Action
-from postdate.stores.movement_row import MovementRow
-from postdate.stores.payment_row import PaymentRow
-from postdate.stores.rows import as_known, names_in
 
 HELD: Final = "ConditionalCheckFailed"
-_NAMES: Final = names_in(PaymentRow) | names_in(MovementRow)
+_LISTED: Final = frozenset({"listing", "payee_listing"})
 
 
 def judged(
@@ -53,16 +50,14 @@ def _is_same(stored: AttributeMap | None, row: AttributeMap | None) -> bool:
     newer code knows of."""
     if stored is None or row is None:
         return False
-    return {**as_known(stored, _NAMES | row.keys()), **_listed(row)} == row
-
-
-def _listed(row: AttributeMap) -> AttributeMap:
-    return {name: row[name] for name in ("listing", "payee_listing") if name in row}
+    return all(stored.get(name) == value for name, value in row.items() if name not in _LISTED)
 
 
 def _of_account(stored: AttributeMap | None, leg: Leg) -> Answer:
     if not stored:
         return Answer.UNKNOWN
+    if leg.at_version is not None and stored["version"] != {"N": str(leg.at_version)}:
+        return Answer.STALE
     frozen = leg.needs_active and stored["status"] == {"S": Status.FROZEN.value}
     return Answer.FROZEN if frozen else Answer.SHORT
 

@@ -104,6 +104,8 @@ class MemoryLedger:
         account = self._accounts.get((tenant, leg.account))
         if account is None:
             return Answer.UNKNOWN
+        if leg.at_version is not None and account.version != leg.at_version:
+            return Answer.STALE
         if leg.needs_active and account.status is Status.FROZEN:
             return Answer.FROZEN
         if account.available + leg.available < 0 or account.reserved + leg.reserved < 0:

@@ -3,10 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from pynamodb.models import Model
-
 from postdate.runtime.observability import logger
-from postdate.stores.attributes import AttributeMap
 
 ReadT = TypeVar("ReadT")
 
@@ -18,16 +15,6 @@ class Connection:
     read_timeout_seconds = 3
     max_retry_attempts = 4
     max_pool_connections = 32
-
-
-def names_in(model: type[Model]) -> frozenset[str]:
-    """The attributes that this code knows of."""
-    return frozenset(attribute.attr_name for attribute in model.get_attributes().values())
-
-
-def as_known(stored: AttributeMap, names: frozenset[str]) -> AttributeMap:
-    """Without what only newer code knows of: it is in nobody's way, and stays where it is."""
-    return {name: value for name, value in stored.items() if name in names}
 
 
 def readable(rows: Iterable[Any], read: Callable[[Any], ReadT]) -> Iterator[ReadT]:

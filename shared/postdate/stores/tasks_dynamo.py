@@ -20,7 +20,7 @@ from postdate.domain.transitions import Transition
 from postdate.stores import task_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
-from postdate.stores.rows import names_in, readable
+from postdate.stores.rows import readable
 from postdate.stores.statements import Statements
 from postdate.stores.tasks import Written
 
@@ -34,7 +34,7 @@ class DynamoTasks:
     ) -> None:
         self._table = table
         self._rows = task_row.task_rows(table)
-        self._statements = Statements(table=table, client=client, names=names_in(task_row.TaskRow))
+        self._statements = Statements(table=table, client=client)
         self._plan = plan
         self._listing_shards = listing_shards
         self._retention = retention

@@ -103,7 +103,7 @@ def test_a_run_of_an_older_plan_is_void_and_begins_no_chain() -> None:
         "its task was cancelled": definitions.cancel(definition, now=NOW),
     }
     for reason, now_is in reasons.items():
-        followed = RUNS.follow(run, now_is, None, now=run.due_at)
+        followed = RUNS.follow(run, now_is, None, now=run.due_at + MINUTE)
         assert followed.rows == ()
         ended = followed.instead.after
         assert (ended.state, ended.history[-1].why) == (State.CANCELLED, reason)
@@ -169,7 +169,7 @@ def test_a_run_waits_for_what_it_belongs_to_as_long_as_that_may_still_be_written
     definition, written = a_definition(), NOW + 4 * MINUTE + 20 * SECOND
     run = RUNS.first(definition, now=written)
     of_a_change = RUNS.first(replace(definition, plan=2, runs_before=3), now=written)
-    for now, ends in ((run.due_at, False), (written + MINUTE, True)):
+    for now, ends in ((run.due_at, False), (run.due_at + MINUTE, True)):
         for early, known in ((run, None), (of_a_change, definition)):
             instead = RUNS.follow(early, known, None, now=now).instead
             assert isinstance(instead, Transition if ends else Deferred)
@@ -216,6 +216,51 @@ def test_what_runs_in_its_place_already_counts(is_over: bool) -> None:
     enough = RUNS.follow(run, once, None, None, since, now=now)
     assert [row.id for row in enough.rows] == [caught_up.id]
     assert (enough.instead.after.state, enough.ends) == (State.MISSED, True)
+
+
+def test_a_run_does_not_begin_beside_the_one_that_has_begun_in_its_place() -> None:
+    """A worker skips it, because the one before it is not over, and dies over that; the next one comes later."""
+    definition = a_definition(max_runs=2, catch_up=CatchUp.ALL)
+    before = first(definition)
+    (run,) = RUNS.follow(before, definition, None, now=before.due_at).rows
+    busy = running(before, now=before.due_at)
+    (in_its_place,) = RUNS.follow(run, definition, busy, now=run.due_at).rows
+    assert (in_its_place.recurs.number, in_its_place.recurs.passed) == (2, run.id)
+    over = transitions.succeed(busy, now=in_its_place.due_at - SECOND, why="http 200").after
+    begun = running(in_its_place, now=in_its_place.due_at)
+
+    for most in (2, 9):
+        more = replace(definition, schedule=replace(definition.schedule, max_runs=most))
+        late = RUNS.follow(run, more, over, None, [begun], now=in_its_place.due_at + SECOND).instead.after
+        assert late.state is State.MISSED
+        assert (
+            late.history[-1].why
+            == f"missed, and the one planned at {begun.planned_at.isoformat()} runs in its place"
+        )
+    waiting = RUNS.follow(run, definition, over, None, [in_its_place], now=in_its_place.due_at + SECOND)
+    assert waiting.instead is None or waiting.instead.after.state is not State.SKIPPED
+
+
+def test_a_run_yields_to_none_that_was_kept_back_for_it() -> None:
+    """The one after it was skipped because this one was not over: then neither would have run."""
+    definition = a_definition()
+    run = first(definition)
+    (leader,) = RUNS.follow(run, definition, None, now=run.due_at).rows
+    skipped = transitions.skip(leader, now=leader.due_at, why="the run before it is not over").after
+    late = RUNS.follow(run, definition, None, None, [skipped], now=leader.due_at + MINUTE)
+    assert late.instead is None
+    assert not late.ends
+
+
+def test_only_who_comes_late_to_a_plan_that_goes_on_looks_for_those_since() -> None:
+    definition = a_definition()
+    run = first(definition)
+    now = run.due_at + 16 * MINUTE
+    assert len(RUNS.behind(run, definition, now=now)) == 3
+    waits = replace(run, due_at=now)
+    paused = replace(definition, state=definitions.State.PAUSED)
+    assert RUNS.behind(waits, definition, now=now) == RUNS.behind(run, paused, now=now) == []
+    assert RUNS.behind(run, definition, now=run.due_at) == RUNS.behind(run, None, now=now) == []
 
 
 def test_what_two_workers_caught_up_on_at_two_times_counts_together() -> None:

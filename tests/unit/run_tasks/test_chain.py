@@ -10,7 +10,7 @@ from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Overlap
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import Unavailable
-from postdate.domain.recurrence import QUEUE_POLL
+from postdate.domain.recurrence import QUEUE_POLL, WRITTEN_WITHIN
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
 from postdate.stores.tasks import Written
@@ -299,6 +299,7 @@ def test_a_run_of_a_plan_that_was_changed_since_or_is_gone_is_void(running, gone
     run = planned(running, definition)
     if gone:
         running.definitions._kept.clear()
+        running.clock.move(WRITTEN_WITHIN)
     else:
         changed = definitions.change(definition, now=START, runs_before=0)
         running.definitions.change(definition, changed)

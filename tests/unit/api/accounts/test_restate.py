@@ -115,21 +115,54 @@ def test_a_first_try_that_died_before_the_ledger_is_made_up_for(books):
 
 
 def test_two_people_who_find_one_difference_add_it_once(books):
-    """The second one has looked before the first one has written."""
+    """The second one is done while the first one is about to write."""
     books.meddle(available=0)
     books.bank.ledger.before["post"].append(lambda: books.restate(key="another"))
-    books.restate()
+    with pytest.raises(Unavailable):
+        books.restate()
+    with pytest.raises(InvalidState):
+        books.restate()
     assert (books.bank.money("third"), books.wrong) == ((900, 100), False)
 
 
-def test_money_that_moves_meanwhile_stays_moved(books):
+def test_an_account_that_money_reaches_meanwhile_is_left_to_another_try(books):
     books.meddle(available=0)
     deposit = Order(
         type=Type.DEPOSIT, account="third", amount=7, reason=None, idempotency_key="d", fingerprint="7"
     )
     books.bank.ledger.before["post"].append(lambda: books.bank.cashier.move("demo", deposit))
-    books.restate()
+    with pytest.raises(Unavailable):
+        books.restate()
+    assert books.restate().replayed
     assert (books.bank.money("third"), books.wrong) == ((907, 100), False)
+
+
+def test_the_same_damage_done_twice_is_set_right_twice(books):
+    """A backup that is restored brings back the version as well."""
+    damaged = replace(books.bank.ledger.account("demo", "third"), available=0)
+    for key in ("one", "two"):
+        books.bank.ledger._accounts["demo", "third"] = damaged
+        books.restate(key=key)
+        assert (books.bank.money("third"), books.wrong) == ((900, 100), False)
+
+
+def test_an_index_that_is_behind_for_long_releases_no_hold(books):
+    """The first look misses the payment whole, the second one finds it."""
+    listed, missed = books.bank.ledger.payments_listed, iter(range(5))
+    books.bank.ledger.payments_listed = lambda *given, **named: (
+        [] if next(missed, None) is not None else listed(*given, **named)
+    )
+    with pytest.raises(Unavailable):
+        books.restate()
+    assert books.bank.money("third") == (900, 100)
+
+
+def test_an_account_with_a_payment_that_cannot_be_read_is_left_alone(books):
+    books.meddle(available=0)
+    books.bank.ledger.payments = lambda ids: {}
+    with pytest.raises(Unavailable):
+        books.restate()
+    assert books.bank.ledger._accounts["demo", "third"].available == 0
 
 
 def test_where_nothing_is_wrong_nothing_is_done(books):

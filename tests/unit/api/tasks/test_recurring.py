@@ -13,6 +13,7 @@ from postdate.domain.errors import (
     Unavailable,
     ValidationFailed,
 )
+from postdate.domain.recurrence import WRITTEN_WITHIN
 from postdate.domain.task import Ack, Payload
 from postdate.domain.task import State as RunState
 from postdate.stores.tasks import Written
@@ -152,8 +153,9 @@ class TestKeys:
         with pytest.raises(KeyboardInterrupt):
             service.plan(idempotency_key="k")
         (early,) = service.tasks._tasks.values()
-        service.clock.sleep_until(early.due_at)
-        service.tasks.commit([service.runs.follow(early, None, None, now=early.due_at).instead])
+        service.clock.sleep_until(early.due_at + WRITTEN_WITHIN)
+        voided = service.runs.follow(early, None, None, now=service.clock.now()).instead
+        service.tasks.commit([voided])
         service.clock.sleep_until(START + 2 * 60 * MINUTE)
         definition = service.planned(idempotency_key="k")
         (run,) = service.runs_of(definition, state=RunState.PENDING)
@@ -181,7 +183,7 @@ class TestKeys:
         with pytest.raises(KeyboardInterrupt):
             service.plan("* * * * *", idempotency_key="k")
         (early,) = service.tasks._tasks.values()
-        void = service.runs.follow(early, None, None, now=early.due_at).instead
+        void = service.runs.follow(early, None, None, now=early.due_at + WRITTEN_WITHIN).instead
         service.tasks.commit([void])
         definition = service.planned("* * * * *", idempotency_key="k")
         (run,) = service.runs_of(definition, state=RunState.PENDING)
