@@ -513,13 +513,6 @@ BUGS: Final = (
         mix="timely",
     ),
     _bug(
-        "what is caught up on begins beside the run that is not over",
-        f"{_RECURRENCE}:Runs._followed",
-        "_ended(row, State.SKIPPED, BUSY, now) if skips else row",
-        "row",
-        mix="timely",
-    ),
-    _bug(
         "max_runs is not looked at",
         f"{_RECURRENCE}:Runs._next",
         "definition.schedule.max_runs is not None and made >= definition.schedule.max_runs",
@@ -546,6 +539,7 @@ BUGS: Final = (
         f"{_API}.tasks.by_hand:ByHand._run_then",
         "_due_now(run, now)",
         "run",
+        (f"{_API}.tasks.by_hand:ByHand._backfilled", "if done is Written.DONE", "if False"),
         mix="timely",
     ),
     # Flow control.
