@@ -67,9 +67,10 @@ class Restater:
 
     def _difference(self, tenant: str, name: str) -> Leg:
         """What both looks agree about."""
-        first = _missing(self._books(tenant, name))
+        books = self._books(tenant, name)
+        first = _missing(books)
         if not (first.available or first.reserved):
-            raise InvalidState("ACTIVE", f"the account {name} is what its journal says")
+            raise InvalidState(books.account.status, f"the account {name} is what its journal says")
         self.clock.sleep_until(self.clock.now() + BETWEEN)
         if _missing(self._books(tenant, name)) != first:
             raise Unavailable(f"the account {name} does not stand still")

@@ -166,8 +166,10 @@ def test_an_account_with_a_payment_that_cannot_be_read_is_left_alone(books):
 
 
 def test_where_nothing_is_wrong_nothing_is_done(books):
-    with pytest.raises(InvalidState):
+    books.bank.freeze("third")
+    with pytest.raises(InvalidState) as refused:
         books.restate()
+    assert refused.value.state == "FROZEN"
     assert [each.type for each in books.journal] == [Type.DEPOSIT]
 
 
