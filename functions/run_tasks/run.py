@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import assert_never
 
 from functions.run_tasks.agenda import Call, in_turn, take_due
 from functions.run_tasks.chain import Chain, asks
@@ -337,10 +338,12 @@ class Runner:
                 self._outbox.bury(task, call.message)
             case State.EXPIRED:
                 self._tally.expired += 1
-            case _:
+            case State.PENDING | State.CANCELLED | State.SKIPPED | State.MISSED:
                 self._tally.kept_back[task.state] += 1
                 if task.state.waits:
                     self._outbox.defer(Due.of(task), call.message, not_before=None)
+            case _:
+                assert_never(task.state)
 
     def _renew(self, messages: Sequence[Received]) -> None:
         """Long work keeps what it holds: the messages, and the lease of each task that is still running."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import assert_never
 
 from postdate.domain.item import Phase
 from postdate.domain.slots import Slot, home
@@ -19,7 +20,13 @@ class State(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        return self in (State.COMPLETED, State.FAILED, State.CANCELLED)
+        match self:
+            case State.PENDING | State.EXECUTING:
+                return False
+            case State.COMPLETED | State.FAILED | State.CANCELLED:
+                return True
+            case _:
+                assert_never(self)
 
 
 class Funding(StrEnum):
@@ -115,3 +122,5 @@ def phase(state: State, *, retries: bool) -> Phase:
             return Phase.RUNS
         case State.EXECUTING | State.COMPLETED | State.FAILED | State.CANCELLED:
             return Phase.RESTS
+        case _:
+            assert_never(state)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import assert_never
 
 from postdate.domain.flow import FlowControl
 from postdate.domain.item import Phase
@@ -33,8 +34,12 @@ class State(StrEnum):
                 return Phase.WAITS
             case State.RUNNING:
                 return Phase.RUNS
-            case _:
+            case (
+                State.SUCCEEDED | State.DEAD | State.CANCELLED | State.EXPIRED | State.SKIPPED | State.MISSED
+            ):
                 return Phase.RESTS
+            case _:
+                assert_never(self)
 
     @property
     def waits(self) -> bool:

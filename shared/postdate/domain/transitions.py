@@ -6,7 +6,7 @@ number or knows where tasks are kept.
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from postdate.domain.due import DELAY_MAX, Due
 from postdate.domain.errors import InvalidState
@@ -158,8 +158,17 @@ def claim(
             return _start(task, now=now, lease=lease, holder=holder, attempts=1, why="redriven")
         case State.DEAD if repeated:
             return Buried()
+        case (
+            State.DEAD
+            | State.SUCCEEDED
+            | State.CANCELLED
+            | State.EXPIRED
+            | State.SKIPPED
+            | State.MISSED as ended
+        ):
+            return Dropped(why=f"is {ended}")
         case _:
-            return Dropped(why=f"is {task.state}")
+            assert_never(task.state)
 
 
 def succeed(task: Task, *, now: datetime, why: str) -> Transition:
@@ -255,8 +264,18 @@ def stop(run: Task, *, now: datetime, why: str) -> Transition | Dropped:
             return Dropped(why=why)
         case State.RUNNING:
             return _lose(run, now=now, why=why)
-        case _:
+        case (
+            State.PENDING
+            | State.RETRYING
+            | State.SUCCEEDED
+            | State.CANCELLED
+            | State.EXPIRED
+            | State.SKIPPED
+            | State.MISSED
+        ):
             return _move(run, State.CANCELLED, now=now, why=why, finished_at=now)
+        case _:
+            assert_never(run.state)
 
 
 def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **changes: Any) -> Transition:
