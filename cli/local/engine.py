@@ -14,6 +14,7 @@ import runpy
 import tempfile
 import threading
 import zipfile
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,9 @@ _COLLECTED_AFTER: Final = (5_000, 10, 100_000)
 # A worker's start is half a second of one core: more at a time are all ready later.
 _STARTS_AT_ONCE: Final = 2
 _EXPRESSIONS: Final = 4096
+# A worker inherits these of the engine's variables. The others steer the engine, and a function would take them for
+# its own: Powertools, for instance, reads LOG_LEVEL.
+_INHERITED: Final = frozenset({"GATEWAY_PORT", "HOME", "LANG", "PATH", "TMPDIR"})
 
 
 def quickened() -> None:
@@ -59,10 +63,16 @@ class Unpacked(zipfile.ZipFile):
         os.symlink(shared, path)
 
 
+def inherited(engine: Mapping[str, str]) -> dict[str, str]:
+    """The engine's variables that its workers get beside those of their function."""
+    return {name: engine[name] for name in _INHERITED if name in engine}
+
+
 def _started_in_turn() -> None:
     from ministack.core import lambda_runtime
     from ministack.core.lambda_runtime import Worker
 
+    lambda_runtime.os = SimpleNamespace(**vars(os) | {"environ": inherited(os.environ)})
     lambda_runtime.zipfile = SimpleNamespace(**vars(zipfile) | {"ZipFile": Unpacked})
     start, turns = Worker._spawn, threading.Semaphore(_STARTS_AT_ONCE)
 

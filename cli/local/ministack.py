@@ -54,7 +54,7 @@ def start(place: Place) -> Process:
     with place.engine_log.open("w") as log:
         started = subprocess.Popen(
             [installed() / "bin" / "python", "-P", PROGRAM],
-            cwd=place.temporary, env=_environment(place), start_new_session=True,
+            cwd=place.temporary, env=environment(place), start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
         )  # fmt: skip
     engine = Process.noted(started.pid)
@@ -85,7 +85,8 @@ def log_tail(place: Place, lines: int = LOG_LINES_SHOWN) -> str:
     return "\n".join([*text.splitlines()[-lines:], f"(all of it: {place.engine_log})"])
 
 
-def _environment(place: Place) -> dict[str, str]:
+def environment(place: Place) -> dict[str, str]:
+    """The engine's own. Its workers inherit a few of these variables (`cli.local.engine.inherited`)."""
     ours = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     return ours | {
         "AUTH": "true",

@@ -14,7 +14,7 @@ from functions.api.runs import routes as runs
 from functions.api.tasks import recurring_routes as recurring
 from functions.api.tasks import routes as tasks
 from postdate.domain.errors import NotFound, PostdateError
-from postdate.runtime.observability import count, logger, metrics
+from postdate.runtime.observability import count, logger, metrics, note
 
 app = APIGatewayHttpResolver()
 app.include_router(tasks.router)
@@ -56,10 +56,22 @@ def broke(error: Exception) -> Response[str]:
 @logger.inject_lambda_context
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    logger.append_keys(request_id=event["requestContext"]["requestId"])
     answer = app.resolve(event, context)
     count("Requests")
     count(f"Answers{answer['statusCode'] // 100}xx")
+    _note(event["requestContext"], answer["statusCode"])
     return answer
+
+
+def _note(request: dict[str, Any], status: int) -> None:
+    """The line of metrics is the one line of every request, so it names the request."""
+    note("request_id", request["requestId"])
+    caller = (request.get("authorizer") or {}).get("lambda") or {}
+    note("tenant", caller.get("tenant", ""))
+    note("method", request["http"]["method"])
+    note("path", request["http"]["path"])
+    note("status", status)
 
 
 def _answer(error: Exception) -> Response[str]:

@@ -18,5 +18,10 @@ def count(name: str, value: float = 1) -> None:
     metrics.add_metric(name=name, unit=MetricUnit.Count, value=value)
 
 
+def note(name: str, value: object) -> None:
+    """Adds a field to the line of metrics; it is no metric and no dimension, so it may take any number of values."""
+    metrics.add_metadata(key=name, value=value)
+
+
 def milliseconds(name: str, value: float) -> None:
     metrics.add_metric(name=name, unit=MetricUnit.Milliseconds, value=value)

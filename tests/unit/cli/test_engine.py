@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.local.engine import Unpacked, copied
+from cli.local import ministack
+from cli.local.engine import Unpacked, copied, inherited
+from cli.local.place import Place
 
 _ROWS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.binary() | st.text(),
@@ -47,6 +49,14 @@ def test_what_could_not_be_unpacked_whole_is_nobodys(tmp_path: Path, monkeypatch
     archive.write_bytes(whole)
 
     assert (_unpacked(archive, tmp_path / "whole") / "handler.py").read_text() == "code"
+
+
+def test_a_worker_inherits_nothing_that_steers_the_engine(tmp_path: Path) -> None:
+    place = Place(port=4566, directory=tmp_path)
+    engine = ministack.environment(place)
+
+    assert engine["LOG_LEVEL"] == "WARNING"
+    assert inherited(engine).keys() == {"GATEWAY_PORT", "HOME", "LANG", "PATH", "TMPDIR"} & engine.keys()
 
 
 def _archive(file: Path, code: str) -> Path:
