@@ -11,7 +11,7 @@ from cli.local.once import ROOT, built, mark_of
 from cli.local.place import Place
 
 ASSETS_BUCKET: Final = f"cdk-hnb659fds-assets-{aws.ACCOUNT}-{aws.REGION}"
-NOT_DEPLOYED: Final = frozenset({"cdk.out", "cli", "docs", "node_modules", "tests"})
+NOT_DEPLOYED: Final = frozenset({"cdk.out", "cli", "docs", "examples", "node_modules", "tests"})
 LINES_SHOWN: Final = 25
 
 

@@ -25,6 +25,7 @@ from functions.api.reference import (
     fields,
     payment_answers,
     problems,
+    receiving,
     run_answers,
     shapes,
     task_answers,
@@ -67,6 +68,7 @@ def document() -> dict[str, Any]:
         "servers": [{"url": "."}],
         "security": [{"key": []}],
         "paths": paths,
+        "webhooks": receiving.webhooks(),
         "components": {
             "schemas": _forms() | _answers(sorted(told)),
             "parameters": fields.PARAMETERS,

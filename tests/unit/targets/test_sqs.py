@@ -97,6 +97,7 @@ def test_a_message_carries_the_facts_as_attributes_within_the_ten_that_sqs_takes
         "Content-Type": "application/json",
         "Idempotency-Key": "run-9",
         "Postdate-Task-Id": "task-1",
+        "Postdate-Run-Id": "run-9",
         "Postdate-Attempt": "2",
         "Postdate-Token": "7",
         "Postdate-Planned-At": "2026-11-18T10:05:00.250Z",
@@ -299,7 +300,7 @@ def test_sqs_itself_takes_what_we_send(sent, monkeypatch):
         ).get("Messages"):
             taken += messages
     assert sorted(message["Body"] for message in taken) == ["null", *['{"n":1}'] * 11]
-    assert all(len(message["MessageAttributes"]) == 9 for message in taken)
+    assert all(len(message["MessageAttributes"]) == 10 for message in taken)
 
 
 def test_sqs_drops_what_it_had_within_five_minutes_and_keeps_the_order_of_a_task(sent, monkeypatch):
