@@ -8,6 +8,8 @@ READY := .venv/ready
 PYTHON := .venv/bin/python
 UV := $(PYTHON) -m cli.local.uv
 CDK := $(PYTHON) -m cli.local.cdk
+# The repository's commands. The wheel has none: it holds the package that the functions share.
+COMMANDS = $(PYTHON) -m cli.local.commands
 INTERPRETERS := python3 python3.14 python3.13 python3.12 python3.11
 
 .PHONY: help up down test check prove chaos bench deploy synth layer lock clean
@@ -73,9 +75,11 @@ $(READY)/uv: requirements/bootstrap.txt
 $(READY)/infra: requirements/infra.txt pyproject.toml $(READY)/uv
 	@$(UV) pip install --quiet --require-hashes -r requirements/infra.txt
 	@$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(COMMANDS)
 	@touch $@
 
 $(READY)/dev: requirements/dev.txt pyproject.toml $(READY)/uv
 	@$(UV) pip sync --quiet --require-hashes requirements/bootstrap.txt requirements/dev.txt
 	@$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(COMMANDS)
 	@touch $@ $(READY)/infra

@@ -5,10 +5,10 @@ import sys
 from contextlib import closing
 from typing import Any
 
-from cli.bench import report
-from cli.bench.plan import Plan
-from cli.bench.run import CASES
-from cli.bench.run import run as measured
+from bench import report
+from bench.plan import Plan
+from bench.run import CASES
+from bench.run import run as measured
 from cli.failure import Failure
 
 

@@ -6,9 +6,9 @@ import sys
 from contextlib import closing
 from typing import Any
 
-from cli.chaos import report
-from cli.chaos.plan import Plan
-from cli.chaos.run import run as broken_and_watched
+from chaos import report
+from chaos.plan import Plan
+from chaos.run import run as broken_and_watched
 from cli.failure import Failure
 
 

@@ -1,0 +1,48 @@
+"""The cases of a run, one after the other on one bed."""
+
+import os
+import platform
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Final, TypeAlias
+
+from bench import bed
+from bench.burst import burst
+from bench.payment_burst import payments_hot, payments_spread
+from bench.payment_steady import payments_steady
+from bench.plan import Plan
+from bench.register import register
+from bench.report import Line
+from bench.steady import steady
+from bench.units import units
+from cli.progress import say
+
+BUSY: Final = 0.5
+
+Case: TypeAlias = Callable[[bed.Bed, Plan], Iterator[Line]]
+CASES: Final[Mapping[str, Case]] = {
+    "register": register,
+    "burst": burst,
+    "payments-spread": payments_spread,
+    "payments-hot": payments_hot,
+    "steady": steady,
+    "payments-steady": payments_steady,
+    "units": units,
+}
+
+
+def run(plan: Plan, chosen: list[str]) -> Generator[Line, None, None]:
+    """Each line as soon as it is known. The stack goes when the last one is taken, or the caller stops taking."""
+    yield _machine()
+    with bed.made() as ready:
+        for name in chosen:
+            say(f"{name}:")
+            yield from CASES[name](ready, plan)
+
+
+def _machine() -> Line:
+    """What the figures were measured on, and how busy it was with other things before."""
+    load = os.getloadavg()[0]
+    if load > BUSY:
+        say(f"This machine is not idle (load {load:.1f}): what follows measures that too.")
+    what = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return {"case": "machine", "what": what, "cores": os.cpu_count(), "load_before": round(load, 2)}

@@ -1,0 +1,63 @@
+"""The receiver's side of HTTP, without a network."""
+
+import asyncio
+import json
+
+from bench.receiver import Calls
+
+CALL = b"POST /arrivals HTTP/1.1\r\nHost: x\r\ncontent-length: 4\r\npostdate-task-id: task_%d\r\n\r\nbody"
+
+
+class Line(asyncio.Transport):
+    """What was written to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written += data
+
+
+def connection(noted: list[tuple[str, float]]) -> tuple[Calls, Line]:
+    calls, line = Calls(noted), Line()
+    calls.connection_made(line)
+    return calls, line
+
+
+def test_a_call_is_noted_by_the_task_it_names_and_answered_204() -> None:
+    noted: list[tuple[str, float]] = []
+    calls, line = connection(noted)
+    calls.data_received(CALL % 1)
+    assert [id for id, _ in noted] == ["task_1"]
+    assert line.written == b"HTTP/1.1 204 No Content\r\n\r\n"
+
+
+def test_a_call_that_comes_in_pieces_is_noted_at_its_first_byte() -> None:
+    noted: list[tuple[str, float]] = []
+    calls, _ = connection(noted)
+    other, _ = connection(noted)
+    calls.data_received((CALL % 1)[:30])
+    other.data_received(CALL % 2)
+    calls.data_received((CALL % 1)[30:])
+    (second, second_at), (first, first_at) = noted
+    assert (first, second) == ("task_1", "task_2")
+    assert first_at <= second_at
+
+
+def test_calls_that_come_in_one_piece_are_told_apart() -> None:
+    noted: list[tuple[str, float]] = []
+    calls, line = connection(noted)
+    calls.data_received(CALL % 1 + CALL % 2)
+    assert [id for id, _ in noted] == ["task_1", "task_2"]
+    assert line.written.count(b"204") == 2
+
+
+def test_what_was_noted_is_told_and_forgotten() -> None:
+    calls, line = connection([("task_1", 5.0)])
+    calls.data_received(b"GET /arrivals HTTP/1.1\r\n\r\n")
+    assert json.loads(line.written.partition(b"\r\n\r\n")[2]) == [["task_1", 5.0]]
+    calls.data_received(b"DELETE /arrivals HTTP/1.1\r\n\r\n")
+    line.written = b""
+    calls.data_received(b"GET /arrivals HTTP/1.1\r\n\r\n")
+    assert line.written.endswith(b"[]")
