@@ -31,6 +31,7 @@ class Settings:
     payment_retry_max_seconds: int = 300
     key_cache_seconds: int = 60
     loopback_destinations: bool = False
+    response_timeout_seconds_max: int = 60
 
     def variables(self) -> dict[str, str]:
         return {name.upper(): str(value).lower() for name, value in asdict(self).items()}

@@ -20,3 +20,4 @@ class Settings:
     open_margin_seconds: int
     retention_days: int
     loopback_destinations: bool
+    response_timeout_seconds_max: int

@@ -48,6 +48,7 @@ class Wired:
         given = settings.read(Settings)
         self.clock = SystemClock()
         self.loopback_allowed = given.loopback_destinations
+        self.response_timeout_seconds_max = given.response_timeout_seconds_max
         self.payloads_bucket = given.payloads_bucket
         self.payloads = DynamoPayloads(table=given.payloads_table)
         self.tenants = Cached(

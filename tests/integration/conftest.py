@@ -38,6 +38,7 @@ SETTINGS = {
     "RETENTION_DAYS": "35",
     "KEY_CACHE_SECONDS": "60",
     "LOOPBACK_DESTINATIONS": "true",
+    "RESPONSE_TIMEOUT_SECONDS_MAX": "60",
     "PAYLOADS_BUCKET": "integration-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/integration-payload-reader",
     "PAYMENT_ATTEMPTS_MAX": "3",

@@ -35,7 +35,7 @@ def fields(answer: Answer) -> set[str]:
     [
         ({"colour": "red"}, "colour"),
         ({"retry": {"max_tries": 1}}, "retry.max_tries"),
-        ({"retry": {"max_attempts": 21}}, "retry.max_attempts"),
+        ({"retry": {"max_attempts": 51}}, "retry.max_attempts"),
         ({"delay_seconds": -1}, "delay_seconds"),
         ({"delay_seconds": 31_536_001}, "delay_seconds"),
         ({"delay_seconds": "5"}, "delay_seconds"),
@@ -44,6 +44,7 @@ def fields(answer: Answer) -> set[str]:
         ({"delay_seconds": None}, "body"),
         ({"run_at": "2030-01-01T00:00:00Z"}, "body"),
         ({"timeout_seconds": 901}, "timeout_seconds"),
+        ({"timeout_seconds": 61}, "timeout_seconds"),
         ({"name": ""}, "name"),
         ({"tags": ["x"] * 11}, "tags"),
         ({"target": {"type": "ftp", "url": "https://example.com"}}, "target"),

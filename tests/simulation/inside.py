@@ -56,6 +56,7 @@ SETTINGS: Final = {
     "LEASE_SECONDS": "40",
     "RETENTION_DAYS": "35",
     "LOOPBACK_DESTINATIONS": "true",
+    "RESPONSE_TIMEOUT_SECONDS_MAX": "900",
     "PAYLOADS_BUCKET": "sim-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/sim-payload-reader",
     "PAYMENT_ATTEMPTS_MAX": "3",

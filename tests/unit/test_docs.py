@@ -1,12 +1,14 @@
 """The documentation against what it speaks of."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from postdate.domain import definition, money, payment, task, transitions
+from postdate.domain.retry import RetryPolicy
 
 PAGES: Final = [Path("README.md"), Path("CHANGELOG.md"), *sorted(Path("docs").rglob("*.md"))]
 TEXTS: Final = {page: page.read_text(encoding="utf-8") for page in PAGES}
@@ -139,6 +141,29 @@ def test_every_promise_has_a_witness(heading: str) -> None:
     told = section("docs/guarantees.md", heading).strip().split("\n\n")
     assert len(told) > 8
     assert [promise for promise in told if "Shown by: `test_" not in promise.replace("by:\n", "by: ")] == []
+
+
+def test_the_table_of_retries_is_the_curve_of_the_default_policy() -> None:
+    rows = re.findall(
+        r"^\| (\d+) \| (.*?) \| (.*?) \| (.*?) \|$", TEXTS[Path("docs/retries.md")], re.MULTILINE
+    )
+    policy, began, elapsed = RetryPolicy(), datetime(2026, 11, 18, tzinfo=UTC), timedelta(0)
+    assert [int(row[0]) for row in rows] == list(range(1, policy.max_attempts + 1))
+    for number, mean, longest, since in rows[1:]:
+        waits = []
+        for draw in (0.5, 1.0):
+            at = policy.next_attempt_at(attempts=int(number) - 1, now=began, draw=draw)
+            assert at is not None
+            waits.append(at - began)
+        elapsed += waits[0]
+        assert [mean, longest, since] == [_roughly(wait) for wait in (*waits, elapsed)]
+
+
+def _roughly(time: timedelta) -> str:
+    seconds = time.total_seconds()
+    if seconds < 120:
+        return f"{round(seconds)} s"
+    return f"{round(seconds / 60)} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def test_the_glossarys_words_are_the_codes_words() -> None:

@@ -43,9 +43,10 @@ MEANINGS: Final = {
     "extend_seconds": "How long from now it may take; as long as its timeout if it is left out, and at most that.",
     "target": "Where it goes.",
     "payload": "Any JSON, up to 256 KB as compact JSON text. It is the body that the target gets, or part of an event.",
-    "retry": "What follows a failed attempt.",
-    "timeout_seconds": "How long one attempt to a webhook may take, or, with an explicit acknowledgement, how long "
-    "the receiver may be silent.",
+    "retry": "What follows a failed attempt. Without it 30 attempts span more than a day: quick at first, then hours "
+    "apart.",
+    "timeout_seconds": "How long one attempt to a webhook may take, at most 60; or, with an explicit acknowledgement, "
+    "how long the receiver may be silent, up to 900.",
     "name": "A name of yours. It need not be unique; lists can be filtered by it.",
     "tags": "Words of yours; lists can be filtered by one of them.",
     "idempotency_key": "As the header Idempotency-Key, for this one alone.",

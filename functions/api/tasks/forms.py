@@ -4,7 +4,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, FieldSerializationInfo, JsonValue, field_serializer, model_validator
 
 from functions.api.forms import DELAY_SECONDS_MAX, KEY_PATTERN, Form, Instant, text_of
 from postdate.domain import instants
@@ -13,7 +13,7 @@ from postdate.domain.definition import CATCH_UP_WINDOW, Overlap
 from postdate.domain.errors import PayloadTooLarge, ValidationFailed
 from postdate.domain.flow import PARALLELISM_MAX, FlowControl
 from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
-from postdate.domain.retry import RetryPolicy
+from postdate.domain.retry import ATTEMPTS_MAX, RetryPolicy
 from postdate.domain.schedule import JITTER_SECONDS_MAX
 from postdate.domain.task import Ack, Destination, State, Task
 
@@ -23,6 +23,8 @@ OF_RECURRING: Final = (
     *("overlap", "catch_up", "catch_up_window_seconds"),
 )
 _MAY_BE_NULL: Final = frozenset({"payload", "flow_control"})
+_USUAL: Final = RetryPolicy()
+_FINGERPRINTED: Final = {"max_attempts": 5, "max_seconds": 900.0}
 _SECOND: Final = timedelta(seconds=1)
 
 Cron = Annotated[str, Field(max_length=256)]
@@ -71,11 +73,18 @@ TargetForm = Annotated[WebhookForm | SqsForm | EventBridgeForm, Field(discrimina
 
 
 class RetryForm(Form):
-    max_attempts: int = Field(5, ge=1, le=20)
-    initial_seconds: float = Field(5.0, ge=0.1, le=86_400)
-    multiplier: float = Field(2.0, ge=1, le=10)
-    max_seconds: float = Field(900.0, ge=1, le=86_400)
-    jitter: bool = True
+    max_attempts: int = Field(_USUAL.max_attempts, ge=1, le=ATTEMPTS_MAX)
+    initial_seconds: float = Field(_USUAL.initial_seconds, ge=0.1, le=86_400)
+    multiplier: float = Field(_USUAL.multiplier, ge=1, le=10)
+    max_seconds: float = Field(_USUAL.max_seconds, ge=1, le=86_400)
+    jitter: bool = _USUAL.jitter
+
+    @field_serializer("max_attempts", "max_seconds", when_used="json")
+    def _fingerprinted(self, value: float, field: FieldSerializationInfo) -> Any:
+        """Fingerprints of keys that are still held were made with earlier defaults. A repeated request that leaves the
+        field out has to get the same fingerprint under the new default."""
+        name = str(field.field_name)
+        return _FINGERPRINTED[name] if value == getattr(_USUAL, name) else value
 
     def policy(self) -> RetryPolicy:
         return RetryPolicy(**self.model_dump())

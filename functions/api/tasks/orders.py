@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from functions.api.errors import problem
 from functions.api.forms import fingerprint, parsed
-from functions.api.tasks import forms, recurring_view
+from functions.api.tasks import forms, recurring_view, timeouts
 from functions.api.tasks.destinations import refusals
 from functions.api.tasks.forms import TaskForm, due_at, expires_after, flow
 from functions.api.tasks.payloads import payload_of
@@ -109,7 +109,7 @@ def _once(
     against: Mapping[Destination, PostdateError],
 ) -> Order:
     destination, instant = form.target.destination(), due_at(form, now)
-    refusal = instant if isinstance(instant, PostdateError) else against.get(destination)
+    refusal = instant if isinstance(instant, PostdateError) else _refusal(form, destination, against)
     return Order(
         due_at=instant if isinstance(instant, datetime) else now,
         refusal=refusal,
@@ -149,5 +149,17 @@ def _recurring(
         tags=tuple(form.tags),
         idempotency_key=key,
         fingerprint=fingerprint(form),
-        refusal=against.get(destination),
+        refusal=_refusal(form, destination, against),
     )
+
+
+def _refusal(
+    form: TaskForm, destination: Destination, against: Mapping[Destination, PostdateError]
+) -> PostdateError | None:
+    too_long = timeouts.refusal(
+        form.timeout_seconds,
+        form.ack,
+        response_seconds_max=wired().response_timeout_seconds_max,
+        named=form.named,
+    )
+    return too_long or against.get(destination)

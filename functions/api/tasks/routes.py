@@ -11,7 +11,7 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 
 from functions.api import requests
 from functions.api.forms import parsed
-from functions.api.tasks import forms, orders, recurring_view
+from functions.api.tasks import forms, orders, recurring_view, timeouts
 from functions.api.tasks.forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm, due_at
 from functions.api.tasks.listing import Query, page
 from functions.api.tasks.payloads import payload_of
@@ -116,10 +116,24 @@ def _change_plan(tenant: str, task_id: str) -> Response[Any]:
         tenant,
         task_id,
         version=requests.version_wanted(event),
-        changes=lambda kept: changes_of(form, kept),
+        changes=lambda kept: _plan_changes(form, kept),
         template=template,
     )
     return requests.item(view(definition))
+
+
+def _plan_changes(form: RecurringChangeForm, kept: Definition) -> dict[str, Any]:
+    """A timeout that was stored under another limit stays as long as neither it nor `ack` is changed."""
+    if {"timeout_seconds", "ack"} & form.changed():
+        too_long = timeouts.refusal(
+            form.timeout_seconds or kept.template.timeout_seconds,
+            form.ack or kept.template.ack,
+            response_seconds_max=wired().response_timeout_seconds_max,
+            named=form.named,
+        )
+        if too_long is not None:
+            raise too_long
+    return changes_of(form, kept)
 
 
 def _instant(form: TaskChangeForm) -> datetime | None:

@@ -12,7 +12,6 @@ from postdate.domain import instants
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.cron import Cron
 from postdate.domain.definition import Definition, Overlap, State, Template
-from postdate.domain.retry import RetryPolicy
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import unique_part
 from postdate.domain.task import Ack, Payload
@@ -24,6 +23,7 @@ from postdate.stores.task_row import (
     flow_of,
     flow_values,
     listing_key,
+    retry_of,
     retry_values,
 )
 
@@ -157,7 +157,7 @@ def _template_of(values: dict[str, Any], payload: Payload) -> Template:
     return Template(
         destination=destination_of(values["target"]),
         payload=payload,
-        retry=RetryPolicy(**values.get("retry", {})),
+        retry=retry_of(values.get("retry")),
         timeout_seconds=values["timeout"],
         ack=Ack(values["ack"]),
         expires_after=None if expires is None else expires * _MILLISECOND,

@@ -5,8 +5,9 @@ is one JSON text. A row that keeps under 1 KB, history included, costs one write
 """
 
 import json
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
@@ -23,6 +24,11 @@ from postdate.stores.rows import Connection
 ROW_BYTES_BILLED_ONCE = 1024
 HISTORY_RESERVE_BYTES = 240
 _POINTER_KEPT = timedelta(days=40)
+# What a row without these options means, for ever. The defaults of the code may change; stored tasks must not.
+_ROW_RETRY: Final = RetryPolicy(
+    max_attempts=5, initial_seconds=5.0, multiplier=2.0, max_seconds=900.0, jitter=True
+)
+_ROW_TIMEOUT_SECONDS: Final = 30
 
 
 class ByListing(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-call]
@@ -145,8 +151,8 @@ def task_of(row: TaskRow) -> Task:
         moved_at=instants.from_milliseconds(int(row.moved)),
         destination=destination_of(target),
         payload=Payload(text=row.payload, key=row.payload_key, ref=row.payload_ref),
-        retry=RetryPolicy(**options.get("retry", {})),
-        timeout_seconds=options.get("timeout", 30),
+        retry=retry_of(options.get("retry")),
+        timeout_seconds=options.get("timeout", _ROW_TIMEOUT_SECONDS),
         name=options.get("name"),
         tags=tuple(options.get("tags", ())),
         ack=Ack(options.get("ack", Ack.RESPONSE)),
@@ -208,13 +214,16 @@ def destination_of(target: dict[str, Any]) -> Destination:
 
 
 def retry_values(retry: RetryPolicy) -> dict[str, Any]:
-    """What differs from the usual policy."""
-    usual = RetryPolicy()
+    """The fields that differ from the row's own default."""
     return {
-        field: getattr(retry, field)
+        field: value
         for field in RetryPolicy.__dataclass_fields__
-        if getattr(retry, field) != getattr(usual, field)
+        if (value := getattr(retry, field)) != getattr(_ROW_RETRY, field)
     }
+
+
+def retry_of(values: dict[str, Any] | None) -> RetryPolicy:
+    return replace(_ROW_RETRY, **values) if values else _ROW_RETRY
 
 
 def flow_values(flow: FlowControl | None) -> list[Any] | None:
@@ -231,7 +240,7 @@ def flow_of(values: list[Any] | None) -> FlowControl | None:
 def _options_text(task: Task) -> str | None:
     options = {
         "retry": retry_values(task.retry),
-        "timeout": None if task.timeout_seconds == 30 else task.timeout_seconds,
+        "timeout": None if task.timeout_seconds == _ROW_TIMEOUT_SECONDS else task.timeout_seconds,
         "name": task.name,
         "tags": task.tags,
         "ack": None if task.ack is Ack.RESPONSE else task.ack.value,

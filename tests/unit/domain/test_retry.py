@@ -10,7 +10,7 @@ from tests.unit.doubles import START
 DRAWS = st.floats(0, 1, exclude_max=True)
 POLICIES = st.builds(
     RetryPolicy,
-    max_attempts=st.integers(1, 20),
+    max_attempts=st.integers(1, 50),
     initial_seconds=st.floats(0.1, 86_400),
     multiplier=st.floats(1, 10),
     max_seconds=st.floats(1, 86_400),
@@ -24,7 +24,7 @@ def delay(policy, attempts, draw=0.0, **asked):
     return None if at is None else at - START
 
 
-@given(policy=POLICIES, attempts=st.integers(1, 20), draw=DRAWS)
+@given(policy=POLICIES, attempts=st.integers(1, 50), draw=DRAWS)
 def test_a_retry_waits_between_the_initial_and_the_longest_delay_until_attempts_are_used_up(
     policy, attempts, draw
 ):
@@ -62,6 +62,15 @@ def test_without_jitter_the_backoff_doubles_from_the_initial_delay_up_to_the_lon
     ]
 
 
+def test_the_default_spans_more_than_a_day_in_the_mean_with_at_most_thirty_attempts():
+    policy = RetryPolicy()
+    waits = [delay(policy, attempts, draw=0.5) for attempts in range(1, policy.max_attempts)]
+    assert len(waits) + 1 <= 30
+    assert sum(waits, timedelta(0)) > timedelta(hours=24)
+    assert sum(waits[:8], timedelta(0)) < timedelta(hours=1)
+    assert max(waits) <= timedelta(hours=3)
+
+
 def test_with_jitter_the_draw_spreads_over_the_whole_range():
     policy = RetryPolicy(initial_seconds=10, multiplier=3, max_seconds=900)
     assert delay(policy, 1, 0.0) == timedelta(seconds=10)
@@ -71,7 +80,7 @@ def test_with_jitter_the_draw_spreads_over_the_whole_range():
 
 @pytest.mark.parametrize("attempts", [64, 1_000, 1_000_000])
 def test_no_number_of_attempts_overflows(attempts):
-    policy = RetryPolicy(max_attempts=10**9, multiplier=10)
+    policy = RetryPolicy(max_attempts=10**9, multiplier=10, max_seconds=900)
     assert delay(policy, attempts, 0.999) <= timedelta(seconds=900)
 
 

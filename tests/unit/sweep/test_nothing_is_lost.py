@@ -190,7 +190,7 @@ def test_the_closing_pass_sends_nothing_that_was_written_long_before_the_open_pa
 def test_a_retry_whose_call_got_lost_is_found_by_an_audit_however_long_its_task_has_been_failing():
     """What the queue can hold has no pointer in the minute it is due, so its home is audited until it has ended."""
     sweeping = Sweeping(shards_per_group=4)
-    task = a_task(retry=replace(STEADY, max_attempts=20, initial_seconds=900))
+    task = a_task(retry=replace(STEADY, max_attempts=20, initial_seconds=900, max_seconds=900))
     sweeping.stores(task)
     for _ in range(5):
         running = claimed(task)

@@ -81,7 +81,7 @@ WRONG = [
     ({"tags": ["ok", "t" * 65]}, "tags.1"),
     ({"tags": "t"}, "tags"),
     ({"retry": {"max_attempts": 0}}, "retry.max_attempts"),
-    ({"retry": {"max_attempts": 21}}, "retry.max_attempts"),
+    ({"retry": {"max_attempts": 51}}, "retry.max_attempts"),
     ({"retry": {"max_attempts": 2.0}}, "retry.max_attempts"),
     ({"retry": {"initial_seconds": 0.09}}, "retry.initial_seconds"),
     ({"retry": {"initial_seconds": 86_401}}, "retry.initial_seconds"),
@@ -134,7 +134,7 @@ def test_json_that_is_no_object_is_refused_as_a_body(text):
         {"timeout_seconds": 900},
         {"name": "n" * 128, "tags": ["t" * 64] * 10},
         {"retry": {"max_attempts": 1, "initial_seconds": 0.1, "multiplier": 1, "max_seconds": 1}},
-        {"retry": {"max_attempts": 20, "initial_seconds": 86_400, "multiplier": 10, "max_seconds": 86_400}},
+        {"retry": {"max_attempts": 50, "initial_seconds": 86_400, "multiplier": 10, "max_seconds": 86_400}},
         {"payload": None},
         {"payload": [1, {"a": [None, True, 0.5, "ü"]}]},
         {"target": {**HOOK, "method": "PUT", "headers": {"A": "b"}}},
@@ -267,9 +267,25 @@ class TestFingerprints:
         same = parsed(
             TaskForm,
             """{"target": {"url": "u", "type": "webhook", "method": "POST"},
-                "retry": {"max_attempts": 5}, "timeout_seconds": 30, "delay_seconds": 5}""",
+                "retry": {"max_attempts": 30}, "timeout_seconds": 30, "delay_seconds": 5}""",
         )
         assert fingerprint(asked) == fingerprint(same)
+
+    @pytest.mark.parametrize(
+        ("retry", "made_when_the_default_was_five_attempts"),
+        [
+            ("", "6bad24b34102613dd5592d38b3c2d3938103c65b4f3780b73eac173072398cb5"),
+            (
+                ',"retry":{"initial_seconds":1}',
+                "89fc041fec42f180b010e7ebbd816f5d6271bf413d9043526901ed9b98ec2dc8",
+            ),
+        ],
+    )
+    def test_a_key_that_was_taken_before_the_default_retry_changed_is_still_the_same_request(
+        self, retry, made_when_the_default_was_five_attempts
+    ):
+        text = f'{{"delay_seconds":5,"target":{{"type":"webhook","url":"u"}}{retry}}}'
+        assert fingerprint(parsed(TaskForm, text)) == made_when_the_default_was_five_attempts
 
     def test_the_key_itself_is_no_part_of_what_is_asked(self):
         with_key = parsed(BatchTaskForm, body(idempotency_key="k"))
