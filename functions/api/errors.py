@@ -3,10 +3,9 @@
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
-from pydantic import ValidationError
 
 from postdate.domain import errors
 
@@ -26,10 +25,16 @@ STATUS: Mapping[type[errors.PostdateError], HTTPStatus] = {
     errors.IdempotencyInProgress: HTTPStatus.CONFLICT,
     errors.DestinationNotAllowed: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.PayloadTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    errors.UnsupportedMediaType: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     errors.Conflict: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 _COMES_BACK = (errors.Conflict, errors.Unavailable)
+# What a caller wrote may be in a problem. No answer grows with it.
+TOLD_MAX: Final = 20
+FIELD_CHARACTERS_MAX: Final = 100
+MESSAGE_CHARACTERS_MAX: Final = 300
+DETAIL_CHARACTERS_MAX: Final = 500
 
 
 def problem(error: Exception, request_id: str) -> dict[str, Any]:
@@ -47,13 +52,18 @@ def problem(error: Exception, request_id: str) -> dict[str, Any]:
         "type": f"/docs#{code}",
         "title": status.phrase,
         "status": status.value,
-        "detail": str(error) if known and code != "unavailable" else _DETAILS.get(code, _DETAILS["internal"]),
+        "detail": _detail(error)
+        if known and code != "unavailable"
+        else _DETAILS.get(code, _DETAILS["internal"]),
         "code": code,
         "request_id": request_id,
         "errors": [],
     }
     if isinstance(error, errors.ValidationFailed):
-        told["errors"] = [{"field": field, "message": message} for field, message in error.fields]
+        told["errors"] = [
+            {"field": _cut(field, FIELD_CHARACTERS_MAX), "message": _cut(message, MESSAGE_CHARACTERS_MAX)}
+            for field, message in error.fields[:TOLD_MAX]
+        ]
     if isinstance(error, errors.InvalidState):
         told["state"] = error.state
     return told
@@ -74,24 +84,19 @@ def answer(error: Exception, request_id: str) -> Response[str]:
     )
 
 
-def validation_failed(error: ValidationError, within: str = "") -> errors.ValidationFailed:
-    """Pydantic's findings in our words: one line a field, named as the caller wrote it."""
-    fields = []
-    for finding in error.errors(include_url=False, include_context=False, include_input=False):
-        path = [str(step) for step in finding["loc"] if step not in ("webhook", "sqs", "eventbridge")]
-        message = (
-            "is not a known field"
-            if finding["type"] == "extra_forbidden"
-            else finding["msg"].removeprefix("Value error, ")
-        )
-        fields.append((".".join([*([within] if within else []), *path]) or "body", message))
-    return errors.ValidationFailed(fields)
-
-
 _DETAILS = {
     "internal": "Something went wrong on our side. The request id finds it in our logs.",
     "unavailable": "A service that this needs did not answer in time. Nothing is lost: send the request again.",
 }
+
+
+def _detail(error: Exception) -> str:
+    untold = len(error.fields) - TOLD_MAX if isinstance(error, errors.ValidationFailed) else 0
+    return _cut(str(error), DETAIL_CHARACTERS_MAX) + (f" (and {untold} more)" if untold > 0 else "")
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _status(error: Exception) -> HTTPStatus:

@@ -3,28 +3,34 @@
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     TypeAdapter,
     ValidationError,
 )
 from pydantic_core import from_json
 
-from functions.api.errors import validation_failed
+from functions.api import patterns
+from functions.api.findings import INSTANT_WORDS, validation_failed
 from postdate.domain import instants
 from postdate.domain.errors import Malformed, ValidationFailed
 
 DELAY_SECONDS_MAX: Final = 31_536_000
-KEY_PATTERN: Final = r"^[\x21-\x7e]{1,255}$"
-AccountId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$")]
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}")
+AccountId = Annotated[str, Field(pattern=patterns.ACCOUNT_ID)]
+# More than any object or list of a form may have. A payload may have more.
+ENTRIES_MAX: Final = 100
+_PAYLOAD: Final = "payload"
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}", re.ASCII)
 _MICROSECOND = timedelta(microseconds=1)
 
 FormT = TypeVar("FormT", bound="Form")
@@ -33,11 +39,18 @@ FormT = TypeVar("FormT", bound="Form")
 def _rfc3339(given: object) -> object:
     """Pydantic would also take a number of seconds written as text."""
     if not isinstance(given, str) or not _DATE.match(given):
-        raise ValueError("is an instant such as 2026-11-18T10:05:00Z")
+        raise ValueError(INSTANT_WORDS)
     return given
 
 
-Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_rfc3339)]
+def _in_range(instant: datetime) -> datetime:
+    """No calculation with an instant in this range leaves what a datetime can hold."""
+    if not instants.FIRST <= instant <= instants.LAST:
+        raise ValueError(f"is an instant from {instants.FIRST.year} to {instants.LAST.year}")
+    return instant
+
+
+Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_rfc3339), AfterValidator(_in_range)]
 
 _INSTANT = TypeAdapter[datetime](Instant)
 
@@ -52,24 +65,65 @@ class Form(BaseModel):
         return type(self).model_fields[field].alias or field
 
 
-def parsed(form: type[FormT], text: str | bytes, within: str = "") -> FormT:
-    """Reads a body as the form; `NaN` and the like are no JSON, whatever a lenient reader makes of them."""
+def parsed(form: type[FormT], text: bytes | str, within: str = "") -> FormT:
+    """Reads a body as the form.
+
+    Raises Malformed for a body that is no JSON or gives a name twice. `NaN` and the like are no JSON, whatever a
+    lenient reader makes of them.
+    """
     try:
         from_json(text, allow_inf_nan=False)
-    except ValueError:
-        raise Malformed from None
+        given = json.loads(text, object_pairs_hook=_each_once)
+    except ValueError as error:
+        raise Malformed(str(error) if isinstance(error, _GivenTwice) else None) from None
+    return _read(form, text, given, within)
+
+
+def part_of_batch(form: type[FormT], given: JsonValue) -> FormT:
+    """Reads one item of a batch whose body has been parsed."""
+    return _read(form, json.dumps(given), given, "")
+
+
+def _read(form: type[FormT], text: bytes | str, given: Any, within: str) -> FormT:
+    _refuse_crowds(given, [within] if within else [])
     try:
         return form.model_validate_json(text)
     except ValidationError as invalid:
         raise validation_failed(invalid, within) from None
 
 
+class _GivenTwice(ValueError):
+    """An object gives a name twice. Readers differ in which of the two they take."""
+
+    def __init__(self) -> None:
+        super().__init__("The body gives a name twice.")
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    given = dict(pairs)
+    if len(given) != len(pairs):
+        raise _GivenTwice
+    return given
+
+
+def _refuse_crowds(given: Any, path: Sequence[str]) -> None:
+    """Refuses an object or a list with more entries than any form has, before each of them is found wrong."""
+    if not isinstance(given, dict | list):
+        return
+    if len(given) > ENTRIES_MAX:
+        raise ValidationFailed([(".".join(path) or "body", f"has more than {ENTRIES_MAX} entries")])
+    for name, value in given.items() if isinstance(given, dict) else ():
+        if path or name != _PAYLOAD:
+            _refuse_crowds(value, [*path, name])
+
+
 def instant_of(name: str, text: str) -> datetime:
     """An instant of a query, in UTC."""
     try:
         return instants.whole(_INSTANT.validate_python(text))
-    except (ValidationError, OverflowError):
-        raise ValidationFailed([(name, "is an instant such as 2026-11-18T10:05:00Z")]) from None
+    except ValidationError as invalid:
+        ((_, message),) = validation_failed(invalid).fields
+        raise ValidationFailed([(name, message)]) from None
 
 
 def fingerprint(form: Form, *about: str) -> str:

@@ -91,8 +91,11 @@ _ABOUT: Final = (
     "Moves money between accounts and makes calls, later: a payment, a webhook or a message to an SQS queue, at an "
     "instant up to a year ahead; a call also again and again, as a cron says. Amounts are whole units of one virtual "
     "currency. "
-    "Requests and answers are JSON; a field that is not known is refused by its name. Instants are RFC 3339 with an "
-    "offset, and are answered in UTC with milliseconds. Errors are `application/problem+json` with a stable `code`. "
+    "Requests and answers are JSON, sent as `application/json` in UTF-8; a name that is given twice makes a body "
+    "malformed, and a field that is not known is refused by its name. Texts such as names and descriptions have no "
+    "control characters and none that cannot be seen. Instants are RFC 3339 with an "
+    "offset, from 1970 to 2200, and are answered in UTC with milliseconds. A body has at most 1 MB, that of a batch "
+    "5 MB, with each quote, backslash and line break counted twice. Errors are `application/problem+json` with a stable `code`. "
     'Three answers come from the gateway in front of the API and look like `{"message": "…"}`: 429 when its rate is '
     "used up, 413 for a body that is larger than it takes, 500 or 503 when a function behind it could not be run."
 )
@@ -147,7 +150,8 @@ def _failures(operation: Operation) -> dict[str, Any]:
         return {}
     known = _problems()
     by_status: dict[str, list[str]] = {}
-    for code in (*operation.codes, *problems.ALWAYS[operation.scheme]):
+    of_body = problems.OF_BODIES if operation.body else ()
+    for code in dict.fromkeys((*operation.codes, *of_body, *problems.ALWAYS[operation.scheme])):
         by_status.setdefault(str(known[code]["value"]["status"]), []).append(code)
     failures: dict[str, Any] = {}
     for status, codes in sorted(by_status.items()):

@@ -46,9 +46,12 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
+    """`bytes_sent`: what Lambda counts against its 6 MB."""
+
     status: int
     headers: Mapping[str, str]
     body: Any
+    bytes_sent: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,6 +195,7 @@ class Client:
             status=answer["statusCode"],
             headers={name.lower(): value for name, value in answer["headers"].items()},
             body=json.loads(answer["body"]) if answer.get("body") else None,
+            bytes_sent=len(json.dumps(answer, ensure_ascii=False).encode()),
         )
 
 

@@ -33,6 +33,7 @@ MAY_USE: Final = {
 # What only some rooms know of the world outside.
 KNOWN_ONLY_TO: Final = {
     "pynamodb": ("postdate.stores",),
+    "idna": ("postdate.targets",),
     "pydantic": ("functions",),
     "pydantic_core": ("functions",),
     "aws_lambda_powertools": ("functions", "postdate.runtime"),

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from functions.api.accounts.forecast import Forecast
 from functions.api.forms import DELAY_SECONDS_MAX, AccountId, Form, text_of
+from functions.api.texts import Seen
 from postdate.domain.account import AMOUNT_MAX, Account, Limits
 from postdate.domain.movement import Movement
 
@@ -24,8 +25,10 @@ class LimitsForm(Form):
 
     @model_validator(mode="after")
     def _leaves_something(self) -> "LimitsForm":
-        if self.amount_min > self.amount_max or self.delay_seconds_min > self.delay_seconds_max:
-            raise ValueError("the least is more than the most")
+        if self.amount_min > self.amount_max:
+            raise ValueError("has an amount_min above its amount_max")
+        if self.delay_seconds_min > self.delay_seconds_max:
+            raise ValueError("has a delay_seconds_min above its delay_seconds_max")
         return self
 
     def limits(self) -> Limits:
@@ -51,7 +54,7 @@ class AdjustmentForm(Form):
 
     amount: Annotated[int, Field(ge=-MOVED_MAX, le=MOVED_MAX)] | None = None
     to_journal: Literal[True] | None = None
-    reason: str = Field(min_length=1, max_length=500)
+    reason: Seen = Field(min_length=1, max_length=500)
 
     @field_validator("amount")
     @classmethod

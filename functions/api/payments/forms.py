@@ -5,15 +5,17 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, JsonValue, ValidationInfo, field_validator, model_validator
 
+from functions.api import patterns
 from functions.api.forms import (
     DELAY_SECONDS_MAX,
-    KEY_PATTERN,
     AccountId,
     Form,
     Instant,
     parsed,
+    part_of_batch,
     text_of,
 )
+from functions.api.texts import SEEN
 from postdate.domain import instants
 from postdate.domain.account import AMOUNT_MAX
 from postdate.domain.errors import LimitExceeded, ValidationFailed
@@ -21,9 +23,9 @@ from postdate.domain.payment import Funding, Payment, State
 
 # What is more than anybody may is a limit and no mistake: it has a code of its own.
 Amount = Annotated[int, Field(ge=1, json_schema_extra={"maximum": AMOUNT_MAX})]
-Description = Annotated[str, Field(max_length=500)]
-MetadataName = Annotated[str, Field(min_length=1, max_length=40)]
-MetadataText = Annotated[str, Field(max_length=500)]
+Description = Annotated[str, Field(max_length=500), SEEN]
+MetadataName = Annotated[str, Field(min_length=1, max_length=40), SEEN]
+MetadataText = Annotated[str, Field(max_length=500), SEEN]
 
 
 class PaymentForm(Form):
@@ -51,7 +53,7 @@ class PaymentForm(Form):
 
 
 class BatchPaymentForm(PaymentForm):
-    idempotency_key: str | None = Field(None, pattern=KEY_PATTERN)
+    idempotency_key: str | None = Field(None, pattern=patterns.IDEMPOTENCY_KEY)
 
 
 class PaymentBatchForm(Form):
@@ -76,14 +78,22 @@ class PaymentChangeForm(Form):
 
 
 class ExecutionForm(Form):
-    execution_id: str = Field(pattern=r"^[\x21-\x7e]{1,128}$")
+    execution_id: str = Field(pattern=patterns.EXECUTION_ID)
 
 
 PaymentFormT = TypeVar("PaymentFormT", PaymentForm, BatchPaymentForm, PaymentChangeForm)
 
 
-def read(form: type[PaymentFormT], text: str | bytes) -> PaymentFormT:
-    asked = parsed(form, text)
+def read(form: type[PaymentFormT], text: bytes) -> PaymentFormT:
+    return _within_limits(parsed(form, text))
+
+
+def read_part(given: JsonValue) -> BatchPaymentForm:
+    """One of a batch."""
+    return _within_limits(part_of_batch(BatchPaymentForm, given))
+
+
+def _within_limits(asked: PaymentFormT) -> PaymentFormT:
     if asked.amount is not None and asked.amount > AMOUNT_MAX:
         raise LimitExceeded([("amount", f"is 1 to {AMOUNT_MAX}")])
     return asked

@@ -1,6 +1,5 @@
 """Routes of /api/v1/payments."""
 
-import json
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +12,6 @@ from functions.api.caller import Caller
 from functions.api.errors import problem
 from functions.api.forms import fingerprint, parsed
 from functions.api.payments.forms import (
-    BatchPaymentForm,
     ExecutionForm,
     PaymentBatchForm,
     PaymentChangeForm,
@@ -24,6 +22,7 @@ from functions.api.payments.forms import (
     executions,
     instant_field,
     read,
+    read_part,
     view,
 )
 from functions.api.payments.listing import Query, page
@@ -54,7 +53,7 @@ def schedule() -> Response[Any]:
 def schedule_batch() -> dict[str, Any]:
     event = router.current_event
     caller = requests.caller(event, WRITE)
-    asked = [_asked(given, caller) for given in parsed(PaymentBatchForm, requests.body(event)).payments]
+    asked = [_asked(given, caller) for given in parsed(PaymentBatchForm, requests.batch(event)).payments]
     orders = [order for order in asked if isinstance(order, Order)]
     registered = iter(wired().payment_registrar.register(caller.tenant, orders) if orders else ())
     results = [next(registered) if isinstance(order, Order) else order for order in asked]
@@ -134,7 +133,7 @@ def execute(payment_id: str) -> dict[str, Any]:
 
 def _asked(given: JsonValue, caller: Caller) -> Order | PostdateError:
     try:
-        form = read(BatchPaymentForm, json.dumps(given))
+        form = read_part(given)
         if form.idempotency_key is None:
             raise IdempotencyKeyMissing
         return _order(form, form.idempotency_key, caller)

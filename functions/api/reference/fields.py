@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from functions.api.forms import KEY_PATTERN
+from functions.api import patterns
 from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX
 from functions.api.reference.shapes import INSTANT, TEXT, Schema, one_of
 from functions.api.tasks.listing import STATUSES
@@ -97,7 +97,7 @@ def _query(name: str, text: str, schema: Schema) -> Schema:
     return {"name": name, "in": "query", "description": text, "schema": schema}
 
 
-_KEY: Final[Schema] = {"type": "string", "pattern": KEY_PATTERN}
+_KEY: Final[Schema] = {"type": "string", "pattern": patterns.IDEMPOTENCY_KEY}
 
 PARAMETERS: Final[dict[str, Schema]] = {
     "task_id": _path("task_id", "The id of a task."),

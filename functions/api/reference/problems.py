@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from functions.api.errors import TOLD_MAX
 from functions.api.reference.examples import TASK_ID
 from functions.api.reference.shapes import TEXT, Schema, every, list_of, told
 from postdate.domain import errors
@@ -12,13 +13,20 @@ ALWAYS: Final = {
     "internal": ("unauthenticated", "internal", "unavailable"),
 }
 
+# What an operation that takes a body may answer as well.
+OF_BODIES: Final = ("malformed", "validation_failed", "payload_too_large", "unsupported_media_type")
+
 # One of each kind, what it means and what its receiver can do. The documented problem is what this very error makes.
 ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
-    (errors.Malformed(), "The body is no JSON.", "Send JSON."),
     (
-        errors.ValidationFailed([("delay_seconds", "Input should be greater than or equal to 0")]),
+        errors.Malformed(),
+        "The body is no JSON, no UTF-8, or gives a name twice.",
+        "Send JSON in UTF-8. `detail` says what is wrong.",
+    ),
+    (
+        errors.ValidationFailed([("delay_seconds", "is at least 0")]),
         "A field, a parameter or a header is wrong, or not known.",
-        "`errors` names each of them.",
+        "`errors` names each of them, up to 20. Long names and messages are cut.",
     ),
     (
         errors.Unauthenticated(),
@@ -84,8 +92,14 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
     ),
     (
         errors.PayloadTooLarge(),
-        "The payload is larger than 256 KB as compact JSON text.",
-        "Store it elsewhere and send a reference to it.",
+        "The payload is larger than 256 KB as compact JSON text, or the body is larger than 1 MB, or than 5 MB for "
+        "a batch.",
+        "Store the payload elsewhere and send a reference to it, or send fewer items in a batch.",
+    ),
+    (
+        errors.UnsupportedMediaType(),
+        "The body is not said to be JSON, or to be in another charset than UTF-8.",
+        "Send `Content-Type: application/json`.",
     ),
     (
         errors.Unavailable(),
@@ -106,7 +120,9 @@ def schema(codes: list[str]) -> Schema:
         detail=told(TEXT, "What happened, for people."),
         code=told({"type": "string", "enum": codes}, "What happened, for programs."),
         request_id=told(TEXT, "What our logs know the request by."),
-        errors=told(list_of(wrong), "One line for each wrong field; empty for other codes."),
+        errors=told(
+            list_of(wrong) | {"maxItems": TOLD_MAX}, "One line for each wrong field; empty for other codes."
+        ),
     )
     problem["properties"]["state"] = told(TEXT, "With `invalid_state`: the state that the thing is in.")
     return problem

@@ -4,16 +4,30 @@ import re
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from functions.api.forms import Form, text_of
 from postdate.domain.task import State, Task
 
-_HTTP: Final = re.compile(r"http (\d{3})")
+_HTTP: Final = re.compile(r"http ([0-9]{3})")
+_TOKEN: Final = re.compile(r"^[0-9]{1,9}$")
 _TELLS_WHY: Final = frozenset({State.SKIPPED, State.MISSED, State.CANCELLED, State.EXPIRED, State.DEAD})
 
-# A header is a text; a receiver may send back what it got as it is.
-Token = Annotated[int, Field(ge=1, le=999_999_999)] | Annotated[str, Field(pattern=r"^[0-9]{1,9}$")]
+
+def _number(given: object) -> object:
+    """A header is a text; a receiver may send back what it got as it is."""
+    if isinstance(given, str) and _TOKEN.fullmatch(given):
+        return int(given)
+    if isinstance(given, str):
+        raise ValueError("is a token as a delivery carries it: a number of at most nine digits")
+    return given
+
+
+Token = Annotated[
+    int,
+    Field(ge=1, le=999_999_999),
+    BeforeValidator(_number, json_schema_input_type=int | Annotated[str, Field(pattern=_TOKEN.pattern)]),
+]
 Error = Annotated[str, Field(min_length=1, max_length=200)]
 
 

@@ -52,7 +52,7 @@ def complete(run_id: str) -> Response[Any]:
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
     form = parsed(CompleteForm, requests.body(event))
-    return requests.item(view(wired().acknowledger.complete(tenant, run_id, token=int(form.token))))
+    return requests.item(view(wired().acknowledger.complete(tenant, run_id, token=form.token)))
 
 
 @router.post("/api/v1/runs/<run_id>/fail")
@@ -60,7 +60,7 @@ def fail(run_id: str) -> Response[Any]:
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
     form = parsed(FailForm, requests.body(event))
-    run = wired().acknowledger.fail(tenant, run_id, token=int(form.token), error=form.error, final=form.final)
+    run = wired().acknowledger.fail(tenant, run_id, token=form.token, error=form.error, final=form.final)
     return requests.item(view(run))
 
 
@@ -73,7 +73,7 @@ def heartbeat(run_id: str) -> Response[Any]:
     most = acknowledger.load(tenant, run_id).timeout_seconds
     if form.extend_seconds is not None and form.extend_seconds > most:
         raise ValidationFailed([("extend_seconds", f"is at most the timeout, here {most} seconds")])
-    run = acknowledger.extend(tenant, run_id, token=int(form.token), seconds=form.extend_seconds)
+    run = acknowledger.extend(tenant, run_id, token=form.token, seconds=form.extend_seconds)
     return requests.item(view(run))
 
 

@@ -6,7 +6,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, FieldSerializationInfo, JsonValue, field_serializer, model_validator
 
-from functions.api.forms import DELAY_SECONDS_MAX, KEY_PATTERN, Form, Instant, text_of
+from functions.api import patterns
+from functions.api.forms import DELAY_SECONDS_MAX, Form, Instant, text_of
+from functions.api.texts import SEEN
 from postdate.domain import instants
 from postdate.domain.catch_up import WINDOW_MAX, CatchUp
 from postdate.domain.definition import CATCH_UP_WINDOW, Overlap
@@ -27,16 +29,16 @@ _USUAL: Final = RetryPolicy()
 _FINGERPRINTED: Final = {"max_attempts": 5, "max_seconds": 900.0}
 _SECOND: Final = timedelta(seconds=1)
 
-Cron = Annotated[str, Field(max_length=256)]
-Zone = Annotated[str, Field(max_length=64)]
+Cron = Annotated[str, Field(min_length=1, max_length=256)]
+Zone = Annotated[str, Field(min_length=1, max_length=64)]
 MaxRuns = Annotated[int, Field(ge=1, le=1_000_000_000)]
 JitterSeconds = Annotated[int, Field(ge=0, le=JITTER_SECONDS_MAX)]
 WindowSeconds = Annotated[int, Field(ge=1, le=WINDOW_MAX // _SECOND)]
 TimeoutSeconds = Annotated[int, Field(ge=1, le=900)]
 ExpirySeconds = Annotated[int, Field(ge=1, le=DELAY_SECONDS_MAX)]
-Tag = Annotated[str, Field(min_length=1, max_length=64)]
+Tag = Annotated[str, Field(min_length=1, max_length=64), SEEN]
 Tags = Annotated[list[Tag], Field(max_length=10)]
-Name = Annotated[str, Field(min_length=1, max_length=128)]
+Name = Annotated[str, Field(min_length=1, max_length=128), SEEN]
 PayloadRef = Annotated[str, Field(max_length=1200)]
 
 
@@ -63,7 +65,7 @@ class SqsForm(Form):
 class EventBridgeForm(Form):
     type: Literal["eventbridge"]
     bus: str
-    detail_type: str = Field(min_length=1, max_length=128)
+    detail_type: Name
 
     def destination(self) -> Destination:
         return Destination(type=self.type, address=self.bus, detail_type=self.detail_type)
@@ -91,7 +93,7 @@ class RetryForm(Form):
 
 
 class FlowControlForm(Form):
-    key: str = Field(min_length=1, max_length=128)
+    key: Name
     rate: int | None = Field(None, ge=1, le=10_000)
     period_seconds: int = Field(1, ge=1, le=86_400)
     parallelism: int | None = Field(None, ge=1, le=PARALLELISM_MAX)
@@ -152,7 +154,7 @@ class TaskForm(Form):
 
 
 class BatchTaskForm(TaskForm):
-    idempotency_key: str | None = Field(None, pattern=KEY_PATTERN)
+    idempotency_key: str | None = Field(None, pattern=patterns.IDEMPOTENCY_KEY)
 
 
 class BatchForm(Form):
@@ -189,9 +191,9 @@ def due_at(form: TaskForm | TaskChangeForm, now: datetime) -> datetime | Validat
     if form.run_at is None:
         return None
     if form.run_at < now - PAST_ALLOWED:
-        return ValidationFailed([("run_at", "is in the past")])
+        return ValidationFailed([(form.named("run_at"), "is in the past")])
     if form.run_at > now + timedelta(seconds=DELAY_SECONDS_MAX):
-        return ValidationFailed([("run_at", "is more than a year ahead")])
+        return ValidationFailed([(form.named("run_at"), "is more than a year ahead")])
     return max(instants.whole(form.run_at), now)
 
 

@@ -1,6 +1,5 @@
 """Requests to register, as orders: what speaks against each is found out side by side."""
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -8,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from functions.api.errors import problem
-from functions.api.forms import fingerprint, parsed
+from functions.api.forms import fingerprint, part_of_batch
 from functions.api.tasks import forms, recurring_view, timeouts
 from functions.api.tasks.destinations import refusals
 from functions.api.tasks.forms import TaskForm, due_at, expires_after, flow
@@ -65,7 +64,7 @@ def result(index: int, answer: PostdateError | Answer, request_id: str) -> dict[
 
 def read(form: type[TaskFormT], given: JsonValue) -> TaskFormT | PostdateError:
     try:
-        return parsed(form, json.dumps(given))
+        return part_of_batch(form, given)
     except PostdateError as error:
         return error
 

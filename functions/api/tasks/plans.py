@@ -1,7 +1,7 @@
 """What a caller may say about the plan of a recurring task."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
 from pydantic import Field, JsonValue, model_validator
@@ -25,6 +25,7 @@ from functions.api.tasks.forms import (
     flow,
     refuse_two_payloads,
 )
+from functions.api.texts import SEEN
 from postdate.domain import cron, instants
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Definition, Overlap
@@ -33,15 +34,13 @@ from postdate.domain.preview import COUNT_MAX
 from postdate.domain.schedule import Schedule
 from postdate.domain.task import Ack
 
-_FIRST: Final = instants.EPOCH + timedelta(days=1)
-_LAST: Final = datetime(2200, 1, 1, tzinfo=UTC)
 # What null takes away; null for anything else leaves it as it is.
 _MAY_BE_MISSING: Final = frozenset(
     {"start_at", "end_at", "max_runs", "expires_after_seconds", "flow_control", "name"}
 )
 _OF_SCHEDULE: Final = frozenset({"cron", "timezone", "start_at", "end_at", "max_runs", "jitter_seconds"})
 
-Reason = Annotated[str, Field(min_length=1, max_length=200)]
+Reason = Annotated[str, Field(min_length=1, max_length=200), SEEN]
 
 
 class RecurringChangeForm(Form):
@@ -88,8 +87,8 @@ class RecurringChangeForm(Form):
             for name in ("start_at", "end_at", "max_runs", "jitter_seconds")
         }
         return schedule(
-            self.cron or kept.cron.text,
-            self.timezone or kept.cron.timezone,
+            kept.cron.text if self.cron is None else self.cron,
+            kept.cron.timezone if self.timezone is None else self.timezone,
             definition_id=kept.definition_id,
             **fields,
         )
@@ -132,9 +131,6 @@ def schedule(
     max_runs: int | None = None,
     jitter_seconds: int = 0,
 ) -> Schedule:
-    for name, instant in (("start_at", start_at), ("end_at", end_at)):
-        if instant is not None and not _FIRST <= instant <= _LAST:
-            raise ValidationFailed([(name, "is from 1970 to 2200")])
     return Schedule.checked(
         cron=cron.Cron.parse(text, timezone),
         definition_id=definition_id,

@@ -24,7 +24,7 @@ def preview() -> dict[str, Any]:
     tenant = requests.caller(event, READ).tenant
     form = parsed(PreviewForm, requests.body(event))
     if form.task_id is None:
-        plan = schedule(form.cron or "", form.timezone or "UTC")
+        plan = schedule(form.cron or "", "UTC" if form.timezone is None else form.timezone)
     else:
         plan = wired().definition_changer.load(tenant, form.task_id).schedule
     found = previews.preview(plan, first=form.from_ or wired().clock.now(), count=form.count)

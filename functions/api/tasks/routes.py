@@ -45,7 +45,7 @@ def register() -> Response[Any]:
 def register_batch() -> dict[str, Any]:
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
-    read = [orders.read(BatchTaskForm, given) for given in parsed(BatchForm, requests.body(event)).tasks]
+    read = [orders.read(BatchTaskForm, given) for given in parsed(BatchForm, requests.batch(event)).tasks]
     asked = [form if isinstance(form, PostdateError) else (form, form.idempotency_key) for form in read]
     request_id = requests.request_id(event)
     answers = orders.register(tenant, asked)

@@ -4,18 +4,15 @@ of its own, which all of them name."""
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import datetime, timedelta
 
+from postdate.domain import instants
 from postdate.domain.definition import Definition
 from postdate.domain.errors import Unavailable
 from postdate.domain.recurrence import Runs
 from postdate.domain.task import Payload
 from postdate.stores.payloads import Payloads
 from postdate.stores.tasks import Tasks
-
-# As long as any plan reaches.
-_FOR_EVER: Final = datetime(2200, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,7 +37,7 @@ class Templates:
             return definition
         of = str(definition.version) if definition.version == 1 else self.unique().hex()
         key = f"{definition.id}#{of}"
-        self.payloads.put(key, text, keep_until=_FOR_EVER)
+        self.payloads.put(key, text, keep_until=instants.LAST)
         return replace(definition, template=replace(definition.template, payload=Payload(key=key)))
 
     def let_go(self, payload: Payload, *, now: datetime) -> None:

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from calendar import monthrange
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Final, Self
 from zoneinfo import ZoneInfo
 
@@ -19,7 +19,6 @@ from postdate.domain.cron_fields import DAYS, HOURS, MINUTES, MONTHS, WEEKDAYS, 
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.wall_clock import first_shown, shown, zone_named
 
-_END: Final = datetime(2200, 1, 1, tzinfo=UTC)
 _LEAP_YEAR: Final = 2000
 _DAY: Final = timedelta(days=1)
 
@@ -87,7 +86,7 @@ class Cron:
         if after.tzinfo is None:
             raise ValueError("an instant needs an offset")
         after = max(after, instants.EPOCH)
-        if after >= _END:
+        if after >= instants.LAST:
             return
         for wall in self.walls(shown(self.zone, after).replace(second=0, microsecond=0) + instants.MINUTE):
             at = first_shown(self.zone, wall)
@@ -99,7 +98,7 @@ class Cron:
 
     def walls(self, first: datetime) -> Iterator[datetime]:
         """The wall times it names from this one on, in order; this minute included."""
-        for day in self._days(first.date(), until=_END.year):
+        for day in self._days(first.date(), until=instants.LAST.year):
             from_hour = first.hour if day == first.date() else 0
             for hour in self.hours[bisect_left(self.hours, from_hour) :]:
                 from_minute = first.minute if (day, hour) == (first.date(), first.hour) else 0

@@ -32,6 +32,8 @@ _WEEKDAYS: Final = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 def five_fields(text: str) -> tuple[str, str, str, str, str]:
     if len(text) > _CHARACTERS_MAX:
         _refuse(f"is longer than {_CHARACTERS_MAX} characters")
+    if not (text.isascii() and text.replace("\t", " ").isprintable()):
+        _refuse(f"has a character that no cron has: {text!a}")
     stripped = text.strip()
     if stripped.startswith("@") and stripped.lower() not in _ALIASES:
         _refuse(f"{stripped!r} is not offered: use {', '.join(_ALIASES)}, or five fields ({_NAMES})")

@@ -15,7 +15,8 @@
     │   ├── InsufficientFunds     the account has less than that to give
     │   ├── AccountFrozen
     │   ├── DestinationNotAllowed
-    │   └── PayloadTooLarge
+    │   ├── PayloadTooLarge
+    │   └── UnsupportedMediaType  the body is said to be something else than JSON
     ├── Conflict              somebody was faster: load again, decide again
     │   └── IdempotencyInProgress
     └── Unavailable           later: a service did not answer or asked for less
@@ -142,6 +143,12 @@ class PayloadTooLarge(Rejected):
     """The payload is larger than 256 KB."""
 
     code = "payload_too_large"
+
+
+class UnsupportedMediaType(Rejected):
+    """The body has to be sent as Content-Type: application/json, in UTF-8."""
+
+    code = "unsupported_media_type"
 
 
 class IdempotencyInProgress(Conflict):

@@ -3,6 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# No plan reaches further, and no request may name an instant outside.
+FIRST = EPOCH
+LAST = datetime(2200, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 _MILLISECOND = timedelta(milliseconds=1)
 

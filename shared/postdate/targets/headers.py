@@ -8,6 +8,7 @@ from postdate.domain.errors import ValidationFailed
 
 COUNT_MAX: Final = 20
 BYTES_MAX: Final = 4096
+_NO_WORD: Final = re.compile(r"[^a-z0-9]")
 _NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
 # Visible ASCII with spaces and tabs between: no CR, LF or NUL, nothing that a server trims or reads in another charset.
 _VALUE: Final = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
@@ -42,14 +43,19 @@ def _wrong(headers: Sequence[tuple[str, str]]) -> str | None:
         return f"more than {COUNT_MAX} headers or {BYTES_MAX} bytes"
     seen: set[str] = set()
     for name, value in headers:
-        lower = name.lower()
         if not _NAME.fullmatch(name):
             return "a header's name has characters that are not allowed"
-        if lower in _RESERVED or lower.startswith(_RESERVED_PREFIXES):
-            return f"{name} is set by Postdate"
-        if lower in seen:
-            return f"{name} is given twice"
+        read = _as_read(name)
+        if read in _RESERVED or read.startswith(_RESERVED_PREFIXES):
+            return f"{name} is set by Postdate, or read as a header that is"
+        if read in seen:
+            return f"{name} is given twice, or read as another one that is given"
         if not _VALUE.fullmatch(value):
             return f"the value of {name} has characters that are not allowed"
-        seen.add(lower)
+        seen.add(read)
     return None
+
+
+def _as_read(name: str) -> str:
+    """A server that hands headers on as variables (CGI, WSGI) makes one sign of all that is no letter or digit."""
+    return _NO_WORD.sub("-", name.lower())

@@ -1,7 +1,6 @@
 """Host names of the public internet, in the one spelling that every parser reads alike."""
 
 import re
-import unicodedata
 from typing import Final
 
 from postdate.domain.errors import DestinationNotAllowed
@@ -31,22 +30,22 @@ def name_of(host: str) -> str:
 def _ascii(host: str) -> str:
     """An international name as DNS has it.
 
-    Only of letters, marks and digits, and only if it comes back the same: IDNA 2003 folds full-width digits, other
-    dots, `ß` and joiners away, so what the owner wrote and what is called would differ.
+    Only if both standards take it and make the same of it. IDNA 2003 folds full-width digits, other dots, `ß` and
+    joiners away, so the name that the owner wrote and the name that is called would differ. IDNA 2008 refuses signs,
+    fillers and mixed directions, which registries no longer register.
     """
     if host.isascii():
         return host.lower()
     # Not lower() on the whole: it makes a plain k of the Kelvin sign.
     written = "".join(char.lower() if char.isascii() else char for char in host)
+    # Its tables take longer to load than all the rest, and few names need them.
+    import idna
+
     try:
         name = written.encode("idna")
-        same = name.decode("idna") == written and all(map(_is_plain, written))
+        same = name.decode("idna") == written and name == idna.encode(written, strict=True)
     except UnicodeError:
         same = False
     if not same:
         raise DestinationNotAllowed("the host has characters that names may not hold; write it as xn--")
     return name.decode("ascii")
-
-
-def _is_plain(char: str) -> bool:
-    return char.isascii() or unicodedata.category(char)[0] in "LMN"

@@ -30,6 +30,7 @@ ON_THE_WIRE = {
     errors.IdempotencyInProgress: (409, "idempotency_in_progress"),
     errors.DestinationNotAllowed: (422, "destination_not_allowed"),
     errors.PayloadTooLarge: (413, "payload_too_large"),
+    errors.UnsupportedMediaType: (415, "unsupported_media_type"),
     errors.Conflict: (503, "unavailable"),
     errors.Unavailable: (503, "unavailable"),
 }

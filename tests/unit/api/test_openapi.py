@@ -14,7 +14,7 @@ from functions.api import errors, openapi
 from functions.api.forms import Form
 from functions.api.handler import app
 from functions.api.reference.operations import OPERATIONS
-from functions.api.reference.problems import ALWAYS, ERRORS
+from functions.api.reference.problems import ALWAYS, ERRORS, OF_BODIES
 from functions.api.tasks.forms import BatchTaskForm
 
 DOCUMENT = openapi.document()
@@ -151,7 +151,9 @@ def test_every_operation_names_the_problems_it_answers() -> None:
             for content in answer["content"].values()
             for code in content.get("examples", ())
         }
-        assert named == ({*operation.codes, *ALWAYS[operation.scheme]} if operation.scope else set())
+        of_body = OF_BODIES if operation.body else ()
+        every = {*operation.codes, *of_body, *ALWAYS[operation.scheme]}
+        assert named == (every if operation.scope else set())
 
 
 def test_what_may_be_sent_again_says_when() -> None:

@@ -1,14 +1,23 @@
 import base64
+import json
 
 import pytest
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEventV2
 
 from functions.api import requests
-from postdate.domain.errors import IdempotencyKeyMissing, ValidationFailed
+from postdate.domain.errors import (
+    IdempotencyKeyMissing,
+    Malformed,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+    ValidationFailed,
+)
 
 
 def event(body=None, *, encoded=False, **headers):
     named = {name.replace("_", "-"): value for name, value in headers.items()}
+    if body is not None:
+        named.setdefault("content-type", "application/json")
     return APIGatewayProxyEventV2({"headers": named, "body": body, "isBase64Encoded": encoded})
 
 
@@ -39,7 +48,10 @@ def test_if_match_names_a_version_as_our_etags_do(text, version):
     assert requests.version_wanted(event(**headers)) == version
 
 
-@pytest.mark.parametrize("text", ["", "x", "-1", "1.0", 'W/"3"', '"3", "4"', "3 ", "1" * 10])
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "-1", "1.0", 'W/"3"', '"3", "4"', "3 ", "1" * 10, '"3', '3"', '""', "٣", '"\uff13"', "3\n"],
+)
 def test_any_other_if_match_is_refused(text):
     with pytest.raises(ValidationFailed, match="If-Match"):
         requests.version_wanted(event(if_match=text))
@@ -49,6 +61,63 @@ def test_a_body_is_its_bytes_however_it_travelled():
     assert requests.body(event('{"a":"ü"}')) == '{"a":"ü"}'.encode()
     assert requests.body(event(base64.b64encode(b'{"a":1}').decode(), encoded=True)) == b'{"a":1}'
     assert requests.body(event()) == b""
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        'application/json;charset="UTF-8"',
+        "application/json ; version=1",
+    ],
+)
+def test_json_in_utf_8_is_taken(content_type):
+    assert requests.body(event("{}", content_type=content_type)) == b"{}"
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "",
+        "json",
+        "text/json",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/jsonp",
+        "application/json, text/plain",
+        "application/json; charset=iso-8859-1",
+        "application/json; charset=utf-8; charset=utf-16",
+        "application/problem+json",
+        "application/\u212ason",
+    ],
+)
+def test_any_other_content_type_is_refused(content_type):
+    with pytest.raises(UnsupportedMediaType):
+        requests.body(event("{}", content_type=content_type))
+
+
+def test_a_body_without_a_content_type_is_refused_and_no_body_needs_none():
+    with pytest.raises(UnsupportedMediaType):
+        requests.body(APIGatewayProxyEventV2({"headers": {}, "body": "{}"}))
+    assert requests.body(APIGatewayProxyEventV2({"headers": {}})) == b""
+
+
+@pytest.mark.parametrize("text", ["x", "é", "🐈", '"', "\\", "\n"])
+@pytest.mark.parametrize(("read", "most"), [(requests.body, 1024**2), (requests.batch, 5 * 1024**2)])
+def test_a_body_is_bounded_before_it_is_parsed(read, most, text):
+    """In bytes as Lambda counts them: within a JSON string."""
+    fits = most // (len(json.dumps(text, ensure_ascii=False).encode()) - 2)
+    assert read(event(text * fits)) == (text * fits).encode()
+    with pytest.raises(PayloadTooLarge, match=f"larger than {most // 1024**2} MB"):
+        read(event(text * (fits + 1)))
+
+
+def test_bytes_that_are_no_utf_8_are_refused_as_the_gateway_hands_them_on():
+    with pytest.raises(Malformed, match="no UTF-8"):
+        requests.body(event(b'{"name":"caf\xe9"}'.decode(errors="replace")))
 
 
 def test_an_item_carries_its_version_as_etag():

@@ -45,6 +45,19 @@ REFUSED = [
     ("Webhook-Anything", "x"),
     ("Postdate-Token", "9"),
     ("postdate-anything", "x"),
+    # Read as one of the above by a server that hands headers on as variables.
+    ("webhook_signature", "v1,x"),
+    ("Webhook_Id", "x"),
+    ("content_length", "1"),
+    ("CONTENT_LENGTH", "1"),
+    ("content_type", "text/plain"),
+    ("transfer_encoding", "chunked"),
+    ("postdate_token", "9"),
+    ("postdate.token", "9"),
+    ("idempotency_key", "x"),
+    ("user'agent", "x"),
+    ("Proxy_Authorization", "x"),
+    ("X_Name", "read as the X-Name that is given"),
 ]
 
 

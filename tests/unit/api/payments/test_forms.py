@@ -64,7 +64,7 @@ WRONG = [
     ({"funding": "later"}, "funding"),
     ({"funding": None}, "funding"),
     ({"metadata": {str(number): "v" for number in range(21)}}, "metadata"),
-    ({"metadata": {"": "v"}}, "metadata..[key]"),
+    ({"metadata": {"": "v"}}, "metadata"),
     ({"metadata": {"k": "v" * 501}}, "metadata.k"),
     ({"metadata": {"k": 1}}, "metadata.k"),
     ({"metadata": None}, "metadata"),
@@ -133,9 +133,9 @@ class TestInstants:
         assert refusal.fields[0][0] == "scheduled_time"
 
     @pytest.mark.parametrize("time", ["9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"])
-    def test_the_edges_of_the_calendar_are_refused_like_any_other_instant_too_far(self, time):
-        assert isinstance(self.asked(time), ValidationFailed)
-        fingerprint(read(PaymentForm, body(delay_seconds=MISSING, scheduled_time=time)))
+    def test_the_edges_of_the_calendar_are_refused_by_name(self, time):
+        with pytest.raises(ValidationFailed, match="scheduled_time: is an instant from 1970 to 2200"):
+            self.asked(time)
 
     def test_a_year_ahead_is_allowed(self):
         last = START + DELAY_SECONDS_MAX * SECOND

@@ -46,8 +46,8 @@ WRONG = [
     ({"retry": {"tries": 3}}, "retry.tries"),
     ({"target": MISSING}, "target"),
     ({"target": None}, "target"),
-    ({"target": {"url": "u"}}, "target"),
-    ({"target": {"type": "carrier pigeon"}}, "target"),
+    ({"target": {"url": "u"}}, "target.type"),
+    ({"target": {"type": "carrier pigeon"}}, "target.type"),
     ({"target": {"type": "webhook"}}, "target.url"),
     ({"target": {"type": "sqs"}}, "target.queue_url"),
     ({"target": {"type": "eventbridge", "bus": "b"}}, "target.detail_type"),
@@ -199,8 +199,8 @@ class TestInstants:
     @pytest.mark.parametrize(
         "run_at", ["9999-12-31T23:59:59-14:00", "9999-12-31T23:59:59.9999Z", "0001-01-01T00:00:00+14:00"]
     )
-    def test_the_edges_of_the_calendar_are_refused_like_any_other_instant_too_far(self, run_at):
-        assert self.refused(run_at)
+    def test_the_edges_of_the_calendar_are_refused_by_name(self, run_at):
+        assert fields_refused(TaskForm, body(delay_seconds=MISSING, run_at=run_at)) == ["run_at"]
 
     def test_a_year_ahead_is_allowed(self):
         last = NOW + DELAY_SECONDS_MAX * SECOND
