@@ -47,7 +47,7 @@ def fields(answer: Answer) -> set[str]:
         ({"timeout_seconds": 61}, "timeout_seconds"),
         ({"name": ""}, "name"),
         ({"tags": ["x"] * 11}, "tags"),
-        ({"target": {"type": "ftp", "url": "https://example.com"}}, "target"),
+        ({"target": {"type": "ftp", "url": "https://example.com"}}, "target.type"),
         ({"target": {"type": "sqs"}}, "target.queue_url"),
         ({"target": {"type": "webhook", "url": "https://example.com", "port": 1}}, "target.port"),
         ({"target": None}, "target"),
