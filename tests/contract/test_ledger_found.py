@@ -56,7 +56,7 @@ def test_the_journal_is_read_page_by_page_in_both_directions(money: Money) -> No
     money.accounts(alice=100, bob=100)
     for place in range(6):
         payer, payee = ("alice", "bob") if place % 2 else ("bob", "alice")
-        due_at = money.now + timedelta(seconds=place)
+        due_at = money.now + timedelta(minutes=place)
         payment = money.registered(payer, payee, place + 1, due_at=due_at)
         assert money.answers(steps.settle(payment, now=due_at)) == [Answer.DONE]
     whole = money.journal("alice")

@@ -28,7 +28,7 @@ def i3_what_is_reserved_is_held(plan: Plan, books: Books) -> str | None:
     return None if found == wanted else f"I3 I4: {found} is reserved, and {wanted} is held"
 
 
-def i5_a_movement_follows_from_its_plan(plan: Plan, books: Books) -> str | None:
+def i5_a_movement_follows_from_its_payment(plan: Plan, books: Books) -> str | None:
     names = [movement[0] for movement in books.journal]
     if len(set(names)) < len(names) or any(each[1:3] != _ACCOUNTS for each in books.journal):
         return f"I5: the journal has {books.journal}"
@@ -53,7 +53,7 @@ _OF_A_STATE: Final = (
     i1_money_is_conserved,
     i2_nothing_is_below_zero,
     i3_what_is_reserved_is_held,
-    i5_a_movement_follows_from_its_plan,
+    i5_a_movement_follows_from_its_payment,
     i6_the_journal_gives_the_balances,
     i7_once,
 )

@@ -18,7 +18,7 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     money.i6_the_journal_gives_every_balance,
     money.i2_nothing_is_below_zero,
     money.i3_what_is_reserved_is_held,
-    money.i5_a_movement_follows_from_its_plan,
+    money.i5_a_movement_follows_from_its_payment,
     money.i7_a_payment_settles_once,
     money.frozen_accounts_neither_pay_nor_receive,
     items.i8_only_what_the_table_allows,
@@ -80,8 +80,8 @@ INVARIANTS: Final[dict[str, Shown]] = {
     ),
     "I4": Shown(here=(money.i4_nothing_is_held_for_what_has_ended,)),
     "I5": Shown(
-        here=(money.i5_a_movement_follows_from_its_plan,),
-        elsewhere=("test_the_movement_follows_from_the_plan_and_from_no_attempt",),
+        here=(money.i5_a_movement_follows_from_its_payment,),
+        elsewhere=("test_a_payment_has_one_movement_whatever_its_plan_and_its_attempts",),
     ),
     "I6": Shown(here=(money.i6_the_journal_gives_every_balance,)),
     "I7": Shown(

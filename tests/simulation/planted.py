@@ -389,8 +389,8 @@ BUGS: Final = (
     _bug(
         "a movement is named after its attempt",
         f"{_MONEY}:settle",
-        "movement_id(payment.planned_at,",
-        "movement_id(now,",
+        "payment_movement_id(payment.id)",
+        "payment_movement_id(payment.id)[:-1] + str(payment.attempts % 10)",
         mix="frozen",
     ),
     _bug(

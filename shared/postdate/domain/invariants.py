@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from postdate.domain.account import Account
-from postdate.domain.movement import Movement, Type, movement_id
+from postdate.domain.movement import Movement, Type, payment_movement_id
 from postdate.domain.payment import Payment, State
 
 _TOLD_MAX = 20
@@ -106,7 +106,7 @@ def _is_sound(movement: Movement, payment: Payment | None) -> bool:
     if movement.type is not Type.PAYMENT:
         return movement.payment_id is None
     return payment is None or (movement.id, movement.amount, movement.payer, movement.payee) == (
-        movement_id(payment.planned_at, payment.id.rpartition("_")[2]),
+        payment_movement_id(payment.id),
         payment.amount,
         payment.payer,
         payment.payee,

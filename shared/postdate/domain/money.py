@@ -17,7 +17,7 @@ from typing import Any, Final
 from postdate.domain.due import DELAY_MAX, Due
 from postdate.domain.errors import InvalidState
 from postdate.domain.item import Phase
-from postdate.domain.movement import Movement, Type, movement_id
+from postdate.domain.movement import Movement, Type, payment_movement_id
 from postdate.domain.payment import (
     Execution,
     ExecutionStatus,
@@ -102,7 +102,7 @@ def verdict(
 
 
 def settle(payment: Payment, *, now: datetime, execution_id: str | None = None) -> Posting:
-    """The journal's row follows from the payment and its plan: whoever settles twice meets it."""
+    """The journal's row follows from the payment: whoever settles twice meets it."""
     if now < payment.planned_at:
         raise InvalidState(payment.state, "the payment is not due yet")
     given = (
@@ -112,7 +112,7 @@ def settle(payment: Payment, *, now: datetime, execution_id: str | None = None) 
     )
     received = Leg(account=payment.payee, available=payment.amount)
     movement = Movement(
-        id=movement_id(payment.planned_at, payment.id.rpartition("_")[2]),
+        id=payment_movement_id(payment.id),
         tenant=payment.tenant,
         type=Type.PAYMENT,
         payer=payment.payer,

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from postdate.domain import instants
+from postdate.domain.slots import home
 
 KIND = "txn"
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -40,9 +41,15 @@ class Movement:
         return sum(amount for name, amount in self.legs if name == account)
 
 
-def movement_id(planned_at: datetime, unique: str) -> str:
-    """Sorted by the instant. A payment's movement follows from what was planned, never from an attempt: whoever tries
-    to write a second one meets the first."""
-    count = instants.milliseconds(planned_at)
+def movement_id(at: datetime, unique: str) -> str:
+    """Sorted by the instant."""
+    count = instants.milliseconds(at)
     time = "".join(_ALPHABET[count >> 5 * place & 31] for place in reversed(range(_TIME_CHARACTERS)))
     return f"{KIND}_{time}{unique}"
+
+
+def payment_movement_id(payment_id: str) -> str:
+    """A payment has one movement, whatever its plan was when it settled: a second one meets the first. A payment that
+    a restored table shows under an older plan cannot move its amount again. Movements of one minute are in no order.
+    """
+    return movement_id(instants.start_of(home(payment_id).minute), payment_id.rpartition("_")[2])

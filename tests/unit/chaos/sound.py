@@ -10,7 +10,7 @@ from chaos.seen import Arrival, Letter, Replay, Seen
 from postdate.domain import transitions
 from postdate.domain.account import Account
 from postdate.domain.due import Due
-from postdate.domain.movement import Movement, Type, movement_id
+from postdate.domain.movement import Movement, Type, payment_movement_id
 from postdate.domain.payment import Payment
 from postdate.domain.payment import State as PaymentState
 from postdate.domain.task import Recurs, State, Task
@@ -104,7 +104,7 @@ def seen(**changes: Any) -> Seen:
         ],
         deposited=100,
     )
-    paid_id = movement_id(PAID.planned_at, PAID.id.rpartition("_")[2])
+    paid_id = payment_movement_id(PAID.id)
     sound = Seen(
         notes=notes,
         recurring=[Recurring(id=PLAN, planned_ms=(milliseconds(START),))],
