@@ -12,6 +12,8 @@ CDK := $(PYTHON) -m cli.local.cdk
 COMMANDS = $(PYTHON) -m cli.local.commands
 INTERPRETERS := python3 python3.14 python3.13 python3.12 python3.11
 
+ONLINE := { echo "Setting up needs the package index that pip is set up for, and did not get what it needs: see above." >&2; exit 2; }
+
 .PHONY: help up down test check prove chaos bench deploy synth layer lock clean
 .DELETE_ON_ERROR:
 
@@ -46,8 +48,7 @@ bench: $(READY)/infra ## the benchmark on a local stack of its own
 
 deploy: $(READY)/infra ## deploy every stack of ENV=dev|staging|prod to AWS
 	@case "$(ENV)" in dev|staging|prod) ;; *) echo "There is no ENV=$(ENV) on AWS: dev, staging or prod." >&2; exit 2;; esac
-	@$(PYTHON) -m cli.local.layer
-	@POSTDATE_REQUIRE_LAYER=1 $(CDK) deploy --all --context env=$(ENV)
+	@$(PYTHON) -m cli.aws.deploy $(ENV)
 
 synth: $(READY)/infra ## synthesise every environment; needs no account
 	@for env in dev staging prod local; do \
@@ -69,17 +70,17 @@ $(READY)/uv: requirements/bootstrap.txt
 		"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$python; break; }; done); \
 	[ -n "$$python" ] || { echo "Postdate needs Python 3.11 or newer on the PATH." >&2; exit 2; }; \
 	$(PYTHON) -m pip --version >/dev/null 2>&1 || "$$python" -m venv --clear .venv
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt || $(ONLINE)
 	@mkdir -p $(READY) && touch $@
 
 $(READY)/infra: requirements/infra.txt pyproject.toml $(READY)/uv
-	@$(UV) pip install --quiet --require-hashes -r requirements/infra.txt
+	@$(UV) pip install --quiet --require-hashes -r requirements/infra.txt || $(ONLINE)
 	@$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
 	@$(COMMANDS)
 	@touch $@
 
 $(READY)/dev: requirements/dev.txt pyproject.toml $(READY)/uv
-	@$(UV) pip sync --quiet --require-hashes requirements/bootstrap.txt requirements/dev.txt
+	@$(UV) pip sync --quiet --require-hashes requirements/bootstrap.txt requirements/dev.txt || $(ONLINE)
 	@$(UV) pip install --quiet --no-deps --no-build-isolation --editable .
 	@$(COMMANDS)
 	@touch $@ $(READY)/infra

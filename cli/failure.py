@@ -1,2 +1,13 @@
+from typing import ClassVar
+
+
 class Failure(Exception):
     """A command could not do its work, for a reason its user can read; it is printed without a traceback."""
+
+    status: ClassVar[int] = 1
+
+
+class NotReady(Failure):
+    """Something outside of this project has to be put right first. The message names it in one line."""
+
+    status: ClassVar[int] = 2

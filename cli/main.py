@@ -46,7 +46,7 @@ def _run(module: ModuleType, options: argparse.Namespace) -> int:
         print(failure, file=sys.stderr)
         if options.json:
             print(json.dumps({"error": str(failure)}))
-        return 1
+        return failure.status
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return 1

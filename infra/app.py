@@ -14,9 +14,15 @@ from infra.state import State
 
 
 def postdate(
-    app: App, environment: Environment, *, build: Path = BUILD, require_layer: bool = False
+    app: App,
+    environment: Environment,
+    *,
+    build: Path = BUILD,
+    require_layer: bool = False,
+    first: bool = False,
 ) -> tuple[State, Service]:
-    state = State(app, environment=environment)
+    """`first` is for the deployment that makes the stacks: it may still have to be taken back."""
+    state = State(app, environment=environment, protected=environment.keeps_data and not first)
     service = Service(app, environment=environment, state=state, build=build, require_layer=require_layer)
     Tags.of(app).add("postdate:environment", environment.name)
     return state, service
@@ -27,8 +33,10 @@ def main() -> None:
     chosen = app.node.try_get_context("env") or "local"
     if chosen not in ENVIRONMENTS:
         sys.exit(f"there is no environment {chosen!r}; choose one of {', '.join(ENVIRONMENTS)}")
+    required = os.environ.get("POSTDATE_REQUIRE_LAYER") == "1"
+    first = app.node.try_get_context("first") == "true"
     try:
-        postdate(app, ENVIRONMENTS[chosen], require_layer=os.environ.get("POSTDATE_REQUIRE_LAYER") == "1")
+        postdate(app, ENVIRONMENTS[chosen], require_layer=required, first=first)
     except LayerMissing as missing:
         sys.exit(str(missing))
     app.synth()

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-from aws_cdk import RemovalPolicy
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
@@ -77,10 +75,6 @@ class Environment:
     tls_only: bool = True
     engine: Engine = Engine()
 
-    @property
-    def removal_policy(self) -> RemovalPolicy:
-        return RemovalPolicy.RETAIN if self.keeps_data else RemovalPolicy.DESTROY
-
     def named(self, name: str) -> str:
         return f"postdate-{self.name}-{name.replace('_', '-')}"
 
@@ -125,15 +119,16 @@ LOCAL: Final = Environment(
     ),
 )
 
+# A new account may run 10 functions at once. The queues keep 6 of them busy, so that 4 are left for requests.
 DEV: Final = Environment(
     name="dev",
     settings=Settings(shard_plan="0=8", listing_shards=2),
     functions={
         "api": Size(memory_mb=1024, timeout_seconds=29),
         "authorize": Size(memory_mb=512, timeout_seconds=10),
-        "sweep": Size(memory_mb=1024, timeout_seconds=300, consumers=4),
-        "run_tasks": Size(memory_mb=1024, timeout_seconds=900, consumers=10),
-        "settle": Size(memory_mb=1024, timeout_seconds=60, consumers=10),
+        "sweep": Size(memory_mb=1024, timeout_seconds=300, consumers=2),
+        "run_tasks": Size(memory_mb=1024, timeout_seconds=900, consumers=2),
+        "settle": Size(memory_mb=1024, timeout_seconds=60, consumers=2),
     },
     throttle=Throttle(requests_per_second=100, burst=200),
     log_retention_days=7,

@@ -11,8 +11,8 @@ class State(Stack):
     """What must survive a release: the tables, the queues and what tenants put into the bucket. Everything else is made
     from code."""
 
-    def __init__(self, scope: Construct, *, environment: Environment) -> None:
-        super().__init__(scope, environment.named("state"), termination_protection=environment.keeps_data)
+    def __init__(self, scope: Construct, *, environment: Environment, protected: bool = False) -> None:
+        super().__init__(scope, environment.named("state"), termination_protection=protected)
         self.items = Table(self, "items", environment=environment, by="slot", then="id")
         self.items.index("by_listing", by="listing", then="id")
         self.items.index("by_payee", by="payee_listing", then="id")

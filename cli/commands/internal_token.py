@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from cli import tenants
-from cli.commands.tenant import reaching
+from cli.aws.reach import reaching
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,14 +2,10 @@
 
 import argparse
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 from cli import tenants
-from cli.failure import Failure
-from postdate.domain.errors import Unavailable
-from postdate.stores.faults import REFUSALS
+from cli.aws.reach import reaching
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
@@ -45,14 +41,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "queue_urls": sorted(made.queue_urls),
         "buses": sorted(made.buses),
     }
-
-
-@contextmanager
-def reaching(environment: str) -> Iterator[None]:
-    try:
-        yield
-    except (Unavailable, *REFUSALS) as error:
-        raise Failure(f"{environment} could not be reached: {error}") from error
 
 
 def show(answer: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final
 
+from cli.failure import Failure
 from cli.local import node
 from cli.local.once import ROOT
 
@@ -21,6 +22,15 @@ def environment(base: Mapping[str, str]) -> dict[str, str]:
     return {**base, **node.environment(), **QUIET}
 
 
+def main() -> int:
+    try:
+        return subprocess.run(
+            command(*sys.argv[1:]), cwd=ROOT, env=environment(os.environ), check=False
+        ).returncode
+    except Failure as failure:
+        print(failure, file=sys.stderr)
+        return failure.status
+
+
 if __name__ == "__main__":
-    run = subprocess.run(command(*sys.argv[1:]), cwd=ROOT, env=environment(os.environ), check=False)
-    sys.exit(run.returncode)
+    sys.exit(main())

@@ -14,11 +14,14 @@ class Answering(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
+    def do_GET(self) -> None:
+        self.called()
+
     def do_POST(self) -> None:
         self.called()
 
     def called(self) -> None:
-        """What a test or chaos does with a call, under a name of ours: `do_POST` is http.server's."""
+        """What a test or chaos does with a call, under a name of ours: the others are http.server's."""
         self.answer(204)
 
     def body(self) -> bytes:

@@ -1,6 +1,7 @@
 from aws_cdk import Aws, Duration, aws_s3
 from constructs import Construct
 
+from infra.constructs.removal import removal_policy
 from infra.constructs.waiver import waive
 from infra.environments import Environment
 
@@ -25,7 +26,7 @@ class Bucket(aws_s3.Bucket):
                 ),
                 *([aws_s3.LifecycleRule(id="expiry", expiration=Duration.days(kept))] if kept else []),
             ],
-            removal_policy=environment.removal_policy,
+            removal_policy=removal_policy(environment),
         )
         waive(self, "S1", "Who reads what is in CloudTrail, under the name of the tenant it was read for.")
         if not environment.tls_only:

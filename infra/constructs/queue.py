@@ -1,6 +1,7 @@
 from aws_cdk import Duration, Stack, aws_sqs
 from constructs import Construct
 
+from infra.constructs.removal import removal_policy
 from infra.constructs.waiver import waive
 from infra.environments import Environment
 
@@ -27,7 +28,7 @@ class Queue(Construct):
             redrive_allow_policy=aws_sqs.RedriveAllowPolicy(
                 redrive_permission=aws_sqs.RedrivePermission.BY_QUEUE, source_queues=[source]
             ),
-            removal_policy=environment.removal_policy,
+            removal_policy=removal_policy(environment),
         )
         self.queue = aws_sqs.Queue(
             self,
@@ -39,7 +40,7 @@ class Queue(Construct):
             encryption=aws_sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=environment.tls_only,
             dead_letter_queue=aws_sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=receives),
-            removal_policy=environment.removal_policy,
+            removal_policy=removal_policy(environment),
         )
         if not environment.tls_only:
             waive(self, "SQS4", "This stack listens on the loopback interface and speaks plain HTTP.")

@@ -1,6 +1,7 @@
 from aws_cdk import aws_dynamodb
 from constructs import Construct
 
+from infra.constructs.removal import removal_policy
 from infra.environments import Environment
 
 
@@ -28,8 +29,7 @@ class Table(aws_dynamodb.Table):
                 point_in_time_recovery_enabled=True
             ),
             time_to_live_attribute="expires_at" if expires else None,
-            deletion_protection=environment.keeps_data,
-            removal_policy=environment.removal_policy,
+            removal_policy=removal_policy(environment),
         )
 
     def index(self, name: str, *, by: str, then: str, whole: bool = False) -> None:

@@ -58,11 +58,9 @@ class Stacks:
                 return f"<{name}>"
             case {"Ref": logical_id} | {"Fn::GetAtt": [logical_id, "Arn"]}:
                 return self._named(logical_id)
-            case {"Fn::ImportValue": exported}:
-                outputs = self.state["Outputs"].values()
-                return self.text(
-                    next(each["Value"] for each in outputs if each.get("Export") == {"Name": exported})
-                )
+            case {"Fn::GetStackOutput": {"StackName": stack, "OutputName": output}}:
+                assert stack == f"postdate-{self.environment.name}-state"
+                return self.text(self.state["Outputs"][output]["Value"])
             case {"Fn::Join": [separator, parts]}:
                 return str(separator).join(self.text(part) for part in parts)
         raise ValueError(f"a value of a kind not met before: {value}")

@@ -47,8 +47,3 @@ def test_objects_go_by_themselves_but_in_prod(stacks: Stacks, bucket: Template) 
     expiry = rules.pop("expiry", {})
     assert expiry.get("ExpirationInDays") == days[stacks.environment.name]
     assert rules.keys() == {"unfinished-uploads"}
-
-
-def test_in_prod_and_only_there_it_survives_its_stack(stacks: Stacks, bucket: Template) -> None:
-    kept = "Retain" if stacks.environment.name == "prod" else "Delete"
-    assert bucket["DeletionPolicy"] == bucket["UpdateReplacePolicy"] == kept

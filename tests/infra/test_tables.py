@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 
 from tests.infra.synthesis import Stacks, Template
@@ -64,14 +65,23 @@ def test_money_and_tenants_never_expire_and_everything_else_does(stacks: Stacks)
         assert "TimeToLiveSpecification" not in stacks.properties(TABLES)[name]
 
 
-def test_in_prod_and_only_there_what_must_survive_does(stacks: Stacks) -> None:
+def test_in_prod_and_only_there_data_outlives_an_update_and_its_stack(stacks: Stacks) -> None:
     kept = stacks.environment.name == "prod"
-    for table in stacks.properties(TABLES).values():
-        assert table["DeletionProtectionEnabled"] is kept
-    for resource in [*stacks.all(TABLES).values(), *stacks.all("AWS::SQS::Queue").values()]:
-        assert (
-            resource["DeletionPolicy"] == resource["UpdateReplacePolicy"] == ("Retain" if kept else "Delete")
-        )
+    for kind in (TABLES, "AWS::SQS::Queue", "AWS::S3::Bucket"):
+        for resource in stacks.all(kind).values():
+            assert resource["DeletionPolicy"] == ("RetainExceptOnCreate" if kept else "Delete")
+            assert resource["UpdateReplacePolicy"] == ("Retain" if kept else "Delete")
+
+
+def test_no_table_resists_the_rollback_of_its_own_creation(stacks: Stacks) -> None:
+    assert not [table for table in stacks.properties(TABLES).values() if "DeletionProtectionEnabled" in table]
+
+
+def test_no_stack_pins_what_another_one_has(stacks: Stacks) -> None:
+    """CloudFormation refuses to change or remove an export for as long as a stack imports it."""
+    for template in (stacks.state, stacks.service):
+        assert not [each for each in template["Outputs"].values() if "Export" in each]
+        assert "Fn::ImportValue" not in json.dumps(template)
 
 
 def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) -> None:
@@ -79,7 +89,7 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
     told = {
         name: stacks.text(each["Value"])
         for name, each in stacks.state["Outputs"].items()
-        if "Export" not in each
+        if not name.startswith("PublishOutput")
     }
     assert told == {
         "ItemsTable": "table:items",

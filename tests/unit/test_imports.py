@@ -25,8 +25,8 @@ MAY_USE: Final = {
     "functions.settle": ("postdate",),
     "functions.sweep": ("postdate",),
     "infra": ("postdate.runtime.settings",),
-    "cli": ("postdate",),
-    "cli.commands": ("cli", "bench", "chaos", "postdate"),
+    "cli": ("postdate", "infra.environments"),
+    "cli.commands": ("cli", "bench", "chaos"),
     "bench": ("cli", "postdate"),
     "chaos": ("bench", "cli", "postdate"),
 }

@@ -1,0 +1,103 @@
+"""What an environment needs of an account before it can be deployed there, each missing thing in one line.
+
+Without these questions CloudFormation finds out halfway, and rolls back after minutes.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from cli.aws.account import Account, answering, denied
+from cli.failure import NotReady
+from cli.progress import say
+from infra.environments import Environment
+
+BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
+BOOTSTRAP_VERSION: Final = 6
+# Lambda keeps this much of an account's concurrency for functions without a reservation, once anything is reserved.
+UNRESERVED_MIN: Final = 100
+# What a function without a queue and without a reservation needs to serve one request while another is served.
+ROOM: Final = 2
+QUOTA: Final = 'the quota "Concurrent executions" of AWS Lambda (L-B99A9384)'
+
+
+def check(account: Account, environment: Environment) -> None:
+    """Raises NotReady with a line for each missing thing. A question that the credentials may not ask is passed over:
+    a deployer may hold nothing but the right to assume the CDK's roles."""
+    missing: list[str] = []
+    for question in (_bootstrap, _concurrency):
+        with answering(str(account)):
+            missing += _asked(question, account, environment)
+    if missing:
+        raise NotReady("\n".join(missing))
+
+
+def _asked(
+    question: Callable[[Account, Environment], Iterator[str]], account: Account, environment: Environment
+) -> list[str]:
+    try:
+        return list(question(account, environment))
+    except ClientError as error:
+        if not denied(error):
+            raise
+        say(f"Not checked, because the credentials may not ask: {error.operation_name}.")
+        return []
+
+
+def _bootstrap(account: Account, environment: Environment) -> Iterator[str]:
+    try:
+        found = int(account.client("ssm").get_parameter(Name=BOOTSTRAP)["Parameter"]["Value"])
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ParameterNotFound":
+            raise
+        found = 0
+    if found < BOOTSTRAP_VERSION:
+        has = f"has version {found} of the CDK's bootstrap stack" if found else "is not bootstrapped"
+        yield (
+            f"The {account} {has}, and version {BOOTSTRAP_VERSION} is needed: "
+            f"`.venv/bin/python -m cli.local.cdk bootstrap aws://{account.id}/{account.region}`."
+        )
+
+
+def _concurrency(account: Account, environment: Environment) -> Iterator[str]:
+    functions = account.client("lambda")
+    limits = functions.get_account_settings()["AccountLimit"]
+    has, free = limits["ConcurrentExecutions"], limits["UnreservedConcurrentExecutions"]
+    others = (
+        has - free - sum(_reserved_now(functions, environment.named(name)) for name in environment.functions)
+    )
+    reserves, shares = _reserved(environment), _shared(environment)
+    keeps = max(shares, UNRESERVED_MIN if reserves else 0)
+    needs = reserves + keeps + others
+    if needs > has:
+        parts = [
+            f"{reserves} that {environment.name} reserves" if reserves else "",
+            f"{keeps} unreserved",
+            f"{others} that other functions reserve" if others else "",
+        ]
+        yield (
+            f"The {account} may run {has} functions at once, and {needs} are needed "
+            f"({', '.join(part for part in parts if part)}): ask for {needs} of {QUOTA}."
+        )
+
+
+def _reserved(environment: Environment) -> int:
+    return sum(size.reserved or 0 for size in environment.functions.values())
+
+
+def _shared(environment: Environment) -> int:
+    """What the functions without a reservation take of the account's pool."""
+    sizes = environment.functions.values()
+    return sum(size.consumers or ROOM for size in sizes if size.reserved is None)
+
+
+def _reserved_now(functions: Any, name: str) -> int:
+    """What an earlier deployment of this environment reserved already."""
+    try:
+        answer = functions.get_function_concurrency(FunctionName=name)
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ResourceNotFoundException":
+            return 0
+        raise
+    return int(answer.get("ReservedConcurrentExecutions", 0))

@@ -1,0 +1,27 @@
+"""Where the stacks of an environment stand in an account."""
+
+from typing import Final
+
+from botocore.exceptions import ClientError
+
+from cli.aws.account import Account
+
+# What the first deployment of a stack leaves when it fails: CloudFormation can only delete such a stack.
+_NEVER_MADE: Final = frozenset(
+    {"CREATE_FAILED", "CREATE_IN_PROGRESS", "REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"}
+)
+
+
+def state(environment: str) -> str:
+    return f"postdate-{environment}-state"
+
+
+def stands(account: Account, stack: str) -> bool:
+    """True once the stack has been made, whatever became of an update of it."""
+    try:
+        (described,) = account.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ValidationError":
+            return False
+        raise
+    return described["StackStatus"] not in _NEVER_MADE

@@ -1,0 +1,94 @@
+"""As much of AWS as the command line asks before it deploys, answered on this machine."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+from cli.local.listening import Answering, listening
+
+ACCOUNT: Final = "123456789012"
+REGION: Final = "eu-central-1"
+CREDENTIALS: Final = {"AWS_ACCESS_KEY_ID": "AKIATEST", "AWS_SECRET_ACCESS_KEY": "secret"}
+_IDENTITY: Final = f"""<GetCallerIdentityResponse><GetCallerIdentityResult><Account>{ACCOUNT}</Account>
+<Arn>arn:aws:iam::{ACCOUNT}:user/test</Arn><UserId>U</UserId></GetCallerIdentityResult></GetCallerIdentityResponse>"""
+_REFUSED: Final = """<ErrorResponse><Error><Type>Sender</Type><Code>{}</Code><Message>{}</Message></Error>
+</ErrorResponse>"""
+
+
+@dataclass(kw_only=True)
+class Aws:
+    """An account as it is now; `denied` are operations that its credentials may not use."""
+
+    refused: str | None = None
+    bootstrap: int | None = 21
+    concurrency: int = 1000
+    reserved: Mapping[str, int] = field(default_factory=dict)
+    denied: frozenset[str] = frozenset()
+    asked: list[str] = field(default_factory=list)
+
+    def environment(self, url: str) -> dict[str, str]:
+        return {**CREDENTIALS, "AWS_REGION": REGION, "AWS_ENDPOINT_URL": url}
+
+
+@contextmanager
+def answering(aws: Aws) -> Iterator[str]:
+    class Handler(Answering):
+        def called(self) -> None:
+            operation, names = _operation(self)
+            aws.asked.append(operation)
+            status, body, kind = _answer(aws, operation, names)
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    with listening(Handler) as url:
+        yield url
+
+
+def _operation(request: Answering) -> tuple[str, Mapping[str, Any]]:
+    """The operation's name and what it names: by its target header, its form, or its path."""
+    body = request.body()
+    if target := request.headers.get("X-Amz-Target"):
+        return target.rpartition(".")[2], json.loads(body)
+    if body.startswith(b"Action="):
+        form = parse_qs(body.decode())
+        return form["Action"][0], form
+    parts = request.path.strip("/").split("/")
+    if parts[1] == "account-settings":
+        return "GetAccountSettings", {}
+    return "GetFunctionConcurrency", {"FunctionName": parts[2]}
+
+
+def _answer(aws: Aws, operation: str, names: Mapping[str, Any]) -> tuple[int, bytes, str]:
+    if operation in aws.denied:
+        return _json(400, {"__type": "AccessDeniedException", "message": "not you"})
+    match operation:
+        case "GetCallerIdentity" if aws.refused:
+            return 403, _REFUSED.format(aws.refused, "it is not good").encode(), "text/xml"
+        case "GetCallerIdentity":
+            return 200, _IDENTITY.encode(), "text/xml"
+        case "DescribeStacks":
+            return 400, _REFUSED.format("ValidationError", "Stack does not exist").encode(), "text/xml"
+        case "GetParameter" if aws.bootstrap is None:
+            return _json(400, {"__type": "ParameterNotFound", "message": "no"})
+        case "GetParameter":
+            return _json(200, {"Parameter": {"Name": names["Name"], "Value": str(aws.bootstrap)}})
+        case "GetAccountSettings":
+            free = aws.concurrency - sum(aws.reserved.values())
+            limits = {"ConcurrentExecutions": aws.concurrency, "UnreservedConcurrentExecutions": free}
+            return _json(200, {"AccountLimit": limits})
+        case "GetFunctionConcurrency":
+            reserved = aws.reserved.get(names["FunctionName"])
+            return _json(200, {} if reserved is None else {"ReservedConcurrentExecutions": reserved})
+        case "GetItem" | "PutItem":
+            return _json(400, {"__type": "com.amazonaws#ResourceNotFoundException", "message": "no table"})
+    raise AssertionError(f"{operation} is not answered here")
+
+
+def _json(status: int, body: object) -> tuple[int, bytes, str]:
+    return status, json.dumps(body).encode(), "application/x-amz-json-1.0"
