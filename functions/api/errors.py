@@ -21,6 +21,8 @@ STATUS: Mapping[type[errors.PostdateError], HTTPStatus] = {
     errors.IdempotencyKeyMissing: HTTPStatus.BAD_REQUEST,
     errors.InsufficientFunds: HTTPStatus.CONFLICT,
     errors.AccountFrozen: HTTPStatus.CONFLICT,
+    errors.BooksDisagree: HTTPStatus.CONFLICT,
+    errors.MethodNotAllowed: HTTPStatus.METHOD_NOT_ALLOWED,
     errors.IdempotencyKeyReused: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.IdempotencyInProgress: HTTPStatus.CONFLICT,
     errors.DestinationNotAllowed: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -76,6 +78,8 @@ def answer(error: Exception, request_id: str) -> Response[str]:
         headers["Retry-After"] = "1"
     if isinstance(error, errors.Unauthenticated):
         headers["WWW-Authenticate"] = 'Bearer realm="postdate"'
+    if isinstance(error, errors.MethodNotAllowed):
+        headers["Allow"] = ", ".join(error.allowed)
     return Response(
         status_code=body["status"],
         content_type="application/problem+json",

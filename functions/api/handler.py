@@ -7,7 +7,7 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
-from functions.api import audit, errors, pages
+from functions.api import audit, errors, methods, pages
 from functions.api.accounts import routes as accounts
 from functions.api.caller import Caller
 from functions.api.jobs import routes as jobs
@@ -15,7 +15,7 @@ from functions.api.payments import routes as payments
 from functions.api.runs import routes as runs
 from functions.api.tasks import recurring_routes as recurring
 from functions.api.tasks import routes as tasks
-from postdate.domain.errors import NotFound, PostdateError
+from postdate.domain.errors import MethodNotAllowed, NotFound, PostdateError
 from postdate.runtime.observability import count, logger, metrics, note
 
 # An escaped character takes up to three times as many bytes as itself, and an answer has 6 MB.
@@ -42,12 +42,16 @@ def refused(error: PostdateError) -> Response[str]:
 
 @app.not_found
 def unknown_path(_: NotFoundError) -> Response[str]:
-    """A path that does not exist is told only to those who may ask."""
+    """Whether a path exists is told only to those who may ask."""
+    method, path = app.current_event.http_method, app.current_event.path
     try:
         Caller.of(app.current_event["requestContext"])
     except PostdateError as error:
         return _answer(error)
-    return _answer(NotFound(f"there is no {app.current_event.http_method} {app.current_event.path}"))
+    allowed = methods.taken_by(path)
+    if not allowed or method in allowed:
+        return _answer(NotFound(f"there is no {path}"))
+    return _answer(MethodNotAllowed(f"{path} takes {', '.join(allowed)}", allowed=allowed))
 
 
 @app.exception_handler(Exception)
@@ -60,11 +64,20 @@ def broke(error: Exception) -> Response[str]:
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     logger.append_keys(request_id=event["requestContext"]["requestId"])
-    answer = app.resolve(event, context)
+    answer = _resolved(event, context)
     count("Requests")
     count(f"Answers{answer['statusCode'] // 100}xx")
     _note(event["requestContext"], answer["statusCode"])
     return answer
+
+
+def _resolved(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """The answer of the routes. HEAD is answered as GET, without the body."""
+    if event["requestContext"]["http"]["method"] != "HEAD":
+        return app.resolve(event, context)
+    request = event["requestContext"]
+    as_get = event | {"requestContext": request | {"http": request["http"] | {"method": "GET"}}}
+    return app.resolve(as_get, context) | {"body": "", "isBase64Encoded": False}
 
 
 def _note(request: dict[str, Any], status: int) -> None:

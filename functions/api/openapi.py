@@ -95,8 +95,9 @@ _ABOUT: Final = (
     "malformed, and a field that is not known is refused by its name. Texts such as names and descriptions have no "
     "control characters and none that cannot be seen. Instants are RFC 3339 with an "
     "offset, from 1970 to 2200, and are answered in UTC with milliseconds. A body has at most 1 MB, that of a batch "
-    "5 MB, with each quote, backslash and line break counted twice. Errors are `application/problem+json` with a "
-    "stable `code`. "
+    "5 MB, with each quote, backslash and line break counted twice. Every GET is also there as HEAD. "
+    "Errors are `application/problem+json` with a stable `code`; a method that a path does not take is answered 405 "
+    "`method_not_allowed` with `Allow`. "
     'Three answers come from the gateway in front of the API and look like `{"message": "…"}`: 429 when its rate is '
     "used up, 413 for a body that is larger than it takes, 500 or 503 when a function behind it could not be run."
 )

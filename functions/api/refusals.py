@@ -2,19 +2,24 @@
 
 from postdate.domain.errors import (
     AccountFrozen,
+    BooksDisagree,
     InsufficientFunds,
     NotFound,
     PostdateError,
     Unavailable,
 )
+from postdate.domain.posting import Posting
 from postdate.stores.ledger import Answer, Posted
 
 
-def refusal(posted: Posted) -> PostdateError | None:
-    """None for what is done, or was done before."""
+def refusal(posted: Posted, posting: Posting | None = None) -> PostdateError | None:
+    """None for what is done, or was done before. `posting` tells a hold that is gone from a lack of money."""
     match posted.answer:
         case Answer.DONE | Answer.STALE:
             return None
+        case Answer.SHORT if posting is not None and _only_releases(posting, posted.account):
+            why = f"the account {posted.account} does not hold what is reserved for the payment"
+            return books_disagree(posted.account, why)
         case Answer.SHORT:
             return InsufficientFunds(f"the account {posted.account} does not have that much available")
         case Answer.FROZEN:
@@ -25,6 +30,19 @@ def refusal(posted: Posted) -> PostdateError | None:
             return Unavailable()
         case Answer.REFUSED:
             return PostdateError()
+
+
+def books_disagree(account: str | None, why: str) -> BooksDisagree:
+    return BooksDisagree(
+        f"{why}: GET /api/v1/audit shows the difference, and "
+        f"POST /api/v1/accounts/{account}/adjustments with to_journal sets the account right"
+    )
+
+
+def _only_releases(posting: Posting, account: str | None) -> bool:
+    """True if the posting asks the account for held money and for no available money."""
+    legs = [leg for leg in posting.legs if leg.account == account]
+    return any(leg.reserved < 0 for leg in legs) and all(leg.available >= 0 for leg in legs)
 
 
 def frozen(account: str | None) -> AccountFrozen:

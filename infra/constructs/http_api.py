@@ -49,7 +49,9 @@ class HttpApi(Construct):
         )
         for path in OPEN:
             for route in http.add_routes(
-                path=path, methods=[aws_apigatewayv2.HttpMethod.GET], integration=integration
+                path=path,
+                methods=[aws_apigatewayv2.HttpMethod.GET, aws_apigatewayv2.HttpMethod.HEAD],
+                integration=integration,
             ):
                 waive(route, "APIG4", "Health and the documentation are for those who have no key yet.")
         http.add_routes(

@@ -11,6 +11,9 @@ def test_everything_but_the_open_pages_passes_the_authorizer(stacks: Stacks) -> 
         "GET /health": "NONE",
         "GET /openapi.json": "NONE",
         "GET /docs": "NONE",
+        "HEAD /health": "NONE",
+        "HEAD /openapi.json": "NONE",
+        "HEAD /docs": "NONE",
         "ANY /{proxy+}": "CUSTOM",
     }
 

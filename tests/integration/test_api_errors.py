@@ -153,7 +153,9 @@ def test_an_id_that_is_none_of_ours_is_not_found(client: Client, id: str) -> Non
     assert problem(client.get(f"{TASKS}/{id}")) == (404, "not_found")
 
 
-@pytest.mark.parametrize(("method", "path"), [("GET", "/"), ("PUT", TASKS), ("GET", "/api/v2/tasks")])
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/"), ("PUT", "/api/v1/task"), ("GET", "/api/v2/tasks")]
+)
 def test_a_path_that_does_not_exist_is_not_found(client: Client, method: str, path: str) -> None:
     assert problem(client.call(method, path, {})) == (404, "not_found")
 

@@ -287,7 +287,7 @@ def test_what_the_audit_names_is_set_right_by_a_person_and_the_journal_tells_of_
     payer: Client, world: World
 ) -> None:
     """Somebody has written into the row beside the ledger: a hold is gone, and a part of the balance."""
-    payer.pay(key="held", delay_seconds=600)
+    held = payer.pay(key="held", delay_seconds=600).headers["location"]
     assert payer.get("/api/v1/audit").body["ok"]
     world.dynamodb.update_item(
         TableName=world.tables["accounts"],
@@ -302,6 +302,9 @@ def test_what_the_audit_names_is_set_right_by_a_person_and_the_journal_tells_of_
         "reserved_matches_holds",
         "journal_gives_balances",
     }
+    refusal = payer.call("POST", f"{held}/cancel")
+    assert code(refusal) == (409, "books_disagree")
+    assert "/api/v1/accounts/alice/adjustments" in refusal.body["detail"]
     path, form = "/api/v1/accounts/alice/adjustments", {"to_journal": True, "reason": "a slip of the hand"}
     answer = payer.call("POST", path, form, {"idempotency-key": "right"})
     assert (answer.status, answer.body["type"], answer.body["amount"]) == (201, "ADJUSTMENT", 0)
@@ -315,3 +318,4 @@ def test_what_the_audit_names_is_set_right_by_a_person_and_the_journal_tells_of_
     again = payer.call("POST", path, form, {"idempotency-key": "right"})
     assert (again.body, again.headers["idempotent-replayed"]) == (answer.body, "true")
     assert code(payer.call("POST", path, form, {"idempotency-key": "anew"})) == (409, "invalid_state")
+    assert payer.call("POST", f"{held}/cancel").body["status"] == "CANCELLED"

@@ -194,9 +194,14 @@ class Client:
         return Answer(
             status=answer["statusCode"],
             headers={name.lower(): value for name, value in answer["headers"].items()},
-            body=json.loads(answer["body"]) if answer.get("body") else None,
+            body=_read(answer),
             bytes_sent=len(json.dumps(answer, ensure_ascii=False).encode()),
         )
+
+
+def _read(answer: Mapping[str, Any]) -> Any:
+    text = answer.get("body")
+    return json.loads(text) if text and "json" in answer["headers"]["Content-Type"] else text or None
 
 
 def in_base64(event: dict[str, Any]) -> None:

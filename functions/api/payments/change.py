@@ -104,7 +104,7 @@ class Changer:
             if version is not None and version != payment.version:
                 raise VersionMismatch(f"the payment has version {payment.version}")
             (posted,) = self.ledger.post([posting])
-            if error := refusal(posted):
+            if error := refusal(posted, posting):
                 raise error
             wanted = posting.after
             if posted.answer is Answer.DONE and wanted is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from functions.api.payments.change import Changer
 from functions.api.payments.forms import executed
+from functions.api.refusals import books_disagree
 from postdate.domain.errors import InvalidState, Unauthenticated, Unavailable
 from postdate.domain.payment import Payment, State
 from postdate.runtime.clock import Clock
@@ -31,10 +32,12 @@ class Executor:
 
     def execute(self, id: str, execution_id: str) -> dict[str, Any]:
         payment = self.changer.load(None, id)
-        found = self.settling.settle([payment], {id: execution_id})[id]
-        if found is None:
+        outcome = self.settling.attempt([payment], {id: execution_id})[id]
+        if outcome.stuck and outcome.disagrees:
+            raise books_disagree(payment.payer, outcome.stuck)
+        if outcome.stuck:
             raise Unavailable
-        return _told(found)
+        return _told(outcome.payment)
 
 
 def _told(payment: Payment) -> dict[str, Any]:

@@ -101,6 +101,7 @@ def change(payment_id: str) -> Response[Any]:
     return requests.item(view(payment))
 
 
+@router.post("/api/v1/payments/<payment_id>/cancel")
 @router.delete("/api/v1/payments/<payment_id>/cancel")
 def cancel(payment_id: str) -> Response[Any]:
     event = router.current_event

@@ -1,5 +1,6 @@
 """What can be asked about payments."""
 
+from dataclasses import replace
 from typing import Final
 
 from functions.api.payments.forms import (
@@ -13,6 +14,20 @@ from functions.api.reference.operation import Operation
 _PAYMENT: Final = "/api/v1/payments/{payment_id}"
 _REFUSED: Final = ("malformed", "validation_failed", "limit_exceeded", "account_frozen", "insufficient_funds")
 _OF_KEYS: Final = ("idempotency_key_missing", "idempotency_key_reused", "idempotency_in_progress")
+
+_CANCEL: Final = Operation(
+    method="",
+    name="",
+    path=f"{_PAYMENT}/cancel",
+    summary="Cancel a payment",
+    text="Possible while it is PENDING; one that is EXECUTING needs the scope `ops` as well. What was held is "
+    "available again. Cancelling twice is no error. The payment stays readable. DELETE and POST do the same.",
+    answer="CancelledPayment",
+    scope="payments:write",
+    parameters=("payment_id", "IfMatch"),
+    headers=("ETag",),
+    codes=("validation_failed", "not_found", "invalid_state", "version_conflict", "books_disagree"),
+)
 
 PAYMENTS: Final = (
     Operation(
@@ -83,21 +98,10 @@ PAYMENTS: Final = (
         scope="payments:write",
         parameters=("payment_id", "IfMatch"),
         headers=("ETag",),
-        codes=(*_REFUSED, "not_found", "invalid_state", "version_conflict"),
+        codes=(*_REFUSED, "not_found", "invalid_state", "version_conflict", "books_disagree"),
     ),
-    Operation(
-        method="delete",
-        path=f"{_PAYMENT}/cancel",
-        name="cancelPayment",
-        summary="Cancel a payment",
-        text="Possible while it is PENDING; one that is EXECUTING needs the scope `ops` as well. What was held is "
-        "available again. Cancelling twice is no error. The payment stays readable.",
-        answer="CancelledPayment",
-        scope="payments:write",
-        parameters=("payment_id", "IfMatch"),
-        headers=("ETag",),
-        codes=("validation_failed", "not_found", "invalid_state", "version_conflict"),
-    ),
+    replace(_CANCEL, method="delete", name="cancelPayment"),
+    replace(_CANCEL, method="post", name="cancelPaymentByPost"),
     Operation(
         method="get",
         path=f"{_PAYMENT}/events",
@@ -132,6 +136,6 @@ PAYMENTS: Final = (
         scope="internal",
         scheme="internal",
         parameters=("payment_id",),
-        codes=("malformed", "validation_failed", "not_found", "invalid_state"),
+        codes=("malformed", "validation_failed", "not_found", "invalid_state", "books_disagree"),
     ),
 )

@@ -70,6 +70,12 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
         "`detail` says which. Send the same request again when it is unfrozen.",
     ),
     (
+        errors.BooksDisagree("the account rent does not hold what is reserved for the payment"),
+        "What the account holds is not what its payments and its journal say. No money was moved.",
+        "`GET /api/v1/audit` shows the difference. An administrator sets the account right by an adjustment with "
+        "`to_journal`; then send the same request again.",
+    ),
+    (
         errors.IdempotencyKeyMissing(),
         "What moves money needs an Idempotency-Key.",
         "Make one up for each payment, and send the same one with each repeat of the request.",
@@ -100,6 +106,11 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
         errors.UnsupportedMediaType(),
         "The body is not said to be JSON, or to be in another charset than UTF-8.",
         "Send `Content-Type: application/json`.",
+    ),
+    (
+        errors.MethodNotAllowed("/api/v1/tasks takes GET, HEAD, POST", allowed=("GET", "HEAD", "POST")),
+        "The path exists, and takes other methods.",
+        "`Allow` names them.",
     ),
     (
         errors.Unavailable(),

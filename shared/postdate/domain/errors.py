@@ -14,8 +14,10 @@
     │   ├── IdempotencyKeyReused
     │   ├── InsufficientFunds     the account has less than that to give
     │   ├── AccountFrozen
+    │   ├── BooksDisagree         an account, its journal and its payments: a person has to look
     │   ├── DestinationNotAllowed
     │   ├── PayloadTooLarge
+    │   ├── MethodNotAllowed      the path is known, and takes other methods
     │   └── UnsupportedMediaType  the body is said to be something else than JSON
     ├── Conflict              somebody was faster: load again, decide again
     │   └── IdempotencyInProgress
@@ -133,6 +135,12 @@ class AccountFrozen(Rejected):
     code = "account_frozen"
 
 
+class BooksDisagree(Rejected):
+    """The books of an account disagree with its payments."""
+
+    code = "books_disagree"
+
+
 class DestinationNotAllowed(Rejected):
     """This destination may not be called."""
 
@@ -143,6 +151,16 @@ class PayloadTooLarge(Rejected):
     """The payload is larger than 256 KB."""
 
     code = "payload_too_large"
+
+
+class MethodNotAllowed(Rejected):
+    """The path does not take this method."""
+
+    code = "method_not_allowed"
+
+    def __init__(self, detail: str | None = None, *, allowed: Sequence[str] = ()) -> None:
+        self.allowed = tuple(allowed)
+        super().__init__(detail)
 
 
 class UnsupportedMediaType(Rejected):

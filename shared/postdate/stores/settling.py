@@ -21,30 +21,26 @@ from postdate.runtime.observability import logger
 from postdate.stores.ledger import Answer, Ledger, Posted
 
 _ROUNDS: Final = 6
+# What speaks of an account. No attempt changes it, but a person may.
+_OF_BOOKS: Final = frozenset({Answer.SHORT, Answer.FROZEN, Answer.UNKNOWN})
 _NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """What an attempt found a payment to be, or made of it: then `ended_at` is when the ledger's answer was there.
-    `stuck` says why its end could not be written."""
+    `stuck` says why its end could not be written, `disagrees` whether the books are the reason."""
 
     payment: Payment
     ended_at: datetime | None = None
     stuck: str | None = None
+    disagrees: bool = False
 
 
 class Settling:
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
         self._ledger = ledger
         self._clock = clock
-
-    def settle(
-        self, payments: Iterable[Payment], execution_ids: Mapping[str, str] = _NO_NAMES
-    ) -> dict[str, Payment | None]:
-        """The payments as they are then, by their ids; None for one whose end could not be written."""
-        outcomes = self.attempt(payments, execution_ids)
-        return {id: None if outcome.stuck else outcome.payment for id, outcome in outcomes.items()}
 
     def attempt(
         self, payments: Iterable[Payment], execution_ids: Mapping[str, str] = _NO_NAMES
@@ -107,7 +103,7 @@ class _Attempt:
                     case Posting() as posting:
                         following.append(_Step(payment=step.payment, posting=posting))
                     case why:
-                        self._stick(step.payment, why)
+                        self._stick(step.payment, why, disagrees=posted.answer in _OF_BOOKS)
         return following + self._anew(stale)
 
     def _instead(self, step: _Step, posted: Posted, now: datetime) -> Posting | str:
@@ -157,15 +153,15 @@ class _Attempt:
                 self._stick(step.payment, "it changed and cannot be read")
             elif current.version == step.payment.version:
                 self._tell("moved_already", current, Posted(answer=Answer.STALE))
-                self._stick(current, "the journal has a movement for it already")
+                self._stick(current, "the journal has a movement for it already", disagrees=True)
             elif current.phase is Phase.RESTS or current.due_at > now:
                 self._outcomes[current.id] = Outcome(payment=current)
             else:
                 following.append(self._settle(current, now))
         return following
 
-    def _stick(self, payment: Payment, why: str) -> None:
-        self._outcomes[payment.id] = Outcome(payment=payment, stuck=why)
+    def _stick(self, payment: Payment, why: str, *, disagrees: bool = False) -> None:
+        self._outcomes[payment.id] = Outcome(payment=payment, stuck=why, disagrees=disagrees)
 
     def _tell(self, action: str, payment: Payment, posted: Posted) -> None:
         """The books do not agree with the payment: a person has to look."""

@@ -26,6 +26,8 @@ ON_THE_WIRE = {
     errors.IdempotencyKeyMissing: (400, "idempotency_key_missing"),
     errors.InsufficientFunds: (409, "insufficient_funds"),
     errors.AccountFrozen: (409, "account_frozen"),
+    errors.BooksDisagree: (409, "books_disagree"),
+    errors.MethodNotAllowed: (405, "method_not_allowed"),
     errors.IdempotencyKeyReused: (422, "idempotency_key_reused"),
     errors.IdempotencyInProgress: (409, "idempotency_in_progress"),
     errors.DestinationNotAllowed: (422, "destination_not_allowed"),

@@ -34,7 +34,8 @@ class Paying:
         return self.ledger.payments([payment.id])[payment.id]
 
     def settle(self, *payments: Payment) -> dict[str, Payment | None]:
-        return Settling(self.ledger, self.clock).settle(payments)
+        outcomes = Settling(self.ledger, self.clock).attempt(payments)
+        return {id: None if each.stuck else each.payment for id, each in outcomes.items()}
 
     def run(self, *messages: Received) -> Tally:
         return self.runner().run(messages)

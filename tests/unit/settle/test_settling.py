@@ -61,7 +61,7 @@ def test_an_execution_has_the_name_that_was_given_for_its_payment(paying):
     paying.settle(first, second)
     third = a_payment(3)
     paying.stores(third)
-    Settling(paying.ledger, paying.clock).settle([third], {third.id: "mine", first.id: "other"})
+    Settling(paying.ledger, paying.clock).attempt([third], {third.id: "mine", first.id: "other"})
     names = [paying.stored(payment).executions[-1].id for payment in (first, second, third)]
     assert names == [money.execution_id(first), money.execution_id(second), "mine"]
 

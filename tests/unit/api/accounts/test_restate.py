@@ -88,7 +88,7 @@ def test_a_payment_whose_hold_was_gone_settles_after_it(books):
     books.meddle(reserved=0)
     books.restate()
     books.bank.clock.sleep_until(books.payment.due_at)
-    settled = Settling(books.bank.ledger, books.bank.clock).settle([books.payment])[books.payment.id]
+    settled = Settling(books.bank.ledger, books.bank.clock).attempt([books.payment])[books.payment.id].payment
     assert settled.state == "COMPLETED"
     assert not books.wrong
 

@@ -105,6 +105,15 @@ class Bank:
         self.give("payer", 1000)
         self.ledger.posted.clear()
 
+    def lose_hold(self, id: str) -> None:
+        """What no code of ours does: an operator's mistake, or a restore of one table and not the other."""
+        account = self.ledger.account("demo", id)
+        assert account is not None
+        leg = Leg(account=id, available=account.reserved, reserved=-account.reserved)
+        (posted,) = self.ledger.post([Posting(tenant="demo", at=START, legs=(leg,))])
+        assert posted.answer is Answer.DONE
+        self.ledger.posted.clear()
+
     def open(self, id: str, *, tenant: str = "demo", limits: Limits | None = None) -> Account:
         account = Account(id=id, tenant=tenant, created_at=START, updated_at=START, limits=limits or Limits())
         assert self.ledger.open(account)
@@ -139,7 +148,7 @@ class Bank:
 
     def settle(self, payment: Payment) -> Payment:
         self.clock.sleep_until(payment.planned_at)
-        settled = Settling(self.ledger, self.clock).settle([self.stored(payment.id)])[payment.id]
+        settled = Settling(self.ledger, self.clock).attempt([self.stored(payment.id)])[payment.id].payment
         assert settled is not None
         return settled
 

@@ -8,6 +8,7 @@ from postdate.domain.account import Limits
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import (
     AccountFrozen,
+    BooksDisagree,
     Conflict,
     Forbidden,
     InsufficientFunds,
@@ -83,6 +84,17 @@ class TestCancelling:
         assert cancel(bank, payment, caller=OPERATOR).state is State.CANCELLED
         assert bank.money("payer") == (1000, 0)
 
+    @pytest.mark.parametrize("begun", [False, True])
+    def test_a_hold_that_is_gone_is_told_with_the_audit_and_the_repair(self, bank, begun):
+        payment = executing(bank) if begun else bank.registered()
+        bank.lose_hold("payer")
+        before = bank.ledger.state
+        with pytest.raises(BooksDisagree) as refused:
+            cancel(bank, payment, caller=OPERATOR)
+        for named in ("payer", "GET /api/v1/audit", "POST /api/v1/accounts/payer/adjustments", "to_journal"):
+            assert named in str(refused.value)
+        assert bank.ledger.state == before
+
     def test_another_version_than_if_match_names_is_refused(self, bank):
         payment = bank.registered()
         with pytest.raises(VersionMismatch):
@@ -146,6 +158,13 @@ class TestEditing:
         bank.freeze("payer")
         with pytest.raises(AccountFrozen):
             change(bank, payment, amount=200)
+
+    def test_an_amount_that_shrinks_below_a_hold_that_is_gone_is_told_as_that(self, bank):
+        payment = bank.registered()
+        bank.lose_hold("payer")
+        with pytest.raises(BooksDisagree, match="payer"):
+            change(bank, payment, amount=50)
+        assert bank.stored(payment.id) == payment
 
     def test_an_amount_that_is_not_held_may_be_any(self, bank):
         payment = bank.registered(funding=Funding.AT_EXECUTION)

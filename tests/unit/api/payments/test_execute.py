@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from postdate.domain import money
-from postdate.domain.errors import InvalidState, NotFound, Unauthenticated, Unavailable
+from postdate.domain.errors import BooksDisagree, InvalidState, NotFound, Unauthenticated, Unavailable
 from postdate.domain.payment import State
 from postdate.domain.retry import RetryPolicy
 from postdate.stores.keys import bearer_text
@@ -110,6 +110,25 @@ class TestExecuting:
         retry = RetryPolicy(max_attempts=1)
         bank.ledger.post([money.stumble(payment, now=FAR, why="conflict", retry=retry, draw=0.0)])
         assert bank.executor.execute(payment.id, "run-1")["success"]
+
+    def test_one_whose_hold_is_gone_is_told_with_the_audit_and_the_repair(self, bank):
+        payment = self.due(bank)
+        bank.lose_hold("payer")
+        before = bank.ledger.state
+        with pytest.raises(BooksDisagree) as refused:
+            bank.executor.execute(payment.id, "run-1")
+        for named in ("payer", "GET /api/v1/audit", "POST /api/v1/accounts/payer/adjustments", "to_journal"):
+            assert named in str(refused.value)
+        assert bank.ledger.state == before
+
+    def test_one_that_the_journal_says_has_moved_is_told_as_that(self, bank):
+        payment = self.due(bank)
+        settled = money.settle(payment, now=bank.clock.now())
+        lone = replace(settled, before=None, after=None, legs=())
+        bank.ledger.post([lone])
+        with pytest.raises(BooksDisagree, match="audit"):
+            bank.executor.execute(payment.id, "run-1")
+        assert bank.stored(payment.id).state is State.PENDING
 
     @pytest.mark.parametrize("id", ["pay_0000000000000000000000zz", "no id", a_task().id])
     def test_one_that_never_was_is_not_found(self, bank, id):
