@@ -59,19 +59,23 @@ class Chain:
 
         A run is read again beside the one before it: a worker that stood still since it had it may find it begun and
         ended, and must not write what would have followed. So are those due since: a worker that died may have caught
-        up on some of them."""
+        up on some of them. A run is REFUSED while newer code alone can read its definition or one of these rows: what
+        cannot be read is not gone."""
         found = self.definitions.get_many({run.task_id for run in runs})
-        unread = {run.task_id for run in runs if run.task_id not in found and not self._is_gone(run.task_id)}
         leading = [run for run in runs if _leads(run)]
         now = self.clock.now()
         behind = {run.id: self.runs.behind(run, found.get(run.task_id), now=now) for run in leading}
         wanted = {id for run in leading for id in (run.id, *_before(run), *behind[run.id])} - {""}
         read = self.tasks.get_many(wanted)
         changed = {run.id for run in leading if not _is_still(run, read.get(run.id))}
+        unread = {run.id for run in runs if run.task_id in found.unreadable}
+        unread |= {
+            run.id for run in leading if not read.unreadable.isdisjoint((*_before(run), *behind[run.id]))
+        }
         followed = {
             run.id: self._followed(run, found.get(run.task_id), read, behind.get(run.id, ()), now)
             for run in runs
-            if run.task_id not in unread and run.id not in changed
+            if run.id not in unread and run.id not in changed
         }
         written = self._write(followed, now)
         return [
@@ -96,14 +100,6 @@ class Chain:
     def finish(self, definition: Definition) -> None:
         """If it is lost, or the definition was changed since, nothing is lost with it."""
         self.definitions.change(definition, definitions.finish(definition, now=self.clock.now()))
-
-    def _is_gone(self, id: str) -> bool:
-        """A definition goes some time after its end. One that is there and not understood by this code is not gone,
-        and its runs are not void."""
-        try:
-            return self.definitions.get(id) is None
-        except Unavailable:
-            return False
 
     def _write(self, followed: Mapping[str, Followed], now: datetime) -> dict[str, Written]:
         """What became of each row, by its id; one that cannot be called now is as good as not written."""

@@ -224,3 +224,24 @@ def test_a_delivery_to_be_acknowledged_waits_under_the_receivers_lease(
     assert tasks_of(world).commit([done]) == [Written.DONE]
     assert world.run(again(records)) == []
     assert states(made) == [State.SUCCEEDED, State.PENDING]
+
+
+def test_a_definition_of_newer_code_keeps_its_own_message_and_no_other_tenants(
+    world: World, new_chain: Callable[..., Chain]
+) -> None:
+    """A cron of newer code raises on reading, as does a zone that the database lacks."""
+    made = new_chain()
+    other = world.tenant(f"{made.client.tenant}-other")
+    newer = '{"cron":"*/5 22-2 * * *","timezone":"UTC"}'
+    world.dynamodb.update_item(
+        TableName=world.tables["items"],
+        Key={"slot": {"S": made.definition.home.key}, "id": {"S": made.definition.id}},
+        UpdateExpression="SET schedule = :newer",
+        ExpressionAttributeValues={":newer": {"S": newer}},
+    )
+    (kept,) = made.calls()
+    task = other.register().body
+    records = [kept, *world.received(world.queues["tasks"], tenant=other.tenant)]
+    assert world.run(records) == [kept["messageId"]]
+    assert other.get(f"/api/v1/tasks/{task['task_id']}").body["status"] == "SUCCEEDED"
+    assert made.rows() == [made.run]

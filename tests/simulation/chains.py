@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tests.simulation.engine import Change, Row
 from tests.simulation.hub import SECOND, Actor
+from tests.simulation.newer import in_known_form
 from tests.simulation.rows import Recurs, claimed, is_item, is_run, lines, moved, number, recurs, text
 from tests.simulation.seen import Broken, Seen
 
@@ -208,7 +209,7 @@ def _every(version: Row, after: int) -> Iterator[int]:
 
 
 def _schedule(version: Row) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(str(text(version, "schedule")))
+    found: dict[str, Any] = json.loads(in_known_form(str(text(version, "schedule"))))
     return found
 
 

@@ -52,6 +52,7 @@ AT_THE_END: Final[tuple[Callable[[Seen], None], ...]] = (
     chains.i11_every_planned_instant_has_a_row,
     chains.i11_what_was_backfilled_has_rows,
     chains.i13_by_hand_as_often_as_asked,
+    items.i22_no_batch_breaks_off,
     flows.a_breaker_closes_when_it_is_answered,
 )
 
@@ -155,5 +156,5 @@ INVARIANTS: Final[dict[str, Shown]] = {
         here=(items.i9_tokens_rise_and_fence, items.i12_never_early),
         elsewhere=("test_a_clock_that_is_set_back_settles_nothing_early_and_loses_nothing",),
     ),
-    "I22": Shown(here=(items.i22_it_comes_to_rest, items.on_time)),
+    "I22": Shown(here=(items.i22_it_comes_to_rest, items.i22_no_batch_breaks_off, items.on_time)),
 }

@@ -265,6 +265,12 @@ def i16_who_is_dead_has_a_letter(seen: Seen) -> None:
             raise Broken(f"I16: {row['id']['S']} waits for a person, and there is no letter of it")
 
 
+def i22_no_batch_breaks_off(seen: Seen) -> None:
+    """Whatever is wrong with one item is no reason to do nothing for those beside it."""
+    if broken_off := seen.reach["log batch_broke_off"]:
+        raise Broken(f"I22: {broken_off} batches broke off")
+
+
 def i22_it_comes_to_rest(seen: Seen) -> None:
     """Asked when the time is over."""
     i11_nothing_is_lost(seen)

@@ -72,7 +72,8 @@ class Mix:
     `waits_max` is the longest that anything waits that is asked for, or that is late, in seconds; `planned_for` how
     long plans of recurring tasks last at most; `ends_within` how soon after the last request faults stop at most.
     `newer` is the share of events that newer code handles, `poison` how many messages there are that nobody can read,
-    `fatal` the share of messages over which each worker dies."""
+    `fatal` the share of messages over which each worker dies. With `newer_forms`, newer code writes rows that older
+    code cannot read, and handles all events once faults have stopped."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -111,6 +112,7 @@ class Mix:
     planned_for: int = 6 * MINUTE
     ends_within: int = 2 * MINUTE
     newer: float = 0.0
+    newer_forms: bool = False
     poison: int = 0
     fatal: float = 0.0
 
@@ -135,13 +137,13 @@ class Mix:
         wrong = (
             self.rates or self.outage or self.fatal or self.duplicates or self.deletes_lost or self.delayed
         )
-        wakes = self.ticks and self.heartbeat and self.skew <= 5 * SECOND
+        wakes = self.ticks and self.heartbeat and self.skew <= 5 * SECOND and not self.newer_forms
         return wakes and not wrong and not {"is slow", "never answers"} & set(self.tempers)
 
     @property
     def leaves_calls_alone(self) -> bool:
         """Whatever dies in such a run, no call is away for as long as an audit waits."""
-        if self.fatal:
+        if self.fatal or self.newer_forms:
             return False
         short = self.outage is None or self.outage.duration <= 3 * MINUTE
         pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
@@ -165,6 +167,7 @@ class Mix:
             tempers=("takes",),
             down=None,
             ticks=True,
+            newer=1.0 if self.newer_forms else self.newer,
         )
 
 
@@ -503,6 +506,8 @@ def _deployed(mix: Mix, draws: Random) -> Mix:
     return replace(
         mix,
         newer=0.5,
+        newer_forms=draws.random() < 0.5,
+        recurring=draws.choice((mix.recurring, 0.6)),
         rates={Fault.TIMED_OUT: 0.08, Fault.LOST: 0.08, Fault.DONE_ERROR: 0.08},
         sticky=0.9,
         control=draws.choice((None, *_CONTROLS)),

@@ -1,20 +1,66 @@
 """Newer code beside the code as it is, while a deploy goes on: any event may be handled by either.
 
 What it writes has one attribute more, and what it sends one field more and a reason that nobody knew before. Both must
-be in nobody's way, and what it wrote must stay. Neither knows a state or an order of calls that the other does not.
+be in nobody's way, and what it wrote must stay. With `newer_forms` it also writes rows that the code as it is cannot
+read: crons of every second minute, and tasks to one of the queues. Such a row has to wait for newer code, and nothing
+else has to. Neither knows a state or an order of calls that the other does not.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
+
+from tests.simulation.destination import OTHER_QUEUE
 
 ADDED: Final = "later"
 _VALUE: Final = {"S": "added"}
 _ROWS: Final = frozenset({"sim-items", "sim-accounts", "sim-journal"})
 
 
-def asked_by_newer_code(operation: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """What it would have asked for instead."""
+# What a text begins with, and what it begins with in newer code's form.
+_CRON: Final = ('{"cron":"*/', '{"cron":"%*/')
+_TARGET: Final = ('{"type":', '{"%type":')
+
+
+def asked_by_newer_code(operation: str, asked: dict[str, Any], *, forms: bool) -> dict[str, Any]:
+    """What it would have asked for instead; with `forms`, in forms of its own."""
+    more = _with_more(operation, asked)
+    return dict(_mapped(more, _in_newer_form)) if forms else more
+
+
+def told_to_newer_code(answer: dict[str, Any]) -> dict[str, Any]:
+    """It reads its own forms."""
+    return dict(_mapped(answer, in_known_form))
+
+
+def in_known_form(text: str) -> str:
+    for known, newer in (_CRON, _TARGET):
+        if text.startswith(newer):
+            return known + text.removeprefix(newer)
+    return text
+
+
+def _in_newer_form(text: str) -> str:
+    for known, newer in (_CRON, _TARGET):
+        if text.startswith(known) and (known != _TARGET[0] or OTHER_QUEUE in text):
+            return newer + text.removeprefix(known)
+    return text
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """Each text that is an attribute's value, changed."""
+    match value:
+        case {"S": str(text)} if len(value) == 1:
+            return {"S": change(text)}
+        case dict():
+            return {name: _mapped(each, change) for name, each in value.items()}
+        case list():
+            return [_mapped(each, change) for each in value]
+        case _:
+            return value
+
+
+def _with_more(operation: str, asked: dict[str, Any]) -> dict[str, Any]:
     match operation:
         case "PutItem":
             return _put(asked)

@@ -21,6 +21,7 @@ from tests.simulation.shrink import check_of
 _TRANSITIONS: Final = "postdate.domain.transitions"
 _MONEY: Final = "postdate.domain.money"
 _TASKS: Final = "postdate.stores.tasks_dynamo"
+_ROWS: Final = "postdate.stores.rows"
 _STATEMENTS: Final = "postdate.stores.statements"
 _LEDGER: Final = "postdate.stores.ledger_dynamo"
 _ACTIONS: Final = "postdate.stores.ledger_actions"
@@ -665,6 +666,20 @@ BUGS: Final = (
         "postdate.runtime.queue:received",
         'if body["form"] != _FORM or',
         'if body["form"] != _FORM or body.keys() - {"form", "tenant", "via", "dues", "seen"} or',
+    ),
+    _bug(
+        "a row that only newer code can read stops those beside it",
+        f"{_ROWS}:readable",
+        "except Exception as error:",
+        "except KeyError as error:",
+        mix="deployed",
+    ),
+    _bug(
+        "a task that only newer code can read counts as gone",
+        f"{_CHAIN}:Chain.follow",
+        "if run.task_id in found.unreadable",
+        "if False",
+        mix="deployed",
     ),
     _bug(
         "a change of a payment writes the row anew",

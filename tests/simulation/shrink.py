@@ -24,6 +24,7 @@ _SMALLER: Final[dict[str, tuple[Any, ...]]] = {
     "control": (None,),
     "fatal": (0.0,),
     "poison": (0, 1),
+    "newer_forms": (False,),
     "newer": (0.0, 1.0),
     "explicit": (0.0,),
     "recurring": (0.0, 1.0),

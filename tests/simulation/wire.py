@@ -22,7 +22,7 @@ from tests.simulation import quick
 from tests.simulation.engine import TABLES, Change, Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.mix import CRASHES, Fault, Mix, Outage
-from tests.simulation.newer import asked_by_newer_code
+from tests.simulation.newer import asked_by_newer_code, told_to_newer_code
 
 # The status and what the answer says.
 Told = tuple[int, dict[str, Any]]
@@ -165,7 +165,7 @@ class Wire:
     def _made(self, actor: Actor | None, call: Call) -> Told:
         asked = call.asked
         if actor is not None and actor.is_newer:
-            asked = asked_by_newer_code(call.operation, asked)
+            asked = asked_by_newer_code(call.operation, asked, forms=self.mix.newer_forms)
         status, content, changes = self.engine.answer(call.service, call.operation, asked)
         if call.operation == "ExecuteTransaction":
             content = self._completed(call, content)
@@ -177,6 +177,8 @@ class Wire:
             self.seen_at.setdefault((change.table, change.key), self.hub.now)
         if changes:
             self.changed(actor, changes)
+        if actor is not None and actor.is_newer and self.mix.newer_forms:
+            content = told_to_newer_code(content)
         return status, content
 
     def _in_part(self, actor: Actor, call: Call) -> Told:

@@ -22,6 +22,7 @@ from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.queue import MemoryQueue, Received
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_memory import MemoryLedger
+from postdate.stores.rows import FoundRows
 from postdate.stores.tasks import Written
 from postdate.stores.tasks_memory import MemoryTasks
 from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report
@@ -62,7 +63,7 @@ class ScriptedTasks(MemoryTasks):
     """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise.
 
     `unavailable` and `unanswered` name tasks whose next writes are not made, or made without telling; what is
-    `refused` is never written.
+    `refused` is never written. Rows of `unreadable` tasks exist, and this code cannot read them.
     """
 
     def __init__(self, *, plan: ShardPlan = PLAN) -> None:
@@ -71,15 +72,19 @@ class ScriptedTasks(MemoryTasks):
         self.unavailable: defaultdict[str, int] = defaultdict(int)
         self.unanswered: defaultdict[str, int] = defaultdict(int)
         self.refused: set[str] = set()
+        self.unreadable: set[str] = set()
         self.leases_given: list[datetime] = []
 
     def get(self, id: str) -> Task | None:
         self._happens("get")
         return super().get(id)
 
-    def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
+    def get_many(self, ids: Iterable[str]) -> FoundRows[Task]:
         self._happens("get_many")
-        return super().get_many(ids)
+        wanted = set(ids)
+        found = super().get_many(wanted - self.unreadable)
+        found.unreadable |= wanted & self.unreadable
+        return found
 
     def add(self, tasks: Sequence[Task]) -> list[Written]:
         self._happens("add")

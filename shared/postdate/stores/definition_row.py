@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any, Final
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
-from pynamodb.models import Model
 
 from postdate.domain import instants
 from postdate.domain.catch_up import CatchUp
@@ -16,7 +15,7 @@ from postdate.domain.schedule import Schedule
 from postdate.domain.slots import unique_part
 from postdate.domain.task import Ack, Payload
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
-from postdate.stores.rows import Connection
+from postdate.stores.rows import Connection, Row
 from postdate.stores.task_row import (
     destination_of,
     destination_values,
@@ -31,7 +30,7 @@ _ENDED: Final = frozenset({State.CANCELLED, State.FINISHED})
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-class DefinitionRow(Model):
+class DefinitionRow(Row):
     slot = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
     listing = UnicodeAttribute()

@@ -4,15 +4,16 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from postdate.domain.definition import Definition
+from postdate.stores.rows import FoundRows
 from postdate.stores.tasks import Written
 
 
 class Definitions(Protocol):
     def get(self, id: str) -> Definition | None:
-        """As it is now. Raises Unavailable where one is stored that this code cannot read."""
+        """As it is now. Raises Unavailable for a row that this code cannot read."""
 
-    def get_many(self, ids: Iterable[str]) -> dict[str, Definition]:
-        """Those of them that exist and can be read, as they are now."""
+    def get_many(self, ids: Iterable[str]) -> FoundRows[Definition]:
+        """Those of them that exist, as they are now."""
 
     def add(self, definition: Definition) -> Written:
         """CONFLICT where one with that id is stored already, unless it is this very one."""
@@ -32,8 +33,10 @@ class MemoryDefinitions:
     def get(self, id: str) -> Definition | None:
         return self._kept.get(id)
 
-    def get_many(self, ids: Iterable[str]) -> dict[str, Definition]:
-        return {id: self._kept[id] for id in ids if id in self._kept}
+    def get_many(self, ids: Iterable[str]) -> FoundRows[Definition]:
+        found = FoundRows[Definition]()
+        found.update({id: self._kept[id] for id in ids if id in self._kept})
+        return found
 
     def add(self, definition: Definition) -> Written:
         kept = self._kept.setdefault(definition.id, definition)

@@ -12,7 +12,7 @@ from postdate.domain.slots import home
 from postdate.stores import definition_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
-from postdate.stores.rows import readable
+from postdate.stores.rows import FoundRows, found_rows, the_one
 from postdate.stores.statements import Statements
 from postdate.stores.tasks import Written
 
@@ -37,16 +37,12 @@ class DynamoDefinitions:
                 row = self._rows.get(home(id).key, id, consistent_read=True)
             except DoesNotExist:
                 return None
-        found = list(readable([row], definition_row.definition_of))
-        if not found:
-            raise Unavailable(f"{id} was written by newer code")
-        return found[0]
+        return the_one(row, definition_row.definition_of)
 
-    def get_many(self, ids: Iterable[str]) -> dict[str, Definition]:
+    def get_many(self, ids: Iterable[str]) -> FoundRows[Definition]:
         keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_definition(id)]
         with translated():
-            rows = self._rows.batch_get(keys, consistent_read=True)
-            return {each.id: each for each in readable(rows, definition_row.definition_of)}
+            return found_rows(self._rows.batch_get(keys, consistent_read=True), definition_row.definition_of)
 
     def add(self, definition: Definition) -> Written:
         """DynamoDB does not say what stands in an insert's way, so it is read."""

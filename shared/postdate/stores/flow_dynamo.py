@@ -15,6 +15,7 @@ from postdate.domain.flow import Room
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
 from postdate.stores.flow import Circuit
+from postdate.stores.rows import readable, the_one
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -70,14 +71,7 @@ class DynamoFlow:
 
     def room(self, tenant: str, key: str) -> Room:
         row = self._get(tenant, _ROOM + key, consistent=True)
-        if row is None:
-            return Room()
-        return Room(
-            runs={run: _instant(end) for run, end in row["runs"]["M"].items()},
-            stay=int(row["stay"]["N"]) * _MILLISECOND,
-            turns_until=_instant(row["turns_until"]) if "turns_until" in row else None,
-            version=int(row["version"]["N"]),
-        )
+        return Room() if row is None else the_one(row, _room)
 
     def change_room(self, tenant: str, key: str, before: Room, after: Room) -> bool:
         """Only what differs is written, so that whoever leaves meanwhile is not put back."""
@@ -144,15 +138,15 @@ class DynamoFlow:
         )
 
     def breakers(self, circuits: Iterable[Circuit]) -> Mapping[Circuit, Breaker]:
-        """What DynamoDB leaves out for now counts as a closed one, as does what is not there."""
+        """A breaker that DynamoDB leaves out for now counts as closed, as does one that is missing or unreadable."""
         wanted = list(dict.fromkeys(circuits))
         found = dict.fromkeys(wanted, Breaker())
         for start in range(0, len(wanted), _KEYS_MAX):
             keys = [_key(tenant, _BREAKER + name) for tenant, name in wanted[start : start + _KEYS_MAX]]
             with translated():
                 answer = self._client.batch_get_item(RequestItems={self._table: {"Keys": keys}})
-            for row in answer["Responses"].get(self._table, ()):
-                found[row["tenant"]["S"], row["name"]["S"].removeprefix(_BREAKER)] = _breaker(row)
+            for circuit, breaker in readable(answer["Responses"].get(self._table, ()), _circuit):
+                found[circuit] = breaker
         return found
 
     def change_breaker(self, circuit: Circuit, before: Breaker, after: Breaker) -> bool:
@@ -191,10 +185,9 @@ class DynamoFlow:
         while True:
             with translated():
                 page = self._client.query(**asked)
-            for row in page["Items"]:
-                breaker = _breaker(row)
+            for (_, name), breaker in readable(page["Items"], _circuit):
                 if breaker.failures:
-                    found[row["name"]["S"].removeprefix(_BREAKER)] = breaker
+                    found[name] = breaker
             if "LastEvaluatedKey" not in page:
                 return found
             asked["ExclusiveStartKey"] = page["LastEvaluatedKey"]
@@ -239,6 +232,19 @@ class DynamoFlow:
         if len(self._ends) > _REMEMBERED_MAX:
             self._ends.clear()
         self._ends[tenant, key] = ends
+
+
+def _room(row: AttributeMap) -> Room:
+    return Room(
+        runs={run: _instant(end) for run, end in row["runs"]["M"].items()},
+        stay=int(row["stay"]["N"]) * _MILLISECOND,
+        turns_until=_instant(row["turns_until"]) if "turns_until" in row else None,
+        version=int(row["version"]["N"]),
+    )
+
+
+def _circuit(row: AttributeMap) -> tuple[Circuit, Breaker]:
+    return (row["tenant"]["S"], row["name"]["S"].removeprefix(_BREAKER)), _breaker(row)
 
 
 def _breaker(row: AttributeMap) -> Breaker:

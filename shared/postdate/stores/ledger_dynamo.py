@@ -24,7 +24,7 @@ from postdate.stores.faults import translated
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_actions import Actions
 from postdate.stores.ledger_answers import HELD, judged, tell
-from postdate.stores.rows import readable
+from postdate.stores.rows import readable, the_one
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -106,9 +106,10 @@ class DynamoLedger:
             return None
         with translated():
             try:
-                return payment_row.payment_of(self._payments.get(slot.key, id, consistent_read=True))
+                row = self._payments.get(slot.key, id, consistent_read=True)
             except DoesNotExist:
                 return None
+        return the_one(row, payment_row.payment_of)
 
     def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
         keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id) and kind_of(id) == KIND]

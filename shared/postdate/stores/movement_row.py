@@ -4,13 +4,12 @@ from typing import Any
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
-from pynamodb.models import Model
 
 from postdate.domain import instants
 from postdate.domain.movement import Movement, Type
 from postdate.stores.attributes import AttributeMap, typed
 from postdate.stores.payment_row import listing_key
-from postdate.stores.rows import Connection
+from postdate.stores.rows import Connection, Row
 
 
 class ByPayee(GlobalSecondaryIndex["MovementRow"]):  # type: ignore[no-untyped-call]
@@ -22,7 +21,7 @@ class ByPayee(GlobalSecondaryIndex["MovementRow"]):  # type: ignore[no-untyped-c
     id = UnicodeAttribute(range_key=True)
 
 
-class MovementRow(Model):
+class MovementRow(Row):
     listing = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
     payee_listing = UnicodeAttribute(null=True)

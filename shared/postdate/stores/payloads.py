@@ -9,10 +9,9 @@ from typing import Protocol
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist
-from pynamodb.models import Model
 
 from postdate.stores.faults import translated
-from postdate.stores.rows import Connection
+from postdate.stores.rows import Connection, Row, found_rows, the_one
 
 
 class Payloads(Protocol):
@@ -24,7 +23,7 @@ class Payloads(Protocol):
         """Those of them that exist."""
 
 
-class _Row(Model):
+class _Row(Row):
     id = UnicodeAttribute(hash_key=True)
     text = UnicodeAttribute()
     expires_at = NumberAttribute()
@@ -45,16 +44,18 @@ class DynamoPayloads:
     def get(self, key: str) -> str | None:
         with translated():
             try:
-                return self._rows.get(key, consistent_read=True).text
+                row = self._rows.get(key, consistent_read=True)
             except DoesNotExist:
                 return None
+        return the_one(row, _text_of)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
         with translated():
-            return {
-                row.id: row.text
-                for row in self._rows.batch_get(list(dict.fromkeys(keys)), consistent_read=True)
-            }
+            return found_rows(self._rows.batch_get(list(dict.fromkeys(keys)), consistent_read=True), _text_of)
+
+
+def _text_of(row: _Row) -> str:
+    return row.text
 
 
 class MemoryPayloads:

@@ -6,7 +6,6 @@ from typing import Any
 
 from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
-from pynamodb.models import Model
 
 from postdate.domain import instants
 from postdate.domain.payment import (
@@ -19,7 +18,7 @@ from postdate.domain.payment import (
 )
 from postdate.domain.slots import Slot, unique_part
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
-from postdate.stores.rows import Connection
+from postdate.stores.rows import Connection, Row
 
 _POINTER_KEPT = timedelta(days=40)
 
@@ -42,7 +41,7 @@ class ByPayee(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-ca
     id = UnicodeAttribute(range_key=True)
 
 
-class PaymentRow(Model):
+class PaymentRow(Row):
     slot = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
     listing = UnicodeAttribute()

@@ -1,8 +1,16 @@
-"""How every table is spoken to: short waits and a few tries, because pynamodb's own defaults wait half a minute."""
+"""How every table is spoken to: short waits and a few tries, because pynamodb's own defaults wait half a minute.
+
+During a deploy, newer code may write a row that this code cannot read. Such a row is logged and left alone. It hides no
+other row, and it does not count as missing: a caller that needs it waits for newer code.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from pynamodb.models import Model
+
+from postdate.domain.errors import Unavailable
 from postdate.runtime.observability import logger
 
 ReadT = TypeVar("ReadT")
@@ -17,12 +25,77 @@ class Connection:
     max_pool_connections = 32
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Undecoded:
+    """A row with an attribute of another type than the model's."""
+
+    id: str
+    error: Exception
+
+
+class Row(Model):
+    """The base of models whose rows are read many at a time. One row that pynamodb cannot decode would otherwise break
+    off the whole answer."""
+
+    @classmethod
+    def from_raw_data(cls, data: dict[str, Any]) -> Any:
+        try:
+            return super().from_raw_data(data)
+        except Exception as error:
+            # Decoding is pure: the error speaks of this row alone.
+            return Undecoded(id=data[_key_of(cls)]["S"], error=error)
+
+
+class FoundRows(dict[str, ReadT]):
+    """What was read, by its id. `unreadable` are ids of rows that exist and that this code cannot read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unreadable: set[str] = set()
+
+
+def found_rows(rows: Iterable[Any], read: Callable[[Any], ReadT]) -> FoundRows[ReadT]:
+    answer = FoundRows[ReadT]()
+    for row in rows:
+        for each in readable([row], read):
+            answer[row.id] = each
+        if row.id not in answer:
+            answer.unreadable.add(row.id)
+    return answer
+
+
+def the_one(row: Any, read: Callable[[Any], ReadT]) -> ReadT:
+    """Raises Unavailable for a row that this code cannot read."""
+    for each in readable([row], read):
+        return each
+    raise Unavailable(f"{_name(row)} was written by newer code")
+
+
 def readable(rows: Iterable[Any], read: Callable[[Any], ReadT]) -> Iterator[ReadT]:
-    """Newer code may have written what this code does not know: that row is left out, and said, and no other."""
+    """The rows that this code can read, in their order. Each other row is logged."""
     for row in rows:
         try:
-            yield read(row)
-        except (ValueError, TypeError, KeyError) as error:
+            if isinstance(row, Undecoded):
+                raise row.error
+            each = read(row)
+        except Exception as error:
+            # Reading is pure: whatever it raises speaks of this row alone. A list of classes would miss one.
             logger.error(
-                "a row cannot be read", extra={"action": "unreadable", "id": row.id, "error": str(error)}
+                "a row cannot be read", extra={"action": "unreadable", "id": _name(row), "error": str(error)}
             )
+            continue
+        yield each
+
+
+def _name(row: Any) -> str:
+    match row:
+        case Undecoded():
+            return row.id
+        case Row():
+            return str(getattr(row, _key_of(type(row))))
+        case _:
+            return str(row["name"]["S"])
+
+
+def _key_of(model: type[Model]) -> str:
+    return str(model._range_keyname or model._hash_keyname)

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
-from pynamodb.models import Model
 
 from postdate.domain import instants
 from postdate.domain.flow import FlowControl
@@ -19,7 +18,7 @@ from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, unique_part
 from postdate.domain.task import Ack, Destination, HistoryLine, Payload, Recurs, State, Task
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
-from postdate.stores.rows import Connection
+from postdate.stores.rows import Connection, Row
 
 ROW_BYTES_BILLED_ONCE = 1024
 HISTORY_RESERVE_BYTES = 240
@@ -40,7 +39,7 @@ class ByListing(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-cal
     id = UnicodeAttribute(range_key=True)
 
 
-class TaskRow(Model):
+class TaskRow(Row):
     slot = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
     listing = UnicodeAttribute(null=True)

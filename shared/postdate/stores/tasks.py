@@ -7,6 +7,7 @@ from typing import Protocol
 
 from postdate.domain.task import Task
 from postdate.domain.transitions import Transition
+from postdate.stores.rows import FoundRows
 
 
 class Written(Enum):
@@ -22,10 +23,10 @@ class Tasks(Protocol):
     """Tasks and runs. A definition is none of them, although its id looks like a task's."""
 
     def get(self, id: str) -> Task | None:
-        """As it is now, not as it was a moment ago."""
+        """As it is now, not as it was a moment ago. Raises Unavailable for a row that this code cannot read."""
 
-    def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
-        """Those of them that exist."""
+    def get_many(self, ids: Iterable[str]) -> FoundRows[Task]:
+        """Those of them that exist, as they are now."""
 
     def fits(self, task: Task) -> bool:
         """Whether its row, payload included, stays at one write unit a change through a usual life."""

@@ -20,7 +20,7 @@ from postdate.domain.transitions import Transition
 from postdate.stores import task_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
-from postdate.stores.rows import readable
+from postdate.stores.rows import FoundRows, found_rows, the_one
 from postdate.stores.statements import Statements
 from postdate.stores.tasks import Written
 
@@ -45,15 +45,15 @@ class DynamoTasks:
             return None
         with translated():
             try:
-                return task_row.task_of(self._rows.get(slot.key, id, consistent_read=True))
+                row = self._rows.get(slot.key, id, consistent_read=True)
             except DoesNotExist:
                 return None
+        return the_one(row, task_row.task_of)
 
-    def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
+    def get_many(self, ids: Iterable[str]) -> FoundRows[Task]:
         keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id) and _is_task(id)]
         with translated():
-            rows = self._rows.batch_get(keys, consistent_read=True)
-            return {task.id: task for task in readable(rows, task_row.task_of)}
+            return found_rows(self._rows.batch_get(keys, consistent_read=True), task_row.task_of)
 
     def fits(self, task: Task) -> bool:
         reserved = task_row.size(self._attributes(task)) + task_row.HISTORY_RESERVE_BYTES

@@ -7,6 +7,7 @@ from datetime import datetime
 from postdate.domain.slots import ShardPlan, Slot, home, unique_part
 from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
+from postdate.stores.rows import FoundRows
 from postdate.stores.tasks import Written
 from postdate.stores.timetable import Entry
 
@@ -32,8 +33,10 @@ class MemoryTasks:
         home(id)
         return self._tasks.get(id)
 
-    def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
-        return {id: self._tasks[id] for id in ids if id in self._tasks}
+    def get_many(self, ids: Iterable[str]) -> FoundRows[Task]:
+        found = FoundRows[Task]()
+        found.update({id: self._tasks[id] for id in ids if id in self._tasks})
+        return found
 
     def commit(self, transitions: Sequence[Transition]) -> list[Written]:
         return [self._change(transition) for transition in transitions]

@@ -5,10 +5,9 @@ from typing import Any, Protocol
 
 from pynamodb.attributes import ListAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist
-from pynamodb.models import Model
 
 from postdate.stores.faults import translated
-from postdate.stores.rows import Connection
+from postdate.stores.rows import Connection, Row, the_one
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,7 +26,7 @@ class Tenants(Protocol):
     def put(self, tenant: Tenant) -> None: ...
 
 
-class _Row(Model):
+class _Row(Row):
     tenant = UnicodeAttribute(hash_key=True)
     queue_urls: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     buses: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
@@ -48,12 +47,7 @@ class DynamoTenants:
                 row = self._rows.get(id)
             except DoesNotExist:
                 return None
-        return Tenant(
-            id=row.tenant,
-            queue_urls=frozenset(row.queue_urls),
-            buses=frozenset(row.buses),
-            signing_secrets=tuple(row.signing_secrets),
-        )
+        return the_one(row, _tenant_of)
 
     def put(self, tenant: Tenant) -> None:
         row = self._rows(
@@ -64,6 +58,15 @@ class DynamoTenants:
         )
         with translated():
             row.save()
+
+
+def _tenant_of(row: _Row) -> Tenant:
+    return Tenant(
+        id=row.tenant,
+        queue_urls=frozenset(row.queue_urls),
+        buses=frozenset(row.buses),
+        signing_secrets=tuple(row.signing_secrets),
+    )
 
 
 class MemoryTenants:

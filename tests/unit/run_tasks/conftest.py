@@ -28,6 +28,7 @@ from postdate.stores.flow import Flow
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.objects import Found, MemoryObjects
 from postdate.stores.payloads import MemoryPayloads
+from postdate.stores.rows import FoundRows
 from postdate.stores.tasks import Written
 from postdate.stores.tenants import MemoryTenants
 from tests.unit.doubles import (
@@ -60,10 +61,13 @@ class ScriptedDefinitions(MemoryDefinitions):
             raise Unavailable
         return super().get(id)
 
-    def get_many(self, ids: Iterable[str]) -> dict[str, Definition]:
+    def get_many(self, ids: Iterable[str]) -> FoundRows[Definition]:
         self.asked += 1
         self._happens("get_many")
-        return super().get_many(set(ids) - self.unreadable)
+        wanted = set(ids)
+        found = super().get_many(wanted - self.unreadable)
+        found.unreadable |= wanted & self.unreadable
+        return found
 
     def change(self, before: Definition, after: Definition) -> Written:
         self._happens("change")

@@ -317,6 +317,25 @@ def test_a_definition_that_only_newer_code_can_read_is_not_gone(running):
     assert running.stored(first) == first
 
 
+@pytest.mark.parametrize("which", ["the run before it", "a run due since"])
+def test_a_run_does_not_begin_while_newer_code_alone_can_read_a_run_that_decides(running, which):
+    odd, other = a_definition(1), a_task(2)
+    first = planned(running, odd)
+    second = after(first, odd)
+    running.stores(other)
+    if which == "the run before it":
+        running.tasks.unreadable.add(first.id)
+        running.stores(second)
+        running.clock.move(MINUTE)
+    else:
+        running.tasks.unreadable.add(second.id)
+        running.clock.move(3 * MINUTE)
+        second = first
+    tally = running.run(message(second, number=1), message(other, number=2))
+    assert (started(running), tally.failed_messages) == ([other.id], {"message-1"})
+    assert running.stored(second) == second
+
+
 class TestCancelled:
     """No attempt begins of a run whose task was cancelled, whatever the run waits for."""
 
