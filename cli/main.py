@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import metadata, version
 from types import ModuleType
 
 from cli import commands
@@ -14,7 +15,8 @@ from cli.failure import Failure
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="postdate", description="Runs money and work later, exactly once.")
+    parser = argparse.ArgumentParser(prog="postdate", description=metadata("postdate")["Summary"])
+    parser.add_argument("--version", action="version", version=f"postdate {version('postdate')}")
     chosen = parser.add_subparsers(dest="command", required=True, metavar="command")
     modules = {
         info.name.replace("_", "-"): import_module(f"cli.commands.{info.name}") for info in _commands()

@@ -21,11 +21,20 @@ def place_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     places = Place.every() if options.all else [Place.of(options.port, os.environ)]
-    return {"stopped": [place.port for place in places if place.directory.exists() and _stop(place)]}
+    stopped = [place.port for place in places if place.directory.exists() and _stop(place)]
+    running = [place.port for place in Place.every() if place.engine_file.exists()]
+    return {"stopped": stopped, "ports": [place.port for place in places], "running": running}
 
 
 def show(answer: dict[str, Any]) -> str:
-    return "\n".join(f"Stopped port {port}." for port in answer["stopped"]) or "Nothing ran."
+    """What was stopped; else where nothing ran, and which other ports a stack runs on."""
+    if answer["stopped"]:
+        return "\n".join(f"Stopped port {port}." for port in answer["stopped"])
+    lines = [f"Nothing ran on port {port}." for port in answer["ports"]] or ["Nothing ran."]
+    others = (Place.of(port, {}) for port in answer["running"] if port not in answer["ports"])
+    return "\n".join(
+        [*lines, *(f"Port {place.port} runs on: `{place.stops_it}` stops it." for place in others)]
+    )
 
 
 def _stop(place: Place) -> bool:

@@ -4,10 +4,11 @@ import argparse
 import os
 from dataclasses import asdict
 from typing import Any
+from urllib.parse import urlsplit
 
 from cli.commands import down
-from cli.local import demo, watch
-from cli.local.place import Place
+from cli.local import aws, demo, watch
+from cli.local.place import DEFAULT_PORT, Place
 from cli.local.up import up
 from cli.progress import say
 
@@ -30,21 +31,32 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if options.foreground:
         say(f"{show(answer)}\nCtrl-C stops it here.\n")
         watch.until_interrupted(place, stack)
-        return {"stopped": [place.port]}
+        return {"stopped": [place.port], "ports": [place.port], "running": []}
     return answer
 
 
 def show(answer: dict[str, Any]) -> str:
     if "stopped" in answer:
         return down.show(answer)
+    place = Place.of(urlsplit(answer["endpoint_url"]).port or DEFAULT_PORT, os.environ)
     lines = [
         f"Postdate runs at {answer['api_url']}",
         f"  documentation  {answer['docs_url']}",
         f"  a key          {answer['api_key']}",
         f"  a destination  {answer['destination_queue_url']}",
+        f"  to read it     {_as_variables(answer)}",
     ]
     lines += [
         f"  {item['name']:<13}  due {item['planned_at']}, {item['status']}, begun {item['lateness_ms']} ms late"
         for item in answer.get("demo", ())
     ]
-    return "\n".join([*lines, "`make down` stops it."])
+    return "\n".join([*lines, f"`{place.stops_it}` stops it, on port {place.port}."])
+
+
+def _as_variables(answer: dict[str, Any]) -> str:
+    """What any AWS tool takes to speak to the local engine."""
+    variables = aws.CREDENTIALS | {
+        "AWS_DEFAULT_REGION": answer["region"],
+        "AWS_ENDPOINT_URL": answer["endpoint_url"],
+    }
+    return " ".join(f"{name}={value}" for name, value in variables.items())

@@ -15,6 +15,7 @@ from cli.local.place import Place
 
 REGION: Final = "us-east-1"
 ACCOUNT: Final = "000000000000"
+CREDENTIALS: Final = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 PROXIES: Final = frozenset({"http_proxy", "https_proxy", "all_proxy"})
 
 
@@ -24,9 +25,9 @@ def environment(place: Place) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("AWS_") and name.lower() not in PROXIES
     }
-    return kept | {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
+    return {
+        **kept,
+        **CREDENTIALS,
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
         "AWS_ENDPOINT_URL": place.endpoint_url,

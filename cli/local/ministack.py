@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from cli.failure import Failure
+from cli.failure import Failure, NotReady
 from cli.local import uv
 from cli.local.once import BUILD, ROOT, built
 from cli.local.place import Place
@@ -43,12 +43,17 @@ def running(place: Place) -> Process | None:
     return None
 
 
-def start(place: Place) -> Process:
-    """Returns once the engine answers."""
+def refuse_taken(place: Place) -> None:
+    """Raises NotReady if another program has the port."""
     if _answers(place.port):
-        raise Failure(
+        raise NotReady(
             f"Port {place.port} is taken by another program. `make up PORT={place.port + 100}` uses another."
         )
+
+
+def start(place: Place) -> Process:
+    """Returns once the engine answers."""
+    refuse_taken(place)
     _clear(place)
     place.temporary.mkdir(parents=True)
     with place.engine_log.open("w") as log:

@@ -29,6 +29,11 @@ class Place:
         return [cls.of(port, {}) for port in (DEFAULT_PORT, *ports)] if usual.exists() else []
 
     @property
+    def stops_it(self) -> str:
+        """The command that ends the stack of this port."""
+        return "make down" if self.port == DEFAULT_PORT else f"make down PORT={self.port}"
+
+    @property
     def endpoint_url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 

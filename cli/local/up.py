@@ -23,6 +23,8 @@ def up(place: Place) -> Stack:
         engine = ministack.running(place)
         if left_over and not engine:
             say("The last stack here was not stopped but ended; what it left is cleared away.")
+        if not engine:
+            ministack.refuse_taken(place)
         known = saved(place) if engine else None
         try:
             return _brought_up(place, engine, known)
