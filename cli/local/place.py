@@ -31,7 +31,15 @@ class Place:
     @property
     def stops_it(self) -> str:
         """The command that ends the stack of this port."""
-        return "make down" if self.port == DEFAULT_PORT else f"make down PORT={self.port}"
+        return f"make down{self._named}"
+
+    @property
+    def starts_it(self) -> str:
+        return f"make up{self._named}"
+
+    @property
+    def _named(self) -> str:
+        return "" if self.port == DEFAULT_PORT else f" PORT={self.port}"
 
     @property
     def endpoint_url(self) -> str:

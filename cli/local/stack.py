@@ -51,4 +51,6 @@ def saved(place: Place) -> Stack | None:
     try:
         return Stack(**json.loads(place.stack_file.read_text()))
     except (TypeError, ValueError):
-        raise Failure(f"{place.stack_file} is of another version: `make down`, then `make up`.") from None
+        raise Failure(
+            f"{place.stack_file} is of another version: `{place.stops_it}`, then `{place.starts_it}`."
+        ) from None
