@@ -33,7 +33,7 @@ from functions.run_tasks.gate import Gate, Held
 from functions.run_tasks.tally import Tally
 from postdate.domain import transitions
 from postdate.domain.definition import Definition
-from postdate.domain.due import PACKET_ITEMS_MAX, WAIT_MAX, Due
+from postdate.domain.due import PACKET_ITEMS_MAX, WAIT_MAX, Due, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.task import Ack, State, Task
 from postdate.domain.transitions import Buried, Deferred, Dropped, Failure, Transition
@@ -243,6 +243,7 @@ class Runner:
             lease=self._lease,
             holder=self._holder,
             repeated=call.message.repeated,
+            letter=call.message.packet.via is Via.DEAD,
             why=call.message.packet.via,
         )
         match verdict:

@@ -74,7 +74,7 @@ class GroupSweeper:
         if sweep.stage is not Stage.AUDIT:
             self.passes.record(progress)
             return Swept(sent=len(calls))
-        if not all(entry.phase and is_settled(entry.due.due_at, entry.phase, now) for _, entry in found):
+        if not all(_is_settled(entry, now) for _, entry in found):
             progress = replace(progress, stage=Stage.CLOSE, looked_at=now)
         self.passes.record(progress)
         return Swept(sent=len(calls), overdue=tuple(entry.due.id for entry in calls))
@@ -136,6 +136,10 @@ def together(entries: Iterable[Entry]) -> list[Entry]:
         return sorted(((uses[entry.tenant, account], account) for account in entry.accounts), reverse=True)
 
     return sorted(found, key=busiest, reverse=True)
+
+
+def _is_settled(entry: Entry, now: datetime) -> bool:
+    return entry.phase is not None and is_settled(entry.due.due_at, entry.moved_at, entry.phase, now)
 
 
 def _follows(stage: Stage, done: Stage) -> bool:

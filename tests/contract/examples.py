@@ -93,6 +93,11 @@ def retry(task: Task, *, after: timedelta) -> Transition:
     return replace(change, before=task, after=replace(change.after, retry=task.retry))
 
 
+def die(task: Task) -> Transition:
+    failure = Failure(why="http 410", final=True)
+    return transitions.fail(task, now=started(task) + timedelta(milliseconds=80), failure=failure, draw=0.0)
+
+
 def reschedule(task: Task, due_at: datetime) -> Transition:
     return transitions.edit(
         task, now=task.moved_at + timedelta(seconds=5), due_at=due_at, why="changed run_at"

@@ -1,15 +1,16 @@
 """A task that moves to another minute leaves its home row where it is and a pointer where it went."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from postdate.domain.due import Due
 from postdate.domain.slots import Slot, unique_part
-from postdate.domain.task import Task
+from postdate.domain.task import State, Task
+from postdate.domain.transitions import Transition
 from postdate.stores.tasks import Tasks, Written
 from postdate.stores.timetable import Entry, Timetable
 from tests.contract.conftest import OnAws
-from tests.contract.examples import PLAN, Examples, cancel, claim, reschedule, retry
+from tests.contract.examples import PLAN, Examples, cancel, claim, die, reschedule, retry
 
 FAR = timedelta(minutes=20)
 
@@ -156,3 +157,61 @@ def test_of_two_that_write_one_new_task_for_two_instants_the_first_is_stored_and
     assert tasks.add([away]) == [Written.CONFLICT]
     assert tasks.get(home.id) == home
     assert pointers(timetable, away) == []
+
+
+def redriven(dead: Task, *, after: timedelta) -> Transition:
+    return claim(dead, at=dead.due_at + after)
+
+
+def audited_at(task: Task, instant: datetime) -> Slot:
+    return PLAN.slot(instant, unique_part(task.id))
+
+
+def test_a_redriven_task_leaves_a_pointer_in_the_minute_of_its_redrive(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
+    task = examples.task()
+    died = die(claim(task).after)
+    tasks.add([task])
+    tasks.commit([claim(task)])
+    tasks.commit([died])
+    change = redriven(died.after, after=FAR)
+    assert tasks.commit([change, change]) == [Written.DONE, Written.DONE]
+    assert tasks.get(task.id) == change.after
+    (pointer,) = set(timetable.due_in(audited_at(task, task.due_at + FAR)))
+    assert (pointer.due, pointer.phase) == (Due.of(change.after), None)
+
+
+def test_a_redrive_that_is_refused_leaves_the_task_as_it_is(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
+    task = examples.task()
+    died = die(claim(task).after)
+    for change in (claim(task), died):
+        tasks.add([task])
+        tasks.commit([change])
+    mine, others = redriven(died.after, after=FAR), redriven(died.after, after=2 * FAR)
+    assert tasks.commit([others]) == [Written.DONE]
+    assert tasks.commit([mine]) == [Written.CONFLICT]
+    assert tasks.get(task.id) == others.after
+
+
+def test_a_row_that_is_written_after_its_minute_has_a_pointer_in_the_minute_of_its_writing(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
+    task = examples.task()
+    late = replace(task, moved_at=task.due_at + FAR)
+    assert tasks.add([late]) == [Written.DONE]
+    assert tasks.add([late]) == [Written.CONFLICT]
+    slot = audited_at(task, late.moved_at)
+    assert {(each.due, each.phase) for each in timetable.due_in(slot)} == {(Due.of(late), None)}
+    assert list(timetable.due_in(task.home)) == [Entry.of(late)]
+
+
+def test_a_row_that_is_written_after_its_minute_and_has_ended_needs_no_pointer(
+    tasks: Tasks, timetable: Timetable, examples: Examples
+) -> None:
+    task = examples.task()
+    late = replace(task, state=State.MISSED, moved_at=task.due_at + FAR, finished_at=task.due_at + FAR)
+    assert tasks.add([late]) == [Written.DONE]
+    assert list(timetable.due_in(audited_at(task, late.moved_at))) == []

@@ -63,10 +63,11 @@ class Chain:
         return [record["messageAttributes"] for record in self.world.received(self.client.queue_url)]
 
 
-def chain(world: World, client: Client, **fields: Any) -> Chain:
+def chain(world: World, client: Client, *, days_late: int = 0, **fields: Any) -> Chain:
+    """The run is last night's, or that of so many days before."""
     unique = next(_uniques).to_bytes(UNIQUE_BYTES)
     id = item_id(KIND, Slot(minute=HOME_MINUTE, shard=0), unique)
-    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - days_late * DAY
     template: dict[str, Any] = {
         "destination": Destination(type="sqs", address=client.queue_url),
         "payload": Payload(text="{}"),

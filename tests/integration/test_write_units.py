@@ -9,6 +9,7 @@ import pytest
 
 from cli.local import aws
 from cli.local.place import Place
+from postdate.domain.catch_up import CatchUp
 from postdate.domain.task import State
 from tests.boundary import Boundary
 from tests.e2e.receiver import Receiver
@@ -72,6 +73,30 @@ def test_a_run_of_a_recurring_task_takes_four_write_units_with_the_writing_of_th
     assert world.run(made.calls()) == []
     assert [run.state for run in made.rows()] == [State.SUCCEEDED, State.PENDING]
     assert meter.units == {"items": 4, "refused": 0}
+
+
+def test_a_redrive_takes_one_unit_more_for_its_pointer(
+    world: World, client: Client, meter: Meter, receiver: Receiver
+) -> None:
+    target = {"type": "webhook", "url": f"{receiver.url}/status/410"}
+    assert client.register(target=target).status == 201
+    assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
+    (letter,) = world.received(world.queues["tasks-dlq"], tenant=client.tenant)
+    meter.units.clear()
+    assert world.run([letter]) == []
+    assert meter.units == {"items": 1 + 1 + 1, "refused": 0}
+
+
+def test_a_run_that_is_caught_up_takes_one_unit_more_for_its_pointer(
+    world: World, client: Client, meter: Meter
+) -> None:
+    made = chain(world, client, catch_up=CatchUp.LATEST, days_late=1)
+    meter.units.clear()
+    assert world.run(made.calls()) == []
+    late, caught_up, following = made.rows()
+    assert [run.state for run in (late, caught_up, following)] == [State.MISSED, State.PENDING, State.PENDING]
+    own, written, pointer = 1, 2, 1
+    assert meter.units == {"items": own + written + pointer + written, "refused": 0}
 
 
 def test_a_rate_whose_place_is_near_takes_one_unit_more_a_batch_and_a_later_place_one_more_a_task(

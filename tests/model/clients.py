@@ -113,7 +113,10 @@ class Clients:
             return Step("the request is refused and reads again", after)
         pointers = world.pointers
         if change.points and self._plan.mistake != "no pointer":
-            pointers = (*pointers, (change.after.version, change.after.due, change.after.moved))
+            pointers = (
+                *pointers,
+                (change.after.version, change.after.due, change.after.moved, change.after.due),
+            )
         doing = "answers" if asks.wish in ("cancelled", "done") else "sends"
         written = world._replace(
             task=change.after, pointers=pointers, client=asks._replace(doing=doing, change=())

@@ -55,6 +55,10 @@ MISTAKES: Final = (
     *_of("a task that is moved", ("no pointer", "I11")),
     *_of("a call that vanishes", ("no audit", "I11")),
     *_of(
+        "a task that is redriven after its audit, and a call that vanishes",
+        ("no pointer for an audit", "I11"),
+    ),
+    *_of(
         "two payments",
         ("no condition on a payment's state", "I8"),
         ("no condition on a payment's state", "I15"),

@@ -21,15 +21,25 @@ class Around:
             yield Step("time passes", world._replace(now=world.now + 1))
         if world.left.losses:
             less = world.left._replace(losses=world.left.losses - 1)
-            for message in set(world.queue):
+            for message in set(world.queue) - self._letters(world):
                 after = world._replace(left=less, queue=deleted(world.queue, message))
                 yield Step("a message vanishes", after, must=False)
-        if world.left.redrives:
+        if world.left.redrives and self._is_swept(world.now):
             less = world.left._replace(redrives=world.left.redrives - 1)
             for version in world.letters:
                 yield Step(
                     "a person redrives", self._redriven(world._replace(left=less), version), must=False
                 )
+
+    def _is_swept(self, now: int) -> bool:
+        """The plan leaves out minutes: in one of these a redrive would be seen by no audit of the plan."""
+        return not self._plan.sweeps or self._plan.seconds[now] // 60 in self._plan.sweeps
+
+    def _letters(self, world: World) -> set[Message]:
+        """Redriven letters that brought nothing back yet. One that vanishes leaves a task that is told as DEAD."""
+        if not world.task or world.task.state != "DEAD":
+            return set()
+        return {message for message in world.queue if message.version == world.task.version}
 
     def _may_pass(self, world: World) -> bool:
         """Before an audit, calls that are an hour old have arrived, and nobody is still at work. A sweeper may stand

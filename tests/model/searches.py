@@ -11,6 +11,8 @@ from tests.model.task_system import TaskSystem
 # From far ahead to an hour later: a minute is opened at its -120 s and closed at its 120 s.
 _A_MINUTE: Final = (-190, -130, -110, 20, 30, 45, 120, 180, 3660)
 _TWO_MINUTES: Final = (-10, 20, 30, 120, 900, 930, 950, 1030, 1090, 1230, 1320, 1400, 3660, 4860)
+# A first minute with all its passes, and the 63rd, in which a letter is redriven.
+_REDRIVEN: Final = (0, 60, 120, 180, 3660, 3720, 3780, 3840, 3900, 7380)
 
 _TASKS: Final = {
     Plan(name="a task and two crashes", seconds=(0, 60), due=0, doubles=0): 45_125,
@@ -48,6 +50,17 @@ _TASKS: Final = {
         doubles=0,
         expires=2,
     ): 22_180,
+    Plan(
+        name="a task with a deadline that is redriven",
+        seconds=(0, 60, 120),
+        due=0,
+        workers=1,
+        attempts=1,
+        crashes=1,
+        doubles=0,
+        redrives=1,
+        expires=2,
+    ): 566,
     Plan(
         name="a task that its receiver acknowledges",
         seconds=(0, 60),
@@ -98,6 +111,21 @@ _TASKS: Final = {
         sweeps=(0,),
         audits=(8,),
     ): 939,
+    Plan(
+        name="a task that is redriven after its audit, and a call that vanishes",
+        seconds=_REDRIVEN,
+        due=0,
+        workers=1,
+        attempts=1,
+        crashes=0,
+        doubles=0,
+        losses=1,
+        redrives=1,
+        postpones=1,
+        prompt=True,
+        sweeps=(0, 62),
+        audits=(4, 9),
+    ): 1_366,
     Plan(
         name="all together",
         seconds=_A_MINUTE[1:],

@@ -99,10 +99,10 @@ class Sweeps:
         home = (task.version, task.due, task.moved, phase, task.lease)
         if sweeper.minute == 0:
             return [home]
-        pointers = [each for each in world.pointers if self._minute(each[1]) == sweeper.minute]
+        pointers = [each for each in world.pointers if self._minute(each[3]) == sweeper.minute]
         if sweeper.stage == "audit":
             return [home for _ in pointers]
-        return [(version, due, moved, None, NEVER) for version, due, moved in pointers]
+        return [(version, due, moved, None, NEVER) for version, due, moved, _ in pointers]
 
     def _minute(self, due: int) -> int:
         minute = instants.minute_of(self._at[due]) - _FIRST
@@ -132,7 +132,8 @@ class Sweeps:
         )
 
     def _is_settled(self, task: T, now: int) -> bool:
-        return is_settled(self._at[task.due], State(task.state).phase, self._at[now])
+        at = self._at
+        return is_settled(at[task.due], at[task.moved], State(task.state).phase, at[now])
 
     def _sends(self, world: World) -> Step:
         queue = world.queue

@@ -39,6 +39,7 @@ class Change(NamedTuple):
     over_lease: bool = False
     points: bool = False
     postponed: bool = False
+    audited: int = NEVER
 
 
 class Verdict(NamedTuple):
@@ -96,6 +97,7 @@ class TaskRules:
             before=self._task(change.before),
             after=self._task(change.after),
             over_lease=change.over_lease,
+            audited_from=None if change.audited == NEVER else self.instants.at[change.audited],
         )
         at = self.instants.at[now]
         until = at + RETRY
@@ -137,12 +139,14 @@ class TaskRules:
         return None if decided is None else self._change(task, decided)
 
     def _change(self, before: T, transition: Transition) -> Change:
+        since = transition.audited_from if self._plan.sweeps else None
         return Change(
             before=before,
             after=self._small(transition.after),
             over_lease=transition.over_lease,
             points=transition.points,
             postponed=transition.postponed,
+            audited=NEVER if since is None else self.instants.number(since),
         )
 
     def _small(self, task: Task) -> T:

@@ -162,11 +162,13 @@ class Workers:
         same_lease = task.lease == change.before.lease or not change.over_lease
         return task.version == change.before.version and same_lease
 
-    def _pointed(self, world: World, change: Change) -> tuple[tuple[int, int, int], ...]:
-        if not change.points or self._plan.mistake == "no pointer":
-            return world.pointers
-        after = change.after
-        return (*world.pointers, (after.version, after.due, after.moved))
+    def _pointed(self, world: World, change: Change) -> tuple[tuple[int, int, int, int], ...]:
+        pointers, after = world.pointers, change.after
+        if change.audited != NEVER and self._plan.mistake != "no pointer for an audit":
+            pointers = (*pointers, (after.version, after.due, after.moved, change.audited))
+        if change.points and self._plan.mistake != "no pointer":
+            pointers = (*pointers, (after.version, after.due, after.moved, after.due))
+        return pointers
 
     def _done(self, world: World, number: int, worker: Worker) -> World:
         """What was written, and what follows from it."""

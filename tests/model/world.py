@@ -63,8 +63,9 @@ class Left(NamedTuple):
 
 
 class World(NamedTuple):
-    """`told` is what clients were told, `pointers` what stands in the slots of other minutes: (version, due, moved),
-    and `twin` says that a second task was made under the one Idempotency-Key. `key` is what that stands for."""
+    """`told` is what clients were told. `pointers` are what stands in the slots of other minutes: (version, due, moved)
+    and the instant in whose minute it stands. `twin` says that a second task was made under the one Idempotency-Key,
+    `key` is what that stands for."""
 
     now: int
     task: Any
@@ -75,7 +76,7 @@ class World(NamedTuple):
     client: Request
     told: tuple[str, ...]
     key: tuple[int, ...]
-    pointers: tuple[tuple[int, int, int], ...]
+    pointers: tuple[tuple[int, int, int, int], ...]
     passes: tuple[Pass, ...]
     sweeper: Sweeper
     left: Left

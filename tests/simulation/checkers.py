@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.simulation import boundary, chains, flows, items, money
+from tests.simulation import audits, boundary, chains, flows, items, money
 from tests.simulation.engine import Change
 from tests.simulation.hub import Actor
 from tests.simulation.seen import Seen
@@ -26,9 +26,11 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     items.i8_what_newer_code_wrote_stays,
     items.i9_tokens_rise_and_fence,
     items.i12_never_early,
+    items.i12_never_after_its_deadline,
     items.i17_attempts_and_delays,
     items.i19_only_the_tenants_own,
     items.i20_one_line_a_version,
+    audits.i11_an_audit_is_to_come,
     chains.i10_one_run_an_instant,
     chains.i10_a_run_begins_where_its_task_lets_it,
     chains.i11_a_run_is_kept_back_for_a_reason,
@@ -113,13 +115,17 @@ INVARIANTS: Final[dict[str, Shown]] = {
         here=(
             items.i11_nothing_is_lost,
             items.i11_nothing_is_left_to_the_audit,
+            audits.i11_an_audit_is_to_come,
             chains.i11_every_planned_instant_has_a_row,
             chains.i11_a_run_is_kept_back_for_a_reason,
             chains.i11_what_was_backfilled_has_rows,
         ),
         elsewhere=("test_the_audit_finds_what_was_lost_and_nothing_else",),
     ),
-    "I12": Shown(here=(items.i12_never_early,), elsewhere=("test_nothing_begins_a_millisecond_early",)),
+    "I12": Shown(
+        here=(items.i12_never_early, items.i12_never_after_its_deadline),
+        elsewhere=("test_nothing_begins_a_millisecond_early",),
+    ),
     "I13": Shown(
         here=(items.i13_same_key_one_effect, chains.i13_by_hand_as_often_as_asked),
         elsewhere=("test_one_key_used_by_many_at_once_is_one_payment",),

@@ -21,7 +21,7 @@ SCOPES: Final = "accounts:read admin ops payments:read payments:write tasks:read
 INTERNAL: Final = "pd_internal_secret"
 _LONG: Final = "x" * 900
 _ASKED_AGAIN: Final = frozenset({500, 502, 503, 504})
-_NO_SURPRISE: Final = frozenset({200, 201, 401, 404, 409, 412, 422, 503})
+_NO_SURPRISE: Final = frozenset({200, 201, 202, 401, 404, 409, 412, 422, 503})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,6 +82,21 @@ class Clients:
         def work() -> None:
             try:
                 script(self, actor)
+            finally:
+                self.busy -= 1
+
+        self.hub.spawn(actor, work)
+
+    def try_again(self, id: str) -> None:
+        """A person asks for what a redrive of its dead letter does, and leaves the letter where it is."""
+        actor = Actor(name="operator", hub=self.hub, tenant=self.seen.owners[id])
+        path = f"/api/v1/{'runs' if id.startswith('run_') else 'tasks'}/{id}/retry"
+        self.seen.reach["tried again by the API"] += 1
+        self.busy += 1
+
+        def work() -> None:
+            try:
+                self.ask(actor, "POST", path)
             finally:
                 self.busy -= 1
 
@@ -270,7 +285,7 @@ class Clients:
             more["ack"] = "explicit"
         if mix.control is not None and draws.random() < mix.control.share:
             more["flow_control"] = mix.control.form
-        if draws.random() < 0.04:
+        if draws.random() < mix.deadlines:
             more["expires_after_seconds"] = draws.choice((1, 20, 100))
         other = mix.down is not None and draws.random() < 0.8
         return {

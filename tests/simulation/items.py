@@ -8,6 +8,7 @@ from tests.simulation.engine import Change, Row
 from tests.simulation.hub import Actor
 from tests.simulation.newer import ADDED
 from tests.simulation.rows import (
+    claimed,
     control,
     is_definition,
     is_item,
@@ -122,6 +123,14 @@ def i12_never_early(seen: Seen, actor: Actor | None, changes: Sequence[Change]) 
             raise Broken(f"I12: {id} begins {due - lines(row)[-1][1]} ms early")
         if actor is not None and seen.hub.now + actor.skew_max < due * 1000:
             raise Broken(f"I12: {id} begins before its instant")
+
+
+def i12_never_after_its_deadline(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """Whatever brings a task to another attempt, a redrive as well."""
+    for _, row in claimed(changes):
+        deadline = options(row).get("expires")
+        if deadline is not None and lines(row)[-1][1] >= deadline:
+            raise Broken(f"I12: {row['id']['S']} begins {lines(row)[-1][1] - deadline} ms after its deadline")
 
 
 def i17_attempts_and_delays(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
@@ -254,12 +263,14 @@ def i16_who_is_dead_has_a_letter(seen: Seen) -> None:
     """Each item that waits for a person can be brought back by the letter of that very version. Nobody brings back a
     run of a task that was cancelled; and of two workers who have one call at once, the one who writes the death may die
     over the letter, and the other, who was the first to have it, then drops it. So may a worker who has a call for the
-    last time (docs/decisions/0009)."""
+    last time, or one whose call vanishes meanwhile (docs/decisions/0009)."""
     letters = seen.letters()
     for row in filter(waits_for_a_person, seen.items()):
         run = recurs(row)
         task = run and seen.definition(run.definition, before=seen.hub.now)
-        if (task and text(task, "status") == "CANCELLED") or row["id"]["S"] in seen.doubled | seen.had_last:
+        if (task and text(task, "status") == "CANCELLED") or row["id"][
+            "S"
+        ] in seen.doubled | seen.had_last | seen.lost:
             continue
         if (row["id"]["S"], number(row, "version")) not in letters:
             raise Broken(f"I16: {row['id']['S']} waits for a person, and there is no letter of it")

@@ -73,7 +73,9 @@ class Mix:
     long plans of recurring tasks last at most; `ends_within` how soon after the last request faults stop at most.
     `newer` is the share of events that newer code handles, `poison` how many messages there are that nobody can read,
     `fatal` the share of messages over which each worker dies. With `newer_forms`, newer code writes rows that older
-    code cannot read, and handles all events once faults have stopped."""
+    code cannot read, and handles all events once faults have stopped. `lost` is how many calls vanish from their queue,
+    even after faults stopped, `letters_rest` how long dead letters lie before a person looks at them, and `deadlines`
+    the share of tasks that have one."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -115,6 +117,9 @@ class Mix:
     newer_forms: bool = False
     poison: int = 0
     fatal: float = 0.0
+    lost: int = 0
+    letters_rest: int = 0
+    deadlines: float = 0.04
 
     @property
     def is_at_once(self) -> bool:
@@ -135,15 +140,16 @@ class Mix:
     def is_quiet(self) -> bool:
         """Nothing is lost, late or wrong in such a run, and destinations keep no worker from other work."""
         wrong = (
-            self.rates or self.outage or self.fatal or self.duplicates or self.deletes_lost or self.delayed
+            *(self.rates, self.outage, self.fatal, self.duplicates, self.deletes_lost, self.delayed),
+            self.lost,
         )
         wakes = self.ticks and self.heartbeat and self.skew <= 5 * SECOND and not self.newer_forms
-        return wakes and not wrong and not {"is slow", "never answers"} & set(self.tempers)
+        return wakes and not any(wrong) and not {"is slow", "never answers"} & set(self.tempers)
 
     @property
     def leaves_calls_alone(self) -> bool:
         """Whatever dies in such a run, no call is away for as long as an audit waits."""
-        if self.fatal or self.newer_forms:
+        if self.fatal or self.lost or self.newer_forms:
             return False
         short = self.outage is None or self.outage.duration <= 3 * MINUTE
         pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
@@ -242,6 +248,8 @@ def drawn(draws: Random) -> Mix:
         newer=more.choice((0.0, 0.0, 0.0, 0.0, 0.3, 0.7)),
         poison=more.choice((0, 0, 0, 0, 0, 1, 3)),
         fatal=0.0 if quiet else more.choice((0.0,) * 9 + (0.1,)),
+        lost=0 if quiet else more.choice((0,) * 9 + (2,)),
+        letters_rest=more.choice((0,) * 9 + (75 * MINUTE,)),
     )
     return found if quiet or not sometimes(0.4) else THEMES[draws.choice(list(THEMES))](found, draws)
 
@@ -265,6 +273,8 @@ def short(draws: Random, theme: str | None = None) -> Mix:
         down=mix.down and (mix.down[0] // 2, min(mix.down[1], MINUTE)),
         poison=0,
         fatal=0.0,
+        lost=0,
+        letters_rest=0,
         skew=min(mix.skew, 5 * SECOND),
         pause=min(mix.pause, MINUTE),
         sweepers=1,
@@ -337,6 +347,27 @@ def _deaf(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _forgotten(mix: Mix, draws: Random) -> Mix:
+    """Much fails for good. It is brought back when the audits of its minute are over, and then calls vanish."""
+    return replace(
+        mix,
+        rates={Fault.CRASH_AFTER: 0.02},
+        delayed=0.0,
+        outage=None,
+        fatal=0.0,
+        skew=min(mix.skew, 5 * SECOND),
+        latency=min(mix.latency, 5_000),
+        tempers=("takes", "refuses", "refuses for good"),
+        attempts=draws.choice((1, 2)),
+        control=draws.choice((None, *_CONTROLS)),
+        timeouts=(5, 20),
+        requests=6,
+        lost=3,
+        letters_rest=75 * MINUTE,
+        deadlines=0.2,
+    )
+
+
 def _moved(mix: Mix, draws: Random) -> Mix:
     """What is registered is changed, and mostly to another minute; little else goes wrong."""
     return replace(
@@ -367,6 +398,7 @@ def _quiet(mix: Mix, draws: Random) -> Mix:
         duplicates=0.0,
         deletes_lost=0.0,
         fatal=0.0,
+        lost=0,
         delayed=0.0,
         outage=None,
         down=None,
@@ -431,6 +463,32 @@ def _timely(mix: Mix, draws: Random) -> Mix:
         tempers=("takes", "takes", "is slow", "refuses"),
         timeouts=(120,),
         down=None,
+    )
+
+
+def _overslept(mix: Mix, draws: Random) -> Mix:
+    """Chains of runs whose calls cannot be sent for more than an hour: the audits of empty minutes go on meanwhile."""
+    outage = Outage(
+        service="sqs", start=draws.randrange(2 * MINUTE), duration=draws.choice((75, 100)) * MINUTE
+    )
+    return replace(
+        mix,
+        rates={},
+        recurring=1.0,
+        payments=0.0,
+        explicit=0.0,
+        control=None,
+        down=None,
+        outage=outage,
+        ends_within=4 * HOUR,
+        skew=min(mix.skew, 5 * SECOND),
+        latency=min(mix.latency, 5_000),
+        delayed=0.0,
+        fatal=0.0,
+        clients=1,
+        requests=4,
+        tries=3,
+        tempers=("takes",),
     )
 
 
@@ -529,11 +587,13 @@ THEMES: Final = {
     "deadly": _deadly,
     "deaf": _deaf,
     "forsaken": _forsaken,
+    "forgotten": _forgotten,
     "moved": _moved,
     "quiet": _quiet,
     "impatient": _impatient,
     "frozen": _frozen,
     "timely": _timely,
+    "overslept": _overslept,
     "crowded": _crowded,
     "acknowledged": _acknowledged,
     "acknowledged in a room": _acknowledged_in_a_room,

@@ -100,6 +100,20 @@ BUGS: Final = (
         mix="deadly",
     ),
     _bug(
+        "what is brought back is seen by no audit",
+        f"{_TRANSITIONS}:claim",
+        "return replace(start, audited_from=now)",
+        "return start",
+        mix="forgotten",
+    ),
+    _bug(
+        "a redrive begins after the deadline",
+        f"{_TRANSITIONS}:claim",
+        "State.DEAD if due.version == task.version and _is_past_deadline(task, now):",
+        "State.DEAD if False:",
+        mix="forgotten",
+    ),
+    _bug(
         "a missing letter is not sent again",
         f"{_TRANSITIONS}:claim",
         "return Buried()",
@@ -472,6 +486,13 @@ BUGS: Final = (
         "if each.due_at > now)",
         "if each.due_at > now + QUEUE_POLL * 9)",
         mix="timely",
+    ),
+    _bug(
+        "a run that is caught up is seen by no audit",
+        f"{_TASKS}:DynamoTasks.add",
+        "task.moved_at if task.is_written_late else None",
+        "None",
+        mix="overslept",
     ),
     _bug(
         "who comes late tells nobody what was missed",

@@ -36,12 +36,19 @@ SOMETIMES: Final = (
     "metric PaymentsStumbled",
     "metric PaymentsParked",
     "metric Overdue",
+    "tried again by the API",
+    *("call lost", "letters rested", "looked for by a later audit"),
     "log call_not_sent",
 )
 
 
 # What lasts for hours is left out of short runs.
-_OF_WHOLE_RUNS: Final = frozenset({"poison is a dead letter", "message fatal"})
+_OF_WHOLE_RUNS: Final = frozenset(
+    {
+        *("poison is a dead letter", "message fatal"),
+        *("call lost", "letters rested", "looked for by a later audit"),
+    }
+)
 
 
 def missing(reach: Counter[str], *, short: bool) -> list[str]:

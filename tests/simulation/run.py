@@ -25,6 +25,7 @@ from tests.simulation.engine import Change
 from tests.simulation.hub import SECOND, Actor, Hub, Stuck
 from tests.simulation.inside import INSIDE
 from tests.simulation.mix import HOUR, MINUTE, Fault, Mix
+from tests.simulation.poison import calls_in
 from tests.simulation.rows import is_item, number, text, waits_for_a_person
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.transitions import FINAL
@@ -105,6 +106,7 @@ class Run:
     wire: Wire = field(init=False)
     functions: Functions = field(init=False)
     clients: Clients = field(init=False)
+    tried_again: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         draws = Random(self.seed)
@@ -186,6 +188,7 @@ class Run:
         if began.is_quiet and self.script is None:
             items.on_time(self.seen)
         for letters in (1, 2, 3):
+            self._let_letters_rest()
             if not self._bring_back():
                 break
             self.seen.reach["redriven"] += 1
@@ -248,19 +251,39 @@ class Run:
         engine = self.wire.engine
         return not self.seen.open and not engine.messages("tasks") and not engine.messages("payments")
 
+    def _let_letters_rest(self) -> None:
+        """Until the audits of their items' minutes are over."""
+        if self.seen.began.letters_rest and self.seen.letters():
+            self.hub.run(lambda: False, deadline=self.hub.now + self.seen.began.letters_rest)
+            self.seen.reach["letters rested"] += 1
+
     def _bring_back(self) -> bool:
         """A person who redrives whatever is in the dead letters, once there is nothing else."""
         items.i16_who_is_dead_has_a_letter(self.seen)
         engine = self.wire.engine
-        brought = False
+        brought = self._try_again()
         for queue in ("tasks", "payments"):
             kept = self.seen.buried_poison(queue)
             for message in [each for each in engine.messages(f"{queue}-dlq") if each not in kept]:
+                if {id for id, _, _ in calls_in(message["body"])} & self.tried_again:
+                    continue
                 engine.send(queue, message["body"])
                 engine.messages(f"{queue}-dlq").remove(message)
                 brought = True
         self.hub.stirred = True
         return brought
+
+    def _try_again(self) -> bool:
+        """Some of the dead tasks, by the API; their letters are brought back the next time."""
+        self.tried_again = {
+            row["id"]["S"]
+            for row in self.seen.items()
+            if self.script is None and text(row, "status") == "DEAD" and self.hub.draws.random() < 0.3
+        }
+        for id in sorted(self.tried_again):
+            self.clients.try_again(id)
+        self.hub.run(lambda: self.clients.busy == 0, deadline=self.hub.now + HOUR)
+        return bool(self.tried_again)
 
     def _asked(self, actor: Actor, call: Call) -> None:
         touched = list(boundary.touched_by(call))
@@ -271,6 +294,8 @@ class Run:
         for change in changes:
             if change.table == "items" and change.after and "tenant" in change.after:
                 self.seen.owners.setdefault(change.key[1], str(text(change.after, "tenant")))
+                if home := text(change.after, "points_to"):
+                    self.seen.pointers[home].add(change.key[0])
                 self.seen.written.setdefault(change.key[1], self.hub.now)
         for check in checkers.STEP:
             check(self.seen, actor, changes)

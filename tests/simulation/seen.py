@@ -66,9 +66,10 @@ class Answered:
 class Seen:
     """`began` is what the run began with, whatever has stopped since; `calm_at` is when it did. `definitions` are all
     versions of each, with the instant of each; `places` and `begun` those of each key with a rate, `opened` when a
-    destination was last given up. `doubled` are items whose call two workers had at once, `had_last` those
-    whose call was given for the last time, `owners` the tenants of all
-    items and definitions. `written` when each of them was, `poison` how much of it each queue was sent."""
+    destination was last given up. `doubled` are items whose call two workers had at once, `had_last` those whose call
+    was given for the last time, `lost` those whose call vanished, `owners` the tenants of all items and definitions,
+    `pointers` the slots that point to an item. `written` is when each of them was, `poison` how much of it each queue
+    was sent."""
 
     hub: Hub
     engine: Engine
@@ -87,6 +88,8 @@ class Seen:
     opened: dict[tuple[str, str], int] = field(default_factory=dict)
     doubled: set[str] = field(default_factory=set)
     had_last: set[str] = field(default_factory=set)
+    lost: set[str] = field(default_factory=set)
+    pointers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     owners: dict[str, str] = field(default_factory=dict)
     written: dict[str, int] = field(default_factory=dict)
     poison: Counter[str] = field(default_factory=Counter)

@@ -30,13 +30,14 @@ Script = Callable[[Clients, Actor], None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Flow:
-    """`fault_in` are the functions whose calls meet faults."""
+    """`fault_in` are the functions whose calls meet faults, `letters_rest` is as in a mix."""
 
     name: str
     script: Script
     tempers: tuple[str, ...] = ("takes",)
     fault_in: tuple[str, ...] = ("client", "run_tasks", "settle")
     control: Control | None = None
+    letters_rest: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -208,6 +209,13 @@ FLOWS: Final = (
         script=lambda c, a: _task(c, a, 5) and None,
         tempers=("refuses for good", "takes"),
     ),
+    Flow(
+        name="a task that dies and is brought back when its audits are over",
+        script=lambda c, a: _task(c, a, 5) and None,
+        tempers=("refuses for good", "refuses", "takes"),
+        fault_in=("run_tasks",),
+        letters_rest=75 * MINUTE,
+    ),
     Flow(name="a task, cancelled", script=_cancelled_task),
     Flow(name="a task, moved within the horizon", script=_moved_task),
     Flow(name="a task, moved past the horizon", script=_moved_task_far),
@@ -291,7 +299,12 @@ def tried(
 ) -> tuple[Ended, list[Call]]:
     """How the flow ends with this fault at this place, and the calls it made."""
     plan = _Plan(flow, place, fault, each_time=each_time)
-    mix = replace(_MIX, tempers=_Tempers(flow.tempers), control=flow.control)  # type: ignore[arg-type]
+    mix = replace(
+        _MIX,
+        tempers=_Tempers(flow.tempers),  # type: ignore[arg-type]
+        control=flow.control,
+        letters_rest=flow.letters_rest,
+    )
     run = Run(seed=1, mix=mix, script=flow.script, planned=plan)
     result = run.result()
     states = tuple(

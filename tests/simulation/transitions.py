@@ -7,7 +7,7 @@ TASKS: Final[dict[str, set[str]]] = {
     "PENDING": {"PENDING", "RUNNING", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED"},
     "RUNNING": {"RUNNING", "SUCCEEDED", "RETRYING", "DEAD", "EXPIRED"},
     "RETRYING": {"RUNNING", "RETRYING", "CANCELLED", "EXPIRED"},
-    "DEAD": {"RUNNING", "RETRYING"},
+    "DEAD": {"RUNNING", "RETRYING", "EXPIRED"},
     "SUCCEEDED": set(),
     "CANCELLED": set(),
     "EXPIRED": set(),

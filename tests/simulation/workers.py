@@ -13,9 +13,11 @@ from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.inside import HANDLERS, INSIDE
 from tests.simulation.mix import MINUTE, Mix
 from tests.simulation.poison import calls_in
+from tests.simulation.rows import waits_for_a_person
 from tests.simulation.seen import Seen
 
 SECONDS: Final = {"api": 29, "sweep": 300, "run_tasks": 900, "settle": 60}
+_LOST: Final = 0.15
 
 
 @dataclass(kw_only=True, slots=True)
@@ -49,6 +51,10 @@ class Functions:
     _pollers: dict[str, list[Actor]] = field(default_factory=dict)
     _fatal: dict[str, bool] = field(default_factory=dict)
     _echoes: dict[str, list[tuple[int, list[dict[str, Any]]]]] = field(default_factory=dict)
+    _left_to_lose: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._left_to_lose = self.mix().lost
 
     def copy(self, kind: str) -> tuple[str, Any]:
         """One more worker of this kind: its name, and what it keeps from event to event."""
@@ -162,6 +168,8 @@ class Functions:
                 return records
         messages = self.engine.messages(queue)
         draws.shuffle(messages)
+        if self._left_to_lose and queue != "ticks":
+            self._lose(queue)
         if mix.delayed:
             for message in messages:
                 if draws.random() < mix.delayed and queue != "ticks" and "late" not in message:
@@ -179,6 +187,18 @@ class Functions:
             echoes.append((self.hub.now + int(draws.expovariate(1) * 5 * SECOND), _again(records)))
             self.seen.doubled |= {id for id, _ in _calls(records)}
         return records
+
+    def _lose(self, queue: str) -> None:
+        """A letter on its way back does not vanish before it has brought anything back: its item is told as DEAD."""
+        dead = {row["id"]["S"] for row in self.seen.items() if waits_for_a_person(row)}
+        for message in list(self.engine.messages(queue)):
+            ids = {id for id, _, _ in calls_in(message["body"])}
+            if ids and not ids & dead and self._left_to_lose and self.hub.draws.random() < _LOST:
+                self.engine.messages(queue).remove(message)
+                self._left_to_lose -= 1
+                self.seen.lost |= ids
+                self.seen.reach["call lost"] += 1
+                self.hub.note(f"a call vanishes: {message['body']}")
 
     def _living(self, actor: Actor) -> Callable[[], bool]:
         request = actor.request

@@ -93,7 +93,7 @@ RUNS: Final = (
         name="retryRun",
         summary="Try a dead run again",
         text="Sends the call that a redrive of its dead letter would send; it has all its attempts again. The answer "
-        "shows the run as it is until that call arrives: DEAD.",
+        "shows the run as it is until that call arrives: DEAD. After its deadline no attempt begins.",
         answer="Run",
         status=202,
         scope="tasks:write",

@@ -180,7 +180,7 @@ TASKS: Final = (
         name="retryTask",
         summary="Try a dead task again",
         text="Sends the call that a redrive of its dead letter would send; it has all its attempts again. The answer "
-        "shows the task as it is until that call arrives: DEAD.",
+        "shows the task as it is until that call arrives: DEAD. After its deadline no attempt begins.",
         answer="Task",
         status=202,
         scope="tasks:write",

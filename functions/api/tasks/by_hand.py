@@ -99,6 +99,8 @@ class ByHand:
         """Sends the call that the redrive of its dead letter would send. Nothing is promised before it is sent."""
         if task.state is not RunState.DEAD:
             raise InvalidState(task.state, f"only what is DEAD can be tried again, and this is {task.state}")
+        if task.expires_at is not None and self.clock.now() >= task.expires_at:
+            raise InvalidState(task.state, "its deadline has passed, and no attempt begins after it")
         if task.recurs is not None:
             definition = self.definitions.get(task.task_id)
             if definition is None or definition.state is State.CANCELLED:

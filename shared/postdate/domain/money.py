@@ -163,7 +163,8 @@ def fail(
 
 def stumble(payment: Payment, *, now: datetime, why: str, retry: RetryPolicy, draw: float) -> Posting:
     """The hold stays. When no attempt is left, the payment waits for a person: no lease says that one comes. A clock
-    that was put back may say that the plan's instant is still to come: no attempt is due before that."""
+    that was put back may say that the plan's instant is still to come: no attempt is due before that. A parked payment
+    has attempts again after a change of their maximum: its minute's audit may be over, so the retry gets a pointer."""
     retry_at = retry.next_attempt_at(attempts=payment.attempts + 1, now=now, draw=draw)
     if retry_at is not None:
         retry_at = max(retry_at, payment.planned_at)
@@ -181,7 +182,8 @@ def stumble(payment: Payment, *, now: datetime, why: str, retry: RetryPolicy, dr
         if retry_at is None
         else _begun(payment, now, why),
     )
-    return Posting(tenant=payment.tenant, at=now, before=payment, after=after)
+    points = payment.phase is Phase.RESTS and retry_at is not None
+    return Posting(tenant=payment.tenant, at=now, before=payment, after=after, points=points)
 
 
 def cancel(payment: Payment, *, now: datetime, operator: bool = False) -> Posting | None:

@@ -112,10 +112,11 @@ def sweeps_due(
     )
 
 
-def is_settled(due_at: datetime, phase: Phase, now: datetime) -> bool:
-    """It has ended, or waits for a minute whose own audit will see it."""
+def is_settled(due_at: datetime, moved_at: datetime, phase: Phase, now: datetime) -> bool:
+    """It has ended, or waits for a minute whose own audit will see it. An item that was put off by no more than the
+    queue can delay has no pointer in the minute of its new instant, whatever this clock says."""
     if phase is Phase.WAITS:
-        return due_at > now + DELAY_MAX
+        return due_at > max(now, moved_at) + DELAY_MAX
     return phase is Phase.RESTS
 
 

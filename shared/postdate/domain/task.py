@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from postdate.domain.flow import FlowControl
+from postdate.domain.instants import minute_of
 from postdate.domain.item import Phase
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, home
@@ -153,6 +154,13 @@ class Task:
     @property
     def phase(self) -> Phase:
         return self.state.phase
+
+    @property
+    def is_written_late(self) -> bool:
+        """True for a new row whose minute was over when it was written, as of a run that is caught up: the audits of
+        that minute may have ended."""
+        home = self.home
+        return self.state.waits and home.holds(self.due_at) and home.minute < minute_of(self.moved_at)
 
     @property
     def name_in_room(self) -> str:

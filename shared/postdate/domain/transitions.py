@@ -20,7 +20,7 @@ ALLOWED: Final[dict[State, frozenset[State]]] = {
     ),
     State.RUNNING: frozenset({State.RUNNING, State.SUCCEEDED, State.RETRYING, State.DEAD, State.EXPIRED}),
     State.RETRYING: frozenset({State.RUNNING, State.RETRYING, State.CANCELLED, State.EXPIRED}),
-    State.DEAD: frozenset({State.RUNNING, State.RETRYING}),
+    State.DEAD: frozenset({State.RUNNING, State.RETRYING, State.EXPIRED}),
     State.SUCCEEDED: frozenset(),
     State.CANCELLED: frozenset(),
     State.EXPIRED: frozenset(),
@@ -37,6 +37,8 @@ class Transition:
     One decided `over_lease` takes the task from a worker whose lease is over, and holds only while it was not made
     longer. One that `points` has moved the task to another minute, whose slot needs a pointer to the task's home.
     One that is `postponed` stands in the place of a claim: the task was called at its instant and may not begin yet.
+    `audited_from` is set when a dead task becomes callable again: the audits of its minutes may be over, so the slot of
+    that instant needs a pointer for its own audit. The pointer is written before the change.
     """
 
     before: Task
@@ -44,6 +46,7 @@ class Transition:
     over_lease: bool = False
     points: bool = False
     postponed: bool = False
+    audited_from: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -120,24 +123,35 @@ def register(
 
 
 def claim(
-    task: Task, due: Due, *, now: datetime, lease: timedelta, holder: str, repeated: bool, why: str
+    task: Task,
+    due: Due,
+    *,
+    now: datetime,
+    lease: timedelta,
+    holder: str,
+    repeated: bool,
+    letter: bool = False,
+    why: str,
 ) -> Verdict:
     """Takes the task for one attempt, if this call is the one to do it.
 
     `repeated` says that a worker had the call before. If it died, it may have committed a change without sending the
     message that belongs to it: what is found waiting, or dead, is sent again. And a task is taken from a worker whose
     lease is over only by a call that waited for that in the queue: no promise rests on two machines' clocks.
+
+    A `letter` is a redriven dead letter. If its task was brought back before and waits, the task's own call may be
+    lost, so the call is sent again.
     """
     match task.state:
         case State.PENDING | State.RETRYING if due.due_at != task.due_at:
-            if repeated and task.due_at <= now + DELAY_MAX:
+            if (repeated or letter) and task.due_at <= now + DELAY_MAX:
                 return Deferred(why="moved, and its own call may be lost")
             return Dropped(why="moved")
         case State.PENDING | State.RETRYING if now < task.due_at:
             if task.due_at > now + DELAY_MAX:
                 return Dropped(why="a later sweep has it")
             return Deferred(why="not due yet")
-        case State.PENDING | State.RETRYING if task.expires_at is not None and now >= task.expires_at:
+        case State.PENDING | State.RETRYING if _is_past_deadline(task, now):
             return expire(task, now=now)
         case State.PENDING | State.RETRYING:
             return _start(task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=why)
@@ -145,7 +159,7 @@ def claim(
             return Deferred(why="another worker has it", not_before=task.lease_until)
         case State.RUNNING if not repeated:
             return Deferred(why="its lease may be over, by this clock alone", not_before=now + lease)
-        case State.RUNNING if task.expires_at is not None and now >= task.expires_at:
+        case State.RUNNING if _is_past_deadline(task, now):
             return replace(expire(task, now=now), over_lease=True)
         case State.RUNNING if task.attempts >= task.retry.max_attempts:
             return _lose(task, now=now, why="no attempt is left")
@@ -154,8 +168,11 @@ def claim(
                 task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=_silence(task)
             )
             return replace(again, over_lease=True)
+        case State.DEAD if due.version == task.version and _is_past_deadline(task, now):
+            return expire(task, now=now)
         case State.DEAD if due.version == task.version:
-            return _start(task, now=now, lease=lease, holder=holder, attempts=1, why="redriven")
+            start = _start(task, now=now, lease=lease, holder=holder, attempts=1, why="redriven")
+            return replace(start, audited_from=now)
         case State.DEAD if repeated:
             return Buried()
         case (
@@ -206,7 +223,7 @@ def postpone(claim: Transition, *, now: datetime, until: datetime, why: str, pla
     """Instead of this claim: no attempt is used up, and what was planned stays planned. With `placed` the task has its
     place at that instant and need not ask again. One that would be postponed beyond its deadline ends."""
     task = claim.before
-    if task.state is not State.DEAD and task.expires_at is not None and until >= task.expires_at:
+    if _is_past_deadline(task, until):
         return replace(expire(task, now=now), over_lease=claim.over_lease)
     moved = _move(
         task,
@@ -220,7 +237,13 @@ def postpone(claim: Transition, *, now: datetime, until: datetime, why: str, pla
         finished_at=None,
     )
     points = until > now + DELAY_MAX
-    return replace(moved, over_lease=claim.over_lease, points=points, postponed=True)
+    return replace(
+        moved,
+        over_lease=claim.over_lease,
+        points=points,
+        postponed=True,
+        audited_from=claim.audited_from,
+    )
 
 
 def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transition:
@@ -230,7 +253,7 @@ def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transit
     retry_at = task.retry.next_attempt_at(
         attempts=task.attempts, now=now, draw=draw, asked_seconds=failure.retry_after_seconds
     )
-    if retry_at is not None and task.expires_at is not None and retry_at >= task.expires_at:
+    if retry_at is not None and _is_past_deadline(task, retry_at):
         return _move(
             task,
             State.EXPIRED,
@@ -289,6 +312,10 @@ def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **chan
         changes |= {"planned_at": due_at, "due_at": due_at, "moved_at": now}
     points = due_at is not None and due_at != task.due_at and not task.home.holds(due_at)
     return replace(_move(task, State.PENDING, now=now, why=why, **changes), points=points)
+
+
+def _is_past_deadline(task: Task, instant: datetime) -> bool:
+    return task.expires_at is not None and instant >= task.expires_at
 
 
 def _silence(task: Task) -> str:

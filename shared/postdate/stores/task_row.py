@@ -124,14 +124,17 @@ def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> A
     return {**typed(texts, numbers), "history": history}
 
 
-def pointer_attributes(task: Task, slot: Slot) -> AttributeMap:
-    """A row in the slot of the new instant. The version in its key keeps two moves into one slot apart."""
-    texts = {"slot": slot.key, "id": f"{task.id}~{task.version}", "tenant": task.tenant, "points_to": task.id}
+def pointer_attributes(task: Task, slot: Slot, *, for_audit: bool = False) -> AttributeMap:
+    """A row in the slot of the new instant. The version in its key keeps two moves into one slot apart.
+
+    A pointer `for_audit` lies in a slot in which the task is not due: only the slot's audit looks behind it."""
+    id = f"{task.id}~{task.version}{'~audit' if for_audit else ''}"
+    texts = {"slot": slot.key, "id": id, "tenant": task.tenant, "points_to": task.id}
     numbers = {
         "version": task.version,
         "due": instants.milliseconds(task.due_at),
         "moved": instants.milliseconds(task.moved_at),
-        "expires_at": int((task.due_at + _POINTER_KEPT).timestamp()),
+        "expires_at": int((instants.end_of(slot.minute) + _POINTER_KEPT).timestamp()),
     }
     return typed(texts, numbers)
 

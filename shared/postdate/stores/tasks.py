@@ -33,11 +33,13 @@ class Tasks(Protocol):
 
     def add(self, tasks: Sequence[Task]) -> list[Written]:
         """Writes new tasks; CONFLICT where one with that id is stored already, as after an answer that got lost. With
-        one that is not due in the minute of its home goes the pointer to it, in the same transaction."""
+        one that is not due in the minute of its home goes the pointer to it, in the same transaction. Before one that
+        is written late goes a pointer for an audit, in the minute in which it is written."""
 
     def commit(self, transitions: Sequence[Transition]) -> list[Written]:
         """Writes each change if its task is still what it was decided from; a change that is stored already counts
-        as done. One that moves its task to another minute writes the pointer there in the same transaction."""
+        as done. One that moves its task to another minute writes the pointer there in the same transaction; before one
+        that is `audited_from` an instant goes a pointer in that instant's minute."""
 
     def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
         """Makes the leases of running tasks longer; CONFLICT where a task is no longer this worker's, be it that its

@@ -4,10 +4,11 @@ Changes go as statements, which claim a whole packet in one round trip; reads go
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pynamodb.exceptions import DoesNotExist
 
@@ -26,6 +27,19 @@ from postdate.stores.tasks import Written
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
+
+
+_THERE: Final = frozenset({Written.DONE, Written.CONFLICT})
+_Statement: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Change:
+    """`pointer` is written in one transaction with the statement, `for_audit` before both."""
+
+    statement: _Statement
+    pointer: _Statement | None
+    for_audit: _Statement | None
 
 
 class DynamoTasks:
@@ -62,9 +76,10 @@ class DynamoTasks:
     def add(self, tasks: Sequence[Task]) -> list[Written]:
         return self._written(
             [
-                (
-                    self._statements.insert(self._attributes(task)),
-                    None if task.home.holds(task.due_at) else self._pointer(task),
+                _Change(
+                    statement=self._statements.insert(self._attributes(task)),
+                    pointer=None if task.home.holds(task.due_at) else self._pointer(task),
+                    for_audit=self._for_audit(task, task.moved_at if task.is_written_late else None),
                 )
                 for task in tasks
             ]
@@ -73,7 +88,11 @@ class DynamoTasks:
     def commit(self, transitions: Sequence[Transition]) -> list[Written]:
         return self._written(
             [
-                (self._update(transition), self._pointer(transition.after) if transition.points else None)
+                _Change(
+                    statement=self._update(transition),
+                    pointer=self._pointer(transition.after) if transition.points else None,
+                    for_audit=self._for_audit(transition.after, transition.audited_from),
+                )
                 for transition in transitions
             ]
         )
@@ -129,24 +148,40 @@ class DynamoTasks:
     def _attributes(self, task: Task) -> AttributeMap:
         return task_row.attributes_of(task, listing_shards=self._listing_shards, retention=self._retention)
 
-    def _update(self, transition: Transition) -> dict[str, Any]:
+    def _update(self, transition: Transition) -> _Statement:
         return self._statements.update(
             self._attributes(transition.before),
             self._attributes(transition.after),
             held=["version", "lease"] if transition.over_lease else ["version"],
         )
 
-    def _pointer(self, task: Task) -> dict[str, Any]:
+    def _pointer(self, task: Task) -> _Statement:
         slot = self._plan.slot(task.due_at, unique_part(task.id))
         return self._statements.insert(task_row.pointer_attributes(task, slot))
 
-    def _written(self, changes: Sequence[tuple[dict[str, Any], dict[str, Any] | None]]) -> list[Written]:
-        """A change that has a pointer goes with it in a transaction, the others go together."""
-        alone = iter(self._statements.execute([change for change, pointer in changes if pointer is None]))
-        return [
-            next(alone) if pointer is None else self._statements.execute_together(change, pointer)
-            for change, pointer in changes
-        ]
+    def _for_audit(self, task: Task, at: datetime | None) -> _Statement | None:
+        if at is None:
+            return None
+        slot = self._plan.slot(at, unique_part(task.id))
+        return self._statements.insert(task_row.pointer_attributes(task, slot, for_audit=True))
+
+    def _written(self, changes: Sequence[_Change]) -> list[Written]:
+        """Pointers for audits come first: one whose change does not follow does no harm, for an audit looks at the
+        item behind it. A change whose item is due elsewhere goes with its pointer in a transaction, the others go
+        together."""
+        told = iter(self._statements.execute([each.for_audit for each in changes if each.for_audit]))
+        first = [next(told) if each.for_audit else Written.DONE for each in changes]
+        ready = [each for each, done in zip(changes, first, strict=True) if done in _THERE]
+        alone = iter(self._statements.execute([each.statement for each in ready if each.pointer is None]))
+        written = iter(
+            [
+                next(alone)
+                if each.pointer is None
+                else self._statements.execute_together(each.statement, each.pointer)
+                for each in ready
+            ]
+        )
+        return [next(written) if done in _THERE else done for done in first]
 
 
 def _is_task(id: str) -> bool:

@@ -74,14 +74,18 @@ class MemoryTasks:
         return Written.DONE
 
     def _insert(self, task: Task) -> Written:
+        if task.is_written_late:
+            self._point(task, task.moved_at)
         if task.id in self._tasks:
             return Written.CONFLICT
         self._tasks[task.id] = task
         if not task.home.holds(task.due_at):
-            self._point(task)
+            self._point(task, task.due_at)
         return Written.DONE
 
     def _change(self, transition: Transition) -> Written:
+        if transition.audited_from is not None:
+            self._point(transition.after, transition.audited_from)
         stored = self._tasks.get(transition.before.id)
         if (
             stored is not None
@@ -94,9 +98,9 @@ class MemoryTasks:
             return Written.CONFLICT
         self._tasks[stored.id] = transition.after
         if transition.points:
-            self._point(transition.after)
+            self._point(transition.after, transition.after.due_at)
         return Written.DONE
 
-    def _point(self, task: Task) -> None:
-        slot = self._plan.slot(task.due_at, unique_part(task.id))
+    def _point(self, task: Task, at: datetime) -> None:
+        slot = self._plan.slot(at, unique_part(task.id))
         self._pointers.setdefault(slot, []).append(replace(Entry.of(task), phase=None))

@@ -13,7 +13,7 @@ TASK = a_task()
 MOVED = transitions.edit(TASK, now=TASK.due_at - MINUTE, due_at=TASK.due_at + MINUTE, why="later").after
 
 
-def claim(task, *, due=None, now=None, repeated=False):
+def claim(task, *, due=None, now=None, repeated=False, letter=False):
     return transitions.claim(
         task,
         due or Due.of(task),
@@ -21,6 +21,7 @@ def claim(task, *, due=None, now=None, repeated=False):
         lease=LEASE,
         holder="worker-1",
         repeated=repeated,
+        letter=letter,
         why="sweep",
     )
 
@@ -127,6 +128,46 @@ def test_the_letter_of_an_earlier_death_does_not_bring_back_a_later_one():
         redriven, now=redriven.history[-1].at, failure=Failure(why="gone", final=True), draw=0
     )
     assert claim(again.after, due=letter) == Dropped(why="is DEAD")
+
+
+def test_a_letter_redriven_once_more_has_the_call_of_its_task_sent_again():
+    """The task was brought back before, waits for its next attempt, and its own call may be lost."""
+    dead = in_state(State.DEAD)
+    redriven = claim(dead).after
+    waiting = transitions.fail(
+        redriven, now=redriven.history[-1].at, failure=Failure(why="busy"), draw=0
+    ).after
+    letter = claim(waiting, due=Due.of(dead), now=waiting.moved_at, letter=True)
+    assert letter == Deferred(why="moved, and its own call may be lost")
+    assert claim(waiting, due=Due.of(dead), now=waiting.moved_at) == Dropped(why="moved")
+
+
+def test_a_letter_takes_a_task_from_no_worker_before_it_has_waited_in_the_queue():
+    running = claimed(TASK)
+    verdict = claim(running, now=running.lease_until, letter=True)
+    assert verdict == Deferred(
+        why="its lease may be over, by this clock alone", not_before=running.lease_until + LEASE
+    )
+
+
+def test_a_dead_task_that_is_brought_back_is_audited_from_then_on():
+    dead, now = in_state(State.DEAD), TASK.due_at + 600 * MINUTE
+    assert claim(dead, now=now).audited_from == now
+    assert claim(TASK).audited_from is None
+
+
+def test_no_attempt_of_a_dead_task_begins_after_its_deadline():
+    dead = replace(in_state(State.DEAD), expires_at=TASK.due_at + MINUTE)
+    assert claim(dead, now=dead.expires_at - MILLISECOND).after.state is State.RUNNING
+    after = claim(dead, now=dead.expires_at).after
+    assert (after.state, after.attempts, after.token) == (State.EXPIRED, dead.attempts, dead.token)
+    assert (after.finished_at, after.history[-1].why) == (dead.expires_at, "its deadline has passed")
+
+
+def test_no_letter_but_that_of_its_death_ends_a_dead_task_after_its_deadline():
+    dead = replace(in_state(State.DEAD), expires_at=TASK.due_at)
+    stale = replace(Due.of(dead), version=dead.version - 1)
+    assert claim(dead, due=stale, now=TASK.due_at) == Dropped(why="is DEAD")
 
 
 def test_a_repeated_call_of_a_dead_task_has_its_letter_sent_again():

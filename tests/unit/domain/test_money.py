@@ -234,6 +234,15 @@ def test_a_stumble_names_its_next_attempt_and_leaves_the_last_to_a_person():
     assert (again.attempts, again.lease_until, again.version) == (4, None, payment.version + 1)
 
 
+def test_a_parked_payment_that_has_attempts_again_is_seen_by_the_sweep_of_its_retry():
+    """Its own minute may be audited, and nobody would look for it if its call was lost."""
+    more = replace(STEADY, max_attempts=20)
+    posting = money.stumble(parked(), now=NOW, why="no", retry=more, draw=0.5)
+    assert (posting.points, posting.after.phase) == (True, Phase.RUNS)
+    assert not STEPS["stumble"](a_payment()).points
+    assert not STEPS["stumble"](parked()).points
+
+
 def test_no_attempt_is_due_before_the_plan_whatever_the_clock_says():
     """A clock that is put back between an attempt and its note would have it tried without a pause until then."""
     payment = a_payment()

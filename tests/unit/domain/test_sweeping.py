@@ -100,19 +100,26 @@ def test_an_audit_that_found_something_still_under_way_is_repeated_ten_minutes_l
 
 @pytest.mark.parametrize("state", FINAL)
 def test_what_is_over_is_settled(state):
-    assert is_settled(START, state.phase, START)
+    assert is_settled(START, START, state.phase, START)
 
 
 @pytest.mark.parametrize("state", [State.PENDING, State.RETRYING])
 def test_what_waits_is_settled_only_if_the_audit_of_another_minute_will_see_it(state):
     """What the queue can hold has no pointer in the minute it is due."""
-    assert not is_settled(START - MINUTE, state.phase, START)
-    assert not is_settled(START + 15 * MINUTE, state.phase, START)
-    assert is_settled(START + 15 * MINUTE + MILLISECOND, state.phase, START)
+    assert not is_settled(START - MINUTE, START - MINUTE, state.phase, START)
+    assert not is_settled(START + 15 * MINUTE, START, state.phase, START)
+    assert is_settled(START + 15 * MINUTE + MILLISECOND, START, state.phase, START)
+
+
+def test_what_a_worker_whose_clock_is_ahead_put_off_is_not_settled():
+    """By its clock the queue can hold it, so it has no pointer."""
+    ahead = START + 30 * MINUTE
+    assert not is_settled(ahead + 15 * MINUTE, ahead, State.RETRYING.phase, START)
+    assert is_settled(ahead + 15 * MINUTE + MILLISECOND, ahead, State.RETRYING.phase, START)
 
 
 def test_what_runs_is_not_settled():
-    assert not is_settled(START - MINUTE, State.RUNNING.phase, START)
+    assert not is_settled(START - MINUTE, START, State.RUNNING.phase, START)
 
 
 def test_each_group_of_a_minute_has_passes_of_its_own():

@@ -64,7 +64,10 @@ CELLS = {
         *(State.RUNNING, REFUSED, REFUSED, REFUSED, State.CANCELLED, REFUSED),
         *(REFUSED, State.EXPIRED, REFUSED, REFUSED, REFUSED, State.RETRYING),
     ),
-    State.DEAD: (State.RUNNING, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, State.RETRYING),
+    State.DEAD: (
+        *(State.RUNNING, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED),
+        *(REFUSED, State.EXPIRED, REFUSED, REFUSED, REFUSED, State.RETRYING),
+    ),
     State.SUCCEEDED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED),
     State.CANCELLED: (DROPPED, REFUSED, REFUSED, REFUSED, NOTHING, REFUSED, *NEVER, DROPPED),
     State.EXPIRED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED),
@@ -111,7 +114,7 @@ def test_the_table_allows_no_more_than_the_events_do():
 def test_nothing_leaves_a_final_state_but_the_dead_by_a_redrive():
     assert not ALLOWED[State.SUCCEEDED]
     assert not any(ALLOWED[state] for state in (State.CANCELLED, State.EXPIRED, State.SKIPPED, State.MISSED))
-    assert ALLOWED[State.DEAD] == {State.RUNNING, State.RETRYING}
+    assert ALLOWED[State.DEAD] == {State.RUNNING, State.RETRYING, State.EXPIRED}
     with pytest.raises(InvalidState):
         EVENTS["fail"](in_state(State.DEAD))
 

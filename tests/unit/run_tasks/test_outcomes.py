@@ -137,6 +137,27 @@ def test_a_letter_redriven_twice_makes_one_run(running):
     assert tally.dropped == 1
 
 
+def test_a_letter_redriven_once_more_sends_the_lost_call_of_its_task_again(running):
+    task = in_state(State.DEAD)
+    running.stores(task)
+    running.target.script[task.id].append(BROKEN)
+    letter = message(Due.of(task), via=Via.DEAD)
+    running.run(letter)
+    running.queue.take()
+    running.run(letter)
+    waiting = running.stored(task)
+    assert [due for _, due, _ in running.sent] == [Due.of(waiting)]
+    running.run(running.arrival())
+    assert running.stored(task).state is State.SUCCEEDED
+
+
+def test_a_letter_redriven_after_the_deadline_ends_its_task_without_an_attempt(running):
+    task = replace(in_state(State.DEAD), expires_at=START)
+    running.stores(task)
+    tally = running.run(message(Due.of(task), via=Via.DEAD))
+    assert (running.stored(task).state, tally.expired, running.target.started) == (State.EXPIRED, 1, [])
+
+
 def test_the_attempt_of_a_worker_that_died_counts_and_the_last_one_ends_in_a_letter(running):
     task = replace(claimed(a_task()), attempts=STEADY.max_attempts)
     running.stores(task)

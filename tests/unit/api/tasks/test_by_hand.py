@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -194,6 +195,14 @@ class TestTheDead:
             service.by_hand.redrive(in_state(state))
         assert refused.value.state == state
         assert service.queue.sent == []
+
+    def test_what_is_past_its_deadline_is_not_tried_again(self, service):
+        dead = replace(in_state(State.DEAD), expires_at=service.clock.now())
+        with pytest.raises(InvalidState, match="deadline"):
+            service.by_hand.redrive(dead)
+        assert service.queue.sent == []
+        service.by_hand.redrive(replace(dead, expires_at=dead.expires_at + MINUTE))
+        assert service.queue.ids == [dead.id]
 
     def test_a_dead_run_is_tried_again_while_its_task_stands(self, service):
         definition = service.planned()

@@ -1,0 +1,52 @@
+"""Audits are the last resort: of what can be called, one is always to come. The checker asks no code that it judges."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from tests.simulation.engine import Change, Row
+from tests.simulation.hub import SECOND, Actor
+from tests.simulation.inside import SETTINGS
+from tests.simulation.mix import HOUR, MINUTE
+from tests.simulation.rows import is_item, is_item_row, number, text, waits_for_a_person
+from tests.simulation.seen import Broken, Seen
+from tests.simulation.transitions import FINAL
+
+_GROUP: Final = int(SETTINGS["SHARDS_PER_GROUP"])
+
+
+def i11_an_audit_is_to_come(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """Whatever is not at rest is in a slot, or pointed to from a slot, whose audit has not ended: if its call is lost,
+    somebody looks for it within hours."""
+    for row in _looked_at(seen, changes):
+        slots = {row["slot"]["S"], *seen.pointers[row["id"]["S"]]}
+        if all(_is_audited(seen, slot) for slot in slots):
+            raise Broken(
+                f"I11: {row['id']['S']} is {text(row, 'status')}, and no audit of {slots} is to come"
+            )
+        seen.reach["looked for by a later audit"] += _is_audited(seen, row["slot"]["S"])
+
+
+def _looked_at(seen: Seen, changes: Sequence[Change]) -> Iterator[Row]:
+    for change in changes:
+        if is_item(change) and change.after is not None and _can_be_called(change.after):
+            yield change.after
+        if change.table == "slots" and change.after is not None and text(change.after, "stage") == "audit":
+            yield from (row for row in seen.items() if _can_be_called(row))
+
+
+def _can_be_called(row: Row) -> bool:
+    return is_item_row(row) and text(row, "status") not in FINAL and not waits_for_a_person(row)
+
+
+def _is_audited(seen: Seen, slot: str) -> bool:
+    """An audit that was made by a clock that is ahead is made again."""
+    minute, _, shard = slot.partition("#")
+    begins = round(datetime.fromisoformat(minute).replace(tzinfo=UTC).timestamp()) * SECOND
+    if seen.hub.now < begins + MINUTE + HOUR - seen.began.skew:
+        return False
+    done = seen.engine.row("slots", "passes", f"{minute}#{int(shard) // _GROUP:02d}")
+    if done is not None:
+        return text(done, "stage") == "audit"
+    watermark = seen.engine.row("slots", "clock", "watermark")
+    return watermark is not None and begins // MINUTE <= number(watermark, "number")
