@@ -15,7 +15,7 @@ from postdate.domain.task import Task
 from postdate.stores.objects import Objects, Unreadable
 from postdate.stores.payloads import Payloads
 from postdate.stores.tenants import Tenant
-from postdate.targets.base import Delivery, Failed, Report, Target, internal_error
+from postdate.targets.base import Delivery, Failed, Report, Target, Untried, internal_error
 
 
 class Deliveries:
@@ -43,6 +43,7 @@ class Deliveries:
         self._asked: set[str] = set()
         self._tenants: dict[str, Tenant] = {}
         self._texts: dict[str, str] = {}
+        self._unread: set[str] = set()
 
     def prefetch(self, tasks: Iterable[Task]) -> None:
         """Reads what deliveries need beside their tasks while there is still time until the instant.
@@ -55,13 +56,15 @@ class Deliveries:
                 self._tenants[tenant] = self._tenant(tenant) or Tenant(id=tenant)
         keys = {task.payload.key for task in given if task.payload.key is not None} - self._asked
         if keys:
-            with suppress(Unavailable):
+            try:
                 self._texts |= self._payloads.get_many(keys)
+            except Unavailable:
+                self._unread |= keys
         self._asked |= keys | {task.tenant for task in given}
 
     def start(self, tasks: Sequence[Task], report: Report, *, unsent: Report) -> None:
-        """A task that cannot be put on its way has failed this attempt like any other, but its destination has had no
-        part in it: that is told to `unsent`."""
+        """A task that cannot be put on its way is told to `unsent`: its destination has no part in that, though some of
+        the reasons are failures of the task's own."""
         self.prefetch(tasks)
         kept_by_tenants = sorted((task for task in tasks if task.payload.ref is not None), key=_task_id)
         for _, runs in groupby(kept_by_tenants, key=_task_id):
@@ -72,7 +75,7 @@ class Deliveries:
     def _start(
         self,
         tasks: Sequence[Task],
-        payload: Callable[[Task], bytes | Failed],
+        payload: Callable[[Task], bytes | Failed | Untried],
         report: Report,
         unsent: Report,
     ) -> None:
@@ -82,8 +85,8 @@ class Deliveries:
             content = given if isinstance(given, bytes) else b""
             delivery = self._delivery(task, tenant or Tenant(id=task.tenant), content)
             if tenant is None:
-                unsent(delivery, Failed(reason="its tenant's settings could not be read"))
-            elif isinstance(given, Failed):
+                unsent(delivery, Untried(reason="its tenant's settings could not be read"))
+            elif not isinstance(given, bytes):
                 unsent(delivery, given)
             elif task.destination.type not in self._targets:
                 unsent(delivery, Failed(reason=f"no way to a {task.destination.type} is known"))
@@ -92,8 +95,10 @@ class Deliveries:
         for type_name, deliveries in ready.items():
             self._targets[type_name].start(deliveries, report)
 
-    def _payload(self, task: Task) -> bytes | Failed:
+    def _payload(self, task: Task) -> bytes | Failed | Untried:
         key = task.payload.key
+        if key in self._unread:
+            return Untried(reason="its payload could not be read")
         text = (task.payload.text or "") if key is None else self._texts.get(key)
         return Failed(reason="its payload could not be read") if text is None else text.encode()
 
@@ -124,7 +129,7 @@ class Deliveries:
         )
 
 
-def _made(payload: Callable[[Task], bytes | Failed], task: Task) -> bytes | Failed:
+def _made(payload: Callable[[Task], bytes | Failed | Untried], task: Task) -> bytes | Failed | Untried:
     """Whoever is told nothing would wait for ever."""
     try:
         return payload(task)

@@ -41,11 +41,12 @@ from postdate.runtime.clock import Clock
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
 from postdate.stores.tasks import Tasks, Written
-from postdate.targets.base import Delivered, Delivery, Receipt
+from postdate.targets.base import Delivered, Delivery, Receipt, Untried
 
 _CLAIM_TRIES = 4
 _PAUSE = timedelta(milliseconds=50)
 _PAUSE_MAX = timedelta(seconds=2)
+_UNTRIED_PAUSE = timedelta(seconds=5)
 _FAILED = frozenset({State.RETRYING, State.DEAD, State.EXPIRED})
 
 
@@ -277,7 +278,8 @@ class Runner:
 
     def _report(self, delivery: Delivery, receipt: Receipt) -> None:
         """Called by whichever thread ends a delivery."""
-        self._gate.hear(delivery, receipt)
+        if not isinstance(receipt, Untried):
+            self._gate.hear(delivery, receipt)
         self._unsent(delivery, receipt)
 
     def _unsent(self, delivery: Delivery, receipt: Receipt) -> None:
@@ -368,6 +370,8 @@ def _those(
 
 
 def _outcome(task: Task, receipt: Receipt, *, now: datetime, draw: float) -> Transition:
+    if isinstance(receipt, Untried):
+        return transitions.release(task, now=now, until=now + (1 + draw) * _UNTRIED_PAUSE, why=receipt.reason)
     if isinstance(receipt, Delivered) and task.ack is Ack.EXPLICIT:
         return transitions.accept(task, now=now)
     if isinstance(receipt, Delivered):

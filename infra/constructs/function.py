@@ -15,6 +15,9 @@ from infra.constructs.waiver import waive
 from infra.environments import Environment
 from postdate.runtime.settings import names
 
+# Both look names up; the system's resolver knows no other time limit (docs/decisions/0004-webhook-guard.md).
+RESOLVING: Final = frozenset({"api", "run_tasks"})
+RESOLVER: Final = {"RES_OPTIONS": "timeout:1 attempts:2"}
 # The key can have several values, so a plain StringEquals would not do; without the key the answer is no.
 IN_TRANSACTIONS: Final = {"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}}
 
@@ -54,7 +57,7 @@ class Function(aws_lambda.Function):
             architecture=architecture(environment),
             code=aws_lambda.Code.from_asset(str(bundle(name, build=build))),
             layers=[layer],
-            environment=_read_by(name, values),
+            environment=_read_by(name, values) | (RESOLVER if name in RESOLVING else {}),
             memory_size=size.memory_mb,
             timeout=Duration.seconds(size.timeout_seconds),
             reserved_concurrent_executions=size.reserved,

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -5,7 +8,7 @@ import pytest
 from aws_cdk import Stack, aws_lambda
 
 from infra.bundle import contents
-from infra.constructs.function import Function
+from infra.constructs.function import RESOLVER, Function
 from infra.environments import LOCAL
 from postdate.runtime.settings import names
 from tests.infra.permissions import READER
@@ -23,7 +26,25 @@ def test_there_is_a_function_for_every_folder(stacks: Stacks) -> None:
 def test_every_function_is_given_exactly_the_settings_it_reads(stacks: Stacks) -> None:
     for name, function in stacks.properties(FUNCTIONS).items():
         settings = import_module(f"functions.{name.replace('-', '_')}.settings").Settings
-        assert set(function["Environment"]["Variables"]) == names(settings)
+        assert set(function["Environment"]["Variables"]) - set(RESOLVER) == names(settings)
+
+
+def test_a_function_that_looks_names_up_bounds_its_resolver_and_no_other_does(stacks: Stacks) -> None:
+    given = {
+        name.replace("-", "_"): function["Environment"]["Variables"].get("RES_OPTIONS")
+        for name, function in stacks.properties(FUNCTIONS).items()
+    }
+    resolving = {name for name in given if _imports("postdate.targets.guard", name)}
+    assert resolving == {"api", "run_tasks"}
+    assert given == {name: "timeout:1 attempts:2" if name in resolving else None for name in given}
+
+
+@cache
+def _imports(module: str, function: str) -> bool:
+    """Whether the function's code, started alone, imports this module."""
+    code = f"import sys, functions.{function}.handler; print({module!r} in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return ran.stdout.strip() == "True"
 
 
 def test_the_settings_name_the_resources_they_are_called_after(stacks: Stacks) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from postdate.domain.task import Ack
-from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report
+from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report, Untried
 from tests.simulation.hub import SECOND, Hub
 from tests.simulation.mix import Mix
 from tests.simulation.seen import Heard, Seen, Taken
@@ -34,6 +34,9 @@ class Destination:
 
     def _start(self, delivery: Delivery, report: Report, lives: Callable[[], bool]) -> None:
         draws, mix = self.hub.draws, self.mix()
+        if mix.untried and draws.random() < mix.untried:
+            self._give_back(delivery, report, lives)
+            return
         temper = "is down" if self._is_down(delivery) else draws.choice(mix.tempers)
         self.seen.reach[f"target {temper}"] += 1
         out = int(draws.uniform(0, 0.02) * SECOND)
@@ -77,6 +80,16 @@ class Destination:
 
         self.hub.after(out, arrive)
         self.hub.after(max(out, answered), tell)
+
+    def _give_back(self, delivery: Delivery, report: Report, lives: Callable[[], bool]) -> None:
+        self.seen.reach["not tried"] += 1
+        self.seen.untried.add((delivery.run_id, delivery.token))
+
+        def tell() -> None:
+            if lives():
+                report(delivery, Untried(reason="not tried"))
+
+        self.hub.after(int(self.hub.draws.uniform(0, 3) * SECOND), tell)
 
     def _is_down(self, delivery: Delivery) -> bool:
         down = self.mix().down

@@ -142,6 +142,9 @@ def i17_attempts_and_delays(seen: Seen, actor: Actor | None, changes: Sequence[C
             raise Broken(f"I17: {id} is at attempt {number(row, 'attempts')} of {most}")
         own = actor is None or _holds(actor, before)
         failed = status == "RETRYING" and text(before, "status") == "RUNNING" and own
+        released = failed and number(row, "attempts") < number(before, "attempts")
+        _counts_what_was_sent(seen, before, row, own=own, released=released)
+        failed = failed and not released
         retries = failed or (status == "EXECUTING" and "lease" in row)
         if retries:
             delay = number(row, "due") - number(row, "moved")
@@ -311,6 +314,27 @@ def _holds(actor: Actor, row: Row) -> bool:
 
 def _without_lease(row: Row) -> dict[str, object]:
     return {name: value for name, value in row.items() if name != "lease"}
+
+
+def _counts_what_was_sent(seen: Seen, before: Row, row: Row, *, own: bool, released: bool) -> None:
+    """Each claim is an attempt, unless nothing was sent under it. A redrive begins at one, or, postponed, at none, and
+    past its deadline it changes none; an acceptance is a part of its attempt."""
+    if is_payment(row):
+        return
+    was, to, id = text(before, "status"), text(row, "status"), row["id"]["S"]
+    claim = id, number(before, "token")
+    if released and any((taken.run, taken.token) == claim for taken in seen.taken):
+        raise Broken(f"I17: {id} gives up its claim although something was sent under it")
+    if own and to == "RETRYING" and was == "RUNNING" and claim in seen.untried and not released:
+        raise Broken(f"I17: {id} counts an attempt under which nothing was sent")
+    claimed = to == "RUNNING" and number(row, "token") != number(before, "token")
+    redriven = was == "DEAD" and to != "EXPIRED"
+    wanted = claimed - (number(before, "attempts") if redriven else released)
+    if number(row, "attempts") - number(before, "attempts") != wanted:
+        raise Broken(
+            f"I17: {id} goes from {number(before, 'attempts')} to {number(row, 'attempts')} attempts"
+        )
+    seen.reach["claim released"] += released
 
 
 def _policy(row: Row) -> tuple[int, float, float]:

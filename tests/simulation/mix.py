@@ -75,7 +75,8 @@ class Mix:
     `fatal` the share of messages over which each worker dies. With `newer_forms`, newer code writes rows that older
     code cannot read, and handles all events once faults have stopped. `lost` is how many calls vanish from their queue,
     even after faults stopped, `letters_rest` how long dead letters lie before a person looks at them, and `deadlines`
-    the share of tasks that have one."""
+    the share of tasks that have one, `untried` that of deliveries that are not sent for a reason of the
+    worker's own."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -120,6 +121,7 @@ class Mix:
     lost: int = 0
     letters_rest: int = 0
     deadlines: float = 0.04
+    untried: float = 0.0
 
     @property
     def is_at_once(self) -> bool:
@@ -170,6 +172,7 @@ class Mix:
             outage=None,
             impatient=0.0,
             fatal=0.0,
+            untried=0.0,
             tempers=("takes",),
             down=None,
             ticks=True,
@@ -250,6 +253,7 @@ def drawn(draws: Random) -> Mix:
         fatal=0.0 if quiet else more.choice((0.0,) * 9 + (0.1,)),
         lost=0 if quiet else more.choice((0,) * 9 + (2,)),
         letters_rest=more.choice((0,) * 9 + (75 * MINUTE,)),
+        untried=more.choice((0.0, 0.0, 0.0, 0.2)),
     )
     return found if quiet or not sometimes(0.4) else THEMES[draws.choice(list(THEMES))](found, draws)
 
@@ -581,6 +585,11 @@ def _deployed(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _overbooked(mix: Mix, draws: Random) -> Mix:
+    """Workers have more to do than they have threads for, and a destination is down besides."""
+    return replace(_broken_down(mix, draws), untried=draws.choice((0.2, 0.5)))
+
+
 THEMES: Final = {
     "deployed": _deployed,
     "contested": _contested,
@@ -598,4 +607,5 @@ THEMES: Final = {
     "acknowledged": _acknowledged,
     "acknowledged in a room": _acknowledged_in_a_room,
     "broken down": _broken_down,
+    "overbooked": _overbooked,
 }

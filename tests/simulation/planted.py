@@ -617,6 +617,27 @@ BUGS: Final = (
     ),
     # Breakers.
     _bug(
+        "an attempt counts under which nothing was sent",
+        f"{_TRANSITIONS}:release",
+        "attempts = task.attempts - 1",
+        "attempts = task.attempts",
+        mix="overbooked",
+    ),
+    _bug(
+        "a failed attempt does not count",
+        f"{_RUN}:_outcome",
+        "if isinstance(receipt, Untried):",
+        "if isinstance(receipt, Untried) or getattr(receipt, 'http_status', 0) == 500:",
+        mix="crowded",
+    ),
+    _bug(
+        "a breaker is told of what was not sent",
+        f"{_RUN}:Runner._report",
+        "if not isinstance(receipt, Untried):",
+        "if True:",
+        mix="overbooked",
+    ),
+    _bug(
         "a breaker never opens",
         f"{_BREAKER}:failed",
         "if failures >= FAILURES_TO_OPEN",

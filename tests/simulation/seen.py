@@ -65,11 +65,11 @@ class Answered:
 @dataclass(kw_only=True, slots=True)
 class Seen:
     """`began` is what the run began with, whatever has stopped since; `calm_at` is when it did. `definitions` are all
-    versions of each, with the instant of each; `places` and `begun` those of each key with a rate, `opened` when a
-    destination was last given up. `doubled` are items whose call two workers had at once, `had_last` those whose call
-    was given for the last time, `lost` those whose call vanished, `owners` the tenants of all items and definitions,
-    `pointers` the slots that point to an item. `written` is when each of them was, `poison` how much of it each queue
-    was sent."""
+    versions of each, with the instant of each; `untried` the runs and tokens under which nothing was sent; `places`
+    and `begun` those of each key with a rate, `opened` when a destination was last given up. `doubled` are items
+    whose call two workers had at once, `had_last` those whose call was given for the last time, `lost` those whose
+    call vanished, `owners` the tenants of all items and definitions, `pointers` the slots that point to an item.
+    `written` is when each of them was, `poison` how much of it each queue was sent."""
 
     hub: Hub
     engine: Engine
@@ -79,6 +79,7 @@ class Seen:
     answered: list[Answered] = field(default_factory=list)
     keys: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
     heard: list[Heard] = field(default_factory=list)
+    untried: set[tuple[str, int]] = field(default_factory=set)
     definitions: dict[str, list[tuple[int, Row]]] = field(default_factory=dict)
     planned: set[tuple[str, int, int]] = field(default_factory=set)
     triggers: Counter[str] = field(default_factory=Counter)

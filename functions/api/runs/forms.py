@@ -72,7 +72,8 @@ def view(task: Task) -> dict[str, Any]:
 
 def attempts(task: Task) -> list[dict[str, Any]]:
     """As the history tells them: from each claim to the line that says how it ended. A line that is RUNNING again
-    with the same number says that the receiver has accepted; with another one, that the attempt before was given up."""
+    with the same number says that the receiver has accepted; with another one, that the attempt before was given up. A
+    claim that was released, for nothing was sent under it, is no attempt: the line after it counts one less."""
     found: list[dict[str, Any]] = []
     for line in task.history:
         now_open = found[-1] if found and found[-1]["outcome"] == "RUNNING" else None
@@ -91,6 +92,8 @@ def attempts(task: Task) -> list[dict[str, Any]]:
                     "error": None,
                 }
             )
+        elif now_open is not None and line.attempt < now_open["number"]:
+            found.pop()
         elif now_open is not None:
             now_open |= _ended(line.at, "SUCCEEDED" if line.to is State.SUCCEEDED else "FAILED", line.why)
     return found

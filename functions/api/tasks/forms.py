@@ -280,8 +280,15 @@ def target(destination: Destination) -> dict[str, Any]:
 
 
 def _last_run(task: Task) -> dict[str, Any] | None:
-    """The newest attempt as the history tells it: the line after its start says how it ended."""
-    starts = [place for place, line in enumerate(task.history) if line.to is State.RUNNING]
+    """The newest attempt as the history tells it: the line after its start says how it ended. A claim under which
+    nothing was sent is none: the line after it counts one attempt less."""
+    lines = task.history
+    ends = (*lines[1:], None)
+    starts = [
+        place
+        for place, (line, end) in enumerate(zip(lines, ends, strict=True))
+        if line.to is State.RUNNING and not (end and end.attempt < line.attempt)
+    ]
     if not starts:
         return None
     start, *later = task.history[starts[-1] :]

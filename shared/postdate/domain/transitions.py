@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, assert_never
 
+from postdate.domain import instants
 from postdate.domain.due import DELAY_MAX, Due
 from postdate.domain.errors import InvalidState
 from postdate.domain.flow import FlowControl
@@ -244,6 +245,18 @@ def postpone(claim: Transition, *, now: datetime, until: datetime, why: str, pla
         postponed=True,
         audited_from=claim.audited_from,
     )
+
+
+def release(task: Task, *, now: datetime, until: datetime, why: str) -> Transition:
+    """Gives up a claim under which nothing was sent. The attempt does not count; its token stays used."""
+    if task.state is not State.RUNNING:
+        raise InvalidState(task.state, f"a task that is {task.state} cannot be released")
+    if task.expires_at is not None and until >= task.expires_at:
+        return expire(task, now=now)
+    until = instants.whole(until)
+    attempts = task.attempts - 1
+    released = _move(task, State.RETRYING, now=now, why=why, due_at=until, moved_at=now, attempts=attempts)
+    return replace(released, postponed=True)
 
 
 def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transition:

@@ -68,7 +68,14 @@ class Failed:
     down: bool = False
 
 
-Receipt: TypeAlias = Delivered | Failed
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Untried:
+    """Nothing was sent, for a reason of our own: the attempt does not count, and the destination has no part in it."""
+
+    reason: str
+
+
+Receipt: TypeAlias = Delivered | Failed | Untried
 Report: TypeAlias = Callable[[Delivery, Receipt], None]
 
 

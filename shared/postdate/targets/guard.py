@@ -46,8 +46,12 @@ class Endpoint:
         return self.host if self.port == _DEFAULT_PORTS[self.scheme] else f"{self.host}:{self.port}"
 
 
-class NameTimedOut(NameNotUsable):
-    """The resolver has not answered in time."""
+class NameNotResolved(NameNotUsable):
+    """the name does not resolve"""
+
+
+class NameTimedOut(NameNotResolved):
+    """the name did not resolve in time"""
 
 
 _RESOLVER: Final = Resolver()
@@ -64,24 +68,30 @@ def check_url(
 
     A single address that is not public refuses the name, and so does any error of the resolver.
     """
-    endpoint = _parsed(url, loopback_allowed)
+    endpoint = parse(url, loopback_allowed)
     if endpoint.addresses:
         return endpoint
     try:
         addresses = tuple(resolve(endpoint.host, min(wait_seconds, RESOLVE_SECONDS_MAX)))
     except TimeoutError as error:
-        raise NameTimedOut("the name did not resolve in time") from error
+        raise NameTimedOut from error
     except Exception as error:
-        raise NameNotUsable("the name does not resolve") from error
+        raise NameNotResolved from error
+    return with_addresses(endpoint, addresses)
+
+
+def with_addresses(endpoint: Endpoint, addresses: tuple[str, ...]) -> Endpoint:
+    """The endpoint that may be called. Raises NameNotUsable when an address is not public, or when there is none."""
     if not addresses:
-        raise NameNotUsable("the name has no address")
+        raise NameNotResolved("the name has no address")
     if not all(is_public(address) for address in addresses):
         raise NameNotUsable("private address")
     return replace(endpoint, addresses=addresses)
 
 
 @lru_cache(maxsize=1024)
-def _parsed(url: str, loopback_allowed: bool) -> Endpoint:
+def parse(url: str, loopback_allowed: bool) -> Endpoint:
+    """What the URL itself says, before any name is looked up."""
     if len(url) > URL_LENGTH_MAX:
         raise DestinationNotAllowed(f"the URL is longer than {URL_LENGTH_MAX} characters")
     parts = _URL.fullmatch(url)

@@ -8,39 +8,52 @@ from typing import Final
 
 from postdate.domain.errors import DestinationNotAllowed, ValidationFailed
 from postdate.targets.answer import Head, drained, exchange
-from postdate.targets.base import Delivery, Failed, Receipt, Report, internal_error
+from postdate.targets.base import Delivery, Failed, Receipt, Report, Untried, internal_error
 from postdate.targets.connection import AnswerBroken, Connection, Unanswered
 from postdate.targets.connections import Connections, ConnectTimedOut
-from postdate.targets.guard import RESOLVE_SECONDS_MAX, Endpoint, NameNotUsable, NameTimedOut
+from postdate.targets.guard import (
+    RESOLVE_SECONDS_MAX,
+    Endpoint,
+    NameNotResolved,
+    NameNotUsable,
+    NameTimedOut,
+    with_addresses,
+)
 from postdate.targets.loop import BackgroundLoop
 from postdate.targets.request import request
+from postdate.targets.resolver import Question, Resolver
 from postdate.targets.verdict import verdict
 
-_NAME_PAUSE_SECONDS: Final = 0.005
+
+class LookupQueued(Exception):
+    """No thread has taken the look-up: the wait was ours, and the name may be a good one."""
 
 
 class WebhookTarget:
-    """All deliveries side by side in one loop; `at_once` bounds the sockets.
+    """All deliveries side by side in one loop; whoever starts them bounds how many there are.
 
-    `check` is `guard.check_url` with its settings; its second argument is `wait_seconds`, 0 here: a loop never waits.
+    `endpoint` is `guard.parse` with its settings. A name waits at most `queued_seconds` for a thread of the resolver,
+    and its look-up takes at most `name_seconds` of the delivery's time.
     """
 
     def __init__(
         self,
         *,
-        check: Callable[[str, float], Endpoint],
+        endpoint: Callable[[str], Endpoint],
+        resolver: Resolver,
         connections: Connections,
         loop: BackgroundLoop,
         now: Callable[[], datetime],
-        at_once: int = 250,
+        queued_seconds: float = RESOLVE_SECONDS_MAX,
         name_seconds: float = RESOLVE_SECONDS_MAX,
         drain_seconds: float = 1.0,
     ) -> None:
-        self._check = check
+        self._endpoint = endpoint
+        self._resolver = resolver
         self._connections = connections
         self._loop = loop
         self._now = now
-        self._free = asyncio.Semaphore(at_once)
+        self._queued_seconds = queued_seconds
         self._name_seconds = name_seconds
         self._drain_seconds = drain_seconds
 
@@ -52,21 +65,28 @@ class WebhookTarget:
 
     async def _reported(self, delivery: Delivery, report: Report) -> None:
         """Reports as soon as the head of the answer is there: the body only decides about the connection."""
-        async with self._free:
-            answered = None
-            try:
-                receipt, answered = await self._attempted(delivery)
-            except Exception as error:
-                receipt = internal_error(error)
-            report(delivery, receipt)
-            if answered:
-                await self._released(*answered)
+        answered = None
+        try:
+            receipt, answered = await self._attempted(delivery)
+        except Exception as error:
+            receipt = internal_error(error)
+        report(delivery, receipt)
+        if answered:
+            await self._released(*answered)
 
     async def _attempted(self, delivery: Delivery) -> tuple[Receipt, tuple[Connection, Head] | None]:
         try:
-            async with asyncio.timeout(delivery.timeout_seconds):
-                endpoint = await self._checked(delivery.destination.address)
+            endpoint = self._endpoint(delivery.destination.address)
+            question = None if endpoint.addresses else await self._asked(endpoint.host, delivery.tenant)
+            ends = asyncio.get_running_loop().time() + delivery.timeout_seconds
+            if question is not None:
+                endpoint = with_addresses(endpoint, await self._looked_up(question, ends))
+            async with asyncio.timeout_at(ends):
                 answered = await self._answered(endpoint, request(delivery, endpoint, at=self._now()))
+        except LookupQueued:
+            return Untried(reason="its name was not looked up in time"), None
+        except NameNotResolved as unknown:
+            return Failed(reason=f"dns failure: {unknown}", down=True), None
         except DestinationNotAllowed as refused:
             retry = isinstance(refused, NameNotUsable)
             return Failed(reason=f"destination not allowed: {refused}", retry=retry, down=retry), None
@@ -76,17 +96,25 @@ class WebhookTarget:
             return Failed(reason=_reason(error), down=True), None
         return verdict(answered[1], now=self._now()), answered
 
-    async def _checked(self, url: str) -> Endpoint:
-        """The check of the registration, repeated until the resolver has answered, so that no thread waits for it."""
-        clock = asyncio.get_running_loop().time
-        ends = clock() + self._name_seconds
-        while True:
+    async def _asked(self, host: str, tenant: str) -> Question:
+        """The look-up, once a thread has it. The wait for a thread is not the delivery's time."""
+        question = self._resolver.ask(host, tenant=tenant)
+        if not question.started.done():
             try:
-                return self._check(url, 0)
-            except NameTimedOut:
-                if clock() > ends:
-                    raise
-            await asyncio.sleep(_NAME_PAUSE_SECONDS)
+                await asyncio.wait_for(asyncio.wrap_future(question.started), self._queued_seconds)
+            except TimeoutError:
+                raise LookupQueued from None
+        return question
+
+    async def _looked_up(self, question: Question, ends: float) -> tuple[str, ...]:
+        late = asyncio.get_running_loop().time() + self._name_seconds
+        try:
+            async with asyncio.timeout_at(min(late, ends)):
+                return await asyncio.wrap_future(question.answer)
+        except TimeoutError as error:
+            raise NameTimedOut from error
+        except (OSError, ValueError) as error:
+            raise NameNotResolved from error
 
     async def _answered(self, endpoint: Endpoint, request: bytes) -> tuple[Connection, Head]:
         """On a kept connection, else on a new one; on a new one too if the kept one turns out to have ended.

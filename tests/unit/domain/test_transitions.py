@@ -46,6 +46,7 @@ EVENTS = {
     "miss": lambda task, now=NOW: transitions.miss(task, now=now, why="too late"),
     "wait": lambda task, now=NOW: transitions.wait(task, now=now, until=now + SECOND, why="waits"),
     "postpone": lambda task, now=NOW: postponed(claim(task, now=now)),
+    "release": lambda task, now=NOW: transitions.release(task, now=now, until=now + SECOND, why="ours"),
 }
 
 # What each event makes of a task in each state: its next state, or what is answered instead. The claim is one that
@@ -54,25 +55,25 @@ NEVER = (REFUSED,) * 5
 CELLS = {
     State.PENDING: (
         *(State.RUNNING, REFUSED, REFUSED, REFUSED, State.CANCELLED, State.PENDING),
-        *(REFUSED, State.EXPIRED, State.SKIPPED, State.MISSED, State.PENDING, State.PENDING),
+        *(REFUSED, State.EXPIRED, State.SKIPPED, State.MISSED, State.PENDING, State.PENDING, REFUSED),
     ),
     State.RUNNING: (
         *(State.RUNNING, State.SUCCEEDED, State.RETRYING, State.DEAD, REFUSED, REFUSED),
-        *(State.RUNNING, State.EXPIRED, REFUSED, REFUSED, REFUSED, State.RETRYING),
+        *(State.RUNNING, State.EXPIRED, REFUSED, REFUSED, REFUSED, State.RETRYING, State.RETRYING),
     ),
     State.RETRYING: (
         *(State.RUNNING, REFUSED, REFUSED, REFUSED, State.CANCELLED, REFUSED),
-        *(REFUSED, State.EXPIRED, REFUSED, REFUSED, REFUSED, State.RETRYING),
+        *(REFUSED, State.EXPIRED, REFUSED, REFUSED, REFUSED, State.RETRYING, REFUSED),
     ),
     State.DEAD: (
         *(State.RUNNING, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED),
-        *(REFUSED, State.EXPIRED, REFUSED, REFUSED, REFUSED, State.RETRYING),
+        *(REFUSED, State.EXPIRED, REFUSED, REFUSED, REFUSED, State.RETRYING, REFUSED),
     ),
-    State.SUCCEEDED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED),
-    State.CANCELLED: (DROPPED, REFUSED, REFUSED, REFUSED, NOTHING, REFUSED, *NEVER, DROPPED),
-    State.EXPIRED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED),
-    State.SKIPPED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED),
-    State.MISSED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED),
+    State.SUCCEEDED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED, REFUSED),
+    State.CANCELLED: (DROPPED, REFUSED, REFUSED, REFUSED, NOTHING, REFUSED, *NEVER, DROPPED, REFUSED),
+    State.EXPIRED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED, REFUSED),
+    State.SKIPPED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED, REFUSED),
+    State.MISSED: (DROPPED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED, *NEVER, DROPPED, REFUSED),
 }
 EVERY_CELL = [
     pytest.param(state, event, expected, id=f"{state}-{event}")
@@ -203,6 +204,24 @@ def test_only_a_retry_that_the_queue_cannot_hold_needs_a_pointer(seconds, points
     policy = replace(STEADY, initial_seconds=seconds, max_seconds=86_400)
     change = EVENTS["fail"](in_state(State.RUNNING, a_task(retry=policy)))
     assert (change.after.due_at, change.points) == (NOW + timedelta(seconds=seconds), points)
+
+
+def test_a_claim_under_which_nothing_was_sent_is_no_attempt_and_its_token_is_not_used_again():
+    task = claim(a_task(retry=replace(STEADY, max_attempts=1))).after
+    for _ in range(5):
+        released = transitions.release(task, now=NOW, until=NOW + SECOND / 3, why="ours")
+        waits = released.after
+        assert (waits.state, waits.attempts, waits.token) == (State.RETRYING, 0, task.token)
+        assert (waits.due_at, waits.moved_at) == (NOW + timedelta(milliseconds=334), NOW)
+        assert (waits.history[-1].why, waits.history[-1].attempt, waits.error) == ("ours", 0, None)
+        assert (released.postponed, released.points) == (True, False)
+        task = claim(waits, now=NOW + SECOND).after
+    assert (task.attempts, task.token) == (1, 6)
+
+
+def test_a_claim_that_is_released_past_its_deadline_ends():
+    task = claim(a_task(expires_at=NOW + SECOND)).after
+    assert transitions.release(task, now=NOW, until=NOW + SECOND, why="ours").after.state is State.EXPIRED
 
 
 def test_a_failed_attempt_tells_why_and_when_it_was_moved():

@@ -27,8 +27,9 @@ from examples.worker.worker import Worker, server
 from postdate.domain.task import Destination
 from postdate.targets.base import Delivered, Delivery, Failed, Receipt
 from postdate.targets.connections import Connections
-from postdate.targets.guard import check_url
+from postdate.targets.guard import parse
 from postdate.targets.loop import BackgroundLoop
+from postdate.targets.resolver import Resolver
 from postdate.targets.webhook import WebhookTarget
 
 OURS = "whsec_" + base64.b64encode(b"o" * 24).decode()
@@ -78,7 +79,8 @@ def running(worker: Worker) -> Iterator[str]:
 def deliver(worker: Worker) -> Iterator[Callable[..., Receipt]]:
     """One attempt, by the code that makes all of them."""
     target = WebhookTarget(
-        check=lambda url, wait: check_url(url, loopback_allowed=True, wait_seconds=wait),
+        endpoint=lambda url: parse(url, True),
+        resolver=Resolver(),
         connections=Connections(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)),
         loop=BackgroundLoop(),
         now=lambda: datetime.now(UTC),

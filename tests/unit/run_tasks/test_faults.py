@@ -354,20 +354,26 @@ class Unreadable:
         raise Unavailable
 
 
-def test_payloads_that_cannot_be_read_fail_the_attempts_that_need_them_and_no_other(running):
+def test_payloads_that_cannot_be_read_keep_back_the_runs_that_need_them_and_no_other(running):
     lost, fine = a_task(1, payload=Payload(key="k")), a_task(2)
     running.stores(lost, fine)
     running.payloads = Unreadable()
     tally = running.run(message(lost, fine))
-    assert (started(running), tally.retried, tally.succeeded) == ([fine.id], 1, 1)
+    assert (started(running), tally.postponed, tally.succeeded) == ([fine.id], 1, 1)
 
 
-def test_a_tenant_that_cannot_be_read_is_a_failed_attempt(running):
-    task = a_task()
+@pytest.mark.parametrize("unreadable", ["tenants", "payloads"])
+def test_what_a_delivery_needs_and_cannot_be_read_uses_up_no_attempt(running, unreadable):
+    task = a_task(payload=Payload(key="k"))
     running.stores(task)
-    running.tenants = Unreadable()
+    running.payloads.put("k", "{}", keep_until=START + MINUTE)
+    kept = getattr(running, unreadable)
+    setattr(running, unreadable, Unreadable())
     tally = running.run(message(task))
-    assert (started(running), tally.retried, tally.failed_messages) == ([], 1, set())
+    assert (started(running), tally.postponed, tally.failed_messages) == ([], 1, set())
+    setattr(running, unreadable, kept)
+    running.run(running.arrival())
+    assert (running.stored(task).state, running.stored(task).attempts) == (State.SUCCEEDED, 1)
 
 
 def test_what_cannot_be_read_is_asked_for_once_a_batch(running):
@@ -377,7 +383,7 @@ def test_what_cannot_be_read_is_asked_for_once_a_batch(running):
     ]
     running.stores(*tasks)
     running.tenants, running.payloads = Unreadable(), Unreadable()
-    assert running.run(message(*tasks)).retried == 4
+    assert running.run(message(*tasks)).postponed == 4
     assert (running.tenants.asked, running.payloads.asked) == (1, 1)
 
 

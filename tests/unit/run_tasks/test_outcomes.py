@@ -7,7 +7,7 @@ import pytest
 from postdate.domain.due import Due, Via
 from postdate.domain.slots import unique_part
 from postdate.domain.task import Destination, State
-from postdate.targets.base import Delivered, Failed
+from postdate.targets.base import Delivered, Failed, Untried
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START, STEADY, a_task, claimed, in_state, message
 
 BROKEN = Failed(reason="http 500", http_status=500)
@@ -96,6 +96,28 @@ def test_a_retry_in_exactly_fifteen_minutes_still_goes_by_message(running):
     running.target.script[task.id].append(BROKEN)
     running.run(message(task))
     assert running.sent == [(Via.RETRY, Due.of(running.stored(task)), 899 * SECOND)]
+
+
+def test_what_could_not_be_sent_for_a_reason_of_ours_uses_up_no_attempt(running):
+    task = a_task(retry=replace(STEADY, max_attempts=1))
+    running.stores(task)
+    running.target.script[task.id].extend([Untried(reason="its name was not looked up in time")] * 12)
+    running.run(message(task))
+    while running.queue.sent:
+        waits = running.stored(task)
+        assert (waits.state, waits.attempts) == (State.RETRYING, 0)
+        assert 5 * SECOND <= waits.due_at - running.clock.now() <= 10 * SECOND
+        running.run(running.arrival())
+    assert (running.stored(task).state, running.stored(task).attempts) == (State.SUCCEEDED, 1)
+
+
+def test_what_could_not_be_sent_for_a_reason_of_ours_feeds_no_breaker(running):
+    for number in range(1, 25):
+        task = a_task(number)
+        running.stores(task)
+        running.target.script[task.id].append(Untried(reason="its name was not looked up in time"))
+        running.run(message(task))
+    assert running.flow.states("demo") == {}
 
 
 @pytest.mark.parametrize("script", [[GONE], [BROKEN] * STEADY.max_attempts])

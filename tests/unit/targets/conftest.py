@@ -14,8 +14,9 @@ import pytest
 from postdate.domain.task import Destination
 from postdate.targets.base import Delivery, Receipt
 from postdate.targets.connections import Connections
-from postdate.targets.guard import check_url
+from postdate.targets.guard import parse
 from postdate.targets.loop import BackgroundLoop
+from postdate.targets.resolver import Resolver
 from postdate.targets.webhook import WebhookTarget
 
 NOW = datetime(2026, 11, 18, 10, 5, 0, 250_000, tzinfo=UTC)
@@ -126,18 +127,22 @@ def webhook() -> Iterator[Callable[..., WebhookTarget]]:
     def make(
         *,
         tls: ssl.SSLContext | None = None,
-        check: Any = None,
+        endpoint: Any = None,
+        resolver: Resolver | None = None,
         drain_seconds: float = 0.05,
+        queued_seconds: float = 1,
         name_seconds: float = 1,
         **limits: Any,
     ) -> WebhookTarget:
         made.append(
             WebhookTarget(
-                check=check or (lambda url, wait: check_url(url, loopback_allowed=True, wait_seconds=wait)),
+                endpoint=endpoint or (lambda url: parse(url, True)),
+                resolver=resolver or Resolver(),
                 connections=Connections(tls or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), **limits),
                 loop=BackgroundLoop(),
                 now=lambda: NOW,
                 drain_seconds=drain_seconds,
+                queued_seconds=queued_seconds,
                 name_seconds=name_seconds,
             )
         )

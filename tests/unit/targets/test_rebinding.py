@@ -5,8 +5,7 @@ import threading
 
 import pytest
 
-from postdate.targets.base import Delivered, Failed
-from postdate.targets.guard import check_url
+from postdate.targets.base import Delivered, Failed, Untried
 from postdate.targets.resolver import Resolver
 
 
@@ -42,9 +41,7 @@ def test_the_connection_goes_to_the_address_that_was_checked_and_the_name_is_ask
 ):
     lookup = Rebinding("93.184.215.14", "169.254.169.254")
     resolver = Resolver(lookup)
-    target = webhook(
-        check=lambda url, wait: check_url(url, loopback_allowed=False, resolve=resolver, wait_seconds=wait)
-    )
+    target = webhook(resolver=resolver)
     receipts = deliver.all(target, delivery("https://hooks.example.com:8443/"))
     assert receipts == [Failed(reason="connection refused", down=True)]
     assert elsewhere == [("93.184.215.14", 8443, "hooks.example.com")]
@@ -54,9 +51,7 @@ def test_the_connection_goes_to_the_address_that_was_checked_and_the_name_is_ask
 def test_the_next_attempt_asks_again_and_checks_again(webhook, deliver, delivery, elsewhere):
     now = [100.0]
     resolver = Resolver(Rebinding("93.184.215.14", "169.254.169.254"), clock=lambda: now[0])
-    target = webhook(
-        check=lambda url, wait: check_url(url, loopback_allowed=False, resolve=resolver, wait_seconds=wait)
-    )
+    target = webhook(resolver=resolver)
     attempt = delivery("https://hooks.example.com/")
     assert deliver.all(target, attempt) == [Failed(reason="connection refused", down=True)]
     now[0] += 60
@@ -71,11 +66,45 @@ def test_a_name_that_does_not_resolve_is_tried_again_later(webhook, deliver, del
         raise socket.gaierror(socket.EAI_NONAME, "x")
 
     resolver = Resolver(lookup)
-    target = webhook(
-        check=lambda url, wait: check_url(url, loopback_allowed=False, resolve=resolver, wait_seconds=wait)
-    )
+    target = webhook(resolver=resolver)
     receipts = deliver.all(target, delivery("https://hooks.example.com/"))
-    assert receipts == [Failed(reason="destination not allowed: the name does not resolve", down=True)]
+    assert receipts == [Failed(reason="dns failure: the name does not resolve", down=True)]
+
+
+def test_a_dead_name_is_looked_up_once_for_all_deliveries_of_some_seconds(webhook, deliver, delivery):
+    asked = []
+
+    def lookup(host, port, **options):
+        asked.append(host)
+        raise socket.gaierror(socket.EAI_NONAME, "x")
+
+    attempts = [delivery("https://hooks.example.com/") for _ in range(100)]
+    receipts = deliver.all(webhook(resolver=Resolver(lookup)), *attempts)
+    assert receipts == [Failed(reason="dns failure: the name does not resolve", down=True)] * 100
+    assert len(asked) == 1
+
+
+def test_a_wait_for_our_own_threads_is_no_failure_of_the_destination(
+    receiver, webhook, deliver, delivery, elsewhere
+):
+    go = threading.Event()
+
+    def lookup(host, port, **options):
+        if host.startswith("dead"):
+            go.wait(2)
+            raise socket.gaierror(socket.EAI_AGAIN, "x")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 0))]
+
+    resolver = Resolver(lookup, threads=4, tenant_threads=2)
+    target = webhook(resolver=resolver, queued_seconds=0.1, name_seconds=0.2)
+    dead = [delivery(f"https://dead{number}.example.com/", tenant="bad") for number in range(8)]
+    good = [delivery(f"https://{number}.example.com/", tenant="good") for number in range(8)]
+    receipts = deliver.all(target, *dead, *good)
+    go.set()
+    late = Failed(reason="dns failure: the name did not resolve in time", down=True)
+    queued = Untried(reason="its name was not looked up in time")
+    assert receipts[:8] == [late] * 2 + [queued] * 6
+    assert receipts[8:] == [Failed(reason="connection refused", down=True)] * 8
 
 
 def test_a_name_server_that_is_slow_holds_up_nobody_else(receiver, webhook, deliver, delivery):
@@ -86,12 +115,9 @@ def test_a_name_server_that_is_slow_holds_up_nobody_else(receiver, webhook, deli
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 0))]
 
     resolver = Resolver(lookup)
-    target = webhook(
-        check=lambda url, wait: check_url(url, loopback_allowed=True, resolve=resolver, wait_seconds=wait),
-        name_seconds=0.05,
-    )
+    target = webhook(resolver=resolver, name_seconds=0.05)
     slow = [delivery(f"https://{number}a.example.com/") for number in range(20)]
     receipts = deliver.all(target, *slow, delivery(receiver().url))
     go.set()
-    late = Failed(reason="destination not allowed: the name did not resolve in time", down=True)
+    late = Failed(reason="dns failure: the name did not resolve in time", down=True)
     assert receipts == [late] * 20 + [Delivered(http_status=200)]

@@ -10,7 +10,8 @@ import pytest
 from standardwebhooks import Webhook
 
 from postdate.targets.base import Delivered, Failed
-from postdate.targets.guard import check_url
+from postdate.targets.resolver import Resolver
+from tests.unit.targets.names import answer
 
 SECRET = "whsec_" + base64.b64encode(b"s" * 24).decode()
 
@@ -279,20 +280,16 @@ def test_the_guard_stands_at_the_attempt_too(deliver, url):
 
 
 def test_a_name_that_now_points_inside_is_refused_but_may_be_mended(webhook, deliver, delivery):
-    def check(url, wait_seconds):
-        return check_url(
-            url, loopback_allowed=False, resolve=lambda host, wait: ["93.184.215.14", "10.0.0.1"]
-        )
-
-    receipts = deliver.all(webhook(check=check), delivery("https://hooks.example.com/"))
+    resolver = Resolver(lambda host, port, **options: answer("93.184.215.14", "10.0.0.1"))
+    receipts = deliver.all(webhook(resolver=resolver), delivery("https://hooks.example.com/"))
     assert receipts == [Failed(reason="destination not allowed: private address", down=True)]
 
 
 def test_a_fault_of_our_own_is_a_receipt_and_quotes_nothing(webhook, deliver, delivery, caplog):
-    def check(url, wait_seconds):
+    def endpoint(url):
         raise RuntimeError("secret")
 
-    assert deliver.all(webhook(check=check), delivery("https://a.example/")) == [
+    assert deliver.all(webhook(endpoint=endpoint), delivery("https://a.example/")) == [
         Failed(reason="internal error")
     ]
     assert "RuntimeError" in caplog.text

@@ -74,10 +74,10 @@ def target(webhook, certificate):
         for name in trusted:
             tls.load_verify_locations(certificate[name])
 
-        def check(url, wait_seconds):
+        def endpoint(url):
             return Endpoint(scheme="https", host=NAME, port=port, path="/", addresses=addresses)
 
-        return webhook(tls=tls, check=check, **limits)
+        return webhook(tls=tls, endpoint=endpoint, **limits)
 
     return make
 

@@ -55,6 +55,15 @@ def test_an_attempt_whose_worker_died_is_told_as_failed():
     assert (second["number"], second["outcome"]) == (2, "RUNNING")
 
 
+def test_a_claim_under_which_nothing_was_sent_is_not_told():
+    released = transitions.release(
+        claimed(a_task()), now=START + SECOND, until=START + 5 * SECOND, why="ours"
+    ).after
+    assert attempts(released) == []
+    (attempt,) = attempts(again(released, now=released.due_at))
+    assert (attempt["number"], attempt["outcome"], attempt["error"]) == (1, "RUNNING", None)
+
+
 def test_after_a_redrive_attempts_are_counted_anew():
     dead = in_state(State.DEAD)
     assert [attempt["number"] for attempt in attempts(again(dead, now=START + MINUTE))] == [1, 1]

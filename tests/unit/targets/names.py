@@ -1,0 +1,8 @@
+"""What a name server says, as `getaddrinfo` tells it."""
+
+import socket
+from typing import Any
+
+
+def answer(*addresses: str) -> list[Any]:
+    return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0)) for address in addresses]
