@@ -8,11 +8,11 @@ from typing import Any
 
 from functions.sweep.heartbeat import Heartbeat
 from functions.sweep.settings import Settings
-from functions.sweep.sweep_group import Groups, GroupSweeper
+from functions.sweep.sweep_group import GroupSweeper
 from functions.sweep.tick import Ticker
 from postdate.domain import payment, task
 from postdate.domain.slots import ShardPlan
-from postdate.domain.sweeping import Horizon, Stage, Sweep
+from postdate.domain.sweeping import Groups, Horizon, Stage, Sweep
 from postdate.runtime import aws, settings
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import count, logger, metrics
@@ -50,6 +50,7 @@ class Wired:
                         "minute": sweep.minute,
                         "group": sweep.group,
                         "stage": sweep.stage.value,
+                        "epoch": sweep.epoch,
                     }
                 )
 
@@ -65,6 +66,7 @@ class Wired:
             clock=clock,
         )
         self.ticker = Ticker(
+            table=given.items_table,
             sweeper=self.sweeper,
             passes=passes,
             groups=groups,
@@ -109,7 +111,9 @@ def _handle(wake_up: Mapping[str, Any]) -> None:
             if wired().heartbeat.beat(number):
                 _tick()
         case {"kind": "sweep", "minute": int(minute), "group": int(group), "stage": str(stage)}:
-            swept = wired().sweeper.sweep(Sweep(minute=minute, group=group, stage=Stage(stage)))
+            epoch = int(wake_up.get("epoch", 0))
+            sweep = Sweep(minute=minute, group=group, stage=Stage(stage), epoch=epoch)
+            swept = wired().sweeper.sweep(sweep)
             count("CallsSent", swept.sent)
             _tell_overdue(swept.overdue)
         case _:

@@ -13,8 +13,8 @@ from postdate.domain import task
 from postdate.domain.due import Via, pack
 from postdate.domain.errors import Unavailable
 from postdate.domain.item import kind_of
-from postdate.domain.slots import ShardPlan, Slot
-from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep, is_settled, wants_call
+from postdate.domain.slots import Slot
+from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Sweep, is_settled, wants_call
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.passes import Passes
@@ -24,21 +24,6 @@ _VIA = {Stage.OPEN: Via.SWEEP, Stage.CLOSE: Via.CLOSING, Stage.AUDIT: Via.AUDIT}
 _READERS = 8
 # Of one tenant in one second and group. Payments are worth waiting for, and settle many at a time.
 _TASKS_AHEAD_MAX = 250
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Groups:
-    """Shards are swept in groups: the group is what one worker reads and what one checkpoint covers."""
-
-    plan: ShardPlan
-    size: int
-
-    def count(self, minute: int) -> int:
-        return -(-self.plan.shards(minute) // self.size)
-
-    def slots(self, minute: int, group: int) -> list[Slot]:
-        shards = range(group * self.size, min((group + 1) * self.size, self.plan.shards(minute)))
-        return [Slot(minute=minute, shard=shard) for shard in shards]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,21 +46,29 @@ class GroupSweeper:
     clock: Clock
 
     def sweep(self, sweep: Sweep) -> Swept:
-        """Does nothing when somebody else made this pass already."""
+        """Does nothing when another sweeper made this pass already, or works in a later epoch."""
         now = self.clock.now()
-        done = self.horizon.believed(self.passes.get(sweep.minute, sweep.group), now)
-        if done is not None and not _follows(sweep.stage, done.stage):
+        done = self.horizon.believed(self.passes.get(sweep.minute, sweep.group), now, epoch=sweep.epoch)
+        if done is not None and (done.epoch > sweep.epoch or not _follows(sweep.stage, done.stage)):
             return Swept()
         opened_at = now if done is None else done.opened_at
         found = list(self._found(sweep))
         calls = [entry for slot, entry in found if self._wants(sweep, slot, entry, opened_at, now)]
         self._send(calls, _VIA[sweep.stage])
-        progress = Progress(minute=sweep.minute, group=sweep.group, stage=sweep.stage, opened_at=opened_at)
+        progress = Progress(
+            minute=sweep.minute,
+            group=sweep.group,
+            stage=sweep.stage,
+            opened_at=opened_at,
+            epoch=sweep.epoch,
+        )
         if sweep.stage is not Stage.AUDIT:
             self.passes.record(progress)
             return Swept(sent=len(calls))
         if not all(_is_settled(entry, now) for _, entry in found):
             progress = replace(progress, stage=Stage.CLOSE, looked_at=now)
+        else:
+            progress = replace(progress, audited_at=now)
         self.passes.record(progress)
         return Swept(sent=len(calls), overdue=tuple(entry.due.id for entry in calls))
 

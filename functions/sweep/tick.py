@@ -1,13 +1,22 @@
 """A wake-up: finds the passes that are due, makes them, and hands out what one worker cannot make in time."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-from functions.sweep.sweep_group import Groups, GroupSweeper, Swept
+from functions.sweep.sweep_group import GroupSweeper, Swept
 from postdate.domain import instants
-from postdate.domain.sweeping import AUDITED_AFTER, Horizon, Progress, Stage, Sweep, sweeps_due
+from postdate.domain.sweeping import (
+    AUDITED_AFTER,
+    Groups,
+    Horizon,
+    Progress,
+    Stage,
+    Sweep,
+    Watermark,
+    sweeps_due,
+)
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
 from postdate.stores.passes import Passes
@@ -29,8 +38,15 @@ class Ticked:
     behind_minutes: int
 
 
+class OtherTable(Exception):
+    """The watermark is about another table than this sweeper reads: `postdate recover` has to put it back first."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ticker:
+    """`table` is the table that the sweeper reads. A watermark of another table says nothing about this one."""
+
+    table: str
     sweeper: GroupSweeper
     passes: Passes
     groups: Groups
@@ -41,15 +57,16 @@ class Ticker:
     def tick(self) -> Ticked:
         """Raises the watermark at the end; a crash anywhere before that costs the next tick a look at more minutes."""
         began_at = self.clock.now()
-        minutes = range(self._watermark(began_at) + 1, self.horizon.last_minute(began_at) + 1)
-        due = self._due(minutes)[:SWEEPS_MAX]
+        mark = self._watermark(began_at)
+        minutes = range(mark.minute + 1, self.horizon.last_minute(began_at) + 1)
+        due = self._due(minutes, mark.epoch)[:SWEEPS_MAX]
         swept: list[Swept | None] = []
         while len(swept) < len(due) and self.clock.now() < began_at + INLINE_FOR:
             swept.append(self._swept(due[len(swept)]))
         left = due[len(swept) :]
         if left:
             self.hand_out(left)
-        self._raise_watermark(minutes)
+        self._raise_watermark(mark, minutes)
         made = [each for each in swept if each is not None]
         unopened = [sweep.minute for sweep in due if sweep.stage is Stage.OPEN]
         return Ticked(
@@ -69,34 +86,37 @@ class Ticker:
             logger.exception("a pass failed", extra={"action": "pass_failed", "pass": str(sweep)})
             return None
 
-    def _due(self, minutes: range) -> list[Sweep]:
+    def _due(self, minutes: range, epoch: int) -> list[Sweep]:
         groups = {minute: self.groups.count(minute) for minute in minutes}
-        return sweeps_due(
-            minutes, groups, self._progress(minutes), horizon=self.horizon, now=self.clock.now()
-        )
+        now, progress = self.clock.now(), self._progress(minutes)
+        return sweeps_due(minutes, groups, progress, horizon=self.horizon, now=now, epoch=epoch)
 
     def _progress(self, minutes: range) -> dict[tuple[int, int], Progress]:
         return {
             (done.minute, done.group): done for done in self.passes.between(minutes.start, minutes.stop - 1)
         }
 
-    def _watermark(self, now: datetime) -> int:
+    def _watermark(self, now: datetime) -> Watermark:
         """The first sweep of all begins an hour back: registration may have worked before the sweeper did. A watermark
         nearer than that is the work of a clock that is ahead."""
         latest = instants.minute_of(now - AUDITED_AFTER)
-        watermark = self.passes.watermark()
-        if watermark is None:
-            watermark = instants.minute_of(now) - FIRST_LOOKS_BACK
-            self.passes.raise_watermark(watermark)
-        return min(watermark, latest)
+        mark = self.passes.watermark()
+        if mark is None:
+            mark = Watermark(minute=instants.minute_of(now) - FIRST_LOOKS_BACK, table=self.table)
+            self.passes.raise_watermark(mark)
+        if mark.table not in (None, self.table):
+            raise OtherTable(f"the watermark is about {mark.table}, and this sweeper reads {self.table}")
+        return replace(mark, minute=min(mark.minute, latest), table=self.table)
 
-    def _raise_watermark(self, minutes: range) -> None:
+    def _raise_watermark(self, mark: Watermark, minutes: range) -> None:
         progress = self._progress(minutes)
 
         def audited(minute: int) -> bool:
             found = [progress.get((minute, group)) for group in range(self.groups.count(minute))]
-            return all(done is not None and done.stage is Stage.AUDIT for done in found)
+            return all(
+                done is not None and done.stage is Stage.AUDIT and done.epoch == mark.epoch for done in found
+            )
 
         done = list(takewhile(audited, minutes))
         if done:
-            self.passes.raise_watermark(done[-1])
+            self.passes.raise_watermark(replace(mark, minute=done[-1]))

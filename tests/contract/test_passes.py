@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from postdate.domain import instants
-from postdate.domain.sweeping import Progress, Stage
+from postdate.domain.sweeping import Progress, Stage, Watermark
 from postdate.stores.passes import Passes
 from tests.contract.conftest import OnAws
 
@@ -66,8 +66,58 @@ def test_minutes_are_found_across_the_turn_of_a_year(passes: Passes, now: dateti
 def test_the_watermark_rises_and_never_falls(passes: Passes, minute: int) -> None:
     assert passes.watermark() is None
     for raised_to, stands_at in ((0, 0), (2, 2), (1, 2), (2, 2), (5, 5), (-9, 5)):
-        passes.raise_watermark(minute + raised_to)
-        assert passes.watermark() == minute + stands_at
+        passes.raise_watermark(Watermark(minute=minute + raised_to))
+        assert passes.watermark() == Watermark(minute=minute + stands_at)
+
+
+def test_an_audit_that_found_everything_ended_says_when(passes: Passes, minute: int, now: datetime) -> None:
+    audited = replace(progress(minute, 0, now, Stage.AUDIT), audited_at=now + timedelta(hours=1))
+    passes.record(audited)
+    assert passes.get(minute, 0) == audited
+
+
+def test_a_watermark_that_is_put_back_begins_an_epoch_and_keeps_its_table(
+    passes: Passes, minute: int
+) -> None:
+    assert passes.put_back(Watermark(minute=minute, epoch=1, table="items"))
+    assert passes.watermark() == Watermark(minute=minute, epoch=1, table="items")
+    passes.raise_watermark(Watermark(minute=minute + 3, epoch=1, table="items"))
+    assert passes.watermark() == Watermark(minute=minute + 3, epoch=1, table="items")
+    assert passes.put_back(Watermark(minute=minute - 9, epoch=2, table="restored"))
+    assert passes.watermark() == Watermark(minute=minute - 9, epoch=2, table="restored")
+
+
+@pytest.mark.parametrize("known", [None, 0, 1, 2])
+def test_a_sweeper_of_an_earlier_epoch_does_not_raise_the_watermark(
+    passes: Passes, minute: int, known: int | None
+) -> None:
+    """It may have seen passes over another table, whether or not the watermark stood anywhere before."""
+    for epoch in range((known or 0) + 1):
+        mark = Watermark(minute=minute, epoch=epoch)
+        assert passes.put_back(mark) if epoch else known is None or not passes.raise_watermark(mark)
+    back = Watermark(minute=minute - 60, epoch=(known or 0) + 1)
+    assert passes.put_back(back)
+    passes.raise_watermark(Watermark(minute=minute + 1, epoch=known or 0))
+    assert passes.watermark() == back
+
+
+@pytest.mark.parametrize("epoch", [1, 3, 4])
+def test_of_two_who_put_the_watermark_back_one_does(passes: Passes, minute: int, epoch: int) -> None:
+    for step in (1, 2):
+        assert passes.put_back(Watermark(minute=minute, epoch=step))
+    before = passes.watermark()
+    assert passes.put_back(Watermark(minute=minute - 1, epoch=epoch)) is (epoch == 3)
+    assert (passes.watermark() == before) is (epoch != 3)
+
+
+def test_a_note_replaces_none_of_a_later_epoch(passes: Passes, minute: int, now: datetime) -> None:
+    notes = [replace(progress(minute, 0, now, stage), epoch=epoch) for epoch in (0, 2) for stage in Stage]
+    for note in notes:
+        passes.record(note)
+        assert passes.get(minute, 0) == note
+    for late in (notes[0], replace(notes[0], epoch=1)):
+        passes.record(late)
+        assert passes.get(minute, 0) == notes[-1]
 
 
 def test_of_two_sweepers_one_counts_the_heartbeat_on(passes: Passes, now: datetime) -> None:
@@ -88,10 +138,10 @@ def test_a_heartbeat_that_never_was_is_not_gone_on_from(passes: Passes, now: dat
 
 
 def test_the_clocks_rows_are_no_passes(passes: Passes, minute: int, now: datetime) -> None:
-    passes.raise_watermark(minute)
+    passes.raise_watermark(Watermark(minute=minute))
     passes.next_beat(0, now)
     assert list(passes.between(0, minute + 1)) == []
-    assert passes.watermark() == minute
+    assert passes.watermark() == Watermark(minute=minute)
 
 
 def test_a_pass_is_kept_for_days_after_its_minute(on_aws: OnAws, now: datetime) -> None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from postdate.domain.sweeping import Watermark
 from postdate.domain.task import Task
 from postdate.stores.idempotency import Reservation
 from postdate.stores.tasks import Written
@@ -93,9 +94,9 @@ def test_a_heartbeat_that_was_counted_on_goes_on(stores: Stores, boundary: Bound
 def test_a_payload_and_a_watermark_are_written(stores: Stores, boundary: Boundary, fault: Fault) -> None:
     boundary.fail("PutItem", fault, fault)
     stores.payloads.put("lost", '"text"', keep_until=NOW)
-    stores.passes.raise_watermark(29_000_000)
+    stores.passes.raise_watermark(Watermark(minute=29_000_000))
     assert stores.payloads.get("lost") == '"text"'
-    assert stores.passes.watermark() == 29_000_000
+    assert stores.passes.watermark() == Watermark(minute=29_000_000)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import item_id
-from postdate.domain.sweeping import Progress, Stage
+from postdate.domain.sweeping import Progress, Stage, Watermark
 from postdate.domain.task import KIND, Destination, Payload, Task
 from postdate.stores.passes import DynamoPasses
 from postdate.stores.tasks import Written
@@ -71,7 +71,7 @@ def own_stores(own_world: World) -> Stores:
 def stored(world: World, own_stores: Stores) -> Iterator[Stored]:
     """Empty again after each test: whatever one sweep does, the next one finds done."""
     now = instants.from_milliseconds(instants.milliseconds(datetime.now(UTC)))
-    own_stores.passes.raise_watermark(instants.minute_of(now) - 3)
+    own_stores.passes.raise_watermark(Watermark(minute=instants.minute_of(now) - 3))
     yield Stored(tasks=own_stores.tasks, passes=own_stores.passes, now=now)
     for name in ("items", "slots"):
         for row in world.dynamodb.scan(TableName=world.tables[name])["Items"]:

@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError
 
 from postdate.domain.errors import Unavailable
-from postdate.domain.sweeping import Progress, Stage
+from postdate.domain.sweeping import Progress, Stage, Watermark
 from postdate.domain.task import Task
 from postdate.stores.idempotency import Reservation
 from postdate.stores.tasks import Written
@@ -50,7 +50,7 @@ def test_a_table_that_does_not_answer_is_unavailable_whatever_is_asked_of_it(
         "pass": lambda: stores.passes.get(1, 0),
         "record": lambda: stores.passes.record(Progress(minute=1, group=0, stage=Stage.OPEN, opened_at=NOW)),
         "watermark": stores.passes.watermark,
-        "raise": lambda: stores.passes.raise_watermark(1),
+        "raise": lambda: stores.passes.raise_watermark(Watermark(minute=1)),
         "beat": stores.passes.beat,
         "next_beat": lambda: stores.passes.next_beat(0, NOW),
     }

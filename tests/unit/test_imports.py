@@ -17,6 +17,7 @@ OURS: Final = tuple(ROOTS)
 MAY_USE: Final = {
     "postdate.domain": (),
     "postdate.stores": ("postdate.domain", "postdate.runtime"),
+    "postdate.recovery": ("postdate.domain", "postdate.stores"),
     "postdate.targets": ("postdate.domain",),
     "postdate.runtime": ("postdate.domain",),
     "functions.api": ("postdate",),

@@ -18,7 +18,7 @@ from typing import Final
 from postdate.domain import instants
 from postdate.domain.due import DELAY_MAX
 from postdate.domain.item import Phase
-from postdate.domain.slots import Slot
+from postdate.domain.slots import ShardPlan, Slot
 
 CLOSES_AFTER: Final = timedelta(minutes=1)
 AUDITED_AFTER: Final = timedelta(hours=1)
@@ -38,13 +38,41 @@ _NEXT: Final = {None: Stage.OPEN, Stage.OPEN: Stage.CLOSE, Stage.CLOSE: Stage.AU
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
     """The newest finished pass over one group of a minute's shards. `opened_at` is when its open pass began,
-    `looked_at` when an audit found that something has not ended yet."""
+    `looked_at` when an audit found that something has not ended yet, `audited_at` when one found that everything has. A
+    pass of an earlier `epoch` does not count."""
 
     minute: int
     group: int
     stage: Stage
     opened_at: datetime
     looked_at: datetime | None = None
+    audited_at: datetime | None = None
+    epoch: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watermark:
+    """`minute` is the last one up to which every pass was made. `epoch` counts how often the watermark was put back.
+    `table` is the table that it is about: another one takes its place only with a new epoch. None in old rows."""
+
+    minute: int
+    epoch: int = 0
+    table: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Groups:
+    """Shards are swept in groups: the group is what one worker reads and what one checkpoint covers."""
+
+    plan: ShardPlan
+    size: int
+
+    def count(self, minute: int) -> int:
+        return -(-self.plan.shards(minute) // self.size)
+
+    def slots(self, minute: int, group: int) -> list[Slot]:
+        shards = range(group * self.size, min((group + 1) * self.size, self.plan.shards(minute)))
+        return [Slot(minute=minute, shard=shard) for shard in shards]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,21 +98,22 @@ class Horizon:
             case Stage.AUDIT:
                 return instants.end_of(minute) + AUDITED_AFTER <= now
 
-    def believed(self, done: Progress | None, now: datetime) -> Progress | None:
-        """None for a pass that cannot have been made yet: whoever noted it had a clock that is ahead, and saw less than
-        there was to come."""
-        if done is None or not self.due(done.stage, done.minute, now + self.margin):
+    def believed(self, done: Progress | None, now: datetime, *, epoch: int) -> Progress | None:
+        """None for a pass of an earlier epoch, which may have read another table. None for a pass that cannot have been
+        made yet: its sweeper had a clock that is ahead, and saw less than there was to come."""
+        if done is None or done.epoch < epoch or not self.due(done.stage, done.minute, now + self.margin):
             return None
         return done
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sweep:
-    """One pass to make."""
+    """One pass to make, and the epoch in which it was found due."""
 
     minute: int
     group: int
     stage: Stage
+    epoch: int = 0
 
 
 def sweeps_due(
@@ -94,18 +123,19 @@ def sweeps_due(
     *,
     horizon: Horizon,
     now: datetime,
+    epoch: int = 0,
 ) -> list[Sweep]:
     """The next pass of every group that is due for one; what is due soon comes before what was missed long ago."""
     found = []
     for minute in minutes:
         for group in range(groups[minute]):
-            done = horizon.believed(progress.get((minute, group)), now)
+            done = horizon.believed(progress.get((minute, group)), now, epoch=epoch)
             stage = _NEXT[done.stage if done else None]
             rests = (
                 done is not None and done.looked_at is not None and now < done.looked_at + AUDITED_AGAIN_AFTER
             )
             if stage is not None and horizon.due(stage, minute, now) and not rests:
-                found.append(Sweep(minute=minute, group=group, stage=stage))
+                found.append(Sweep(minute=minute, group=group, stage=stage, epoch=epoch))
     current = instants.minute_of(now) - 1
     return sorted(
         found, key=lambda sweep: (sweep.stage is not Stage.OPEN or sweep.minute < current, sweep.minute)

@@ -1,20 +1,25 @@
-"""How far the sweep has come: which groups of which minutes were opened, closed and audited, and when."""
+"""How far the sweep has come: which groups of which minutes were opened, closed and audited, and when.
+
+After a restore the watermark is put back and a new epoch begins. What sweepers of an earlier epoch still write neither
+counts nor replaces what counts.
+"""
 
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist, PutError, UpdateError
+from pynamodb.expressions.condition import Condition
 from pynamodb.models import Model
 
 from postdate.domain import instants
-from postdate.domain.sweeping import Progress, Stage
+from postdate.domain.sweeping import Progress, Stage, Watermark
 from postdate.stores.faults import is_refused, translated
 from postdate.stores.rows import Connection
 
-_KEPT = timedelta(days=40)
+KEPT: Final = timedelta(days=40)
 
 
 class Passes(Protocol):
@@ -23,13 +28,17 @@ class Passes(Protocol):
 
     def get(self, minute: int, group: int) -> Progress | None: ...
 
-    def record(self, progress: Progress) -> None: ...
+    def record(self, progress: Progress) -> None:
+        """Never replaces a note of a later epoch."""
 
-    def watermark(self) -> int | None:
-        """The last minute up to which every pass is done; None before the first sweep."""
+    def watermark(self) -> Watermark | None:
+        """None before the first sweep."""
 
-    def raise_watermark(self, minute: int) -> None:
-        """Never lowers it."""
+    def raise_watermark(self, to: Watermark) -> None:
+        """Never lowers it, and does nothing when a new epoch has begun since `to` was read."""
+
+    def put_back(self, to: Watermark) -> bool:
+        """Begins the epoch of `to`, wherever the watermark stands; False when that is not the next epoch."""
 
     def beat(self) -> tuple[int, datetime] | None:
         """The number of the newest heartbeat and when it was."""
@@ -44,6 +53,9 @@ class _Row(Model):
     stage = UnicodeAttribute(null=True)
     at = NumberAttribute(null=True)
     looked = NumberAttribute(null=True)
+    audited = NumberAttribute(null=True)
+    epoch = NumberAttribute(null=True)
+    table = UnicodeAttribute(null=True)
     number = NumberAttribute(null=True)
     by = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)
@@ -69,28 +81,53 @@ class DynamoPasses:
         return None if row is None else _progress(row)
 
     def record(self, progress: Progress) -> None:
-        with translated():
-            self._rows(
-                scope="passes",
-                name=_name(progress.minute, progress.group),
-                stage=progress.stage.value,
-                at=instants.milliseconds(progress.opened_at),
-                looked=None if progress.looked_at is None else instants.milliseconds(progress.looked_at),
-                expires_at=int((instants.end_of(progress.minute) + _KEPT).timestamp()),
-            ).save()
-
-    def watermark(self) -> int | None:
-        row = self._find("clock", "watermark")
-        return None if row is None else int(row.number)
-
-    def raise_watermark(self, minute: int) -> None:
-        lower = self._rows.number.does_not_exist() | (self._rows.number < minute)
+        row = self._rows(
+            scope="passes",
+            name=_name(progress.minute, progress.group),
+            stage=progress.stage.value,
+            at=instants.milliseconds(progress.opened_at),
+            looked=_milliseconds(progress.looked_at),
+            audited=_milliseconds(progress.audited_at),
+            epoch=progress.epoch or None,
+            expires_at=int((instants.end_of(progress.minute) + KEPT).timestamp()),
+        )
+        earlier = self._rows.epoch.does_not_exist() | (self._rows.epoch <= progress.epoch)
         with translated():
             try:
-                self._rows(scope="clock", name="watermark", number=minute).save(condition=lower)
+                row.save(condition=earlier)
             except PutError as error:
                 if not is_refused(error):
                     raise
+
+    def watermark(self) -> Watermark | None:
+        row = self._find("clock", "watermark")
+        if row is None:
+            return None
+        return Watermark(minute=int(row.number), epoch=int(row.epoch or 0), table=row.table)
+
+    def raise_watermark(self, to: Watermark) -> None:
+        lower = self._rows.number.does_not_exist() | (self._rows.number < to.minute)
+        self._set_watermark(to, lower & self._is_epoch(to.epoch))
+
+    def put_back(self, to: Watermark) -> bool:
+        return self._set_watermark(to, self._is_epoch(to.epoch - 1))
+
+    def _is_epoch(self, epoch: int) -> Condition:
+        same: Condition = self._rows.epoch == epoch
+        return same if epoch else same | self._rows.epoch.does_not_exist()
+
+    def _set_watermark(self, to: Watermark, condition: Condition) -> bool:
+        row = self._rows(
+            scope="clock", name="watermark", number=to.minute, epoch=to.epoch or None, table=to.table
+        )
+        with translated():
+            try:
+                row.save(condition=condition)
+            except PutError as error:
+                if not is_refused(error):
+                    raise
+                return False
+        return True
 
     def beat(self) -> tuple[int, datetime] | None:
         row = self._find("clock", "heartbeat")
@@ -127,7 +164,7 @@ class DynamoPasses:
 class MemoryPasses:
     def __init__(self) -> None:
         self._progress: dict[tuple[int, int], Progress] = {}
-        self._watermark: int | None = None
+        self._watermark: Watermark | None = None
         self._beat: tuple[int, datetime] | None = None
 
     def between(self, first: int, last: int) -> Iterable[Progress]:
@@ -137,13 +174,23 @@ class MemoryPasses:
         return self._progress.get((minute, group))
 
     def record(self, progress: Progress) -> None:
-        self._progress[progress.minute, progress.group] = progress
+        known = self._progress.get((progress.minute, progress.group))
+        if known is None or known.epoch <= progress.epoch:
+            self._progress[progress.minute, progress.group] = progress
 
-    def watermark(self) -> int | None:
+    def watermark(self) -> Watermark | None:
         return self._watermark
 
-    def raise_watermark(self, minute: int) -> None:
-        self._watermark = max(minute, self._watermark or minute)
+    def raise_watermark(self, to: Watermark) -> None:
+        known = self._watermark
+        if known is None or (known.epoch == to.epoch and known.minute < to.minute):
+            self._watermark = to
+
+    def put_back(self, to: Watermark) -> bool:
+        if to.epoch - 1 != (self._watermark.epoch if self._watermark else 0):
+            return False
+        self._watermark = to
+        return True
 
     def beat(self) -> tuple[int, datetime] | None:
         return self._beat
@@ -166,5 +213,15 @@ def _progress(row: _Row) -> Progress:
         group=int(group),
         stage=Stage(row.stage),
         opened_at=instants.from_milliseconds(int(row.at)),
-        looked_at=None if row.looked is None else instants.from_milliseconds(int(row.looked)),
+        looked_at=_instant(row.looked),
+        audited_at=_instant(row.audited),
+        epoch=int(row.epoch or 0),
     )
+
+
+def _milliseconds(instant: datetime | None) -> int | None:
+    return None if instant is None else instants.milliseconds(instant)
+
+
+def _instant(count: float | None) -> datetime | None:
+    return None if count is None else instants.from_milliseconds(int(count))

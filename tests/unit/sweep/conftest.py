@@ -5,18 +5,20 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from functions.sweep.sweep_group import Groups, GroupSweeper
+from functions.sweep.sweep_group import GroupSweeper
 from functions.sweep.tick import Ticked, Ticker
 from postdate.domain import instants
 from postdate.domain.errors import Unavailable
 from postdate.domain.payment import Payment
 from postdate.domain.slots import Slot
-from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep
+from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Sweep, Watermark
 from postdate.domain.task import Task
 from postdate.stores.passes import MemoryPasses
 from postdate.stores.tasks import Written
 from postdate.stores.timetable import Entry
 from tests.unit.doubles import PLAN, SECOND, ManualClock, ScriptedQueue, ScriptedTasks
+
+TABLE = "items"
 
 
 class ScriptedPasses(MemoryPasses):
@@ -32,6 +34,11 @@ class ScriptedPasses(MemoryPasses):
             raise Unavailable
         self.recorded.append(progress)
         super().record(progress)
+
+    @property
+    def stands_at(self) -> int | None:
+        mark = self.watermark()
+        return None if mark is None else mark.minute
 
     def stages(self, minute: int) -> list[Stage | None]:
         return [done.stage if (done := self.get(minute, group)) else None for group in range(2)]
@@ -72,6 +79,7 @@ class Sweeping:
             clock=self.clock,
         )
         self.ticker = Ticker(
+            table=TABLE,
             sweeper=self.sweeper,
             passes=self.passes,
             groups=self.groups,
@@ -82,7 +90,7 @@ class Sweeping:
 
     def _closed(self, last: int) -> None:
         """Audited until an hour ago, and closed since."""
-        self.passes.raise_watermark(last - 58)
+        self.passes.raise_watermark(Watermark(minute=last - 58))
         for minute in range(last - 57, last + 1):
             for group in range(2):
                 opened_at = instants.start_of(minute)

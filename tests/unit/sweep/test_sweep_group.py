@@ -4,12 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.sweep.sweep_group import Groups
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.slots import ShardPlan
-from postdate.domain.sweeping import Stage, Sweep
+from postdate.domain.sweeping import Groups, Stage, Sweep
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
 from postdate.stores.tasks import Written

@@ -44,7 +44,7 @@ def test_the_first_tick_of_all_looks_back_an_hour():
     lost = a_task(due_at=START - 59 * MINUTE, now=START - 59 * MINUTE)
     sweeping.stores(lost)
     sweeping.ticker.tick()
-    assert sweeping.passes.watermark() == NOW_MINUTE - 60
+    assert sweeping.passes.stands_at == NOW_MINUTE - 60
     assert min(progress.minute for progress in sweeping.passes.recorded) == NOW_MINUTE - 59
     assert sweeping.queue.ids == [lost.id]
 
@@ -76,7 +76,7 @@ def test_the_watermark_rises_over_audited_minutes_only_and_without_a_gap(sweepin
     sweeping.clock.move(62 * MINUTE)
     sweeping.ticks(until=START + 64 * MINUTE, every=MINUTE)
     audited = NOW_MINUTE + 64 - 61
-    assert sweeping.passes.watermark() == audited
+    assert sweeping.passes.stands_at == audited
     assert sweeping.passes.stages(audited) == [Stage.AUDIT, Stage.AUDIT]
     assert sweeping.passes.stages(audited + 1) == [Stage.CLOSE, Stage.CLOSE]
 
@@ -90,9 +90,9 @@ def test_one_group_without_its_audit_holds_the_watermark(sweeping):
     sweeping.passes.refuses = lambda progress: progress.stage is Stage.AUDIT and progress.minute == first
     assert sweeping.ticker.tick().failed == 1
     sweeping.passes.refuses = lambda progress: False
-    assert sweeping.passes.watermark() == first - 1
+    assert sweeping.passes.stands_at == first - 1
     sweeping.ticker.tick()
-    assert sweeping.passes.watermark() == first
+    assert sweeping.passes.stands_at == first
 
 
 def refuse():
@@ -118,14 +118,14 @@ def test_a_minute_whose_tasks_have_not_ended_is_audited_every_ten_minutes_and_ho
     ticks = sweeping.ticks(until=START + 85 * MINUTE, every=MINUTE)
     found = [place for place, ticked in enumerate(ticks) if ticked.overdue]
     assert found == [found[0], found[0] + 10, found[0] + 20]
-    assert sweeping.passes.watermark() == NOW_MINUTE - 2
+    assert sweeping.passes.stands_at == NOW_MINUTE - 2
 
     done = in_state(State.SUCCEEDED, stuck)
     sweeping.tasks.commit([Transition(before=stuck, after=done)])
     sweeping.clock.move(10 * MINUTE)
     sweeping.ticker.tick()
     assert sweeping.passes.stages(NOW_MINUTE - 1) == [Stage.AUDIT, Stage.AUDIT]
-    assert sweeping.passes.watermark() > NOW_MINUTE - 2
+    assert sweeping.passes.stands_at > NOW_MINUTE - 2
 
 
 def test_a_queue_that_takes_nothing_leaves_the_minute_for_the_next_tick(sweeping):
@@ -142,11 +142,11 @@ def test_one_pass_that_fails_stops_no_other(sweeping):
     sweeping.stores(first, second)
     group = first.home.shard // 2
     sweeping.queue.before.extend([lambda: None] * group + [refuse])
-    watermark = sweeping.passes.watermark()
+    watermark = sweeping.passes.stands_at
     ticked = sweeping.ticker.tick()
     assert (ticked.made, ticked.failed, sweeping.queue.ids) == (7, 1, [second.id])
     assert sweeping.passes.get(first.home.minute, group) is None
-    assert sweeping.passes.watermark() == watermark
+    assert sweeping.passes.stands_at == watermark
     assert sweeping.ticker.tick().sent == 1
     assert sweeping.queue.ids == [second.id, first.id]
 
