@@ -65,3 +65,21 @@ def test_of_a_cancel_and_a_settlement_at_once_exactly_one_wins(world: World, cli
     completed = list(statuses.values()).count("COMPLETED")
     assert balances(client, "alice", "bob") == [(100 - 10 * completed, 0), (10 * completed, 0)]
     assert_sound(client)
+
+
+def test_after_an_outage_no_payment_is_paid_from_money_that_was_due_later(
+    world: World, client: Client
+) -> None:
+    """Both calls arrive after both instants, in one batch."""
+    client.accounts(alice=0, bob=50, carol=0)
+    early = {"from_account_id": "alice", "to_account_id": "carol", "funding": "at_execution"}
+    late = {"from_account_id": "bob", "to_account_id": "alice", "delay_seconds": 2}
+    assert client.pay(key="late", amount=50, **late).status == 201
+    assert client.pay(key="early", amount=50, **early).status == 201
+    records = calls(world, client)
+    time.sleep(2.05)
+    assert world.settle(records) == []
+    told = {each["to_account_id"]: (each["status"], each["error_code"]) for each in payments(client)}
+    assert told == {"carol": ("FAILED", "insufficient_funds"), "alice": ("COMPLETED", None)}
+    assert balances(client, "alice", "bob", "carol") == [(50, 0), (0, 0), (0, 0)]
+    assert_sound(client)

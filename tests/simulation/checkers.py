@@ -16,6 +16,8 @@ from tests.simulation.seen import Seen
 
 STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] = (
     money.i6_the_journal_gives_every_balance,
+    money.i6_no_prefix_is_below_zero,
+    money.i6_nothing_is_paid_from_later_money,
     money.i2_nothing_is_below_zero,
     money.i3_what_is_reserved_is_held,
     money.i5_a_movement_follows_from_its_payment,
@@ -86,7 +88,14 @@ INVARIANTS: Final[dict[str, Shown]] = {
         here=(money.i5_a_movement_follows_from_its_payment,),
         elsewhere=("test_a_payment_has_one_movement_whatever_its_plan_and_its_attempts",),
     ),
-    "I6": Shown(here=(money.i6_the_journal_gives_every_balance,)),
+    "I6": Shown(
+        here=(
+            money.i6_the_journal_gives_every_balance,
+            money.i6_no_prefix_is_below_zero,
+            money.i6_nothing_is_paid_from_later_money,
+        ),
+        elsewhere=("test_any_group_has_the_outcome_of_its_postings_one_by_one",),
+    ),
     "I7": Shown(
         here=(money.i7_a_payment_settles_once, money.frozen_accounts_neither_pay_nor_receive),
         elsewhere=("test_a_payment_that_everybody_settles_at_once_moves_money_once",),

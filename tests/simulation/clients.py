@@ -318,7 +318,7 @@ class Clients:
             "from_account_id": payer,
             "to_account_id": payee if draws.random() > 0.03 else "nobody",
             "amount": draws.choice((1, 10, 10, 50, 50, 100, 400, 2000)),
-            "funding": draws.choice(("reserve", "reserve", "at_execution")),
+            "funding": "at_execution" if draws.random() < self.mix().unfunded else "reserve",
             "description": name,
             **self._instant("scheduled_time"),
         }

@@ -27,6 +27,7 @@ class Actor:
     `calls_given` the items and versions that it was woken for, `word` the run and the token that a receiver was given.
     `asked` is its last call to AWS, `met` what the first try of it met; `spent` counts the calls of its invocation,
     which began at `invoked_at`.
+    `arrived` is what one call of the ledger has written so far: accounts that received money, and of which instant.
     `path` is what a caller asks for, `items_asked` of how many items. One that `is_newer` runs newer code, and one
     that has an event it does not survive `dies_after` so many calls."""
 
@@ -38,6 +39,7 @@ class Actor:
     request: str = ""
     wired: Any = None
     calls_given: frozenset[tuple[str, int]] = frozenset()
+    arrived: list[tuple[str, int]] = field(default_factory=list)
     doomed: bool = False
     done: bool = False
     parks: int = 0

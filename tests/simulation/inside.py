@@ -282,6 +282,7 @@ def _put_in(inside: Inside) -> None:
     pynamodb.connection.base.Connection.client = property(lambda connection: inside.client("dynamodb"))
     botocore.endpoint.time = SimpleNamespace(time=lambda: 0.0, sleep=lambda seconds: _sleep(inside, seconds))
     DynamoLedger.__init__.__kwdefaults__["pause"] = lambda seconds: _sleep(inside, seconds)
+    DynamoLedger.post = _told_apart(inside, DynamoLedger.post)
     clock.time = SimpleNamespace(time_ns=lambda: _now(inside) * 1000, time=lambda: _now(inside) / SECOND)
     clock.threading = SimpleNamespace(
         Event=lambda: SimpleNamespace(wait=lambda seconds: _sleep(inside, seconds))
@@ -323,6 +324,17 @@ class _Lines(logging.Handler):
         self._inside.counted(f"log {action}", 1)
         if action == "overdue":
             self._inside.overdue(list(getattr(record, "items", ())))
+
+
+def _told_apart(inside: Inside, post: Callable[..., Any]) -> Callable[..., Any]:
+    """Calls of the ledger, for the checker of what each of them writes."""
+
+    def begun(ledger: DynamoLedger, postings: Any) -> Any:
+        if inside.hub.current is not None:
+            inside.hub.current.arrived.clear()
+        return post(ledger, postings)
+
+    return begun
 
 
 def _now(inside: Inside) -> int:

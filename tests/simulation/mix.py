@@ -71,12 +71,12 @@ class Mix:
     """`down` is when the second destination refuses everything; `explicit` and `recurring` are shares of tasks.
     `waits_max` is the longest that anything waits that is asked for, or that is late, in seconds; `planned_for` how
     long plans of recurring tasks last at most; `ends_within` how soon after the last request faults stop at most.
-    `newer` is the share of events that newer code handles, `poison` how many messages there are that nobody can read,
-    `fatal` the share of messages over which each worker dies. With `newer_forms`, newer code writes rows that older
-    code cannot read, and handles all events once faults have stopped. `lost` is how many calls vanish from their queue,
-    even after faults stopped, `letters_rest` how long dead letters lie before a person looks at them, and `deadlines`
-    the share of tasks that have one, `untried` that of deliveries that are not sent for a reason of the
-    worker's own."""
+    `unfunded` is the share of payments for which nothing is held, `newer` the share of events that newer code handles,
+    `poison` how many messages there are that nobody can read, `fatal` the share of messages over which each worker
+    dies. With `newer_forms`, newer code writes rows that older code cannot read, and handles all events once faults
+    have stopped. `lost` is how many calls vanish from their queue, even after faults stopped, `letters_rest` how long
+    dead letters lie before a person looks at them, and `deadlines` the share of tasks that have one, `untried` that of
+    deliveries that are not sent for a reason of the worker's own."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -104,6 +104,7 @@ class Mix:
     span: int = 4 * MINUTE
     tries: int = 12
     money: float = 0.04
+    unfunded: float = 0.33
     batches: float = 0.04
     changes: float = 0.0
     timeouts: tuple[int, ...] = (5, 30, 120)
@@ -452,6 +453,28 @@ def _frozen(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _mutual(mix: Mix, draws: Random) -> Mix:
+    """Two or three accounts pay each other more than they have, and much of it is settled late and at once."""
+    return replace(
+        mix,
+        rates={fault: min(rate, 0.01) for fault, rate in mix.rates.items()},
+        outage=Outage(service="sqs", start=5 * SECOND, duration=draws.choice((60, 90)) * SECOND),
+        payments=1.0,
+        money=0.02,
+        unfunded=draws.choice((0.6, 0.9)),
+        accounts=draws.choice((2, 3)),
+        batches=0.6,
+        requests=8,
+        span=30 * SECOND,
+        waits_max=draws.choice((5, 30)),
+        executors=draws.choice((1, 2)),
+        latency=min(mix.latency, 5_000),
+        skew=min(mix.skew, 5 * SECOND),
+        pause=SECOND,
+        delayed=0.0,
+    )
+
+
 def _timely(mix: Mix, draws: Random) -> Mix:
     """Chains of runs, many of which are slow, late, paused and changed."""
     return replace(
@@ -601,6 +624,7 @@ THEMES: Final = {
     "quiet": _quiet,
     "impatient": _impatient,
     "frozen": _frozen,
+    "mutual": _mutual,
     "timely": _timely,
     "overslept": _overslept,
     "crowded": _crowded,

@@ -1,12 +1,14 @@
 """What has to hold of money: the checkers of I1 to I7."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from tests.simulation.engine import Change
+from tests.simulation.engine import Change, Row
 from tests.simulation.hub import Actor
 from tests.simulation.rows import effects, held, is_item, is_payment, number, text
 from tests.simulation.seen import Broken, Seen
+from tests.simulation.transitions import FINAL
 
 
 def i1_money_is_conserved(seen: Seen) -> None:
@@ -42,6 +44,67 @@ def i2_nothing_is_below_zero(seen: Seen, actor: Actor | None, changes: Sequence[
             for part in ("available", "reserved"):
                 if number(change.after, part) < 0:
                     raise Broken(f"I2: {part} of {change.key[0]} is {number(change.after, part)}")
+
+
+def i6_no_prefix_is_below_zero(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """What one write does, taken in the order of instants, leaves no part of an account below 0 on the way. Of one
+    instant, what is given comes first."""
+    steps = sorted(_steps(changes), key=lambda step: (step.instant, step.available + step.reserved < 0))
+    for change in changes:
+        if change.table != "accounts" or change.before is None:
+            continue
+        available, reserved = number(change.before, "available"), number(change.before, "reserved")
+        for step in steps:
+            if step.account == change.key[0]:
+                available, reserved = available + step.available, reserved + step.reserved
+                if available < 0 or reserved < 0:
+                    raise Broken(
+                        f"I6: {step.account} would have {available} and {reserved} reserved at {step.instant}"
+                    )
+
+
+def i6_nothing_is_paid_from_later_money(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """What one call of the ledger writes one after the other is in the order of instants, wherever that decides."""
+    if actor is None:
+        return
+    for step in _steps(changes):
+        later = [at for account, at in actor.arrived if account == step.account and at > step.instant]
+        if step.available < 0 and step.pays and later:
+            raise Broken(f"I6: {step.account} pays at {step.instant} after money of {later} arrived")
+    actor.arrived += [(step.account, step.instant) for step in _steps(changes) if step.available > 0]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Step:
+    """What one payment does to one account; `pays` when it is settled. Instants are in milliseconds."""
+
+    account: str
+    instant: int
+    available: int = 0
+    reserved: int = 0
+    pays: bool = False
+
+
+def _steps(changes: Sequence[Change]) -> Iterator[_Step]:
+    for change in changes:
+        if not is_item(change) or change.after is None or not is_payment(change.after):
+            continue
+        before, after = change.before, change.after
+        tenant = text(after, "tenant")
+        payer, payee = f"{tenant}#{text(after, 'payer')}", f"{tenant}#{text(after, 'payee')}"
+        planned, freed = _planned(before or after), held(before) - held(after)
+        if before is None or text(after, "status") not in FINAL:
+            yield _Step(account=payer, instant=number(after, "moved"), available=freed, reserved=-freed)
+        elif text(after, "status") != "COMPLETED":
+            yield _Step(account=payer, instant=planned, available=freed, reserved=-freed)
+        elif text(before, "status") != "COMPLETED":
+            amount = number(after, "amount")
+            yield _Step(account=payer, instant=planned, available=freed - amount, reserved=-freed, pays=True)
+            yield _Step(account=payee, instant=planned, available=amount, pays=True)
+
+
+def _planned(row: Row) -> int:
+    return number(row, "planned") or number(row, "due")
 
 
 def i3_what_is_reserved_is_held(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:

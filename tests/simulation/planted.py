@@ -378,8 +378,32 @@ BUGS: Final = (
         (f"{_ACTIONS}:_put", "attribute_not_exists(id)", "attribute_not_exists(id) OR attribute_exists(id)"),
         mix="frozen",
     ),
-    _bug("an account falls below zero", f"{_ACCOUNT}:update_of", "if change < 0:", "if False:", mix="frozen"),
-    _bug("a frozen account pays", f"{_ACCOUNT}:update_of", "if leg.needs_active:", "if False:", mix="frozen"),
+    _bug("an account falls below zero", f"{_ACCOUNT}:update_of", "if taken:", "if False:", mix="frozen"),
+    _bug(
+        "what one transaction brings pays for what it takes",
+        f"{_ACCOUNT}:update_of",
+        '("available", total.available_taken)',
+        '("available", max(0, -total.available))',
+        mix="mutual",
+    ),
+    _bug(
+        "payments are settled in any order",
+        "postdate.domain.posting:in_order",
+        "sorted(postings, key=lambda posting: posting.instant)",
+        "list(postings)",
+        (f"{_SETTLE}:_take_due", "list(taken.values())", "list(reversed(taken.values()))"),
+        mix="mutual",
+    ),
+    _bug(
+        "who receives goes first, whenever that is",
+        "postdate.domain.posting:_arranged",
+        "if _goes_both_ways(group):",
+        "if False:",
+        mix="mutual",
+    ),
+    _bug(
+        "a frozen account pays", f"{_ACCOUNT}:update_of", "if total.needs_active:", "if False:", mix="frozen"
+    ),
     _bug("a cancel leaves the hold", f"{_MONEY}:cancel", "legs=_released(payment)", "legs=()"),
     _bug(
         "a failure leaves the hold",

@@ -1,11 +1,12 @@
 """A posting: one step of a payment, or a deposit, with all that it does to accounts. It is written whole or not at all.
 
 Postings that share accounts are written together: one row can take only so many transactions a second, but a hundred
-changes in each.
+changes in each. Written together they have the outcome that they would have one after the other, in the order of their
+instants: no payment is made from money that arrives after it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -41,6 +42,12 @@ class Posting:
     points: bool = False
 
     @property
+    def instant(self) -> datetime:
+        """Its place among postings of one call: the planned instant of a payment that is overdue, else when the step
+        was decided."""
+        return self.at if self.before is None else min(self.at, self.before.planned_at)
+
+    @property
     def accounts(self) -> frozenset[tuple[str, str]]:
         return frozenset((self.tenant, leg.account) for leg in self.legs)
 
@@ -50,10 +57,61 @@ class Posting:
         return sum((self.after is not None, self.movement is not None, self.points))
 
 
-def merged(postings: Sequence[Posting]) -> list[list[list[Posting]]]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Total:
+    """All that one transaction does to one account. `available` and `reserved` are the differences. The account must
+    have the `..._taken` of all legs together, whatever other legs bring: DynamoDB knows no order within a
+    transaction."""
+
+    account: str
+    available: int = 0
+    reserved: int = 0
+    available_taken: int = 0
+    reserved_taken: int = 0
+    needs_active: bool = False
+    at_version: int | None = None
+
+    @property
+    def goes_both_ways(self) -> bool:
+        """Some legs take from a part of the account, and others add to it."""
+        return 0 < self.available_taken > -self.available or 0 < self.reserved_taken > -self.reserved
+
+
+def in_order(postings: Iterable[Posting]) -> list[Posting]:
+    """By their instants; those of one instant as they were given."""
+    return sorted(postings, key=lambda posting: posting.instant)
+
+
+def merged(postings: Iterable[Posting]) -> list[list[list[Posting]]]:
     """Groups that share no account with each other and can be written side by side; each is a sequence of
     transactions to be written one after the other."""
-    return [list(_transactions(group)) for group in _connected(postings)]
+    return [list(_transactions(_arranged(group))) for group in _connected(in_order(postings))]
+
+
+def _arranged(group: list[Posting]) -> list[Posting]:
+    """In the order of instants where an account both pays and receives. Elsewhere no order changes an outcome but that
+    of payers: what takes no available money goes first, with its like, so that fewer rows are changed."""
+    if _goes_both_ways(group):
+        return group
+
+    def place(posting: Posting) -> tuple[bool, tuple[str, ...]]:
+        if any(leg.available < 0 for leg in posting.legs):
+            return True, ()
+        return False, tuple(leg.account for leg in posting.legs)
+
+    return sorted(group, key=place)
+
+
+def _goes_both_ways(group: Iterable[Posting]) -> bool:
+    """Of any account of the group."""
+    taken: set[tuple[str, str, str]] = set()
+    given: set[tuple[str, str, str]] = set()
+    for posting in group:
+        for leg in posting.legs:
+            for part, change in (("available", leg.available), ("reserved", leg.reserved)):
+                if change:
+                    (taken if change < 0 else given).add((posting.tenant, leg.account, part))
+    return not taken.isdisjoint(given)
 
 
 def _connected(postings: Iterable[Posting]) -> list[list[Posting]]:
@@ -97,18 +155,20 @@ def _transactions(group: Iterable[Posting]) -> Iterator[list[Posting]]:
     yield chunk
 
 
-def summed(postings: Iterable[Posting]) -> dict[tuple[str, str], Leg]:
+def summed(postings: Iterable[Posting]) -> dict[tuple[str, str], Total]:
     """What all of them together do to each account."""
-    legs: dict[tuple[str, str], Leg] = {}
+    totals: dict[tuple[str, str], Total] = {}
     for posting in postings:
         for leg in posting.legs:
             key = posting.tenant, leg.account
-            known = legs.get(key, Leg(account=leg.account, needs_active=False))
-            legs[key] = Leg(
+            known = totals.get(key, Total(account=leg.account))
+            totals[key] = Total(
                 account=leg.account,
                 available=known.available + leg.available,
                 reserved=known.reserved + leg.reserved,
+                available_taken=known.available_taken + max(0, -leg.available),
+                reserved_taken=known.reserved_taken + max(0, -leg.reserved),
                 needs_active=known.needs_active or leg.needs_active,
                 at_version=leg.at_version if known.at_version is None else known.at_version,
             )
-    return legs
+    return totals

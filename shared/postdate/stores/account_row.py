@@ -1,4 +1,4 @@
-"""An account as a row of the table `accounts`, and what a leg does to it."""
+"""An account as a row of the table `accounts`, and what a transaction does to it."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from pynamodb.models import Model
 
 from postdate.domain import instants
 from postdate.domain.account import Account, Limits, Status
-from postdate.domain.posting import Leg
+from postdate.domain.posting import Total
 from postdate.stores.attributes import AttributeMap, typed
 from postdate.stores.rows import Connection
 
@@ -101,31 +101,32 @@ def account_of(row: AccountRow) -> Account:
     )
 
 
-def update_of(table: str, tenant: str, leg: Leg, at: datetime) -> dict[str, Any]:
-    """Both parts change by their difference, so nothing has to be read before, and neither falls below 0."""
+def update_of(table: str, tenant: str, total: Total, at: datetime) -> dict[str, Any]:
+    """Both parts change by their difference, so nothing has to be read before. Each part must have what is taken from
+    it: what the same transaction brings does not count."""
     values = {
         ":at": instants.milliseconds(at),
         ":one": 1,
-        ":available": leg.available,
-        ":reserved": leg.reserved,
+        ":available": total.available,
+        ":reserved": total.reserved,
     }
     conditions = ["attribute_exists(#account)"]
-    for part, change in (("available", leg.available), ("reserved", leg.reserved)):
-        if change < 0:
-            values[f":{part}_needed"] = -change
+    for part, taken in (("available", total.available_taken), ("reserved", total.reserved_taken)):
+        if taken:
+            values[f":{part}_needed"] = taken
             conditions.append(f"#{part} >= :{part}_needed")
-    if leg.at_version is not None:
-        values[":was"] = leg.at_version
+    if total.at_version is not None:
+        values[":was"] = total.at_version
         conditions.append("#version = :was")
     typed_values: AttributeMap = {name: {"N": str(value)} for name, value in values.items()}
     names = {f"#{name}": name for name in ("account", "available", "reserved", "version", "updated")}
-    if leg.needs_active:
+    if total.needs_active:
         names["#status"] = "status"
         typed_values[":active"] = {"S": Status.ACTIVE.value}
         conditions.append("#status = :active")
     return {
         "TableName": table,
-        "Key": {"account": {"S": key(tenant, leg.account)}},
+        "Key": {"account": {"S": key(tenant, total.account)}},
         "UpdateExpression": "SET #updated = :at ADD #available :available, #reserved :reserved, #version :one",
         "ConditionExpression": " AND ".join(conditions),
         "ExpressionAttributeNames": names,

@@ -61,7 +61,8 @@ class Ledger(Protocol):
 
     def post(self, postings: Sequence[Posting]) -> list[Posted]:
         """Writes each posting whole or not at all, those that share accounts together. What is wrong with one spoils
-        no other. A payment may stand in one of them only."""
+        no other. The answers are those that the postings would have one by one, in the order of their instants. A
+        payment may stand in one of them only."""
 
     def movements(self, tenant: str, account: str, *, after: str, limit: int) -> list[Movement]:
         """The journal of an account, both directions, in order; what it received is a moment behind the truth."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from postdate.domain.payment import Payment
-from postdate.domain.posting import Leg, Posting, summed
+from postdate.domain.posting import Posting, Total, summed
 from postdate.domain.slots import ShardPlan, unique_part
 from postdate.stores import account_row, movement_row, payment_row
 from postdate.stores.attributes import AttributeMap
@@ -20,7 +20,7 @@ class Action:
     request: dict[str, Any]
     posting: Posting | None = None
     row: AttributeMap | None = None
-    account: tuple[str, Leg] | None = None
+    account: tuple[str, Total] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,9 +37,9 @@ class Actions:
         for posting in together:
             yield from self._own(posting)
         at = max(posting.at for posting in together)
-        for (tenant, _), leg in summed(together).items():
-            update = account_row.update_of(self.accounts, tenant, leg, at)
-            yield Action(request={"Update": update}, account=(tenant, leg))
+        for (tenant, _), total in summed(together).items():
+            update = account_row.update_of(self.accounts, tenant, total, at)
+            yield Action(request={"Update": update}, account=(tenant, total))
 
     def _own(self, posting: Posting) -> Iterator[Action]:
         if posting.after is not None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from postdate.domain.account import Status
-from postdate.domain.posting import Leg, Posting
+from postdate.domain.posting import Leg, Posting, Total
 from postdate.runtime.observability import logger
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import passes
@@ -18,7 +18,8 @@ _LISTED: Final = frozenset({"listing", "payee_listing"})
 def judged(
     together: Sequence[Posting], refused: Iterable[tuple[Action, dict[str, Any]]]
 ) -> tuple[dict[int, Posted], set[int]]:
-    """The answers that are certain, and those that were too many for an account together but may fit alone."""
+    """The answers that are certain, and the postings to be tried in smaller parts: those that were too many for an
+    account together, or all if that account also receives money from one of them."""
     answers: dict[int, Posted] = {}
     crowded: set[int] = set()
     for action, reason in refused:
@@ -32,14 +33,16 @@ def judged(
             answer = Answer.DONE if stored else Answer.STALE if held else Answer.REFUSED
             answers.setdefault(id(action.posting), Posted(answer=answer))
         elif action.account is not None:
-            tenant, leg = action.account
-            answer = _of_account(reason.get("Item"), leg) if held else Answer.REFUSED
-            account = tenant, leg.account
+            tenant, total = action.account
+            answer = _of_account(reason.get("Item"), total) if held else Answer.REFUSED
+            account = tenant, total.account
             touching = [posting for posting in together if _is_touched(posting, account, answer)]
-            if answer is Answer.SHORT and len(touching) > 1:
+            if answer is Answer.SHORT and total.goes_both_ways:
+                crowded |= {id(posting) for posting in together}
+            elif answer is Answer.SHORT and len(touching) > 1:
                 crowded |= {id(posting) for posting in touching}
             else:
-                posted = Posted(answer=answer, account=leg.account)
+                posted = Posted(answer=answer, account=total.account)
                 for posting in touching:
                     answers.setdefault(id(posting), posted)
     return answers, crowded - answers.keys()
@@ -53,12 +56,12 @@ def _is_same(stored: AttributeMap | None, row: AttributeMap | None) -> bool:
     return all(stored.get(name) == value for name, value in row.items() if name not in _LISTED)
 
 
-def _of_account(stored: AttributeMap | None, leg: Leg) -> Answer:
+def _of_account(stored: AttributeMap | None, total: Total) -> Answer:
     if not stored:
         return Answer.UNKNOWN
-    if leg.at_version is not None and stored["version"] != {"N": str(leg.at_version)}:
+    if total.at_version is not None and stored["version"] != {"N": str(total.at_version)}:
         return Answer.STALE
-    frozen = leg.needs_active and stored["status"] == {"S": Status.FROZEN.value}
+    frozen = total.needs_active and stored["status"] == {"S": Status.FROZEN.value}
     return Answer.FROZEN if frozen else Answer.SHORT
 
 
@@ -73,6 +76,20 @@ def _is_touched(posting: Posting, account: tuple[str, str], answer: Answer) -> b
                 return True
 
     return any((posting.tenant, leg.account) == account and matters(leg) for leg in posting.legs)
+
+
+def awaiting(group: Iterable[Posting], answers: dict[int, Posted]) -> dict[int, Posted]:
+    """The answers to a group, given in its order. A posting does not fall short for good while money for its account
+    may still arrive: an earlier posting that brings some had no answer."""
+    found = dict(answers)
+    awaited: set[tuple[str, str]] = set()
+    for posting in group:
+        posted = found[id(posting)]
+        if posted.answer is Answer.SHORT and (posting.tenant, posted.account) in awaited:
+            posted = found[id(posting)] = Posted(answer=Answer.UNAVAILABLE)
+        if posted.answer is Answer.UNAVAILABLE:
+            awaited |= {(posting.tenant, leg.account) for leg in posting.legs if leg.available > 0}
+    return found
 
 
 def tell(why: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
@@ -23,7 +23,7 @@ from postdate.stores import account_row, movement_row, payment_row
 from postdate.stores.faults import translated
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_actions import Actions
-from postdate.stores.ledger_answers import HELD, judged, tell
+from postdate.stores.ledger_answers import HELD, awaiting, judged, tell
 from postdate.stores.rows import readable, the_one
 
 if TYPE_CHECKING:
@@ -140,14 +140,17 @@ class DynamoLedger:
             return list(readable(found, movement_row.movement_of))
 
     def post(self, postings: Sequence[Posting]) -> list[Posted]:
-        groups = merged(_gathered(postings))
+        groups = merged(postings)
         if len(groups) > 1:
             with ThreadPoolExecutor(min(_WRITERS, len(groups))) as writers:
-                written = list(writers.map(self._post_in_order, groups))
+                written = list(writers.map(self._post_group, groups))
         else:
-            written = [self._post_in_order(group) for group in groups]
+            written = [self._post_group(group) for group in groups]
         answers = {place: posted for group in written for place, posted in group.items()}
         return [answers[id(posting)] for posting in postings]
+
+    def _post_group(self, transactions: Sequence[Sequence[Posting]]) -> dict[int, Posted]:
+        return awaiting(chain.from_iterable(transactions), self._post_in_order(transactions))
 
     def _post_in_order(self, transactions: Iterable[Sequence[Posting]]) -> dict[int, Posted]:
         answers: dict[int, Posted] = {}
@@ -158,7 +161,7 @@ class DynamoLedger:
     def _write(self, together: Sequence[Posting]) -> dict[int, Posted]:
         """Written again without what is refused, and as it is while somebody else is at the same rows."""
         answers: dict[int, Posted] = {}
-        left, too_many = list(together), list[Posting]()
+        left, too_many = list(together), set[int]()
         patience = _TRIES
         while left and patience > 0:
             actions = list(self._actions.of(left))
@@ -169,7 +172,7 @@ class DynamoLedger:
                 continue
             except ClientError as error:
                 if len(left) > 1:
-                    too_many = [*left, *too_many]
+                    too_many |= {id(posting) for posting in left}
                 else:
                     tell(str(error))
                     answers |= _each(left, Answer.REFUSED)
@@ -181,13 +184,14 @@ class DynamoLedger:
                 break
             known, crowded = judged(left, [(actions[place], reason) for place, reason in reasons.items()])
             answers |= known
-            too_many += [posting for posting in left if id(posting) in crowded]
+            too_many |= crowded
             if not known and not crowded:
                 self._wait(_TRIES - patience)
                 patience -= 1
             left = [posting for posting in left if id(posting) not in known.keys() | crowded]
         answers |= _each(left, Answer.UNAVAILABLE)
-        return answers | self._post_in_order(_halves(too_many))
+        smaller = _halves([posting for posting in together if id(posting) in too_many])
+        return answers | self._post_in_order(smaller)
 
     def _written(self, action: dict[str, Any]) -> bool:
         """One row of its own, in nobody's company; False when its condition does not hold."""
@@ -215,20 +219,8 @@ class DynamoLedger:
         return [payment_row.listing_key(tenant, account, number) for number in range(self._listing_shards)]
 
 
-def _gathered(postings: Sequence[Posting]) -> list[Posting]:
-    """What takes nothing that is available cannot come short and takes the chance from nobody, so it goes first, with
-    its like: the more of them share an account, the fewer rows are changed. The others keep their order."""
-
-    def place(posting: Posting) -> tuple[bool, tuple[str, ...]]:
-        if any(leg.available < 0 for leg in posting.legs):
-            return True, ()
-        return False, tuple(leg.account for leg in posting.legs)
-
-    return sorted(postings, key=place)
-
-
 def _halves(postings: Sequence[Posting]) -> list[Sequence[Posting]]:
-    """Those that do not fit are found by dividing: the others stay together as far as possible."""
+    """Those that do not fit are found by dividing, in their order: the others stay together as far as possible."""
     middle = (len(postings) + 1) // 2
     return [half for half in (postings[:middle], postings[middle:]) if half]
 

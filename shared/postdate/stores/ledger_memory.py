@@ -7,7 +7,7 @@ from datetime import datetime
 from postdate.domain.account import Account, Status
 from postdate.domain.movement import Movement
 from postdate.domain.payment import Payment
-from postdate.domain.posting import Leg, Posting
+from postdate.domain.posting import Leg, Posting, in_order
 from postdate.domain.slots import ShardPlan, Slot, home, unique_part
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.timetable import Entry
@@ -70,7 +70,8 @@ class MemoryLedger:
         return {id: _entry(each) for id, each in self.payments(ids).items()}
 
     def post(self, postings: Sequence[Posting]) -> list[Posted]:
-        return [self._post(posting) for posting in postings]
+        answers = {id(posting): self._post(posting) for posting in in_order(postings)}
+        return [answers[id(posting)] for posting in postings]
 
     def _post(self, posting: Posting) -> Posted:
         before, after, movement = posting.before, posting.after, posting.movement

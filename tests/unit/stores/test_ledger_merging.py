@@ -86,3 +86,12 @@ def test_a_payment_from_what_another_one_brought_comes_after_it() -> None:
         return at
 
     assert place(first) < place(last)
+
+
+def test_an_account_must_have_what_is_taken_from_it_whatever_it_receives_beside() -> None:
+    out = [settled("alice", f"shop-{number}", Funding.AT_EXECUTION) for number in range(3)]
+    (transaction,) = posted([settled("zoe", "alice"), *out, settled("bob", "alice")])
+    (alice,) = [row for row in rows(transaction, "accounts") if row["Key"]["account"]["S"] == "acme#alice"]
+    values = alice["ExpressionAttributeValues"]
+    assert (values[":available"], values[":available_needed"]) == ({"N": "-1"}, {"N": "3"})
+    assert "#available >= :available_needed" in alice["ConditionExpression"]
