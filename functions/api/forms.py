@@ -22,6 +22,7 @@ from pydantic_core import from_json
 
 from functions.api import patterns
 from functions.api.findings import INSTANT_WORDS, validation_failed
+from functions.api.hashed_defaults import hashed_defaults
 from postdate.domain import instants
 from postdate.domain.errors import Malformed, ValidationFailed
 
@@ -127,13 +128,24 @@ def instant_of(name: str, text: str) -> datetime:
 
 
 def fingerprint(form: Form, *about: str) -> str:
-    """The same for two requests that ask for the same, however they were written down. `about` is what is asked
-    beside the body."""
-    asked: dict[str, Any] = form.model_dump(mode="json", exclude={"idempotency_key"})
-    for name, value in form:
+    """The same for two requests that ask for the same, however they were written down, and in every release that knows
+    the fields they name. `about` is what is asked beside the body."""
+    asked = _counting(form)
+    asked.pop("idempotency_key", None)
+    return hashlib.sha256(json.dumps([asked, *about], sort_keys=True).encode()).hexdigest()
+
+
+def _counting(form: Form) -> dict[str, Any]:
+    """The fields that differ from their defaults, and the values that always count. Another field that a later release
+    adds changes no fingerprint of a request without it."""
+    asked: dict[str, Any] = form.model_dump(mode="json", exclude_defaults=True)
+    for name in asked:
+        value = getattr(form, name)
         if isinstance(value, datetime):
             asked[name] = (value - instants.EPOCH) // _MICROSECOND
-    return hashlib.sha256(json.dumps([asked, *about], sort_keys=True).encode()).hexdigest()
+        elif isinstance(value, Form):
+            asked[name] = _counting(value)
+    return {**hashed_defaults(type(form)), **asked}
 
 
 def text_of(instant: datetime | None) -> str | None:

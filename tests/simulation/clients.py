@@ -165,6 +165,7 @@ class Clients:
         told = json.dumps(form) if form else ""
         self.hub.note(f"{method} {path} {told.replace(_LONG, 'long')} {given.get('idempotency-key', '')}")
         known = self._known(path)
+        self._note_keys(actor, path, form, given)
         try:
             answer = self.functions.invoke(actor, "api", event)
         except Crash:
@@ -177,6 +178,7 @@ class Clients:
         body = json.loads(answer["body"]) if answer.get("body") else None
         replayed = any(name.lower() == "idempotent-replayed" for name in answer["headers"])
         found = Answer(http=answer["statusCode"], body=body, replayed=replayed)
+        self._refuse_reused(actor, path, form, given, found)
         self._note(actor, method, path, given, found, known)
         return found
 
@@ -216,6 +218,22 @@ class Clients:
         if answer.http == 201 and "idempotency-key" in given and "run_id" not in body:
             kept = self.recurring.known if "cron" in body else self.items
             kept.setdefault(str(actor.tenant), []).append(str(item))
+
+    def _note_keys(self, actor: Actor, path: str, form: Any, given: Mapping[str, str]) -> None:
+        for key, body in _keyed(form, given):
+            self.seen.bodies[str(actor.tenant), path, key].add(json.dumps(body, sort_keys=True))
+
+    def _refuse_reused(
+        self, actor: Actor, path: str, form: Any, given: Mapping[str, str], answer: Answer
+    ) -> None:
+        """A key that was only ever given with one body is not told to be another request's."""
+        body = answer.body if isinstance(answer.body, dict) else {}
+        results = [*body.get("results", ())] or [{"index": 0, "error": body}]
+        keys = [key for key, _ in _keyed(form, given)]
+        for result in results if keys else ():
+            key, code = keys[result["index"]], (result.get("error") or {}).get("code")
+            if code == "idempotency_key_reused" and len(self.seen.bodies[str(actor.tenant), path, key]) == 1:
+                raise Broken(f"I13: {key} is said to be another request's, and had one body only")
 
     def _known(self, path: str) -> int:
         id = path.split("/")[4] if path.count("/") >= 4 else ""
@@ -441,6 +459,14 @@ class Clients:
         answer = self.ask(actor, "POST", "/api/v1/tasks", self.task(actor, "another"), key=key)
         if answer.http not in (422, 503, 504, 502):
             raise Broken(f"I13: another body under {key} is answered {answer.http}")
+
+
+def _keyed(form: Any, given: Mapping[str, str]) -> list[tuple[str, Any]]:
+    """The keys of a request, each with the body that it is given with."""
+    if "idempotency-key" in given:
+        return [(given["idempotency-key"], form)]
+    orders = (form or {}).get("payments") or (form or {}).get("tasks") or ()
+    return [(order["idempotency_key"], order) for order in orders]
 
 
 def _items_in(form: Any) -> int:

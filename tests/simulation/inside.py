@@ -33,8 +33,8 @@ import botocore.useragent
 import pynamodb.connection.base
 from botocore import handlers
 
+from functions.api import forms, wiring
 from functions.api import handler as api
-from functions.api import wiring
 from functions.run_tasks import handler as run_tasks
 from functions.run_tasks import run as run_tasks_run
 from functions.settle import handler as settle
@@ -45,6 +45,7 @@ from postdate.stores.ledger_dynamo import DynamoLedger
 from tests.simulation import quick
 from tests.simulation.engine import Engine
 from tests.simulation.hub import SECOND, Hub
+from tests.simulation.newer import form_of_newer_code
 from tests.simulation.wire import Wire
 
 SETTINGS: Final = {
@@ -292,6 +293,8 @@ def _put_in(inside: Inside) -> None:
     os.urandom = inside.drawn_bytes
     told = {
         concurrent.futures.ThreadPoolExecutor: AtOnce,
+        forms.parsed: _read_by_either(inside, forms.parsed),
+        forms.part_of_batch: _read_by_either(inside, forms.part_of_batch),
         observability.count: lambda name, value=1: inside.counted(name, value),
         observability.milliseconds: lambda name, value: None,
     }
@@ -335,6 +338,16 @@ def _told_apart(inside: Inside, post: Callable[..., Any]) -> Callable[..., Any]:
         return post(ledger, postings)
 
     return begun
+
+
+def _read_by_either(inside: Inside, read: Callable[..., Any]) -> Callable[..., Any]:
+    """Newer code knows one field more of each form."""
+
+    def reads(form: type[forms.Form], *given: Any) -> Any:
+        actor = inside.hub.current
+        return read(form_of_newer_code(form) if actor is not None and actor.is_newer else form, *given)
+
+    return reads
 
 
 def _now(inside: Inside) -> int:

@@ -1,15 +1,20 @@
 """Newer code beside the code as it is, while a deploy goes on: any event may be handled by either.
 
 What it writes has one attribute more, and what it sends one field more and a reason that nobody knew before. Both must
-be in nobody's way, and what it wrote must stay. With `newer_forms` it also writes rows that the code as it is cannot
-read: crons of every second minute, and tasks to one of the queues. Such a row has to wait for newer code, and nothing
-else has to. Neither knows a state or an order of calls that the other does not.
+be in nobody's way, and what it wrote must stay. Its API's forms have one field more, which no caller gives. With
+`newer_forms` it also writes rows that the code as it is cannot read: crons of every second minute, and tasks to one of
+the queues. Such a row has to wait for newer code, and nothing else has to. Neither knows a state or an order of calls
+that the other does not.
 """
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 
+from pydantic import create_model
+
+from functions.api.forms import Form
 from tests.simulation.destination import OTHER_QUEUE
 
 ADDED: Final = "later"
@@ -20,6 +25,11 @@ _ROWS: Final = frozenset({"sim-items", "sim-accounts", "sim-journal"})
 # What a text begins with, and what it begins with in newer code's form.
 _CRON: Final = ('{"cron":"*/', '{"cron":"%*/')
 _TARGET: Final = ('{"type":', '{"%type":')
+
+
+@cache
+def form_of_newer_code(form: type[Form]) -> type[Form]:
+    return create_model(form.__name__, __base__=form, later=(int, 3))
 
 
 def asked_by_newer_code(operation: str, asked: dict[str, Any], *, forms: bool) -> dict[str, Any]:

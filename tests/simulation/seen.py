@@ -68,7 +68,8 @@ class Seen:
     versions of each, with the instant of each; `untried` the runs and tokens under which nothing was sent; `places`
     and `begun` those of each key with a rate, `opened` when a destination was last given up. `doubled` are items
     whose call two workers had at once, `had_last` those whose call was given for the last time, `lost` those whose
-    call vanished, `owners` the tenants of all items and definitions, `pointers` the slots that point to an item.
+    call vanished, `owners` the tenants of all items and definitions, `pointers` the slots that point to an item,
+    `bodies` those that each key was given with.
     `written` is when each of them was, `poison` how much of it each queue was sent."""
 
     hub: Hub
@@ -78,6 +79,7 @@ class Seen:
     taken: list[Taken] = field(default_factory=list)
     answered: list[Answered] = field(default_factory=list)
     keys: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
+    bodies: dict[tuple[str, str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     heard: list[Heard] = field(default_factory=list)
     untried: set[tuple[str, int]] = field(default_factory=set)
     definitions: dict[str, list[tuple[int, Row]]] = field(default_factory=dict)

@@ -4,7 +4,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, FieldSerializationInfo, JsonValue, field_serializer, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from functions.api import patterns
 from functions.api.forms import DELAY_SECONDS_MAX, Form, Instant, text_of
@@ -26,7 +26,6 @@ OF_RECURRING: Final = (
 )
 _MAY_BE_NULL: Final = frozenset({"payload", "flow_control"})
 _USUAL: Final = RetryPolicy()
-_FINGERPRINTED: Final = {"max_attempts": 5, "max_seconds": 900.0}
 _SECOND: Final = timedelta(seconds=1)
 
 Cron = Annotated[str, Field(min_length=1, max_length=256)]
@@ -80,13 +79,6 @@ class RetryForm(Form):
     multiplier: float = Field(_USUAL.multiplier, ge=1, le=10)
     max_seconds: float = Field(_USUAL.max_seconds, ge=1, le=86_400)
     jitter: bool = _USUAL.jitter
-
-    @field_serializer("max_attempts", "max_seconds", when_used="json")
-    def _fingerprinted(self, value: float, field: FieldSerializationInfo) -> Any:
-        """Fingerprints of keys that are still held were made with earlier defaults. A repeated request that leaves the
-        field out has to get the same fingerprint under the new default."""
-        name = str(field.field_name)
-        return _FINGERPRINTED[name] if value == getattr(_USUAL, name) else value
 
     def policy(self) -> RetryPolicy:
         return RetryPolicy(**self.model_dump())
