@@ -77,7 +77,7 @@ class Chain:
             for run in runs
             if run.id not in unread and run.id not in changed
         }
-        written = self._write(followed, now)
+        written = self._write(followed)
         return [
             _link(followed[run.id], written, found.get(run.task_id))
             if run.id in followed
@@ -101,12 +101,14 @@ class Chain:
         """If it is lost, or the definition was changed since, nothing is lost with it."""
         self.definitions.change(definition, definitions.finish(definition, now=self.clock.now()))
 
-    def _write(self, followed: Mapping[str, Followed], now: datetime) -> dict[str, Written]:
-        """What became of each row, by its id; one that cannot be called now is as good as not written."""
+    def _write(self, followed: Mapping[str, Followed]) -> dict[str, Written]:
+        """What became of each row, by its id; one that cannot be called now is as good as not written. Writing may take
+        so long that the row's minute is open by the end of it."""
         rows = {row.id: row for each in followed.values() for row in each.rows}
         if not rows:
             return {}
         written = dict(zip(rows, self.tasks.add(list(rows.values())), strict=True))
+        now = self.clock.now()
         called = [
             row
             for row in rows.values()

@@ -68,6 +68,10 @@ class Wired:
             listing_shards=given.listing_shards,
             retention=retention,
         )
+        self.horizon = Horizon(
+            lead=timedelta(seconds=given.open_lead_seconds),
+            margin=timedelta(seconds=given.open_margin_seconds),
+        )
         self.chain = Chain(
             definitions=DynamoDefinitions(
                 table=given.items_table,
@@ -78,10 +82,7 @@ class Wired:
             tasks=self.tasks,
             queue=self.queue,
             runs=Runs(shards=plan),
-            horizon=Horizon(
-                lead=timedelta(seconds=given.open_lead_seconds),
-                margin=timedelta(seconds=given.open_margin_seconds),
-            ),
+            horizon=self.horizon,
             clock=self.clock,
         )
         self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
@@ -146,6 +147,7 @@ def _runner(context: Any) -> Runner:
         extend_messages=given.visibility.extend,
         clock=given.clock,
         lease=given.lease,
+        horizon=given.horizon,
         holder=context.aws_request_id[:13],
         seconds_left=seconds_left,
         draw=random.random,

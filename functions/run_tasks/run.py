@@ -35,6 +35,7 @@ from postdate.domain import transitions
 from postdate.domain.definition import Definition
 from postdate.domain.due import PACKET_ITEMS_MAX, WAIT_MAX, Due, Via
 from postdate.domain.errors import Unavailable
+from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Ack, State, Task
 from postdate.domain.transitions import Buried, Deferred, Dropped, Failure, Transition
 from postdate.runtime.clock import Clock
@@ -64,6 +65,7 @@ class Runner:
         extend_messages: Callable[[Iterable[Received], timedelta], None],
         clock: Clock,
         lease: timedelta,
+        horizon: Horizon,
         holder: str,
         seconds_left: Callable[[], float],
         draw: Callable[[], float],
@@ -76,6 +78,7 @@ class Runner:
         self._extend_messages = extend_messages
         self._clock = clock
         self._lease = lease
+        self._horizon = horizon
         self._holder = holder
         self._seconds_left = seconds_left
         self._draw = draw
@@ -317,11 +320,10 @@ class Runner:
             )
 
     def _record(self, call: Call, change: Transition) -> None:
-        """A retry that points to a later minute is left to that minute's sweep."""
         task = self._known[change.after.id] = change.after
         if change.postponed:
             self._tally.postponed += 1
-            if not change.points:
+            if not self._is_left_to_a_sweep(change):
                 self._outbox.postpone(task, call.message)
             return
         if change.before.state is State.RUNNING and task.state in _FAILED:
@@ -334,7 +336,7 @@ class Runner:
                 self._outbox.defer(Due.of(task), call.message, not_before=task.lease_until)
             case State.RETRYING:
                 self._tally.retried += 1
-                if not change.points:
+                if not self._is_left_to_a_sweep(change):
                     self._outbox.retry(task, call.message)
             case State.DEAD:
                 self._tally.dead += 1
@@ -347,6 +349,11 @@ class Runner:
                     self._outbox.defer(Due.of(task), call.message, not_before=None)
             case _:
                 assert_never(task.state)
+
+    def _is_left_to_a_sweep(self, change: Transition) -> bool:
+        """True if its pointer was written before the pointer's minute could be opened. The open pass may have missed a
+        pointer that was written late, and the closing pass takes it for one that the open pass saw."""
+        return change.points and not self._horizon.reaches(change.after.due_at, self._clock.now())
 
     def _renew(self, messages: Sequence[Received]) -> None:
         """Long work keeps what it holds: the messages, and the lease of each task that is still running."""

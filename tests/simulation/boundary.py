@@ -51,10 +51,12 @@ def i17_calls_within_a_budget(seen: Seen, actor: Actor, call: Call, touched: lis
 
 
 def _has_begun(seen: Seen, actor: Actor, key: tuple[str, ...]) -> bool:
-    """Whether or not its receiver has ended it meanwhile: its worker does not know."""
-    row = seen.item(key[-1])
+    """Whether or not its receiver has ended it meanwhile: its worker does not know. A pointer has the name of its item
+    in its own."""
+    id = key[-1].partition("~")[0]
+    row = seen.item(id)
     runs = row is not None and text(row, "status") == "RUNNING"
-    return runs or any(taken.run == key[-1] and taken.worker == actor.name for taken in seen.taken)
+    return runs or any(taken.run == id and taken.worker == actor.name for taken in seen.taken)
 
 
 def i19_asks_only_for_the_tenants_own(seen: Seen, actor: Actor, call: Call, touched: list[Touched]) -> None:

@@ -298,6 +298,8 @@ class Clients:
             "max_seconds": min(draws.choice((10, 120, 3000)), mix.waits_max),
             "jitter": draws.random() < 0.5,
         }
+        if mix.far_retries:
+            retry |= {"initial_seconds": 905, "max_seconds": 960}
         more: dict[str, Any] = {}
         if mix.explicit and draws.random() < mix.explicit:
             more["ack"] = "explicit"

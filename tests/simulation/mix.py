@@ -43,7 +43,8 @@ CRASHES: Final = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outage:
     """A service that answers nothing for a while, from `start` on after the run began; `conflicts` are
-    accounts that everybody writes to: each transaction that moves money is refused."""
+    accounts that everybody writes to: each transaction that moves money is refused. With `workers` those who run tasks
+    are cut off from DynamoDB, and nobody else is."""
 
     service: str
     start: int
@@ -76,7 +77,8 @@ class Mix:
     dies. With `newer_forms`, newer code writes rows that older code cannot read, and handles all events once faults
     have stopped. `lost` is how many calls vanish from their queue, even after faults stopped, `letters_rest` how long
     dead letters lie before a person looks at them, and `deadlines` the share of tasks that have one, `untried` that of
-    deliveries that are not sent for a reason of the worker's own."""
+    deliveries that are not sent for a reason of the worker's own. With `far_retries` each retry is a quarter of an hour
+    away."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -108,6 +110,7 @@ class Mix:
     batches: float = 0.04
     changes: float = 0.0
     timeouts: tuple[int, ...] = (5, 30, 120)
+    far_retries: bool = False
     recurring: float = 0.0
     explicit: float = 0.0
     control: Control | None = None
@@ -154,7 +157,7 @@ class Mix:
         """Whatever dies in such a run, no call is away for as long as an audit waits."""
         if self.fatal or self.lost or self.newer_forms:
             return False
-        short = self.outage is None or self.outage.duration <= 3 * MINUTE
+        short = self.outage is None or self.outage.duration <= 3 * MINUTE or self.outage.service == "workers"
         pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
         awake = not pauses or self.pause <= 2 * MINUTE
         return short and awake and not self.delayed and self.skew <= 5 * SECOND
@@ -519,6 +522,40 @@ def _overslept(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _cut_off(mix: Mix, draws: Random) -> Mix:
+    """Workers have begun and cannot write what came of it until they are almost at their end; the retry, a quarter of
+    an hour later, is then so near that the sweep has been there."""
+    outage = Outage(
+        service="workers",
+        start=draws.randrange(10, 60) * SECOND,
+        duration=draws.randrange(835, 870) * SECOND,
+    )
+    return replace(
+        mix,
+        rates={Fault.LOST: 0.001},
+        payments=0.0,
+        recurring=0.0,
+        explicit=0.0,
+        control=None,
+        down=None,
+        outage=outage,
+        waits_max=60,
+        ends_within=60 * MINUTE,
+        skew=0,
+        latency=min(mix.latency, 5_000),
+        duplicates=0.0,
+        delayed=0.0,
+        fatal=0.0,
+        lost=0,
+        requests=10,
+        span=MINUTE,
+        tempers=("never answers",),
+        timeouts=(30,),
+        far_retries=True,
+        attempts=2,
+    )
+
+
 def _crowded(mix: Mix, draws: Random) -> Mix:
     """More work than its key lets through at once."""
     return replace(
@@ -627,6 +664,7 @@ THEMES: Final = {
     "mutual": _mutual,
     "timely": _timely,
     "overslept": _overslept,
+    "cut off": _cut_off,
     "crowded": _crowded,
     "acknowledged": _acknowledged,
     "acknowledged in a room": _acknowledged_in_a_room,

@@ -212,6 +212,13 @@ BUGS: Final = (
         "self._outbox.retry(task, call.message)",
         "pass",
     ),
+    _bug(
+        "a retry that is written late is left to a sweep that was there before",
+        f"{_RUN}:Runner._is_left_to_a_sweep",
+        "return change.points and not self._horizon.reaches(change.after.due_at, self._clock.now())",
+        "return change.points",
+        mix="cut off",
+    ),
     _bug("the dead get no letter", f"{_RUN}:Runner._record", "self._outbox.bury(task, call.message)", "pass"),
     _bug(
         "a message goes although its retry could not be sent",

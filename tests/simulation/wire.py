@@ -229,7 +229,7 @@ class Wire:
         if self.planned is not None:
             return self.planned(actor, call)
         outage = self.mix.outage
-        if outage is not None and self._is_out(outage, call):
+        if outage is not None and self._is_out(outage, actor, call):
             self.counted(f"outage {outage.service}")
             return Fault.CONFLICT if outage.service == "conflicts" else Fault.ERROR
         if actor.sticky is not None:
@@ -244,11 +244,17 @@ class Wire:
                 return fault
         return None
 
-    def _is_out(self, outage: Outage, call: Call) -> bool:
+    def _is_out(self, outage: Outage, actor: Actor, call: Call) -> bool:
         start = self.hub.began + outage.start
         if not start <= self.hub.now < start + outage.duration:
             return False
-        return call.moves_money if outage.service == "conflicts" else outage.service == call.service
+        match outage.service:
+            case "conflicts":
+                return call.moves_money
+            case "workers":
+                return call.service == "dynamodb" and actor.name.startswith("run_tasks")
+            case service:
+                return service == call.service
 
     def _wait(self, actor: Actor) -> None:
         latency = self.mix.latency

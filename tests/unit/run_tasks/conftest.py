@@ -44,6 +44,8 @@ from tests.unit.doubles import (
     message,
 )
 
+HORIZON = Horizon(lead=120 * SECOND, margin=60 * SECOND)
+
 
 class ScriptedDefinitions(MemoryDefinitions):
     """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise. What is
@@ -147,7 +149,7 @@ class Running:
                 tasks=self.tasks,
                 queue=self.queue,
                 runs=Runs(shards=PLAN),
-                horizon=Horizon(lead=120 * SECOND, margin=60 * SECOND),
+                horizon=HORIZON,
                 clock=self.clock,
             ),
             gate=Gate(
@@ -166,6 +168,7 @@ class Running:
             extend_messages=self._extend,
             clock=self.clock,
             lease=LEASE,
+            horizon=HORIZON,
             holder=holder,
             seconds_left=self._seconds_left,
             draw=lambda: 0.5,

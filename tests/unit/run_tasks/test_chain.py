@@ -55,6 +55,17 @@ def states(running, definition):
     return [run.state for run in runs_of(running, definition)]
 
 
+@pytest.mark.parametrize(("takes", "called"), [(MINUTE, False), (3 * MINUTE, True)])
+def test_a_next_run_that_is_written_when_its_minute_may_be_open_is_called_at_once(running, takes, called):
+    definition = a_definition(cron=FAR)
+    run = planned(running, definition)
+    running.tasks.before["add"].append(lambda: running.clock.move(takes))
+    running.run(message(run))
+    following = after(run, definition)
+    assert running.tasks.get(following.id).state is State.PENDING
+    assert [due.id for _, due, _ in running.sent] == [following.id] * called
+
+
 def test_the_next_run_is_there_and_called_before_a_run_begins(running):
     definition = a_definition()
     run = planned(running, definition)

@@ -9,7 +9,7 @@ from functions.run_tasks.circuits import circuit
 from postdate.domain import breaker as rules
 from postdate.domain import transitions
 from postdate.domain.breaker import Breaker
-from postdate.domain.due import DELAY_MAX, Packet, Via
+from postdate.domain.due import DELAY_MAX, Due, Packet, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.flow import FlowControl
 from postdate.domain.task import Ack, Destination, State, Task
@@ -234,6 +234,17 @@ def test_a_retry_takes_a_place_of_its_own(running):
     come_again(running)
     assert running.stored(task).attempts == 2
     assert running.flow.calls.count("take") == 2
+
+
+@pytest.mark.parametrize(("takes", "called"), [(11 * MINUTE, False), (14 * MINUTE, True)])
+def test_a_place_that_is_written_when_its_minute_may_be_open_is_called_at_once(running, takes, called):
+    given = tasks(2, flow=FlowControl(key="mail", rate=1, period_seconds=930))
+    running.stores(*given)
+    running.tasks.before["commit"].append(lambda: running.clock.move(takes))
+    running.run(message(*given))
+    (later,) = [stored for task in given if (stored := running.stored(task)).state is State.PENDING]
+    assert later.due_at == START + 930 * SECOND
+    assert [due for _, due, _ in running.sent] == [Due.of(later)] * called
 
 
 def test_a_task_whose_place_lies_behind_its_deadline_expires(running):

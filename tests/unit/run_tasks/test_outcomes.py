@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from postdate.domain.due import Due, Via
+from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import unique_part
 from postdate.domain.task import Destination, State
 from postdate.targets.base import Delivered, Failed, Untried
@@ -68,6 +69,33 @@ def test_a_failed_attempt_is_tried_again_by_a_message_that_arrives_a_second_earl
     done = running.stored(task)
     assert [at for at, _ in running.target.started] == [START, START + 10 * SECOND]
     assert (done.state, done.attempts, done.token, done.error) == (State.SUCCEEDED, 2, 2, None)
+
+
+SLOW = RetryPolicy(max_attempts=3, initial_seconds=930, max_seconds=930, jitter=False)
+
+
+def written_after(running, takes):
+    """The outcome of a first attempt, whose retry is 15 minutes and a half away, is written so much later."""
+    task = replace(a_task(), retry=SLOW)
+    running.stores(task)
+    running.target.script[task.id].append(BROKEN)
+    running.tasks.before["commit"].extend([lambda: None, lambda: running.clock.move(takes)])
+    running.run(message(task))
+    return running.stored(task)
+
+
+@pytest.mark.parametrize("takes", [12 * MINUTE + SECOND, 14 * MINUTE])
+def test_a_retry_that_is_written_when_its_minute_may_be_open_is_called_at_once(running, takes):
+    """The open pass may be over, and the closing pass takes it for an item that was there before."""
+    waiting = written_after(running, takes)
+    assert waiting.due_at == START + 930 * SECOND
+    assert [due for _, due, _ in running.sent] == [Due.of(waiting)]
+
+
+def test_a_retry_that_is_written_before_its_minute_can_be_open_is_left_to_the_sweep(running):
+    waiting = written_after(running, 11 * MINUTE)
+    assert waiting.due_at == START + 930 * SECOND
+    assert running.sent == []
 
 
 def test_what_the_receiver_asks_for_is_waited_for(running):
