@@ -74,9 +74,15 @@ class Environment:
     architecture: str = "arm64"
     tls_only: bool = True
     engine: Engine = Engine()
+    # Tables that were restored, by the names of those whose place they take: {"items": "postdate-prod-items-2"}.
+    restored: Mapping[str, str] = field(default_factory=dict)
 
     def named(self, name: str) -> str:
         return f"postdate-{self.name}-{name.replace('_', '-')}"
+
+    def table(self, name: str) -> str:
+        """The table that is read and written under this name."""
+        return self.restored.get(name, self.named(name))
 
 
 # The stack on this machine: its own architecture, plain HTTP on the loopback interface, small numbers.

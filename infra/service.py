@@ -53,34 +53,34 @@ class Service(Stack):
 
     def _api(self) -> Function:
         api, state = self._function("api"), self._state
-        api.allow(state.items.table_arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
-        api.allow_in_transactions(state.items.table_arn, PUT, UPDATE)
+        api.allow(state.items.arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
+        api.allow_in_transactions(state.items.arn, PUT, UPDATE)
         api.allow(state.items.index_arn("by_listing"), QUERY)
         api.allow(state.items.index_arn("by_payee"), QUERY)
-        api.allow(state.accounts.table_arn, GET, BATCH_GET)
+        api.allow(state.accounts.arn, GET, BATCH_GET)
         api.allow(state.accounts.index_arn("by_tenant"), QUERY)
-        api.allow_in_transactions(state.accounts.table_arn, PUT, UPDATE)
-        api.allow(state.journal.table_arn, GET, QUERY)
+        api.allow_in_transactions(state.accounts.arn, PUT, UPDATE)
+        api.allow(state.journal.arn, GET, QUERY)
         api.allow(state.journal.index_arn("by_payee"), QUERY)
-        api.allow_in_transactions(state.journal.table_arn, PUT)
-        api.allow(state.payloads.table_arn, GET, PUT)
-        api.allow(state.idempotency.table_arn, GET, PUT)
-        api.allow(state.tenants.table_arn, GET)
-        api.allow(state.keys.table_arn, GET)
-        api.allow(state.flow.table_arn, GET, UPDATE)
+        api.allow_in_transactions(state.journal.arn, PUT)
+        api.allow(state.payloads.arn, GET, PUT)
+        api.allow(state.idempotency.arn, GET, PUT)
+        api.allow(state.tenants.arn, GET)
+        api.allow(state.keys.arn, GET)
+        api.allow(state.flow.arn, GET, UPDATE)
         api.allow(state.tasks.queue.queue_arn, SEND)
         api.allow(state.payments.queue.queue_arn, SEND)
         return api
 
     def _authorize(self) -> Function:
         authorize = self._function("authorize")
-        authorize.allow(self._state.keys.table_arn, GET)
+        authorize.allow(self._state.keys.arn, GET)
         return authorize
 
     def _sweep(self) -> None:
         sweep, state = self._function("sweep", recurs=True), self._state
-        sweep.allow(state.items.table_arn, QUERY, BATCH_GET)
-        sweep.allow(state.slots.table_arn, GET, QUERY, PUT, UPDATE)
+        sweep.allow(state.items.arn, QUERY, BATCH_GET)
+        sweep.allow(state.slots.arn, GET, QUERY, PUT, UPDATE)
         sweep.allow(state.tasks.queue.queue_arn, SEND)
         sweep.allow(state.payments.queue.queue_arn, SEND)
         sweep.allow(state.ticks.queue.queue_arn, SEND)
@@ -88,10 +88,10 @@ class Service(Stack):
 
     def _run_tasks(self) -> None:
         run_tasks, state = self._function("run_tasks", recurs=True), self._state
-        run_tasks.allow(state.items.table_arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
-        run_tasks.allow(state.payloads.table_arn, BATCH_GET)
-        run_tasks.allow(state.tenants.table_arn, GET)
-        run_tasks.allow(state.flow.table_arn, GET, BATCH_GET, UPDATE)
+        run_tasks.allow(state.items.arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
+        run_tasks.allow(state.payloads.arn, BATCH_GET)
+        run_tasks.allow(state.tenants.arn, GET)
+        run_tasks.allow(state.flow.arn, GET, BATCH_GET, UPDATE)
         run_tasks.allow(state.tasks.queue.queue_arn, SEND, HIDE)
         run_tasks.allow(state.tasks.dead_letters.queue_arn, SEND)
         for name in self._environment.destinations:
@@ -129,10 +129,10 @@ class Service(Stack):
 
     def _settle(self) -> None:
         settle, state = self._function("settle", recurs=True), self._state
-        settle.allow(state.items.table_arn, GET, BATCH_GET)
-        settle.allow_in_transactions(state.items.table_arn, UPDATE)
-        settle.allow_in_transactions(state.accounts.table_arn, UPDATE)
-        settle.allow_in_transactions(state.journal.table_arn, PUT)
+        settle.allow(state.items.arn, GET, BATCH_GET)
+        settle.allow_in_transactions(state.items.arn, UPDATE)
+        settle.allow_in_transactions(state.accounts.arn, UPDATE)
+        settle.allow_in_transactions(state.journal.arn, PUT)
         settle.allow(state.payments.queue.queue_arn, SEND, HIDE)
         settle.allow(state.payments.dead_letters.queue_arn, SEND)
         settle.consume(state.payments.queue, at_once=10)

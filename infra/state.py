@@ -51,7 +51,7 @@ class State(Stack):
             *(self.items, self.accounts, self.journal),
             *(self.payloads, self.idempotency, self.tenants, self.keys, self.slots, self.flow),
         )
-        return {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables} | {
+        return {f"{table.node.id.upper()}_TABLE": table.name for table in tables} | {
             "PAYLOADS_BUCKET": self.payload_objects.bucket_name,
             "TASKS_QUEUE_URL": self.tasks.queue.queue_url,
             "TASKS_DLQ_URL": self.tasks.dead_letters.queue_url,

@@ -5,6 +5,7 @@ from typing import Any
 
 from cli import tenants
 from cli.aws.reach import reaching
+from infra.environments import ENVIRONMENTS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,7 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Speaks to the account that the environment's credentials are for, as `make deploy` does."""
     with reaching(options.env):
-        return {"internal_token": tenants.internal_token(f"postdate-{options.env}-keys")}
+        return {"internal_token": tenants.internal_token(ENVIRONMENTS[options.env].table("keys"))}
 
 
 def show(answer: dict[str, Any]) -> str:

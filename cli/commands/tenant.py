@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from cli import tenants
 from cli.aws.reach import reaching
+from infra.environments import ENVIRONMENTS
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
@@ -24,16 +25,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Speaks to the account that the environment's credentials are for, as `make deploy` does."""
-    tables = f"postdate-{options.env}"
+    environment = ENVIRONMENTS[options.env]
     scopes = tenants.SCOPES | ({"admin"} if options.admin else set())
     with reaching(options.env):
         made = tenants.tenant(
-            f"{tables}-tenants",
+            environment.table("tenants"),
             options.tenant,
             queue_urls=frozenset(options.queue),
             buses=frozenset(options.bus),
         )
-        key = tenants.key(f"{tables}-keys", options.tenant, scopes)
+        key = tenants.key(environment.table("keys"), options.tenant, scopes)
     return {
         "tenant": made.id,
         "key": key,

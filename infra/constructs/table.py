@@ -1,4 +1,4 @@
-from aws_cdk import aws_dynamodb
+from aws_cdk import Stack, aws_dynamodb
 from constructs import Construct
 
 from infra.constructs.removal import removal_policy
@@ -6,7 +6,10 @@ from infra.environments import Environment
 
 
 class Table(aws_dynamodb.Table):
-    """On demand, recoverable to any second of the last 35 days. Keys are strings; no sort key, no `then`."""
+    """On demand, recoverable to any second of the last 35 days. Keys are strings; no sort key, no `then`.
+
+    `name` and `arn` are of the table that is used: this one, or the restored one in its place. This one is kept then.
+    """
 
     def __init__(
         self,
@@ -31,6 +34,12 @@ class Table(aws_dynamodb.Table):
             time_to_live_attribute="expires_at" if expires else None,
             removal_policy=removal_policy(environment),
         )
+        self.name, self.arn = self.table_name, self.table_arn
+        if name in environment.restored:
+            self.name = environment.table(name)
+            self.arn = Stack.of(self).format_arn(
+                service="dynamodb", resource="table", resource_name=self.name
+            )
 
     def index(self, name: str, *, by: str, then: str, whole: bool = False) -> None:
         """Of keys only, or of `whole` rows: worth it where rows are small, never change and are read by the index."""
@@ -43,7 +52,7 @@ class Table(aws_dynamodb.Table):
         )
 
     def index_arn(self, name: str) -> str:
-        return f"{self.table_arn}/index/{name}"
+        return f"{self.arn}/index/{name}"
 
 
 def _text(name: str) -> aws_dynamodb.Attribute:

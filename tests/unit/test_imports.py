@@ -17,7 +17,7 @@ OURS: Final = tuple(ROOTS)
 MAY_USE: Final = {
     "postdate.domain": (),
     "postdate.stores": ("postdate.domain", "postdate.runtime"),
-    "postdate.recovery": ("postdate.domain", "postdate.stores"),
+    "postdate.recovery": ("postdate.domain", "postdate.runtime", "postdate.stores"),
     "postdate.targets": ("postdate.domain",),
     "postdate.runtime": ("postdate.domain",),
     "functions.api": ("postdate",),
@@ -27,7 +27,7 @@ MAY_USE: Final = {
     "functions.sweep": ("postdate",),
     "infra": ("postdate.runtime.settings",),
     "cli": ("postdate", "infra.environments"),
-    "cli.commands": ("cli", "bench", "chaos"),
+    "cli.commands": ("cli", "bench", "chaos", "infra.environments"),
     "bench": ("cli", "postdate"),
     "chaos": ("bench", "cli", "postdate"),
 }

@@ -7,6 +7,11 @@
     edit       what is held follows the amount
     stumble    nothing moves: the attempt did not get through, and another one comes, or a person decides
 
+After a restore (see `mending`):
+
+    complete_as_moved   the journal has its movement already: nothing moves
+    park                what became of it is not known: nothing moves, and a person decides
+
 Each is one posting, so no crash can leave a step half done. Nothing here reads a clock or knows where money is kept.
 """
 
@@ -111,16 +116,6 @@ def settle(payment: Payment, *, now: datetime, execution_id: str | None = None) 
         else Leg(account=payment.payer, available=-payment.amount)
     )
     received = Leg(account=payment.payee, available=payment.amount)
-    movement = Movement(
-        id=payment_movement_id(payment.id),
-        tenant=payment.tenant,
-        type=Type.PAYMENT,
-        payer=payment.payer,
-        payee=payment.payee,
-        amount=payment.amount,
-        at=now,
-        payment_id=payment.id,
-    )
     after = _move(
         payment,
         State.COMPLETED,
@@ -133,7 +128,25 @@ def settle(payment: Payment, *, now: datetime, execution_id: str | None = None) 
         executions=_ended(payment, now, ExecutionStatus.SUCCESS, id=execution_id),
     )
     return Posting(
-        tenant=payment.tenant, at=now, before=payment, after=after, legs=(given, received), movement=movement
+        tenant=payment.tenant,
+        at=now,
+        before=payment,
+        after=after,
+        legs=(given, received),
+        movement=movement_of(payment, at=now),
+    )
+
+
+def movement_of(payment: Payment, *, at: datetime) -> Movement:
+    return Movement(
+        id=payment_movement_id(payment.id),
+        tenant=payment.tenant,
+        type=Type.PAYMENT,
+        payer=payment.payer,
+        payee=payment.payee,
+        amount=payment.amount,
+        at=at,
+        payment_id=payment.id,
     )
 
 
@@ -217,6 +230,30 @@ def edit(
     legs = (Leg(account=payment.payer, available=-more, reserved=more),) if more else ()
     points = due_at is not None and due_at != payment.due_at and not payment.home.holds(due_at)
     return Posting(tenant=payment.tenant, at=now, before=payment, after=after, legs=legs, points=points)
+
+
+def complete_as_moved(payment: Payment, movement: Movement, *, now: datetime, why: str) -> Posting:
+    """For a payment that a restored table shows open although its amount has moved. Nothing moves again."""
+    after = _move(
+        payment,
+        State.COMPLETED,
+        now=now,
+        why=why,
+        amount=movement.amount,
+        planned_at=min(payment.planned_at, movement.at),
+        attempts=payment.attempts + 1,
+        finished_at=movement.at,
+        error=None,
+        error_code=None,
+        executions=_ended(payment, movement.at, ExecutionStatus.SUCCESS),
+    )
+    return Posting(tenant=payment.tenant, at=now, before=payment, after=after)
+
+
+def park(payment: Payment, *, now: datetime, why: str) -> Posting:
+    """Leaves it to a person without an attempt and without a letter: nothing moves, and what is held stays held."""
+    after = _move(payment, State.EXECUTING, now=now, why=why, lease_until=None, error=why)
+    return Posting(tenant=payment.tenant, at=now, before=payment, after=after)
 
 
 def execution_id(payment: Payment) -> str:

@@ -12,6 +12,7 @@ from postdate.domain import instants
 from postdate.domain.due import DELAY_MAX, Due
 from postdate.domain.errors import InvalidState
 from postdate.domain.flow import FlowControl
+from postdate.domain.item import Phase
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import RECEIVER, Ack, Destination, HistoryLine, Payload, Recurs, State, Task
 
@@ -29,6 +30,8 @@ ALLOWED: Final[dict[State, frozenset[State]]] = {
     State.MISSED: frozenset(),
 }
 HISTORY_LINES_MAX: Final = 60
+# More than any task is given between a backup and the loss of its table.
+TOKENS_AHEAD: Final = 1000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -356,6 +359,14 @@ def _start(
         finished_at=None,
         lease_until=now + lease,
     )
+
+
+def raise_token(task: Task, *, now: datetime, why: str) -> Transition | None:
+    """For a task as a restored table shows it. Tokens were given away since, and receivers refuse a lower one than the
+    highest they saw. None for a task that has ended, and for one whose token was raised for that reason already."""
+    if task.phase is Phase.RESTS or any(line.why == why for line in task.history):
+        return None
+    return _move(task, task.state, now=now, why=why, token=task.token + TOKENS_AHEAD)
 
 
 def _move(task: Task, to: State, *, now: datetime, why: str, **changes: Any) -> Transition:

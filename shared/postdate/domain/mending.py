@@ -1,0 +1,176 @@
+"""How money is mended after tables were restored: three tables, each of which may show another instant.
+
+    the journal     decides which payments have moved their amount
+    the payments    decide what is held
+    the accounts    follow from both
+
+A payment with a movement is completed, a completed payment without one gets it, and a movement without its payment gets
+that. An account that is as old as the rest, or older, is set to what journal and payments say. One that is newer knows
+more than they do: its cancels, failures and new registrations are lost. Nobody can tell then which of its open payments
+still hold, so they are left to a person. Nothing here moves money a second time: what the journal has is never posted.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from postdate.domain import money
+from postdate.domain.errors import Rejected
+from postdate.domain.invariants import Books
+from postdate.domain.item import Phase
+from postdate.domain.movement import Movement, Type, movement_id
+from postdate.domain.payment import Funding, HistoryLine, Payment, State
+from postdate.domain.posting import Leg, Posting
+
+_UNIQUE_CHARACTERS: Final = 20
+
+
+class Kept(StrEnum):
+    """What money is kept in, each in a table that is restored by itself."""
+
+    PAYMENTS = "payments"
+    ACCOUNTS = "accounts"
+    JOURNAL = "journal"
+
+
+class NotTogether(Rejected):
+    """Payments and journal were restored, and the accounts were not: restore the table accounts to that instant too."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Restored:
+    """Which tables of money show the instant `since`; the others are as they were when the loss was noticed."""
+
+    kept: frozenset[Kept]
+    since: datetime
+
+    def check(self) -> None:
+        """Raises NotTogether: without its movement and with an old payment, nothing says that an amount has moved."""
+        if self.kept == {Kept.PAYMENTS, Kept.JOURNAL}:
+            raise NotTogether
+
+    @property
+    def accounts_follow(self) -> bool:
+        return Kept.ACCOUNTS in self.kept
+
+    @property
+    def why(self) -> str:
+        return f"restored to {self.since.isoformat()}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mended:
+    """`posting` makes the account agree with its journal and its payments; `unsound` says why none can."""
+
+    posting: Posting | None = None
+    unsound: str | None = None
+
+
+def matched(books: Books, restored: Restored, *, now: datetime) -> Iterator[Posting]:
+    """What makes payments and movements of this payer agree. None of it changes an account."""
+    payments = {each.id: each for each in books.payments if each.payer == books.account.id}
+    moved = {
+        each.payment_id: each
+        for each in books.movements
+        if each.type is Type.PAYMENT and each.payer == books.account.id
+    }
+    for id, movement in moved.items():
+        known = payments.get(id or "")
+        if known is None:
+            yield Posting(tenant=movement.tenant, at=now, after=_rebuilt(movement, restored))
+        elif not known.state.is_final:
+            yield money.complete_as_moved(known, movement, now=now, why=restored.why)
+    for payment in payments.values():
+        if payment.state is State.COMPLETED and payment.id not in moved:
+            movement = money.movement_of(payment, at=payment.finished_at or payment.planned_at)
+            yield Posting(tenant=payment.tenant, at=now, movement=movement)
+
+
+def balanced(books: Books, restored: Restored, *, now: datetime) -> Mended:
+    """After payments and movements were matched."""
+    account = books.account
+    reserved, balance = books.held, books.moved
+    if wrong := _contradictions(books):
+        return Mended(unsound=f"payments that ended otherwise have movements: {', '.join(wrong)}")
+    if (account.balance, account.reserved) == (balance, reserved):
+        return Mended()
+    differs = (
+        f"{account.balance} there, {balance} by its journal; {account.reserved} reserved, {reserved} held"
+    )
+    if restored.accounts_follow and balance >= reserved:
+        leg = Leg(
+            account=account.id,
+            available=balance - reserved - account.available,
+            reserved=reserved - account.reserved,
+            needs_active=False,
+            at_version=account.version,
+        )
+        return Mended(posting=_adjusted(books, restored, now=now, amount=0, leg=leg))
+    if restored.kept == {Kept.JOURNAL} and account.reserved == reserved:
+        return Mended(posting=_adjusted(books, restored, now=now, amount=account.balance - balance))
+    return Mended(unsound=differs)
+
+
+def left_to_a_person(books: Books, restored: Restored, *, now: datetime) -> list[Posting]:
+    """The open payments of an account that is unsound."""
+    return [
+        money.park(payment, now=now, why=f"{restored.why}, and what became of it since is not known")
+        for payment in books.payments
+        if payment.payer == books.account.id and payment.phase is not Phase.RESTS
+    ]
+
+
+def _contradictions(books: Books) -> list[str]:
+    """Not of the payee's side: each payment is judged once."""
+    ended = {
+        each.id
+        for each in books.payments
+        if each.payer == books.account.id and each.state in (State.FAILED, State.CANCELLED)
+    }
+    return sorted(each.payment_id for each in books.movements if each.payment_id and each.payment_id in ended)
+
+
+def _rebuilt(movement: Movement, restored: Restored) -> Payment:
+    """What a movement still says of its payment. Its description and metadata are lost."""
+    at = movement.at
+    line = HistoryLine(version=1, at=at, to=State.COMPLETED, why=f"rebuilt, {restored.why}", attempt=1)
+    return Payment(
+        id=movement.payment_id or "",
+        tenant=movement.tenant,
+        payer=movement.payer or "",
+        payee=movement.payee or "",
+        amount=movement.amount,
+        funding=Funding.RESERVE,
+        state=State.COMPLETED,
+        version=1,
+        planned_at=at,
+        due_at=at,
+        created_at=at,
+        moved_at=at,
+        attempts=1,
+        finished_at=at,
+        history=(line,),
+    )
+
+
+def _adjusted(
+    books: Books, restored: Restored, *, now: datetime, amount: int, leg: Leg | None = None
+) -> Posting:
+    """The journal tells of it. Its id follows from what was adjusted, so a repetition adds nothing."""
+    account = books.account
+    named = f"{account.tenant} {account.id} {account.version} {restored.since.isoformat()}"
+    told = "" if leg is None else f" (available {leg.available:+}, reserved {leg.reserved:+})"
+    movement = Movement(
+        id=movement_id(restored.since, hashlib.sha256(named.encode()).hexdigest()[:_UNIQUE_CHARACTERS]),
+        tenant=account.tenant,
+        type=Type.ADJUSTMENT,
+        payer=account.id if amount < 0 else None,
+        payee=account.id if amount >= 0 else None,
+        amount=abs(amount),
+        at=now,
+        reason=restored.why + told,
+    )
+    return Posting(tenant=account.tenant, at=now, legs=() if leg is None else (leg,), movement=movement)

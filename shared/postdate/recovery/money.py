@@ -1,0 +1,157 @@
+"""Mends a tenant's money after a restore, a few accounts at a time.
+
+First `match` for all accounts, again while it opens any, then `balance` for all: a balance follows from movements that
+the first step may have written at another account. Each step may be repeated, and each page goes on where the one
+before ended. Nothing else may change money meanwhile: settlements and requests are stopped.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from postdate.domain.account import Account
+from postdate.domain.errors import Conflict, Unavailable
+from postdate.domain.invariants import Books
+from postdate.domain.mending import Restored, balanced, left_to_a_person, matched
+from postdate.domain.movement import Movement
+from postdate.domain.payment import Payment
+from postdate.domain.posting import Posting
+from postdate.recovery.watermark import CLOCKS_APART
+from postdate.runtime.clock import Clock
+from postdate.stores.ledger import Answer, Ledger
+
+ACCOUNTS_IN_TURN: Final = 20
+_PAGE: Final = 1000
+_TOGETHER: Final = 25
+# An index may be behind what was written just before: an account that differs is read again after this time.
+_SETTLES: Final = timedelta(seconds=5)
+
+
+@dataclass(kw_only=True, slots=True)
+class Told:
+    """What was mended, by ids, or would be in a dry run. `unsound` accounts wait for a person; `goes_on_after` is None
+    after the last account."""
+
+    completed: list[str] = field(default_factory=list)
+    rebuilt: list[str] = field(default_factory=list)
+    movements: list[str] = field(default_factory=list)
+    opened: list[str] = field(default_factory=list)
+    adjusted: list[str] = field(default_factory=list)
+    parked: list[str] = field(default_factory=list)
+    unsound: dict[str, str] = field(default_factory=dict)
+    goes_on_after: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Money:
+    ledger: Ledger
+    clock: Clock
+    restored: Restored
+    dry: bool = False
+
+    def match(self, tenant: str, *, after: str = "") -> Told:
+        """Makes payments and movements agree, and opens accounts that are named and not there."""
+        told, names = self._page(tenant, after)
+        for name in names:
+            account = self.ledger.account(tenant, name)
+            if account is None or self._is_untouched(account):
+                continue
+            books = self._books(account)
+            if self.restored.accounts_follow:
+                told.opened += self._open_missing(books)
+            for posting in matched(books, self.restored, now=self.clock.now()):
+                self._note(posting, told)
+                self._post([posting])
+        return told
+
+    def balance(self, tenant: str, *, after: str = "") -> Told:
+        """Makes accounts agree with journal and payments, or leaves their open payments to a person."""
+        told, names = self._page(tenant, after)
+        for name in names:
+            account = self.ledger.account(tenant, name)
+            if account is not None and not self._is_untouched(account):
+                self._balance(account, told)
+        return told
+
+    def _balance(self, account: Account, told: Told) -> None:
+        mended = balanced(self._books(account), self.restored, now=self.clock.now())
+        if mended.posting is None and mended.unsound is None:
+            return
+        self.clock.sleep_until(self.clock.now() + _SETTLES)
+        books = self._books(account)
+        mended = balanced(books, self.restored, now=self.clock.now())
+        if mended.posting is not None:
+            told.adjusted.append(account.id)
+            self._post([mended.posting])
+        elif mended.unsound is not None:
+            told.unsound[account.id] = mended.unsound
+            postings = left_to_a_person(books, self.restored, now=self.clock.now())
+            told.parked += [posting.after.id for posting in postings if posting.after is not None]
+            self._post(postings)
+
+    def _page(self, tenant: str, after: str) -> tuple[Told, list[str]]:
+        names = self.ledger.accounts_listed(tenant, after=after, limit=ACCOUNTS_IN_TURN)
+        return Told(goes_on_after=names[-1] if len(names) == ACCOUNTS_IN_TURN else None), names
+
+    def _is_untouched(self, account: Account) -> bool:
+        """Every step of a payment that holds, and every movement, changes its account. One that stood still since the
+        instant lost nothing."""
+        return not self.restored.accounts_follow and account.updated_at < self.restored.since - CLOCKS_APART
+
+    def _open_missing(self, books: Books) -> list[str]:
+        """Their limits, and whether they were frozen, is lost."""
+        tenant, now = books.account.tenant, self.clock.now()
+        missing = _named(books) - self.ledger.accounts(tenant, _named(books)).keys()
+        if not self.dry:
+            for name in missing:
+                self.ledger.open(Account(id=name, tenant=tenant, created_at=now, updated_at=now))
+        return sorted(missing)
+
+    def _note(self, posting: Posting, told: Told) -> None:
+        if posting.movement is not None:
+            told.movements.append(posting.movement.id)
+        elif posting.after is not None:
+            (told.rebuilt if posting.before is None else told.completed).append(posting.after.id)
+
+    def _post(self, postings: list[Posting]) -> None:
+        """Raises Conflict when something else changes money at the same time, and Unavailable."""
+        if self.dry:
+            return
+        for start in range(0, len(postings), _TOGETHER):
+            for posted in self.ledger.post(postings[start : start + _TOGETHER]):
+                if posted.answer is Answer.UNAVAILABLE:
+                    raise Unavailable
+                if posted.answer is not Answer.DONE:
+                    raise Conflict(
+                        f"a posting was answered {posted.answer.name}: does something else move money?"
+                    )
+
+    def _books(self, account: Account) -> Books:
+        """Read as a whole, so the account stands still meanwhile: the caller's posting is on its version."""
+        movements = tuple(self._movements(account))
+        return Books(account=account, payments=tuple(self._payments(account)), movements=movements)
+
+    def _payments(self, account: Account) -> Iterator[Payment]:
+        after = ""
+        while ids := self.ledger.payments_listed(account.tenant, account.id, after=after, limit=_PAGE):
+            found = self.ledger.payments(ids)
+            if missing := set(ids) - found.keys():
+                raise Unavailable(f"payments that are listed cannot be read: {_some(missing)}")
+            yield from found.values()
+            after = ids[-1]
+
+    def _movements(self, account: Account) -> Iterator[Movement]:
+        after = ""
+        while page := self.ledger.movements(account.tenant, account.id, after=after, limit=_PAGE):
+            yield from page
+            after = page[-1].id
+
+
+def _named(books: Books) -> set[str]:
+    of_payments = {name for each in books.payments for name in (each.payer, each.payee)}
+    return of_payments | {name for each in books.movements for name in (each.payer, each.payee) if name}
+
+
+def _some(ids: Iterable[str]) -> str:
+    return ", ".join(sorted(ids)[:5])

@@ -1,0 +1,54 @@
+"""Raises the tokens of what waits in restored slots, before the sweep calls it again.
+
+After the backup, receivers got tokens that the restored rows do not know. A receiver that keeps to its contract refuses
+a lower token than the highest it saw, and would refuse every attempt until the numbers have caught up.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from postdate.domain import transitions
+from postdate.domain.errors import Conflict, Unavailable
+from postdate.domain.slots import Slot
+from postdate.runtime.clock import Clock
+from postdate.stores.tasks import Tasks, Written
+from postdate.stores.timetable import Timetable
+
+_TOGETHER: Final = 25
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tokens:
+    """`timetable` and `tasks` read the restored table, which shows the instant `since`."""
+
+    timetable: Timetable
+    tasks: Tasks
+    clock: Clock
+    since: datetime
+    dry: bool = False
+
+    def raise_in(self, slots: Iterable[Slot]) -> int:
+        """Of tasks that live in these slots or are called from them. Raises Conflict when they change meanwhile."""
+        raised = 0
+        for slot in slots:
+            ids = [entry.due.id for entry in self.timetable.due_in(slot)]
+            for start in range(0, len(ids), _TOGETHER):
+                raised += self._raise(ids[start : start + _TOGETHER])
+        return raised
+
+    def _raise(self, ids: list[str]) -> int:
+        now, why = self.clock.now(), f"restored to {self.since.isoformat()}"
+        found = self.tasks.get_many(ids).values()
+        changes = [
+            change
+            for task in found
+            if (change := transitions.raise_token(task, now=now, why=why)) is not None
+        ]
+        written = self.tasks.commit(changes) if changes and not self.dry else []
+        if Written.UNAVAILABLE in written:
+            raise Unavailable
+        if set(written) - {Written.DONE}:
+            raise Conflict("tasks change while their tokens are raised")
+        return len(changes)

@@ -1,0 +1,83 @@
+"""What waits in restored slots gets tokens above those that receivers may have seen since."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from postdate.domain import transitions
+from postdate.domain.errors import Conflict, Unavailable
+from postdate.domain.task import State
+from postdate.domain.transitions import TOKENS_AHEAD, Transition
+from postdate.recovery.tokens import Tokens
+from tests.unit.doubles import MINUTE, START, ManualClock, ScriptedTasks, a_task, claimed, in_state
+
+SINCE = START - timedelta(hours=1)
+
+
+@pytest.fixture
+def tasks() -> ScriptedTasks:
+    return ScriptedTasks()
+
+
+def tokens(tasks, **more):
+    return Tokens(timetable=tasks, tasks=tasks, clock=ManualClock(), since=SINCE, **more)
+
+
+@pytest.mark.parametrize("state", State)
+def test_every_task_that_has_not_ended_is_fenced_anew_and_stays_what_it_is(tasks, state):
+    task = in_state(state)
+    tasks.add([task])
+    ends = state not in (State.PENDING, State.RUNNING, State.RETRYING)
+    assert tokens(tasks).raise_in([task.home]) == (0 if ends else 1)
+    found = tasks.get(task.id)
+    assert found.token == task.token + (0 if ends else TOKENS_AHEAD)
+    same = {"version": found.version, "token": found.token, "history": found.history}
+    assert replace(task, **same) == found
+
+
+def test_one_that_is_only_called_from_a_slot_is_found_as_well(tasks):
+    task = a_task()
+    moved = transitions.edit(task, now=START, due_at=START + 90 * MINUTE, why="later")
+    tasks.add([task])
+    tasks.commit([moved])
+    slots = [replace(task.home, minute=task.home.minute + 90, shard=shard) for shard in range(4)]
+    assert tokens(tasks).raise_in(slots) == 1
+    assert tasks.get(task.id).token == TOKENS_AHEAD
+
+
+def test_it_is_raised_once_for_one_restore_and_again_for_the_next(tasks):
+    task = a_task()
+    tasks.add([task])
+    for since, raised in ((SINCE, 1), (SINCE, 0), (SINCE + MINUTE, 1)):
+        again = Tokens(timetable=tasks, tasks=tasks, clock=ManualClock(), since=since)
+        assert again.raise_in([task.home]) == raised
+
+
+def test_the_next_claim_is_above_every_token_that_was_given_before(tasks):
+    task, seen = a_task(), 0
+    tasks.add([task])
+    for number in range(3):
+        seen = claimed(replace(task, token=number)).token
+    tokens(tasks).raise_in([task.home])
+    assert claimed(tasks.get(task.id)).token > seen
+
+
+def test_a_dry_run_counts_and_changes_nothing(tasks):
+    task = a_task()
+    tasks.add([task])
+    assert tokens(tasks, dry=True).raise_in([task.home]) == 1
+    assert tasks.get(task.id) == task
+
+
+def test_what_cannot_be_written_or_changes_meanwhile_is_told(tasks):
+    task = a_task()
+    tasks.add([task])
+    tasks.unavailable[task.id] = 1
+    with pytest.raises(Unavailable):
+        tokens(tasks).raise_in([task.home])
+    cancelled = transitions.cancel(task, now=START)
+    assert isinstance(cancelled, Transition)
+    tasks.before["commit"].append(lambda: tasks.commit([cancelled]))
+    with pytest.raises(Conflict):
+        tokens(tasks).raise_in([task.home])
