@@ -19,12 +19,14 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.task import Destination
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import count, logger
-from postdate.stores.flow import Circuit, Flow
+from postdate.stores.flow import Circuit, Flow, Timeline
 from postdate.targets.base import Delivery, Failed, Receipt
 
 _FRESH: Final = timedelta(seconds=1)
 _KEPT: Final = WAIT_MAX + _FRESH
 _PROBE_MARGIN: Final = timedelta(seconds=5)
+# On the timeline of starts an instant is a number: one call is one of these.
+_ONE: Final = timedelta(milliseconds=1)
 _TRIES: Final = 4
 _REMEMBERED_MAX: Final = 10_000
 
@@ -62,7 +64,7 @@ class Circuits:
             self._tell(each, [receipt for _, receipt in group])
 
     def probe(self, circuit: Circuit, timeout_seconds: float) -> bool:
-        """Whether this worker is the one to try."""
+        """Whether this worker is the one to try, or nobody has to."""
         before = self.breaker(circuit)
         now = self._clock.now()
         after = rules.probe(before, now=now, until=now + timedelta(seconds=timeout_seconds) + _PROBE_MARGIN)
@@ -77,6 +79,26 @@ class Circuits:
         self._read([circuit])
         return False
 
+    def turns(self, circuit: Circuit, count: int) -> list[datetime]:
+        """When so many calls that may not go out now are to ask again."""
+        breaker, now = self.breaker(circuit), self._clock.now()
+        begin = self._taken(Timeline.TURNS, circuit, count * rules.TURN, breaker.asks_again_from(now))
+        return rules.turns(breaker, begin, count, now=now)
+
+    def starts(self, circuit: Circuit, count: int) -> list[datetime]:
+        """When so many calls to a destination that recovers may begin."""
+        breaker, now = self.breaker(circuit), self._clock.now()
+        zero = breaker.closed_at or now
+        begin = self._taken(Timeline.STARTS, circuit, count * _ONE, zero + rules.begun(breaker, now) * _ONE)
+        first = (begin - zero) // _ONE
+        return rules.starts(breaker, range(first, first + count))
+
+    def _taken(self, of: Timeline, circuit: Circuit, width: timedelta, begin: datetime) -> datetime:
+        try:
+            return self._flow.take(*circuit, width, now=begin, of=of)
+        except Unavailable:
+            return begin
+
     def _tell(self, circuit: Circuit, receipts: list[Receipt]) -> None:
         failures = 0
         for receipt in reversed(receipts):
@@ -85,8 +107,9 @@ class Circuits:
             failures += 1
         before = self.breaker(circuit)
         for _ in range(_TRIES):
-            alive = rules.answered(before) if failures < len(receipts) else before
-            after = rules.failed(alive, failures, now=self._clock.now()) if failures else alive
+            now = self._clock.now()
+            alive = rules.answered(before, now=now) if failures < len(receipts) else before
+            after = rules.failed(alive, failures, now=now) if failures else alive
             if after == before:
                 return
             try:
@@ -102,11 +125,14 @@ class Circuits:
     def _know(self, circuits: Iterable[Circuit], kept: timedelta) -> None:
         if len(self._known) > _REMEMBERED_MAX:
             self._known.clear()
-        now = self._clock.now()
-        unknown = [
-            each for each in set(circuits) if each not in self._known or now >= self._known[each][0] + kept
-        ]
-        self._read(unknown)
+        self._read([each for each in set(circuits) if not self._is_known(each, kept)])
+
+    def _is_known(self, circuit: Circuit, kept: timedelta) -> bool:
+        """What somebody may be about to change is believed for a second only."""
+        if circuit not in self._known:
+            return False
+        now, (read_at, breaker) = self._clock.now(), self._known[circuit]
+        return now < read_at + (kept if breaker.rests(now) else _FRESH)
 
     def _read(self, circuits: Sequence[Circuit]) -> None:
         try:

@@ -11,7 +11,7 @@ nobody uses, a run in a room until its lease is over, and a probe that another r
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -31,7 +31,9 @@ from postdate.stores.flow import Flow
 from postdate.targets.base import Delivery, Receipt
 
 _TRIES: Final = 6
+_LOOK_AGAIN: Final = timedelta(milliseconds=250)
 _Key = tuple[str, str]
+_Claim = tuple[int, Transition]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,17 +56,17 @@ class Gate:
         circuits: Circuits,
         clock: Clock,
         lease: timedelta,
-        draw: Callable[[], float],
     ) -> None:
         self._flow = flow
         self._circuits = circuits
         self._clock = clock
         self._lease = lease
-        self._draw = draw
         self._heard: deque[tuple[Delivery, Receipt]] = deque()
         self._stays: dict[_Key, timedelta] = {}
         self._inside: dict[str, datetime] = {}
         self._held: dict[tuple[str, int], datetime] = {}
+        self._starts: dict[tuple[str, int], datetime] = {}
+        self._waits_since: dict[tuple[str, int], datetime] = {}
 
     def foresee(self, tasks: Iterable[Task]) -> None:
         """Looks at the breakers while there is still time until the instant."""
@@ -119,18 +121,49 @@ class Gate:
             with suppress(Unavailable):
                 self._flow.leave(*key, names, stay=stay)
 
-    def _past_breakers(
-        self, claims: list[tuple[int, Transition]], now: datetime
-    ) -> Iterator[tuple[int, Admitted]]:
+    def _past_breakers(self, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
         ways = [circuit(claim.after.tenant, claim.after.destination) for _, claim in claims]
         known = self._circuits.breakers(ways)
-        for (place, claim), way in zip(claims, ways, strict=True):
-            breaker = known[way]
-            if breaker.state(now) in (Circuit.OPEN, Circuit.PROBING):
-                until = breaker.ask_again_at(now, self._draw())
-                yield place, self._postponed(claim, now, until, "its destination is left alone")
+        for way in dict.fromkeys(ways):
+            some = [claim for claim, where in zip(claims, ways, strict=True) if where == way]
+            match known[way].state(now):
+                case Circuit.OPEN:
+                    yield from self._put_off(way, some, now, "its destination is left alone")
+                case Circuit.PROBING:
+                    yield from self._until_tried(way, some, now)
+                case Circuit.RECOVERING:
+                    yield from self._in_turn(way, some, now)
 
-    def _on_time(self, claims: list[tuple[int, Transition]], now: datetime) -> Iterator[tuple[int, Admitted]]:
+    def _put_off(
+        self, way: _Key, claims: list[_Claim], now: datetime, why: str
+    ) -> Iterator[tuple[int, Admitted]]:
+        turns = self._circuits.turns(way, len(claims)) if claims else []
+        for (place, claim), until in zip(claims, turns, strict=True):
+            yield place, self._postponed(claim, now, until, why)
+
+    def _until_tried(self, way: _Key, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
+        """A probe is mostly over in a moment, for which its call waits here: that costs nothing."""
+        late = []
+        for place, claim in claims:
+            since = self._waits_since.setdefault((claim.before.id, claim.before.version), now)
+            if now < since + WAIT_MAX and claim.before.recurs is None:
+                yield place, Held(until=now + _LOOK_AGAIN)
+            else:
+                late.append((place, claim))
+        yield from self._put_off(way, late, now, "its destination is being tried")
+
+    def _in_turn(self, way: _Key, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
+        known = [self._starts.get((claim.before.id, claim.before.version)) for _, claim in claims]
+        new = iter(self._circuits.starts(way, known.count(None)) if None in known else ())
+        for (place, claim), held in zip(claims, known, strict=True):
+            at = next(new) if held is None else held
+            if now < at <= now + WAIT_MAX and claim.before.recurs is None:
+                self._starts[claim.before.id, claim.before.version] = at
+                yield place, Held(until=at)
+            elif now < at:
+                yield place, self._postponed(claim, now, at, "its destination recovers")
+
+    def _on_time(self, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
         wanting: dict[_Key, list[tuple[int, Transition, timedelta]]] = {}
         for place, claim in claims:
             task = claim.before
@@ -163,9 +196,7 @@ class Gate:
             return now <= held + rules.PLACE_KEPT
         return task.state.waits and rules.holds(task.placed_at, task.due_at, now)
 
-    def _with_room(
-        self, claims: list[tuple[int, Transition]], now: datetime
-    ) -> Iterator[tuple[int, Admitted]]:
+    def _with_room(self, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
         wanting: dict[_Key, list[tuple[int, Transition]]] = {}
         for place, claim in claims:
             task = claim.after
@@ -194,22 +225,21 @@ class Gate:
             pass
         return None
 
-    def _as_probes(
-        self, claims: list[tuple[int, Transition]], now: datetime
-    ) -> Iterator[tuple[int, Admitted]]:
-        kept_back: list[Task] = []
+    def _as_probes(self, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
+        kept_back: dict[_Key, list[_Claim]] = {}
         for place, claim in claims:
             task = claim.after
-            where = circuit(task.tenant, task.destination)
-            if self._circuits.breaker(where).state(now) is Circuit.CLOSED:
+            way = circuit(task.tenant, task.destination)
+            if self._circuits.breaker(way).state(now) in (Circuit.CLOSED, Circuit.RECOVERING):
                 continue
-            if not self._circuits.probe(where, task.timeout_seconds):
-                until = self._circuits.breaker(where).ask_again_at(now, self._draw())
-                kept_back.append(task)
-                yield place, self._postponed(claim, now, until, "its destination is being tried")
-        for key, tasks in _by_key(task for task in kept_back if self._inside.pop(task.name_in_room, None)):
+            if not self._circuits.probe(way, task.timeout_seconds):
+                kept_back.setdefault(way, []).append((place, claim))
+        tasks = [claim.after for some in kept_back.values() for _, claim in some]
+        for key, inside in _by_key(task for task in tasks if self._inside.pop(task.name_in_room, None)):
             with suppress(Unavailable):
-                self._flow.leave(*key, [task.name_in_room for task in tasks], stay=None)
+                self._flow.leave(*key, [task.name_in_room for task in inside], stay=None)
+        for way, some in kept_back.items():
+            yield from self._until_tried(way, some, now)
 
     def _postponed(
         self, claim: Transition, now: datetime, until: datetime, why: str, *, placed: bool = False

@@ -132,7 +132,6 @@ def _runner(context: Any) -> Runner:
             circuits=given.circuits,
             clock=given.clock,
             lease=given.lease,
-            draw=random.random,
         ),
         deliveries=Deliveries(
             targets=given.targets,

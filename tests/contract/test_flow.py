@@ -11,7 +11,7 @@ from postdate.domain import transitions
 from postdate.domain.breaker import Breaker
 from postdate.domain.errors import Unavailable
 from postdate.domain.flow import FlowControl, Room, enter
-from postdate.stores.flow import Flow
+from postdate.stores.flow import Flow, Timeline
 from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.tasks import Tasks
@@ -65,6 +65,14 @@ def test_a_key_is_its_tenants_own(flow: Flow, key: str, now: datetime) -> None:
     flow.take("acme", key, SECOND, now=now)
     assert flow.take("other", key, SECOND, now=now) == now
     assert flow.take("acme", f"{key}-2", SECOND, now=now) == now
+
+
+@pytest.mark.parametrize("of", [Timeline.TURNS, Timeline.STARTS])
+def test_a_circuits_timelines_are_no_keys_places(flow: Flow, key: str, now: datetime, of: Timeline) -> None:
+    flow.take("acme", key, SECOND, now=now)
+    assert flow.take("acme", key, TENTH, now=now, of=of) == now
+    assert flow.take("acme", key, TENTH, now=now, of=of) == now + TENTH
+    assert flow.take("acme", key, SECOND, now=now) == now + SECOND
 
 
 def test_workers_that_take_at_once_never_get_the_same_place(on_aws: OnAws, key: str, now: datetime) -> None:
@@ -170,7 +178,7 @@ def test_a_breaker_is_read_as_it_was_written(flow: Flow, key: str, now: datetime
     assert flow.change_breaker(circuit, opened, tried)
     assert not flow.change_breaker(circuit, opened, tried)
     assert flow.breakers([circuit])[circuit] == tried
-    answered = rules.answered(tried)
+    answered = rules.answered(tried, now=now)
     assert flow.change_breaker(circuit, tried, answered)
     assert flow.breakers([circuit])[circuit] == answered
 
@@ -193,7 +201,7 @@ def test_a_tenants_states_are_what_is_held_against_his_destinations(
     opened = rules.failed(Breaker(), 10, now=now)
     for number in range(3):
         assert flow.change_breaker((tenant, f"webhook:{number}"), Breaker(), opened)
-    assert flow.change_breaker((tenant, "webhook:1"), opened, rules.answered(opened))
+    assert flow.change_breaker((tenant, "webhook:1"), opened, rules.answered(opened, now=now))
     flow.take(tenant, key, SECOND, now=now)
     assert flow.states(tenant) == {"webhook:0": opened, "webhook:2": opened}
     assert flow.states(f"{tenant}-2") == {}

@@ -42,6 +42,7 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     flows.a_breaker_opens_after_ten,
     flows.who_begins_is_in_its_room,
     flows.what_is_down_is_left_alone,
+    flows.no_more_begin_than_may_while_it_recovers,
 )
 AT_THE_END: Final[tuple[Callable[[Seen], None], ...]] = (
     items.i11_nothing_is_lost,

@@ -1,5 +1,6 @@
 """What has to hold of flow control and breakers, as the rows of the table `flow` and the claims tell it."""
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -15,6 +16,10 @@ _SURELY: Final = 2 * _TO_OPEN - 1
 _MINUTE: Final = 60 * SECOND
 # A worker believes what it knows of a breaker for some seconds.
 _BELIEVED: Final = 10 * SECOND
+_RECOVERY: Final = 20 * SECOND
+_FOREVER: Final = 1_000_000
+# Of the timeline that numbers the calls to a destination which recovers.
+_NUMBER: Final = 1_000
 
 
 def a_place_is_given_away_once(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
@@ -96,6 +101,9 @@ def a_breaker_opens_after_ten(seen: Seen, actor: Actor | None, changes: Sequence
         if was_open and not is_open and all(heard):
             raise Broken(f"breaker: {key} closes, and nobody was answered")
         if is_open and number(after, "open_until") != (number(before, "open_until") if before else 0):
+            if not was_open:
+                seen.down_since[way] = seen.hub.now
+            _is_open_for_long_enough(seen, way, number(after, "open_until") * 1000)
             seen.opened[way] = seen.hub.now
             seen.reach["breaker opens"] += 1
         if "probe_until" in after and number(after, "probe_until") != (
@@ -105,7 +113,41 @@ def a_breaker_opens_after_ten(seen: Seen, actor: Actor | None, changes: Sequence
             seen.reach["breaker tries"] += 1
         if was_open and not is_open:
             seen.tried[way] = seen.probes[way] = 0
+            # A call that has its start of the recovery before may begin in this one.
+            again = seen.hub.now < seen.recovers.get(way, (0, [], 0))[0] + _RECOVERY
+            seen.recovers[way] = (number(after, "closed_at") * 1000, [], -_FOREVER if again else 0)
             seen.reach["breaker closes"] += 1
+
+
+def no_more_begin_than_may_while_it_recovers(
+    seen: Seen, actor: Actor | None, changes: Sequence[Change]
+) -> None:
+    """Calls to a destination that was down begin at the numbers that are given away, and those lie apart."""
+    for key, before, after in _rows(changes, "starts#"):
+        way = _way(key)
+        if actor is None or way not in seen.recovers:
+            continue
+        closed_at, at, begun = seen.recovers[way]
+        given = actor.asked["ExpressionAttributeValues"]
+        wide = _value(given, ":wide") or _value(given, ":end") - _value(given, ":now")
+        ends = number(after, "ends")
+        if ends < (number(before, "ends") if before else 0) + wide:
+            raise Broken(f"breaker: starts of {key} are given away once more")
+        first = (ends - wide - closed_at) // _NUMBER
+        at += [closed_at + _starts_after(place) for place in range(first, first + wide // _NUMBER)]
+        seen.recovers[way] = closed_at, at, begun
+        seen.reach["starts given away"] += wide // _NUMBER
+    if not seen.began.is_faultless or seen.began.skew:
+        return
+    for _, row in claimed(changes):
+        way, now = address(row), seen.hub.now
+        closed_at, at, begun = seen.recovers.get(way, (0, [], 0))
+        breaker = seen.engine.row("flow", way[0], f"breaker#sqs:{way[1]}")
+        if breaker is None or "open_until" in breaker or not closed_at <= now < closed_at + _RECOVERY:
+            continue
+        seen.recovers[way] = closed_at, at, begun + 1
+        if begun + 1 > sum(start <= now for start in at):
+            raise Broken(f"breaker: {row['id']['S']} begins at once while {way[1]} recovers")
 
 
 def what_is_down_is_left_alone(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
@@ -142,6 +184,23 @@ def a_breaker_closes_when_it_is_answered(seen: Seen) -> None:
         last = max(seen.calm_at or seen.hub.now, seen.opened[way])
         if heard and not heard[-1].down and heard[-1].at > last + _BELIEVED:
             raise Broken(f"breaker: {way[1]} answers, and is left alone")
+
+
+def _starts_after(number: int) -> int:
+    """Microseconds since it was answered: ten a second, and after each two seconds at twice the rate."""
+    until_doubled = 2 * 10 / math.log(2)
+    return int(2 * SECOND * math.log2(1 + number / until_doubled))
+
+
+def _is_open_for_long_enough(seen: Seen, way: tuple[str, str], until: int) -> None:
+    now, slack = seen.hub.now, 2 * seen.began.skew + SECOND
+    if seen.began.jumps or not seen.began.is_at_once:
+        return
+    down_for = now - seen.down_since[way]
+    if down_for < 10 * _MINUTE - slack and not 20 * SECOND - slack <= until - now <= 30 * SECOND + slack:
+        raise Broken(f"breaker: {way[1]} is left alone for {(until - now) / SECOND} s")
+    if until - now > 15 * _MINUTE + slack:
+        raise Broken(f"breaker: {way[1]} is left alone for {(until - now) / SECOND} s")
 
 
 def _is_surely_down(seen: Seen, way: tuple[str, str]) -> bool:

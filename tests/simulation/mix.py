@@ -650,6 +650,12 @@ def _overbooked(mix: Mix, draws: Random) -> Mix:
     return replace(_broken_down(mix, draws), untried=draws.choice((0.2, 0.5)))
 
 
+def _restored(mix: Mix, draws: Random) -> Mix:
+    """Many calls wait for a destination that is down for minutes, and nothing else goes wrong."""
+    mix = _quiet(_broken_down(mix, draws), draws)
+    return replace(mix, skew=0, jumps=0, down=(10 * SECOND, draws.choice((90, 150)) * SECOND), requests=12)
+
+
 THEMES: Final = {
     "deployed": _deployed,
     "contested": _contested,
@@ -670,4 +676,5 @@ THEMES: Final = {
     "acknowledged in a room": _acknowledged_in_a_room,
     "broken down": _broken_down,
     "overbooked": _overbooked,
+    "restored": _restored,
 }

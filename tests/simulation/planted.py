@@ -684,21 +684,42 @@ BUGS: Final = (
     _bug(
         "a breaker never closes",
         f"{_BREAKER}:answered",
-        "return Breaker(version=breaker.version + 1)",
+        "return Breaker(closed_at=closed_at, version=breaker.version + 1)",
         "return breaker",
         mix="broken down",
     ),
     _bug(
         "what is left alone is called all the same",
         f"{_GATE}:Gate._past_breakers",
-        "breaker.state(now) in (Circuit.OPEN, Circuit.PROBING)",
-        "False",
+        "known[way].state(now)",
+        "Circuit.CLOSED",
         (
             "functions.run_tasks.circuits:Circuits.probe",
             "return before.state(now) is State.CLOSED",
             "return True",
         ),
         mix="broken down",
+    ),
+    _bug(
+        "what was held begins all at once",
+        f"{_GATE}:Gate._past_breakers",
+        "yield from self._in_turn(way, some, now)",
+        "pass",
+        mix="restored",
+    ),
+    _bug(
+        "starts are given away twice",
+        f"{_FLOW}:DynamoFlow.take",
+        "#ends = #ends + :wide",
+        "#ends = :end",
+        mix="restored",
+    ),
+    _bug(
+        "probes grow rarer from the first minute on",
+        f"{_BREAKER}:_open_for",
+        "PROBE_EVERY if down_for < OFTEN_FOR else",
+        "PROBE_EVERY * breaker.opened if down_for < OFTEN_FOR else",
+        mix="restored",
     ),
     # What only the boundary to AWS shows.
     _bug(

@@ -98,6 +98,8 @@ class Seen:
     poison: Counter[str] = field(default_factory=Counter)
     probes: Counter[tuple[str, str]] = field(default_factory=Counter)
     tried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    down_since: dict[tuple[str, str], int] = field(default_factory=dict)
+    recovers: dict[tuple[str, str], tuple[int, list[int], int]] = field(default_factory=dict)
     settled: Counter[str] = field(default_factory=Counter)
     open: set[str] = field(default_factory=set)
     reach: Counter[str] = field(default_factory=Counter)

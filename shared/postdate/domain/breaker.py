@@ -1,12 +1,19 @@
-"""When a destination is left alone: after ten failures in a row that say it is down, for half a minute, then for twice
-as long each time, until one call that is sent to try it gets through.
+"""When a destination is left alone, how it is tried, and how its calls begin again.
 
-    CLOSED     calls go out
-    OPEN       none does, until an instant
-    HALF_OPEN  that instant has come, and one may try
-    PROBING    one is trying; if nothing is heard of it, another may
+Ten failures in a row that say it is down open the breaker. From then on only probes go out, one at a time: every 20
+seconds while it has been down for less than ten minutes, after that at intervals of a tenth of the time it has been
+down, 15 minutes at most. A probe that gets through closes the breaker. For the next 20 seconds calls begin at a rate
+that starts at 10 a second and doubles every two seconds, so that they do not fell the destination again.
+
+    CLOSED      calls go out
+    OPEN        none does, until an instant
+    HALF_OPEN   that instant has come, and one may try
+    PROBING     one is trying; if nothing is heard of it, another may
+    RECOVERING  calls go out, each at its place
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -16,10 +23,19 @@ from postdate.domain import instants
 
 FAILURES_TO_OPEN: Final = 10
 FAILURES_WITHIN: Final = timedelta(minutes=1)
-OPEN_FIRST: Final = timedelta(seconds=30)
+PROBE_EVERY: Final = timedelta(seconds=20)
+OFTEN_FOR: Final = timedelta(minutes=10)
 OPEN_MAX: Final = timedelta(minutes=15)
-ASK_AGAIN: Final = timedelta(seconds=5)
-_EXPONENT_MAX: Final = 16
+RECOVERY: Final = timedelta(seconds=20)
+# A call that may not go out asks again at a turn of its own: the calls that wait for one destination are 500 a second
+# at most, however many there are.
+TURN: Final = timedelta(milliseconds=2)
+_AFTER_THE_PROBE: Final = timedelta(seconds=1)
+_DOWN_SHARE: Final = 10
+_RATE_FIRST: Final = 10.0
+_DOUBLES_IN_SECONDS: Final = 2.0
+# So many begin until the rate has doubled, and twice as many until it has doubled again.
+_BEGIN_EACH: Final = _RATE_FIRST * _DOUBLES_IN_SECONDS / math.log(2)
 
 
 class State(Enum):
@@ -27,33 +43,47 @@ class State(Enum):
     OPEN = auto()
     HALF_OPEN = auto()
     PROBING = auto()
+    RECOVERING = auto()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Breaker:
-    """One tenant's calls to one destination. `failures` in a row since `since`; `opened` so many times in a row."""
+    """One tenant's calls to one destination. `failures` in a row since `since`; `opened` so many times since
+    `down_since` without an answer in between; `closed_at` is when a probe last got through."""
 
     failures: int = 0
     since: datetime | None = None
     opened: int = 0
+    down_since: datetime | None = None
     open_until: datetime | None = None
     probe_until: datetime | None = None
+    closed_at: datetime | None = None
     version: int = 0
 
     def state(self, now: datetime) -> State:
         if self.open_until is None:
-            return State.CLOSED
+            recovers = self.closed_at is not None and now < self.closed_at + RECOVERY
+            return State.RECOVERING if recovers else State.CLOSED
         if now < self.open_until:
             return State.OPEN
         if self.probe_until is not None and now < self.probe_until:
             return State.PROBING
         return State.HALF_OPEN
 
-    def ask_again_at(self, now: datetime, draw: float) -> datetime:
-        """For a call that may not go out now, at a random point behind the instant, so that not all come at once."""
-        if self.state(now) is State.OPEN and self.open_until is not None:
-            return instants.whole(self.open_until + draw * _open_for(self.opened))
-        return instants.whole(now + (0.2 + draw) * ASK_AGAIN)
+    def rests(self, now: datetime) -> bool:
+        """Nothing is held against the destination, and no other worker is likely to change that this second."""
+        failing = self.since is not None and now <= self.since + FAILURES_WITHIN
+        return self.state(now) is State.CLOSED and not failing
+
+    def asks_again_from(self, now: datetime) -> datetime:
+        """The first instant at which a call may go out that may not now."""
+        match self.state(now):
+            case State.OPEN:
+                return self.open_until or now
+            case State.PROBING:
+                return self.probe_until or now
+            case State.HALF_OPEN | State.CLOSED | State.RECOVERING:
+                return now
 
 
 def failed(breaker: Breaker, count: int, *, now: datetime) -> Breaker:
@@ -71,27 +101,61 @@ def failed(breaker: Breaker, count: int, *, now: datetime) -> Breaker:
     )
 
 
-def answered(breaker: Breaker) -> Breaker:
+def answered(breaker: Breaker, *, now: datetime) -> Breaker:
     """The destination is alive; unchanged when nothing was held against it."""
     if breaker.open_until is None and not breaker.failures:
         return breaker
-    return Breaker(version=breaker.version + 1)
+    closed_at = breaker.closed_at if breaker.open_until is None else now
+    return Breaker(closed_at=closed_at, version=breaker.version + 1)
 
 
 def probe(breaker: Breaker, *, now: datetime, until: datetime) -> Breaker | None:
-    """The right to try; None when somebody else has it or it is not needed."""
+    """The right to try; None when somebody else has it or it is not needed. A probe that takes longer than probes are
+    apart does not keep the next one from going out."""
     if breaker.state(now) is not State.HALF_OPEN:
         return None
-    return _next(breaker, probe_until=until)
+    return _next(breaker, probe_until=instants.whole(min(until, now + _open_for(breaker, now))))
+
+
+def turns(breaker: Breaker, begin: datetime, count: int, *, now: datetime) -> list[datetime]:
+    """When `count` calls that may not go out ask again; `begin` is their stretch of the destination's timeline.
+
+    The first call of all comes when the destination may be tried. All others come a second later, when the probe is
+    likely to be over."""
+    asks_from = breaker.asks_again_from(now)
+    found = [begin + _AFTER_THE_PROBE + place * TURN for place in range(count)]
+    if begin == asks_from and breaker.state(now) is State.OPEN:
+        found[0] = asks_from
+    return [instants.whole(at) for at in found]
+
+
+def begun(breaker: Breaker, now: datetime) -> int:
+    """How many calls may have begun by now since a probe got through. What nobody used is gone: a crowd that comes late
+    must not begin at once."""
+    seconds = max(0.0, (now - (breaker.closed_at or now)).total_seconds())
+    return math.ceil(_BEGIN_EACH * (2 ** (min(seconds, RECOVERY.total_seconds()) / _DOUBLES_IN_SECONDS) - 1))
+
+
+def starts(breaker: Breaker, numbers: Sequence[int]) -> list[datetime]:
+    """When the calls with these numbers begin, counted since a probe got through."""
+    closed_at = breaker.closed_at or instants.EPOCH
+    return [
+        instants.whole(
+            closed_at + timedelta(seconds=_DOUBLES_IN_SECONDS * math.log2(1 + number / _BEGIN_EACH))
+        )
+        for number in numbers
+    ]
 
 
 def _opened(breaker: Breaker, now: datetime) -> Breaker:
-    opened = breaker.opened + 1
-    return _next(breaker, opened=opened, open_until=now + _open_for(opened), probe_until=None)
+    down_since = breaker.down_since or now
+    opened = replace(breaker, opened=breaker.opened + 1, down_since=down_since, probe_until=None)
+    return _next(opened, open_until=instants.whole(now + _open_for(opened, now)))
 
 
-def _open_for(opened: int) -> timedelta:
-    return min(OPEN_FIRST * (1 << min(opened - 1, _EXPONENT_MAX)), OPEN_MAX)
+def _open_for(breaker: Breaker, now: datetime) -> timedelta:
+    down_for = now - (breaker.down_since or now)
+    return PROBE_EVERY if down_for < OFTEN_FOR else min(down_for / _DOWN_SHARE, OPEN_MAX)
 
 
 def _next(breaker: Breaker, **changes: object) -> Breaker:

@@ -5,6 +5,7 @@ A circuit is a tenant's way to one destination; its breaker is the tenant's own.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from postdate.domain.breaker import Breaker
@@ -13,8 +14,19 @@ from postdate.domain.flow import Room
 Circuit: TypeAlias = tuple[str, str]
 
 
+class Timeline(StrEnum):
+    """What a timeline gives away: the places of a flow key, or of a circuit the turns at which its calls ask again and
+    the numbers in which they begin after a recovery."""
+
+    RATE = "rate#"
+    TURNS = "turns#"
+    STARTS = "starts#"
+
+
 class Flow(Protocol):
-    def take(self, tenant: str, key: str, width: timedelta, *, now: datetime) -> datetime:
+    def take(
+        self, tenant: str, key: str, width: timedelta, *, now: datetime, of: Timeline = Timeline.RATE
+    ) -> datetime:
         """Takes a stretch of the key's timeline and says where it begins: now, or where the last one taken ends. One
         whose answer gets lost is taken all the same, and stays empty."""
 

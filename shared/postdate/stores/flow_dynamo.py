@@ -14,7 +14,7 @@ from postdate.domain.breaker import Breaker
 from postdate.domain.flow import Room
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
-from postdate.stores.flow import Circuit
+from postdate.stores.flow import Circuit, Timeline
 from postdate.stores.rows import readable, the_one
 
 if TYPE_CHECKING:
@@ -27,11 +27,10 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 _TRIES: Final = 8
 _KEYS_MAX: Final = 100
 _REMEMBERED_MAX: Final = 10_000
-_RATE: Final = "rate#"
 _ROOM: Final = "room#"
 _BREAKER: Final = "breaker#"
 _FIELDS: Final = tuple(field.name for field in fields(Breaker))
-_INSTANTS: Final = frozenset({"since", "open_until", "probe_until"})
+_INSTANTS: Final = frozenset({"since", "down_since", "open_until", "probe_until", "closed_at"})
 
 
 class DynamoFlow:
@@ -42,15 +41,18 @@ class DynamoFlow:
         self._client = client
         self._ends: dict[tuple[str, str], int] = {}
 
-    def take(self, tenant: str, key: str, width: timedelta, *, now: datetime) -> datetime:
+    def take(
+        self, tenant: str, key: str, width: timedelta, *, now: datetime, of: Timeline = Timeline.RATE
+    ) -> datetime:
         """A timeline that reaches beyond now is moved on by an addition, which no other one stands in the way of; one
         that does not is begun anew."""
+        name, kept = of + key, _TIMELINE_KEPT if of is Timeline.RATE else _KEPT
         at, wide = (now - instants.EPOCH) // _MICROSECOND, width // _MICROSECOND
-        ahead = self._ends.get((tenant, key), 0) >= at
+        ahead = self._ends.get((tenant, name), 0) >= at
         for _ in range(_TRIES):
             row = self._update(
                 tenant,
-                _RATE + key,
+                name,
                 "SET #ends = #ends + :wide, #expires = :expires"
                 if ahead
                 else "SET #ends = :end, #expires = :expires",
@@ -58,13 +60,13 @@ class DynamoFlow:
                 names={"#ends": "ends", "#expires": "expires_at"},
                 values={
                     ":now": _number(at),
-                    ":expires": _expiry(now, _TIMELINE_KEPT),
+                    ":expires": _expiry(now, kept),
                     **({":wide": _number(wide)} if ahead else {":end": _number(at + wide)}),
                 },
             )
             if row is not None:
                 ends = int(row["ends"]["N"])
-                self._remember(tenant, key, ends)
+                self._remember(tenant, name, ends)
                 return instants.EPOCH + (ends - wide) * _MICROSECOND
             ahead = not ahead
         raise RuntimeError("a timeline lay ahead and behind by turns")
@@ -153,7 +155,9 @@ class DynamoFlow:
         there = {name: value for name in _FIELDS if (value := getattr(after, name)) is not None}
         gone = [name for name in _FIELDS if name not in there]
         latest = max(
-            value for value in (after.probe_until, after.open_until, after.since, instants.EPOCH) if value
+            value
+            for value in (after.probe_until, after.open_until, after.since, after.closed_at, instants.EPOCH)
+            if value
         )
         return (
             self._update(
@@ -228,10 +232,10 @@ class DynamoFlow:
         written: AttributeMap = answer.get("Attributes", {})
         return written
 
-    def _remember(self, tenant: str, key: str, ends: int) -> None:
+    def _remember(self, tenant: str, name: str, ends: int) -> None:
         if len(self._ends) > _REMEMBERED_MAX:
             self._ends.clear()
-        self._ends[tenant, key] = ends
+        self._ends[tenant, name] = ends
 
 
 def _room(row: AttributeMap) -> Room:

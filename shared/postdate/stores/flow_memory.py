@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from postdate.domain.breaker import Breaker
 from postdate.domain.flow import Room
-from postdate.stores.flow import Circuit
+from postdate.stores.flow import Circuit, Timeline
 
 _Name = tuple[str, str]
 
@@ -17,9 +17,11 @@ class MemoryFlow:
         self._rooms: dict[_Name, Room] = {}
         self._breakers: dict[Circuit, Breaker] = {}
 
-    def take(self, tenant: str, key: str, width: timedelta, *, now: datetime) -> datetime:
-        begin = max(now, self._timelines.get((tenant, key), now))
-        self._timelines[tenant, key] = begin + width
+    def take(
+        self, tenant: str, key: str, width: timedelta, *, now: datetime, of: Timeline = Timeline.RATE
+    ) -> datetime:
+        begin = max(now, self._timelines.get((tenant, of + key), now))
+        self._timelines[tenant, of + key] = begin + width
         return begin
 
     def room(self, tenant: str, key: str) -> Room:

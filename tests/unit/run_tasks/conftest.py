@@ -152,9 +152,7 @@ class Running:
                 horizon=HORIZON,
                 clock=self.clock,
             ),
-            gate=Gate(
-                flow=self.flow, circuits=self.circuits, clock=self.clock, lease=LEASE, draw=lambda: 0.5
-            ),
+            gate=Gate(flow=self.flow, circuits=self.circuits, clock=self.clock, lease=LEASE),
             deliveries=Deliveries(
                 targets={"webhook": self.target, "sqs": self.queue_target},
                 payloads=self.payloads,

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
 from functions.run_tasks.circuits import circuit
 from postdate.domain import breaker as rules
 from postdate.domain import transitions
-from postdate.domain.breaker import Breaker
+from postdate.domain.breaker import PROBE_EVERY, TURN, Breaker
 from postdate.domain.due import DELAY_MAX, Due, Packet, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.flow import FlowControl
@@ -22,6 +23,7 @@ from tests.unit.doubles import (
     SECOND,
     START,
     STEADY,
+    ScriptedTarget,
     a_task,
     in_state,
     message,
@@ -369,7 +371,9 @@ def test_ten_failures_open_the_breaker_and_the_rest_waits_without_an_attempt(run
     assert tally.postponed == 35
     waiting = [task for task in map(running.stored, given) if not task.attempts]
     assert len(waiting) == 35
-    assert all(START + 30 * SECOND <= task.due_at <= START + 60 * SECOND for task in waiting)
+    first, *others = sorted(task.due_at for task in waiting)
+    assert first == START + PROBE_EVERY
+    assert all(first + SECOND <= at <= first + SECOND + 35 * TURN for at in others)
     assert running.flow.states("demo").keys() == {HERE[1]}
 
 
@@ -394,7 +398,7 @@ def test_one_probe_goes_out_and_the_others_wait_for_what_becomes_of_it(running):
     assert (tally.claimed, tally.postponed) == (1, 19)
     again = running.flow.states("demo")[HERE[1]]
     assert again.opened == 2
-    assert again.open_until == breaker.open_until + 60 * SECOND
+    assert breaker.open_until + PROBE_EVERY <= again.open_until <= breaker.open_until + PROBE_EVERY + SECOND
 
 
 def test_a_probe_that_gets_through_closes_the_breaker(running):
@@ -429,9 +433,91 @@ def test_who_is_not_the_probe_gives_its_room_back(running):
     given = tasks(2, due_at=breaker.open_until, flow=NARROW)
     running.stores(*given)
     running.clock.move(breaker.open_until - running.clock.now())
+    inside = []
+
+    def look(delivery, report):
+        inside.append(set(running.flow.room("demo", "mail").runs))
+        report(delivery, DOWN)
+
+    for task in given:
+        running.target.script[task.id].append(look)
     running.run(message(*given))
-    assert len(running.target.started) == 1
+    ((_, probe),) = running.target.started
+    assert inside == [{f"{probe.run_id}#1"}]
     assert running.flow.room("demo", "mail").runs == {}
+
+
+class DownUntil(ScriptedTarget):
+    """Refuses until an instant, and takes everything from then on."""
+
+    until = START + 2 * MINUTE
+
+    def start(self, deliveries, report):
+        for delivery in deliveries:
+            now = self._clock.now()
+            self.started.append((now, delivery))
+            report(delivery, DOWN if now < self.until else Delivered(http_status=200))
+
+
+class TestAnOutage:
+    """Two minutes, with 40 tasks waiting; ten failures have opened the breaker."""
+
+    @pytest.fixture
+    def given(self, running):
+        running.target = DownUntil(running.clock)
+        opened(running)
+        given = tasks(40, retry=replace(STEADY, initial_seconds=5, max_attempts=20))
+        running.stores(*given)
+        running.run(*(message(*given[place : place + 20], number=place) for place in (0, 20)))
+        come_again(running)
+        return given
+
+    def test_it_sees_nothing_but_probes_twenty_seconds_apart(self, running, given):
+        probes = [at for at in starts(running) if at < DownUntil.until]
+        assert len(probes) in (5, 6)
+        assert all(PROBE_EVERY <= later - at <= PROBE_EVERY + SECOND for at, later in pairwise(probes))
+
+    def test_all_are_delivered_within_thirty_seconds_of_its_end_and_use_no_attempt_for_waiting(
+        self, running, given
+    ):
+        stored = [running.stored(task) for task in given]
+        assert {task.state for task in stored} == {State.SUCCEEDED}
+        assert max(starts(running)) <= DownUntil.until + 30 * SECOND
+        assert sum(task.attempts for task in stored) == len(running.target.started)
+
+    def test_what_was_held_begins_at_a_rate_that_grows(self, running, given):
+        after = [at for at in starts(running) if at >= DownUntil.until]
+        assert len(after) == 40
+        probe, *held = after
+        assert held[0] >= probe + SECOND
+        assert sum(at < held[0] + SECOND for at in held) <= 20
+        assert held[-1] < probe + 4 * SECOND
+
+
+def test_a_call_waits_at_its_worker_for_a_probe_that_is_soon_over_and_costs_nothing(running):
+    breaker = opened(running)
+    first, second = tasks(2, due_at=breaker.open_until)
+    running.stores(first, second)
+    running.clock.move(breaker.open_until - running.clock.now())
+    running.run(message(first, second))
+    assert running.stored(second).version == 3, "claimed and delivered, and never put off"
+    probe, held = starts(running)
+    assert probe == breaker.open_until
+    assert SECOND / 4 <= held - probe <= SECOND / 2
+
+
+def test_a_thousand_that_wait_ask_again_one_after_the_other(running):
+    opened(running)
+    given = tasks(1000)
+    running.stores(*given)
+    for place in range(0, 1000, 250):
+        packets = (
+            message(*given[start : start + 25], number=start) for start in range(place, place + 250, 25)
+        )
+        running.run(*packets)
+    first, *others = sorted(running.stored(task).due_at for task in given)
+    assert first == START + PROBE_EVERY
+    assert others == [first + SECOND + place * TURN for place in range(1, 1000)]
 
 
 def test_what_a_destination_refuses_by_itself_opens_nothing(running):
