@@ -63,7 +63,7 @@ class CountedTasks:
             self._functions.post("/api/v1/tasks/batch", {"tasks": forms})
         else:
             self._functions.post("/api/v1/tasks", forms[0], key=forms[0].pop("idempotency_key", None))
-        self._meter.note("register", lambda_requests=2)
+        self._meter.note("register", lambda_requests=1)
 
     def _open(self, due_at: datetime) -> None:
         minute = int(due_at.timestamp()) // 60
@@ -110,7 +110,7 @@ class CountedPayments:
             self._functions.post(f"{_PAYMENTS}/batch", {"payments": forms})
         else:
             self._functions.post(_PAYMENTS, forms[0], key=forms[0].pop("idempotency_key"))
-        self._meter.note("register", lambda_requests=2)
+        self._meter.note("register", lambda_requests=1)
 
 
 def _wait_for(due_at: datetime) -> None:

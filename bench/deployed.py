@@ -18,8 +18,12 @@ from typing import Any, Final
 import boto3
 
 from bench.meter import Meter
+from cli import tenants
 
 _BATCH: Final = 10
+_SCOPES: Final = frozenset(
+    {"tasks:write", "tasks:read", "payments:write", "payments:read", "accounts:read", "admin"}
+)
 _ARRIVES_WITHIN_SECONDS: Final = 5
 
 
@@ -39,8 +43,8 @@ class Context:
 class Functions:
     def __init__(self, names: Iterable[str], *, tenant: str, settings: Mapping[str, str]) -> None:
         """`settings` are ours in place of the deployed ones."""
-        self._tenant = tenant
         self._handlers = _handlers(names, settings)
+        self._key = tenants.key(os.environ["KEYS_TABLE"], tenant, _SCOPES)
 
     def call(self, function: str, event: dict[str, Any]) -> Any:
         with contextlib.redirect_stdout(io.StringIO()):
@@ -52,7 +56,7 @@ class Functions:
     def post(self, path: str, body: dict[str, Any], *, key: str | None = None) -> Any:
         """Through the API, as a caller with every scope; a key travels in its header."""
         headers = {} if key is None else {"idempotency-key": key}
-        answer = self.call("api", _http(path, body, headers, self._tenant))
+        answer = self.call("api", _http(path, body, headers, self._key))
         return json.loads(answer["body"])
 
 
@@ -122,20 +126,18 @@ def _handlers(
     return found
 
 
-def _http(path: str, body: dict[str, Any], headers: dict[str, str], tenant: str) -> dict[str, Any]:
-    scopes = "tasks:write tasks:read payments:write payments:read accounts:read admin"
-    caller = {"tenant": tenant, "key_id": "counted", "scopes": scopes}
+def _http(path: str, body: dict[str, Any], headers: dict[str, str], key: str) -> dict[str, Any]:
     return {
         "version": "2.0",
         "routeKey": "ANY /{proxy+}",
         "rawPath": path,
         "rawQueryString": "",
-        "headers": {"content-type": "application/json", **headers},
+        "headers": {"content-type": "application/json", "authorization": f"Bearer {key}", **headers},
         "requestContext": {
             "http": {"method": "POST", "path": path},
             "stage": "$default",
             "requestId": "counted",
-            "authorizer": {"lambda": caller},
+            "authorizer": {"lambda": {"tenant": "as the authorizer said"}},
         },
         "body": base64.b64encode(json.dumps(body).encode()).decode(),
         "isBase64Encoded": True,

@@ -27,7 +27,6 @@ class Settings:
     payment_attempts_max: int = 20
     payment_retry_seconds: int = 2
     payment_retry_max_seconds: int = 300
-    key_cache_seconds: int = 60
     loopback_destinations: bool = False
     response_timeout_seconds_max: int = 60
 

@@ -1,10 +1,9 @@
-"""Who calls: what the authorizer found out about the key, as every route uses it."""
+"""Who calls, and what the caller's key may do."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from postdate.domain.errors import Forbidden, Unauthenticated, Unavailable
+from postdate.domain.errors import Forbidden
+from postdate.stores.keys import INTERNAL, ApiKey
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,19 +16,10 @@ class Caller:
     accounts: frozenset[str] | None = None
 
     @classmethod
-    def of(cls, request_context: Mapping[str, Any]) -> "Caller":
-        found = (request_context.get("authorizer") or {}).get("lambda") or {}
-        if found.get("unavailable"):
-            raise Unavailable
-        if not found.get("tenant"):
-            raise Unauthenticated
-        bound = (found.get("accounts") or "").split()
-        return cls(
-            tenant=found["tenant"],
-            key_id=found["key_id"],
-            scopes=frozenset(found["scopes"].split()),
-            accounts=frozenset(bound) if bound else None,
-        )
+    def of(cls, key: ApiKey) -> "Caller":
+        """A key for internal calls is not to be used as a bearer: it keeps no other scope."""
+        scopes = frozenset({INTERNAL}) if INTERNAL in key.scopes else key.scopes
+        return cls(tenant=key.tenant, key_id=key.id, scopes=scopes, accounts=key.accounts)
 
     def needs(self, scope: str) -> "Caller":
         if scope not in self.scopes:

@@ -7,9 +7,8 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
-from functions.api import audit, errors, methods, pages
+from functions.api import audit, errors, methods, pages, requests
 from functions.api.accounts import routes as accounts
-from functions.api.caller import Caller
 from functions.api.jobs import routes as jobs
 from functions.api.payments import routes as payments
 from functions.api.runs import routes as runs
@@ -45,7 +44,7 @@ def unknown_path(_: NotFoundError) -> Response[str]:
     """Whether a path exists is told only to those who may ask."""
     method, path = app.current_event.http_method, app.current_event.path
     try:
-        Caller.of(app.current_event["requestContext"])
+        requests.anybody(app.current_event)
     except PostdateError as error:
         return _answer(error)
     allowed = methods.taken_by(path)

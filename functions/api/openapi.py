@@ -98,14 +98,18 @@ _ABOUT: Final = (
     "5 MB, with each quote, backslash and line break counted twice. Every GET is also there as HEAD. "
     "Errors are `application/problem+json` with a stable `code`; a method that a path does not take is answered 405 "
     "`method_not_allowed` with `Allow`. "
-    'Three answers come from the gateway in front of the API and look like `{"message": "…"}`: 429 when its rate is '
-    "used up, 413 for a body that is larger than it takes, 500 or 503 when a function behind it could not be run."
+    'Four answers come from the gateway in front of the API and look like `{"message": "…"}`: 401 for a request '
+    "without any `Authorization`, 429 when its rate is used up, 413 for a body that is larger than it takes, 500 or "
+    "503 when a function behind it could not be run."
 )
 _KEY: Final = (
     "`Authorization: Bearer pd_<key id>_<secret>`. A key belongs to one tenant and has scopes. It may be "
     "bound to accounts: then it pays from no other."
 )
 _INTERNAL: Final = "`X-Internal-Auth: pd_<key id>_<secret>`, of a key with the scope `internal`."
+_NO_KEY: Final = "A request without any Authorization is answered by the gateway, and not with a problem."
+_MESSAGE: Final = {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}
+_OF_GATEWAY: Final = {"application/json": {"schema": _MESSAGE}}
 _GATEWAY: Final = "The gateway's rate is used up. Not a problem+json."
 
 
@@ -164,8 +168,10 @@ def _failures(operation: Operation) -> dict[str, Any]:
             "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in headers},
             "content": {"application/problem+json": {"schema": _ref("Problem"), "examples": shown}},
         }
-    message = {"type": "object", "properties": {"message": {"type": "string"}}}
-    return failures | {"429": {"description": _GATEWAY, "content": {"application/json": {"schema": message}}}}
+    if operation.scheme == "key":
+        failures["401"]["description"] += f". {_NO_KEY}"
+        failures["401"]["content"] |= _OF_GATEWAY
+    return failures | {"429": {"description": _GATEWAY, "content": _OF_GATEWAY}}
 
 
 def _problems() -> dict[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 
 from functions.api import patterns
 from functions.api.caller import Caller
+from functions.api.wiring import wired
 from postdate.domain.errors import (
     IdempotencyKeyMissing,
     Malformed,
@@ -30,7 +31,12 @@ _REPLACED: Final = "\ufffd"
 
 
 def caller(event: BaseProxyEvent, scope: str) -> Caller:
-    return Caller.of(event["requestContext"]).needs(scope)
+    return anybody(event).needs(scope)
+
+
+def anybody(event: BaseProxyEvent) -> Caller:
+    """Whoever calls, with any scope or none."""
+    return wired().admission.caller(event["requestContext"], event.headers.get("authorization") or "")
 
 
 def body(event: BaseProxyEvent, *, bytes_max: int = BODY_BYTES_MAX) -> bytes:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import cache
 
 from functions.api.accounts.deposit import Cashier
+from functions.api.admission import Admission
 from functions.api.payments.change import Changer as PaymentChanger
 from functions.api.payments.execute import Executor
 from functions.api.payments.listing import accounts_max
@@ -38,6 +39,8 @@ from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants
 
 _TENANT_KEPT = timedelta(seconds=30)
+# How long a revoked key still works. Each copy of the function reads a key that it is shown once in that time.
+_KEY_KEPT = timedelta(seconds=2)
 _PAYLOAD_OUTLIVES = timedelta(days=30)
 
 
@@ -54,6 +57,9 @@ class Wired:
         self.tenants = Cached(
             DynamoTenants(table=given.tenants_table).get, keep=_TENANT_KEPT, clock=self.clock
         )
+        self._keys = DynamoKeys(table=given.keys_table)
+        self.keys = Cached(self._keys.get, keep=_KEY_KEPT, clock=self.clock)
+        self.admission = Admission(key=self.keys.get, clock=self.clock)
         self._given = given
         self._plan = ShardPlan.parse(given.shard_plan)
         self._retention = timedelta(days=given.retention_days)
@@ -179,7 +185,7 @@ class Wired:
         self.payment_executor = Executor(
             changer=self.payment_changer,
             settling=Settling(self.ledger, self.clock),
-            keys=DynamoKeys(table=self._given.keys_table),
+            keys=self._keys,
             clock=self.clock,
         )
         self.cashier = Cashier(

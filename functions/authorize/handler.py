@@ -1,34 +1,26 @@
-"""A request's bearer key -> who is calling: tenant, scopes and accounts, or nobody.
+"""A request's bearer key -> who is calling: tenant and key, or nobody.
 
-It never refuses: the API answers for an unknown key itself, so that this refusal too is a problem with a code. It is
-asked for each request and remembers keys for a while, so a revoked key is refused everywhere within that time.
+The gateway asks for each key once a minute, and not at all for a request without one. The function never refuses: the
+API answers for an unknown key itself, so that this refusal too is a problem with a code.
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from functions.authorize.settings import Settings
 from postdate.domain.errors import Unavailable
 from postdate.runtime import settings
-from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import count, logger, metrics
-from postdate.stores.keys import INTERNAL, ApiKey, DynamoKeys, split
+from postdate.stores.keys import ApiKey, DynamoKeys, shown
 
-NO_ACCOUNT = "-"
+_CLOCK: Final = SystemClock()
 
 
 class Wired:
     def __init__(self) -> None:
-        given = settings.read(Settings)
-        self.clock = SystemClock()
-        self.keys = Cached(
-            DynamoKeys(table=given.keys_table).get,
-            keep=timedelta(seconds=given.key_cache_seconds),
-            clock=self.clock,
-        )
+        self.keys = DynamoKeys(table=settings.read(Settings).keys_table)
 
 
 @cache
@@ -39,31 +31,19 @@ def wired() -> Wired:
 @logger.inject_lambda_context
 @metrics.log_metrics
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    found = {"tenant": "", "key_id": "", "scopes": "", "accounts": ""}
     try:
         key = _key(event.get("headers", {}).get("authorization", ""))
     except Unavailable:
         logger.exception("a key could not be read", extra={"action": "key_not_read"})
         count("KeysNotRead")
-        return {"isAuthorized": True, "context": {**found, "unavailable": "true"}}
+        return _found({"tenant": "", "key_id": "", "unavailable": "true"})
     count("KeysAccepted" if key else "KeysRefused")
-    if key is not None:
-        found = context_of(key)
-    return {"isAuthorized": True, "context": found}
-
-
-def context_of(key: ApiKey) -> dict[str, str]:
-    """What the API is told, which takes no lists. No accounts named means all of them, so a key that is bound to none
-    names one that cannot be. A key for internal calls is not to be used as a bearer: it keeps no other scope."""
-    scopes = {INTERNAL} if INTERNAL in key.scopes else key.scopes
-    bound = "" if key.accounts is None else " ".join(sorted(key.accounts)) or NO_ACCOUNT
-    return {"tenant": key.tenant, "key_id": key.id, "scopes": " ".join(sorted(scopes)), "accounts": bound}
+    return _found({"tenant": key.tenant, "key_id": key.id} if key else {"tenant": "", "key_id": ""})
 
 
 def _key(authorization: str) -> ApiKey | None:
-    scheme, _, bearer = authorization.partition(" ")
-    parts = split(bearer.strip()) if scheme.lower() == "bearer" else None
-    if parts is None:
-        return None
-    key = wired().keys.get(parts[0])
-    return key if key is not None and key.accepts(parts[1], now=wired().clock.now()) else None
+    return shown(authorization, lambda id: wired().keys.get(id), now=_CLOCK.now())
+
+
+def _found(context: dict[str, str]) -> dict[str, Any]:
+    return {"isAuthorized": True, "context": context}

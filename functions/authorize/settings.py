@@ -4,4 +4,3 @@ from dataclasses import dataclass
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     keys_table: str
-    key_cache_seconds: int

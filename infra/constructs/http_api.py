@@ -16,6 +16,8 @@ from infra.constructs.waiver import waive
 from infra.environments import Environment
 
 OPEN: Final = ("/health", "/openapi.json", "/docs")
+INTERNAL: Final = "/api/v1/internal/payments/{payment_id}/execute"
+KEY_KNOWN_FOR: Final = Duration.seconds(60)
 
 _LOGGED: Final = {
     "request_id": "$context.requestId",
@@ -31,10 +33,11 @@ _LOGGED: Final = {
 
 
 class HttpApi(Construct):
-    """Everything goes to one function; all but the open pages by way of the authorizer.
+    """Everything goes to one function; all but the open pages and the internal route by way of the authorizer.
 
-    The authorizer is asked for every request, with or without a key and never from a cache: it only tells who
-    calls, and the function itself refuses, so that a refusal looks like every other problem.
+    The gateway refuses a request without a key by itself, and remembers for each key what the authorizer said of it.
+    The authorizer refuses nobody: the function looks at the key again and refuses, so that a refusal looks like every
+    other problem. The internal route shows its token in another header, which the function checks alone.
     """
 
     def __init__(
@@ -54,6 +57,10 @@ class HttpApi(Construct):
                 integration=integration,
             ):
                 waive(route, "APIG4", "Health and the documentation are for those who have no key yet.")
+        for route in http.add_routes(
+            path=INTERNAL, methods=[aws_apigatewayv2.HttpMethod.POST], integration=integration
+        ):
+            waive(route, "APIG4", "Its token stands in X-Internal-Auth, and the function checks it.")
         http.add_routes(
             path="/{proxy+}",
             methods=[aws_apigatewayv2.HttpMethod.ANY],
@@ -63,8 +70,8 @@ class HttpApi(Construct):
                 authorizer,
                 authorizer_name=environment.named("keys"),
                 response_types=[aws_apigatewayv2_authorizers.HttpLambdaResponseType.SIMPLE],
-                identity_source=[],
-                results_cache_ttl=Duration.seconds(0),
+                identity_source=["$request.header.Authorization"],
+                results_cache_ttl=KEY_KNOWN_FOR,
             ),
         )
         stage = self._stage(http, environment)

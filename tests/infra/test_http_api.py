@@ -5,7 +5,7 @@ from tests.infra.synthesis import Stacks
 ROUTES = "AWS::ApiGatewayV2::Route"
 
 
-def test_everything_but_the_open_pages_passes_the_authorizer(stacks: Stacks) -> None:
+def test_everything_but_the_open_pages_and_the_internal_route_passes_the_authorizer(stacks: Stacks) -> None:
     routes = {each["RouteKey"]: each["AuthorizationType"] for each in stacks.properties(ROUTES).values()}
     assert routes == {
         "GET /health": "NONE",
@@ -14,17 +14,18 @@ def test_everything_but_the_open_pages_passes_the_authorizer(stacks: Stacks) -> 
         "HEAD /health": "NONE",
         "HEAD /openapi.json": "NONE",
         "HEAD /docs": "NONE",
+        "POST /api/v1/internal/payments/{payment_id}/execute": "NONE",
         "ANY /{proxy+}": "CUSTOM",
     }
 
 
-def test_the_authorizer_is_asked_every_time_and_without_a_key_too(stacks: Stacks) -> None:
+def test_the_authorizer_is_asked_once_a_minute_for_a_key_and_never_without_one(stacks: Stacks) -> None:
     (authorizer,) = stacks.properties("AWS::ApiGatewayV2::Authorizer").values()
     assert authorizer["AuthorizerType"] == "REQUEST"
     assert authorizer["EnableSimpleResponses"] is True
     assert authorizer["AuthorizerPayloadFormatVersion"] == "2.0"
-    assert authorizer["IdentitySource"] == []
-    assert authorizer["AuthorizerResultTtlInSeconds"] == 0
+    assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
+    assert authorizer["AuthorizerResultTtlInSeconds"] == 60
     assert "function:authorize/" in stacks.text(authorizer["AuthorizerUri"])
 
 

@@ -36,7 +36,6 @@ SETTINGS = {
     "OPEN_MARGIN_SECONDS": "60",
     "LEASE_SECONDS": "40",
     "RETENTION_DAYS": "35",
-    "KEY_CACHE_SECONDS": "60",
     "LOOPBACK_DESTINATIONS": "true",
     "RESPONSE_TIMEOUT_SECONDS_MAX": "60",
     "PAYLOADS_BUCKET": "integration-payloads",

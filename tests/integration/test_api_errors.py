@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -121,13 +122,41 @@ def test_whoever_the_authorizer_does_not_know_is_refused(
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-def test_whoever_could_not_be_looked_up_is_told_to_come_again(client: Client) -> None:
-    def unread(event: dict[str, Any]) -> None:
-        event["requestContext"]["authorizer"]["lambda"] = {"tenant": "", "scopes": "", "unavailable": "true"}
+def test_whoever_the_authorizer_could_not_look_up_is_looked_up_by_the_api(
+    client: Client, boundary: Boundary
+) -> None:
+    """The gateway would remember for a minute that a key could not be read."""
 
+    def unread(event: dict[str, Any]) -> None:
+        event["requestContext"]["authorizer"]["lambda"] = {"tenant": "", "key_id": "", "unavailable": "true"}
+
+    boundary.admits = True
+    boundary.fail("GetItem", *[unreachable] * 9)
     answer = client.call("GET", TASKS, change=unread)
     assert problem(answer) == (503, "unavailable")
     assert "www-authenticate" not in answer.headers
+    boundary.clear()
+    assert client.call("GET", TASKS, change=unread).status == 200
+
+
+def test_a_key_that_is_revoked_is_refused_though_the_gateway_still_knows_it(
+    client: Client, world: World
+) -> None:
+    assert client.get(TASKS).status == 200
+    world.dynamodb.delete_item(TableName=world.tables["keys"], Key={"key_id": {"S": client.key_id}})
+    deadline = time.monotonic() + 2.5
+    while client.get(TASKS).status == 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert problem(client.get(TASKS)) == (401, "unauthenticated")
+
+
+def test_a_key_costs_one_read_in_two_seconds(client: Client, boundary: Boundary) -> None:
+    boundary.admits = True
+    for _ in range(5):
+        client.get(TASKS)
+    assert 1 <= len(boundary.asked("GetItem")) <= 2
+    assert all(asked["ConsistentRead"] for asked in boundary.asked("GetItem"))
 
 
 def test_a_key_without_the_scope_is_forbidden(client: Client) -> None:

@@ -258,12 +258,10 @@ class TestRefusals:
         assert code(reader.pay(key="a")) == (403, "forbidden")
         assert code(reader.call("POST", "/api/v1/accounts", {"account_id": "x"})) == (403, "forbidden")
 
-        def bound(event: dict[str, Any]) -> None:
-            event["requestContext"]["authorizer"]["lambda"]["accounts"] = "carol"
-
+        bound = Client(tenant=payer.tenant, bound_to=frozenset({"carol"}))
         form = {"from_account_id": "alice", "to_account_id": "bob", "amount": 10, "delay_seconds": 600}
         key = {"idempotency-key": "b"}
-        answer = payer.call("POST", f"{PAYMENTS}/schedule", form, key, change=bound)
+        answer = bound.call("POST", f"{PAYMENTS}/schedule", form, key)
         assert code(answer) == (403, "forbidden")
 
     def test_whoever_is_not_known_and_what_is_no_json(self, client: Client) -> None:

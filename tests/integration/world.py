@@ -2,11 +2,13 @@
 
 import base64
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from itertools import count
 from threading import Lock
 from typing import Any, Final, TypeAlias
@@ -18,11 +20,12 @@ from functions.settle.handler import handler as settle
 from functions.sweep.handler import handler as sweep
 from postdate.domain.due import Packet
 from postdate.runtime.queue import received
-from postdate.stores.keys import DynamoKeys
+from postdate.stores.keys import ApiKey, DynamoKeys, bearer_text, hash_of
 from postdate.stores.tenants import DynamoTenants, Tenant
 from tests.boundary import Call
 
 ALL_SCOPES: Final = "accounts:read admin ops payments:read payments:write tasks:read tasks:write"
+SECRET: Final = "secret"
 SIGNING_SECRET: Final = "whsec_c2lnbmluZy1zZWNyZXQtb2YtYS10ZXN0"
 Record: TypeAlias = dict[str, Any]
 _invocations = count(1)
@@ -120,13 +123,39 @@ class World:
         ]
 
 
+@cache
+def _keys(table: str) -> DynamoKeys:
+    """One connection for all clients."""
+    return DynamoKeys(table=table)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Client:
-    """Requests of one tenant, as they reach the function behind its authorizer."""
+    """Requests of one tenant, as they reach the function behind its authorizer, with a key of the tenant's that has
+    these scopes. A key that is bound to no account pays from each."""
 
     tenant: str
     queue_url: str = ""
     scopes: str = ALL_SCOPES
+    bound_to: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        keys = _keys(os.environ["KEYS_TABLE"])
+        scopes = frozenset(self.scopes.split())
+        keys.put(
+            ApiKey(
+                id=self.key_id,
+                secret_sha256=hash_of(SECRET),
+                tenant=self.tenant,
+                scopes=scopes,
+                accounts=self.bound_to,
+            )
+        )
+
+    @property
+    def key_id(self) -> str:
+        bound = sorted(self.bound_to) if self.bound_to is not None else None
+        return hash_of(repr((self.tenant, self.scopes, bound)))[:16]
 
     @property
     def target(self) -> dict[str, Any]:
@@ -169,18 +198,23 @@ class Client:
         change: Callable[[dict[str, Any]], None] = lambda event: None,
     ) -> Answer:
         """A body that is a text is sent as it is; `change` has the last word about the event."""
-        caller = {"tenant": self.tenant, "key_id": "k1", "scopes": self.scopes}
+        authorization = f"Bearer {bearer_text(self.key_id, SECRET)}"
         event: dict[str, Any] = {
             "version": "2.0",
             "routeKey": "ANY /{proxy+}",
             "rawPath": path,
             "rawQueryString": query,
-            "headers": {"content-type": "application/json", "host": "test", **(headers or {})},
+            "headers": {
+                "content-type": "application/json",
+                "host": "test",
+                "authorization": authorization,
+                **(headers or {}),
+            },
             "requestContext": {
                 "http": {"method": method, "path": path},
                 "stage": "$default",
                 "requestId": "request-1",
-                "authorizer": {"lambda": caller},
+                "authorizer": {"lambda": {"tenant": self.tenant, "key_id": self.key_id}},
             },
             "body": body if body is None or isinstance(body, str) else json.dumps(body),
             "isBase64Encoded": False,

@@ -25,7 +25,9 @@ MESSAGES: Final = "messages"
 LISTS: Final = "lists"
 # Rows that many items share: each of these items may ask for them.
 _SHARED: Final = frozenset({"accounts", "flow", "tenants"})
-_OWNED_BY_KEY: Final = frozenset({"accounts", "flow", "journal", "idempotency", "tenants", LISTS})
+# A tenant's own key bears its name here.
+_OWNED_BY_KEY: Final = frozenset({"accounts", "flow", "journal", "idempotency", "tenants", "keys", LISTS})
+_NOBODYS: Final = {("keys", "internal")}
 _OWNED_BY_ITEM: Final = frozenset({"items", "payloads", MESSAGES})
 
 
@@ -153,6 +155,8 @@ def _served(seen: Seen, actor: Actor) -> frozenset[str] | None:
 
 
 def _owner(seen: Seen, table: str, key: tuple[str, ...]) -> str | None:
+    if (table, key[0]) in _NOBODYS:
+        return None
     if table in _OWNED_BY_KEY:
         return key[0].partition("#")[0]
     if table not in _OWNED_BY_ITEM:

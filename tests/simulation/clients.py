@@ -18,7 +18,9 @@ from tests.simulation.seen import Answered, Broken, Seen
 from tests.simulation.workers import Functions
 
 SCOPES: Final = "accounts:read admin ops payments:read payments:write tasks:read tasks:write"
-INTERNAL: Final = "pd_internal_secret"
+# Of each tenant's own key, whose id is the tenant's name, and of the internal one.
+SECRET: Final = "secret"
+INTERNAL: Final = f"pd_internal_{SECRET}"
 _LONG: Final = "x" * 900
 _ASKED_AGAIN: Final = frozenset({500, 502, 503, 504})
 _NO_SURPRISE: Final = frozenset({200, 201, 202, 401, 404, 409, 412, 422, 503})
@@ -150,12 +152,17 @@ class Clients:
             "routeKey": "ANY /{proxy+}",
             "rawPath": path,
             "rawQueryString": query,
-            "headers": {"content-type": "application/json", "host": "simulation", **given},
+            "headers": {
+                "content-type": "application/json",
+                "host": "simulation",
+                "authorization": f"Bearer pd_{actor.tenant}_{SECRET}",
+                **given,
+            },
             "requestContext": {
                 "http": {"method": method, "path": path},
                 "stage": "$default",
                 "requestId": f"request-{next(self._numbers)}",
-                "authorizer": {"lambda": {"tenant": actor.tenant, "key_id": "k1", "scopes": SCOPES}},
+                "authorizer": {"lambda": {"tenant": actor.tenant, "key_id": actor.tenant}},
             },
             "body": None if form is None else json.dumps(form),
             "isBase64Encoded": False,
@@ -172,6 +179,7 @@ class Clients:
             self.hub.note("the API died")
             self.seen.reach["api died"] += 1
             wired.tenants._kept.clear()
+            wired.keys._kept.clear()
             return Answer(http=502)
         finally:
             self._idle.append((name, wired))

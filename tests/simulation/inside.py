@@ -121,8 +121,9 @@ class Inside:
 
     def fresh(self, kind: str, number: int, shards: int) -> Any:
         made = self.wired(kind, number, shards)
-        if hasattr(made, "tenants"):
-            made.tenants._kept.clear()
+        for remembered in ("tenants", "keys"):
+            if hasattr(made, remembered):
+                getattr(made, remembered)._kept.clear()
         if hasattr(made, "circuits"):
             made.circuits._known.clear()
             made.flow._ends.clear()

@@ -19,7 +19,7 @@ from postdate.domain.sweeping import AUDITED_AFTER
 from postdate.stores import account_row, movement_row
 from postdate.stores.keys import hash_of
 from tests.simulation import boundary, checkers, items, poison
-from tests.simulation.clients import INTERNAL, Clients
+from tests.simulation.clients import INTERNAL, SCOPES, SECRET, Clients
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
 from tests.simulation.engine import Change
 from tests.simulation.hub import SECOND, Actor, Hub, Stuck
@@ -71,17 +71,19 @@ def furnish() -> None:
                 at=opened,
             )
             put("journal", movement_row.attributes_of(movement, listing_shards=2))
-    id, secret = INTERNAL.split("_")[1:]
-    put(
-        "keys",
-        {
-            "key_id": {"S": id},
-            "secret_sha256": {"S": hash_of(secret)},
-            "tenant": {"S": "us"},
-            "scopes": {"L": [{"S": "internal"}]},
-        },
-    )
+        _put_key(tenant, tenant, SCOPES)
+    _put_key(INTERNAL.split("_")[1], "us", "internal")
     _swept_until(START_US // MINUTE - 2)
+
+
+def _put_key(id: str, tenant: str, scopes: str) -> None:
+    row = {
+        "key_id": {"S": id},
+        "secret_sha256": {"S": hash_of(SECRET)},
+        "tenant": {"S": tenant},
+        "scopes": {"L": [{"S": scope} for scope in scopes.split()]},
+    }
+    INSIDE.engine.put("keys", row)
 
 
 def _swept_until(minute: int) -> None:

@@ -31,8 +31,8 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
     (
         errors.Unauthenticated(),
         "The key is missing, unknown or expired.",
-        "Send `Authorization: Bearer <key>`. Without a good key every path is answered like this, whether it "
-        "exists or not.",
+        "Send `Authorization: Bearer <key>`. With a key that is not good every path is answered like this, whether it "
+        "exists or not. Without any key the gateway answers, and not with a problem.",
     ),
     (
         errors.Forbidden("this needs the scope tasks:write"),

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -54,6 +55,14 @@ def split(bearer: str) -> tuple[str, str] | None:
     return (key_id, secret) if known else None
 
 
+def shown(authorization: str, key: Callable[[str], ApiKey | None], *, now: datetime) -> ApiKey | None:
+    """The key that an Authorization header shows; None unless it is a bearer's, known, and good now."""
+    scheme, _, bearer = authorization.partition(" ")
+    parts = split(bearer.strip()) if scheme.lower() == "bearer" else None
+    found = None if parts is None else key(parts[0])
+    return found if parts is not None and found is not None and found.accepts(parts[1], now=now) else None
+
+
 class Keys(Protocol):
     def get(self, id: str) -> ApiKey | None: ...
 
@@ -80,7 +89,8 @@ class DynamoKeys:
     def get(self, id: str) -> ApiKey | None:
         with translated():
             try:
-                row = self._rows.get(id)
+                # A new key works at once, and one that was revoked is not read from a copy that is behind.
+                row = self._rows.get(id, consistent_read=True)
             except DoesNotExist:
                 return None
         expires = None if row.expires_at is None else instants.from_milliseconds(int(row.expires_at) * 1000)

@@ -156,6 +156,17 @@ def test_every_operation_names_the_problems_it_answers() -> None:
         assert named == (every if operation.scope else set())
 
 
+def test_the_one_refusal_of_the_gateway_is_described_beside_ours() -> None:
+    for operation in OPERATIONS:
+        kinds = (
+            DOCUMENT["paths"][operation.path][operation.method]["responses"].get("401", {}).get("content", {})
+        )
+        ours, gateways = "application/problem+json" in kinds, "application/json" in kinds
+        assert ours is (operation.scope is not None)
+        assert gateways is (operation.scope is not None and operation.scheme == "key")
+    assert "401 for a request without any `Authorization`" in DOCUMENT["info"]["description"]
+
+
 def test_what_may_be_sent_again_says_when() -> None:
     registered = DOCUMENT["paths"]["/api/v1/tasks"]["post"]["responses"]
     assert {

@@ -4,12 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from functions.api.caller import Caller
-from functions.authorize.handler import context_of, handler
-from postdate.domain.errors import Forbidden
-from postdate.stores.keys import ApiKey, hash_of
+from functions.authorize.handler import handler
 
-NOBODY = {"tenant": "", "key_id": "", "scopes": "", "accounts": ""}
+NOBODY = {"tenant": "", "key_id": ""}
 CONTEXT = SimpleNamespace(
     function_name="authorize",
     memory_limit_in_mb=128,
@@ -37,30 +34,3 @@ CONTEXT = SimpleNamespace(
 )
 def test_whoever_shows_no_key_of_ours_is_nobody_and_no_table_is_asked(headers):
     assert handler({"headers": headers}, CONTEXT) == {"isAuthorized": True, "context": NOBODY}
-
-
-def key(**fields):
-    return ApiKey(id="k1", secret_sha256=hash_of("secret"), tenant="demo", **fields)
-
-
-@pytest.mark.parametrize(
-    "accounts",
-    [None, frozenset(), frozenset({"a"}), frozenset({"a", "b:1", "c-2"})],
-    ids=["any", "no", "one", "three"],
-)
-def test_what_a_key_may_reaches_the_api_as_it_is(accounts):
-    scopes = frozenset({"payments:write", "ops"})
-    found = context_of(key(scopes=scopes, accounts=accounts))
-    assert all(isinstance(value, str) for value in found.values())
-    caller = Caller.of({"authorizer": {"lambda": found}})
-    assert (caller.tenant, caller.key_id, caller.scopes) == ("demo", "k1", scopes)
-    for account in ("a", "b:1", "c-2", "d"):
-        if accounts is None or account in accounts:
-            caller.pays_from(account)
-        else:
-            with pytest.raises(Forbidden):
-                caller.pays_from(account)
-
-
-def test_a_key_for_internal_calls_is_good_for_nothing_as_a_bearer():
-    assert context_of(key(scopes=frozenset({"internal", "admin", "ops"})))["scopes"] == "internal"

@@ -1,0 +1,135 @@
+"""The gateway remembers for a minute who showed a key: what became of the key since then counts all the same."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from functions.api.admission import Admission
+from postdate.domain.errors import Unauthenticated, Unavailable
+from postdate.runtime.cached import Cached
+from postdate.stores.keys import ApiKey, MemoryKeys, hash_of
+from tests.unit.doubles import SECOND, START, ManualClock
+
+SHOWN = "Bearer pd_k1_secret"
+KNOWN = {"authorizer": {"lambda": {"tenant": "demo", "key_id": "k1"}}}
+NOT_READ = {"authorizer": {"lambda": {"tenant": "", "key_id": "", "unavailable": "true"}}}
+KEY = ApiKey(
+    id="k1", secret_sha256=hash_of("secret"), tenant="demo", scopes=frozenset({"tasks:read", "tasks:write"})
+)
+
+
+class Keys(MemoryKeys):
+    def __init__(self, *keys: ApiKey) -> None:
+        super().__init__(*keys)
+        self.read = 0
+        self.unavailable = False
+
+    def get(self, id):
+        self.read += 1
+        if self.unavailable:
+            raise Unavailable
+        return super().get(id)
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def keys():
+    return Keys(KEY)
+
+
+@pytest.fixture
+def admission(keys, clock):
+    return Admission(key=Cached(keys.get, keep=timedelta(seconds=2), clock=clock).get, clock=clock)
+
+
+@pytest.mark.parametrize("context", [KNOWN, NOT_READ], ids=["known", "not read"])
+def test_a_caller_is_what_the_key_says_now(admission, context):
+    caller = admission.caller(context, SHOWN)
+    assert (caller.tenant, caller.key_id, caller.scopes) == ("demo", "k1", KEY.scopes)
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        {},
+        {"authorizer": None},
+        {"authorizer": {}},
+        {"authorizer": {"lambda": None}},
+        {"authorizer": {"lambda": {"tenant": "", "key_id": ""}}},
+        {"authorizer": {"lambda": {"tenant": None, "key_id": "k1"}}},
+    ],
+    ids=str,
+)
+def test_whoever_the_authorizer_does_not_know_is_nobody_and_no_key_is_read(admission, keys, context):
+    with pytest.raises(Unauthenticated):
+        admission.caller(context, SHOWN)
+    assert keys.read == 0
+
+
+@pytest.mark.parametrize(
+    "authorization", ["", "Bearer", "Basic pd_k1_secret", "Bearer pd_k1_other", "Bearer pd_k2_x"]
+)
+@pytest.mark.parametrize("context", [KNOWN, NOT_READ], ids=["known", "not read"])
+def test_whatever_the_authorizer_said_the_key_is_what_counts(admission, context, authorization):
+    with pytest.raises(Unauthenticated):
+        admission.caller(context, authorization)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"expires_at": START - SECOND},
+        {"secret_sha256": hash_of("another")},
+    ],
+    ids=["ended", "replaced"],
+)
+def test_a_key_that_is_revoked_is_refused_within_two_seconds(admission, keys, clock, change):
+    admission.caller(KNOWN, SHOWN)
+    keys.put(replace(KEY, **change))
+    clock.move(2 * SECOND)
+    with pytest.raises(Unauthenticated):
+        admission.caller(KNOWN, SHOWN)
+
+
+def test_a_key_that_is_deleted_is_refused_within_two_seconds(admission, keys, clock):
+    admission.caller(KNOWN, SHOWN)
+    keys._keys.clear()
+    clock.move(2 * SECOND)
+    with pytest.raises(Unauthenticated):
+        admission.caller(KNOWN, SHOWN)
+
+
+def test_a_key_ends_at_the_instant_that_was_set_for_it(admission, keys, clock):
+    keys.put(replace(KEY, expires_at=START + SECOND))
+    admission.caller(KNOWN, SHOWN)
+    clock.move(SECOND)
+    with pytest.raises(Unauthenticated):
+        admission.caller(KNOWN, SHOWN)
+    assert keys.read == 1
+
+
+def test_a_scope_that_is_taken_away_is_gone_within_two_seconds(admission, keys, clock):
+    assert "tasks:write" in admission.caller(KNOWN, SHOWN).scopes
+    keys.put(replace(KEY, scopes=frozenset({"tasks:read"})))
+    clock.move(2 * SECOND)
+    assert "tasks:write" not in admission.caller(KNOWN, SHOWN).scopes
+
+
+def test_a_key_is_read_once_in_two_seconds(admission, keys, clock):
+    for _ in range(20):
+        admission.caller(KNOWN, SHOWN)
+        clock.move(SECOND / 10)
+    assert keys.read == 1
+    admission.caller(KNOWN, SHOWN)
+    assert keys.read == 2
+
+
+def test_a_key_that_cannot_be_read_is_no_wrong_key(admission, keys):
+    keys.unavailable = True
+    with pytest.raises(Unavailable):
+        admission.caller(KNOWN, SHOWN)
