@@ -19,9 +19,10 @@ class Kept:
 KEPT: Final = (
     Kept(
         mistake="a key's item is made anew by the next try",
-        given='{"latency": 200000, "delayed": 0.05, "executors": 1, "shards": 3, "clients": 1, "requests": 1, '
-        '"impatient": 0.6, "attempts": 1, "accounts": 2, "payments": 0.0, "pause": 1000000, "span": 60000000, '
-        '"money": 0.0, "batches": 0.0, "timeouts": [30]}',
+        given='{"rates": {"not reached": 0.02, "throttled": 0.005, "done in part": 0.02}, "latency": 200000, '
+        '"executors": 1, "clients": 1, "requests": 1, "impatient": 0.6, "attempts": 1, "accounts": 2, '
+        '"payments": 0.0, "pause": 1000000, "span": 30000000, "money": 0.0, "batches": 0.0, "timeouts": [30], '
+        '"waits_max": 61, "planned_for": 180000000, "ends_within": 20000000, "newer": 1.0}',
     ),
     Kept(
         mistake="a lease is made longer by whoever had it once (no token check)",
@@ -37,7 +38,7 @@ KEPT: Final = (
     ),
     Kept(
         mistake="what newer code has added hides one's own change",
-        given='{"rates": {"500, done": 0.08}, "executors": 1, "clients": 1, "requests": 1, "attempts": 1, '
+        given='{"rates": {"500, done": 0.15}, "executors": 1, "clients": 1, "requests": 1, "attempts": 1, '
         '"accounts": 2, "payments": 0.0, "pause": 1000000, "span": 30000000, "money": 0.0, "batches": 0.8, '
         '"timeouts": [30], "control": {"share": 0.9, "rate": 2, "period": 4, "parallelism": 1}, "newer": 1.0}',
     ),
