@@ -43,10 +43,11 @@ class _Plan:
 @dataclass(slots=True)
 class Boundary:
     """Every request of the API looks at its key, now and then in a table: these calls are neither noted nor failed,
-    unless a test `admits` them."""
+    unless a test `admits` them. While it is `rowless`, statements are refused without the row in their way."""
 
     calls: list[Call] = field(default_factory=list)
     admits: bool = False
+    rowless: bool = False
     _plans: list[_Plan] = field(default_factory=list)
     _session: URLLib3Session = field(default_factory=URLLib3Session)
 
@@ -83,10 +84,10 @@ class Boundary:
         for plan in self._plans:
             if plan.faults and call.operation in plan.operations and plan.when(call):
                 return plan.faults.pop(0)(request, lambda: self._session.send(request))
-        if call.operation == "ExecuteTransaction":
+        if call.operation in ("BatchExecuteStatement", "ExecuteTransaction"):
             answer = self._session.send(request)
-            content = gaps.completed(call.asked, request.url, answer.content)
-            return _response(request, answer.status_code, content)
+            told = gaps.worded(call.asked, request.url, json.loads(answer.content), rowless=self.rowless)
+            return _response(request, answer.status_code, json.dumps(told).encode())
         return None
 
 
@@ -137,6 +138,23 @@ def done_but_500(request: AWSPreparedRequest, send: Send) -> AWSResponse:
 def answered(content: Mapping[str, Any]) -> Fault:
     """AWS does nothing and says this."""
     return lambda request, send: _response(request, 200, json.dumps(content).encode())
+
+
+def unread(*, answered: int = 0) -> Fault:
+    """BatchGetItem reads the first `answered` keys of each table and leaves the others for later."""
+
+    def fault(request: AWSPreparedRequest, send: Send) -> AWSResponse:
+        told, left = json.loads(send().content), {}
+        for table, wanted in json.loads(request.body)["RequestItems"].items():
+            read, rest = wanted["Keys"][:answered], wanted["Keys"][answered:]
+            told["Responses"][table] = [
+                row for row in told["Responses"][table] if any(key.items() <= row.items() for key in read)
+            ]
+            if rest:
+                left[table] = {**wanted, "Keys": rest}
+        return _response(request, 200, json.dumps({**told, "UnprocessedKeys": left}).encode())
+
+    return fault
 
 
 class _Raw(io.BytesIO):

@@ -44,9 +44,16 @@ def boundary(engine: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator["Bounda
     at_once = SimpleNamespace(time=time.time, sleep=lambda seconds: None)
     monkeypatch.setattr(botocore.endpoint, "time", at_once)
     BOUNDARY.clear()
+    BOUNDARY.rowless = False
     with aws.speaking_to(engine):
         yield BOUNDARY
     BOUNDARY.clear()
+
+
+@pytest.fixture(params=["with its row", "without its row"])
+def refusal(request: pytest.FixtureRequest, boundary: "Boundary") -> None:
+    """A refused statement comes back in both of AWS's ways."""
+    boundary.rowless = request.param == "without its row"
 
 
 def _free_port() -> int:

@@ -4,7 +4,6 @@ A cancelled transaction of statements comes back without the row that stood in t
 ReturnValuesOnConditionCheckFailure. AWS sends it along, and a store knows its own change by it.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -17,15 +16,18 @@ _NAMES: Final = re.compile(r'"(\w+)"=\?')
 _KEY: Final = frozenset({"slot", "id"})
 
 
-def completed(asked: Mapping[str, Any], endpoint: str, content: bytes) -> bytes:
-    """The answer to ExecuteTransaction with the rows in it."""
-    answer = json.loads(content)
-    for statement, reason in zip(
-        asked["TransactStatements"], answer.get("CancellationReasons", ()), strict=False
-    ):
+def worded(
+    asked: Mapping[str, Any], endpoint: str, answer: dict[str, Any], *, rowless: bool
+) -> dict[str, Any]:
+    """The answer to statements, with the rows that refuse them; or without any, which AWS does as well."""
+    reasons = answer.get("CancellationReasons", ())
+    for statement, reason in zip(asked.get("TransactStatements", ()), reasons, strict=False):
         if reason["Code"].startswith("ConditionalCheckFailed") and _wants_row(statement):
             reason |= {"Item": row} if (row := _row(statement, endpoint)) else {}
-    return json.dumps(answer).encode()
+    if rowless:
+        for refusal in (*reasons, *(each.get("Error", {}) for each in answer.get("Responses", ()))):
+            refusal.pop("Item", None)
+    return answer
 
 
 def _wants_row(statement: Mapping[str, Any]) -> bool:

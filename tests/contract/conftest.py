@@ -32,7 +32,7 @@ from tests.contract.examples import LISTING_SHARDS, PLAN, Examples
 from tests.contract.money import Money
 
 RETENTION = timedelta(days=35)
-_hours = count()
+_tests = count()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,8 +103,8 @@ def on_aws(made_on_aws: OnAws, boundary: Boundary) -> OnAws:
 
 @pytest.fixture
 def now() -> datetime:
-    """An hour of its own for each test, so that slots are its own as well."""
-    return datetime(2026, 11, 18, 10, 5, 12, 345_000, tzinfo=UTC) + timedelta(hours=next(_hours))
+    """Five hours of its own for each test, so that slots are its own as well."""
+    return datetime(2026, 11, 18, 10, 5, 12, 345_000, tzinfo=UTC) + 5 * timedelta(hours=next(_tests))
 
 
 @pytest.fixture
@@ -112,11 +112,13 @@ def examples(now: datetime) -> Examples:
     return Examples(now=now)
 
 
-@pytest.fixture(params=["memory", "aws"])
+@pytest.fixture(params=["memory", "aws", "aws, refusing without rows"])
 def tasks(request: pytest.FixtureRequest) -> Tasks:
     if request.param == "memory":
         return MemoryTasks(plan=PLAN)
     found: OnAws = request.getfixturevalue("on_aws")
+    boundary: Boundary = request.getfixturevalue("boundary")
+    boundary.rowless = request.param != "aws"
     return found.tasks
 
 

@@ -99,6 +99,7 @@ def test_another_definition_under_the_same_id_is_refused_and_changes_nothing(
 
 @pytest.mark.parametrize("fault", [lost, done_but_500], ids=["lost", "broken"])
 @pytest.mark.parametrize("times", [1, SDK_TRIES])
+@pytest.mark.usefixtures("refusal")
 def test_what_was_written_without_an_answer_is_known_as_ones_own(
     on_aws: OnAws, boundary: Boundary, examples: Examples, fault: object, times: int
 ) -> None:
@@ -149,7 +150,7 @@ def test_a_definition_is_no_task_and_a_task_no_definition(
 def test_definitions_are_listed_with_their_tenants_tasks_and_before_them(
     tasks: Tasks, definitions: Definitions, examples: Examples
 ) -> None:
-    tenant = f"tenant-{examples.now:%d%H}"
+    tenant = f"tenant-{examples.now:%Y%m%d%H}"
     mine = [a_definition(examples, tenant=tenant, listed_under=place % 2) for place in range(4)]
     once = examples.tasks(3, tenant=tenant)
     for each in [*mine, a_definition(examples, tenant=f"{tenant}-2")]:

@@ -16,7 +16,7 @@ def wanted(now: datetime) -> Reservation:
     now = now.replace(microsecond=0)
     return Reservation(
         tenant="acme",
-        key=f"order-{now:%d%H}",
+        key=f"order-{now:%Y%m%d%H}",
         fingerprint="abc",
         item_id="task_1",
         due_at=now + timedelta(minutes=5, milliseconds=7),

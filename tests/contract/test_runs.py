@@ -36,7 +36,7 @@ def test_the_same_run_written_twice_is_one(tasks: Tasks, examples: Examples) -> 
 def test_runs_are_listed_with_their_definition_and_not_with_the_tenants_tasks(
     tasks: Tasks, examples: Examples
 ) -> None:
-    tenant = f"tenant-{examples.now:%d%H}"
+    tenant = f"tenant-{examples.now:%Y%m%d%H}"
     mine, other = (a_definition(examples, tenant=tenant) for _ in range(2))
     runs, task = runs_of(mine, 7), examples.task(tenant=tenant)
     tasks.add([*reversed(runs), *runs_of(other, 2), task])

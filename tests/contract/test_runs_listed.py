@@ -17,13 +17,14 @@ def runs(examples: Examples, definition: str, number: int, *, tenant: str = "acm
 
 
 def test_the_newest_runs_are_listed_first_page_after_page(tasks: Tasks, examples: Examples) -> None:
-    ours = runs(examples, "task_a", 7)
-    tasks.add([*ours, *runs(examples, "task_b", 3), *runs(examples, "task_a", 3, tenant="other")])
+    a, b = (f"task_{name}{examples.now:%Y%m%d%H}" for name in "ab")
+    ours = runs(examples, a, 7)
+    tasks.add([*ours, *runs(examples, b, 3), *runs(examples, a, 3, tenant="other")])
     tasks.add([examples.task()])
     found: list[str] = []
     for _ in range(10):
-        page = tasks.runs_back("acme", "task_a", before=found[-1] if found else "", limit=3)
+        page = tasks.runs_back("acme", a, before=found[-1] if found else "", limit=3)
         assert len(page) <= 3
         found += page
     assert found == [task.id for task in reversed(ours)]
-    assert tasks.runs_listed("acme", "task_a", after="", limit=100) == found[::-1]
+    assert tasks.runs_listed("acme", a, after="", limit=100) == found[::-1]

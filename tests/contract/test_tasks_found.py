@@ -65,7 +65,7 @@ def test_a_slot_of_more_than_one_page_is_read_to_its_end(
 def test_a_tenants_tasks_are_listed_in_the_order_of_their_home_minutes(
     tasks: Tasks, examples: Examples
 ) -> None:
-    tenant = f"tenant-{examples.now:%d%H}"
+    tenant = f"tenant-{examples.now:%Y%m%d%H}"
     due = [examples.now + timedelta(minutes=place * 7 % 11) for place in range(11)]
     mine = [examples.task(tenant=tenant, due_at=due_at) for due_at in due]
     tasks.add([*mine, *examples.tasks(5, tenant=f"{tenant}-2"), *examples.tasks(5, tenant=tenant[:-1])])
@@ -75,14 +75,14 @@ def test_a_tenants_tasks_are_listed_in_the_order_of_their_home_minutes(
 
 @pytest.mark.parametrize("limit", [1, 3, 100])
 def test_pages_follow_each_other_without_gap_or_repeat(tasks: Tasks, examples: Examples, limit: int) -> None:
-    tenant = f"tenant-{examples.now:%d%H}"
+    tenant = f"tenant-{examples.now:%Y%m%d%H}"
     mine = examples.tasks(10, tenant=tenant)
     tasks.add(mine)
     assert walked(tasks, tenant, limit=limit) == sorted(task.id for task in mine)
 
 
 def test_a_page_may_be_full_of_the_tasks_of_one_key_of_the_listing(tasks: Tasks, examples: Examples) -> None:
-    tenant = f"tenant-{examples.now:%d%H}"
+    tenant = f"tenant-{examples.now:%Y%m%d%H}"
     early = examples.tasks(8, tenant=tenant, listed_under=1, due_at=examples.now - timedelta(minutes=1))
     late = examples.tasks(8, tenant=tenant, listed_under=0)
     tasks.add([*late, *early])
@@ -99,7 +99,7 @@ def test_whoever_has_nothing_sees_an_empty_list(tasks: Tasks, examples: Examples
 def test_a_task_stays_listed_where_it_was_registered_whatever_becomes_of_it(
     tasks: Tasks, examples: Examples
 ) -> None:
-    tenant = f"tenant-{examples.now:%d%H}"
+    tenant = f"tenant-{examples.now:%Y%m%d%H}"
     first, second, third = sorted(examples.tasks(3, tenant=tenant), key=lambda task: task.id)
     tasks.add([first, second, third])
     tasks.commit([reschedule(first, first.due_at + timedelta(days=9)), cancel(second), claim(third)])

@@ -117,7 +117,7 @@ def test_another_ones_move_to_the_same_instant_is_no_own_change(tasks: Tasks, ex
 
 
 def test_a_pointer_is_no_task_to_those_who_list_or_read(tasks: Tasks, examples: Examples) -> None:
-    task = examples.task(tenant=f"tenant-{examples.now:%H%d}")
+    task = examples.task(tenant=f"tenant-{examples.now:%Y%m%d%H}")
     tasks.add([task])
     tasks.commit([reschedule(task, task.due_at + FAR)])
     assert tasks.listed(task.tenant, after="", limit=10) == [task.id]

@@ -100,6 +100,7 @@ def test_a_registrar_that_dies_anywhere_is_repaired_by_the_callers_retry(
 
 
 @pytest.mark.parametrize("fault", [lost, done_but_500], ids=["lost", "broken"])
+@pytest.mark.usefixtures("refusal")
 def test_a_worker_knows_its_own_claim_and_its_own_outcome(
     world: World, client: Client, boundary: Boundary, fault: Fault
 ) -> None:
@@ -126,6 +127,7 @@ def test_an_outcome_whose_answer_stays_lost_is_still_known_as_ones_own(
     assert len(world.received(client.queue_url)) == 1
 
 
+@pytest.mark.usefixtures("refusal")
 def test_a_claim_whose_answer_stays_lost_is_found_by_reading_and_carried_out(
     world: World, client: Client, boundary: Boundary
 ) -> None:

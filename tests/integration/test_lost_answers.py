@@ -17,6 +17,7 @@ from tests.contract.examples import Examples, claim, reschedule, retry, succeed
 from tests.integration.stores import FAR, NOW, TRANSACTIONS, TRIES, Stores, cancelled, pointers, row
 from tests.integration.world import World
 
+pytestmark = pytest.mark.usefixtures("refusal")
 committed = pytest.mark.parametrize("fault", [lost, done_but_500], ids=["lost", "broken"])
 
 
@@ -151,3 +152,42 @@ def test_an_outcome_is_stored_although_every_other_answer_is_lost(
     assert stores.tasks.commit([running]) == [Written.DONE]
     assert stores.tasks.commit([succeed(running.after)]) == [Written.DONE]
     assert stores.tasks.get(task.id) == succeed(running.after).after
+
+
+def test_a_refusal_whose_row_can_neither_be_had_nor_read_is_unavailable_alone(
+    stores: Stores, boundary: Boundary, task: Task
+) -> None:
+    boundary.rowless = True
+    other = Examples(now=NOW).task()
+    stores.tasks.add([other])
+    stores.tasks.commit([claim(task)])
+    boundary.fail("BatchGetItem", *[done_but_500] * TRIES)
+    assert stores.tasks.commit([claim(task), claim(other)]) == [Written.UNAVAILABLE, Written.DONE]
+    assert stores.tasks.commit([claim(task), claim(other)]) == [Written.DONE, Written.DONE]
+
+
+def test_a_refusal_that_comes_with_its_row_is_judged_without_a_read(
+    stores: Stores, boundary: Boundary, task: Task
+) -> None:
+    boundary.rowless = False
+    boundary.fail("BatchExecuteStatement", lost)
+    boundary.calls.clear()
+    assert stores.tasks.commit([claim(task)]) == [Written.DONE]
+    assert boundary.asked("BatchGetItem") == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "written"),
+    [
+        ({"Code": "DuplicateItem", "Message": "exists"}, Written.CONFLICT),
+        ({"Code": "ValidationError", "Message": "Duplicate primary key exists in table"}, Written.CONFLICT),
+        ({"Code": "ValidationError", "Message": "Number overflow"}, Written.REFUSED),
+    ],
+    ids=["duplicate item", "duplicate key", "invalid"],
+)
+def test_a_row_that_exists_is_known_in_both_of_awss_words_and_no_other(
+    stores: Stores, boundary: Boundary, reason: dict[str, str], written: Written
+) -> None:
+    away = replace(Examples(now=NOW).task(), due_at=NOW + FAR)
+    boundary.fail("ExecuteTransaction", cancelled({"Code": "None"}, reason))
+    assert stores.tasks.add([away]) == [written]

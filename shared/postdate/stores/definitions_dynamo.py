@@ -9,10 +9,10 @@ from pynamodb.exceptions import DoesNotExist
 from postdate.domain.definition import Definition, is_definition
 from postdate.domain.errors import Unavailable
 from postdate.domain.slots import home
-from postdate.stores import definition_row
+from postdate.stores import batch_get, definition_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
-from postdate.stores.rows import FoundRows, found_rows, the_one
+from postdate.stores.rows import FoundRows, found_rows, item_key, the_one
 from postdate.stores.statements import Statements
 from postdate.stores.tasks import Written
 
@@ -40,9 +40,8 @@ class DynamoDefinitions:
         return the_one(row, definition_row.definition_of)
 
     def get_many(self, ids: Iterable[str]) -> FoundRows[Definition]:
-        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_definition(id)]
-        with translated():
-            return found_rows(self._rows.batch_get(keys, consistent_read=True), definition_row.definition_of)
+        keys = (item_key(id) for id in dict.fromkeys(ids) if is_definition(id))
+        return found_rows(batch_get.models(self._rows, keys), definition_row.definition_of)
 
     def add(self, definition: Definition) -> Written:
         """DynamoDB does not say what stands in an insert's way, so it is read."""

@@ -19,12 +19,12 @@ from postdate.domain.movement import Movement
 from postdate.domain.payment import KIND, Payment
 from postdate.domain.posting import Posting, merged
 from postdate.domain.slots import ShardPlan, home, is_id
-from postdate.stores import account_row, movement_row, payment_row
+from postdate.stores import account_row, batch_get, movement_row, payment_row
 from postdate.stores.faults import translated
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_actions import Actions
 from postdate.stores.ledger_answers import HELD, awaiting, judged, tell
-from postdate.stores.rows import readable, the_one
+from postdate.stores.rows import item_key, readable, the_one
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -75,10 +75,9 @@ class DynamoLedger:
         return account_row.account_of(row)
 
     def accounts(self, tenant: str, ids: Iterable[str]) -> dict[str, Account]:
-        keys = [account_row.key(tenant, id) for id in dict.fromkeys(ids)]
-        with translated():
-            rows = self._account_rows.batch_get(keys, consistent_read=True)
-            return {account.id: account for account in map(account_row.account_of, rows)}
+        keys = ({"account": {"S": account_row.key(tenant, id)}} for id in dict.fromkeys(ids))
+        rows = batch_get.models(self._account_rows, keys)
+        return {account.id: account for account in map(account_row.account_of, rows)}
 
     def accounts_listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
         behind = self._account_rows.account > account_row.key(tenant, after)
@@ -112,10 +111,9 @@ class DynamoLedger:
         return the_one(row, payment_row.payment_of)
 
     def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
-        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id) and kind_of(id) == KIND]
-        with translated():
-            rows = self._payments.batch_get(keys, consistent_read=True)
-            return {payment.id: payment for payment in readable(rows, payment_row.payment_of)}
+        keys = (item_key(id) for id in dict.fromkeys(ids) if is_id(id) and kind_of(id) == KIND)
+        rows = batch_get.models(self._payments, keys)
+        return {payment.id: payment for payment in readable(rows, payment_row.payment_of)}
 
     def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
         keys = self._listing_keys(tenant, account)

@@ -10,6 +10,7 @@ from typing import Protocol
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist
 
+from postdate.stores import batch_get
 from postdate.stores.faults import translated
 from postdate.stores.rows import Connection, Row, found_rows, the_one
 
@@ -50,8 +51,8 @@ class DynamoPayloads:
         return the_one(row, _text_of)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
-        with translated():
-            return found_rows(self._rows.batch_get(list(dict.fromkeys(keys)), consistent_read=True), _text_of)
+        asked = ({"id": {"S": key}} for key in dict.fromkeys(keys))
+        return found_rows(batch_get.models(self._rows, asked), _text_of)
 
 
 def _text_of(row: _Row) -> str:

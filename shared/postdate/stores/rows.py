@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 from pynamodb.models import Model
 
 from postdate.domain.errors import Unavailable
+from postdate.domain.slots import home
 from postdate.runtime.observability import logger
+from postdate.stores.attributes import AttributeMap
 
 ReadT = TypeVar("ReadT")
 
@@ -69,6 +71,11 @@ def the_one(row: Any, read: Callable[[Any], ReadT]) -> ReadT:
     for each in readable([row], read):
         return each
     raise Unavailable(f"{_name(row)} was written by newer code")
+
+
+def item_key(id: str) -> AttributeMap:
+    """The key of an item's row in the table `items`."""
+    return {"slot": {"S": home(id).key}, "id": {"S": id}}
 
 
 def readable(rows: Iterable[Any], read: Callable[[Any], ReadT]) -> Iterator[ReadT]:

@@ -2,10 +2,12 @@
 trip writes many rows at the price of single writes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from postdate.domain.errors import Unavailable
 from postdate.runtime.observability import logger
+from postdate.stores import batch_get
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import passes, translated
 from postdate.stores.tasks import Written
@@ -13,11 +15,23 @@ from postdate.stores.tasks import Written
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
-# What an update sets, and None for what it removes.
-Change = Mapping[str, dict[str, Any] | None]
+Error = Mapping[str, Any]
 _AT_ONCE: Final = 25
 _KEYS: Final = ("slot", "id")
-_PRESENT: Final = frozenset({"ConditionalCheckFailed", "DuplicateItem"})
+_HELD: Final = "ConditionalCheckFailed"
+# The insert of a row that exists, within a transaction: Amazon's engines answer with either of them.
+_DUPLICATE: Final = "DuplicateItem"
+_DUPLICATE_MESSAGE: Final = "Duplicate primary key exists in table"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Statement:
+    """One row's write. Of an update that must recognise its own earlier try, `key` is the row's and `change` what the
+    update sets, with None for each attribute that it removes."""
+
+    request: Mapping[str, Any]
+    key: AttributeMap | None = None
+    change: Mapping[str, dict[str, Any] | None] | None = None
 
 
 class Statements:
@@ -25,19 +39,17 @@ class Statements:
         self._table = table
         self._client = client
 
-    def insert(self, attributes: AttributeMap) -> dict[str, Any]:
+    def insert(self, attributes: AttributeMap) -> Statement:
         # The statement holds names alone, and those are ours; every value is a parameter.
         fields = ",".join(f"'{name}':?" for name in attributes)
-        return {
-            "Statement": f'INSERT INTO "{self._table}" VALUE {{{fields}}}',
-            "Parameters": list(attributes.values()),
-        }
+        text = f'INSERT INTO "{self._table}" VALUE {{{fields}}}'
+        return Statement(request={"Statement": text, "Parameters": list(attributes.values())})
 
-    def update(self, before: AttributeMap, after: AttributeMap, *, held: Sequence[str]) -> dict[str, Any]:
+    def update(self, before: AttributeMap, after: AttributeMap, *, held: Sequence[str]) -> Statement:
         """Writes what differs, while the attributes that are `held` are what they were."""
         changed = [name for name in after if after[name] != before.get(name)]
         removed = [name for name in before if name not in after]
-        return {
+        request = {
             "Statement": f'UPDATE "{self._table}"'  # noqa: S608
             + "".join(f' SET "{name}"=?' for name in changed)
             + "".join(f' REMOVE "{name}"' for name in removed)
@@ -45,47 +57,80 @@ class Statements:
             + " AND ".join(f'"{name}"=?' for name in (*_KEYS, *held)),
             "Parameters": [*(after[name] for name in changed), *(before[name] for name in (*_KEYS, *held))],
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-            "change": {name: after.get(name) for name in (*changed, *removed)},
         }
+        return Statement(
+            request=request,
+            key={name: before[name] for name in _KEYS},
+            change={name: after.get(name) for name in (*changed, *removed)},
+        )
 
-    def execute(self, statements: Sequence[dict[str, Any]]) -> list[Written]:
+    def execute(self, statements: Sequence[Statement]) -> list[Written]:
         written: list[Written] = []
         for start in range(0, len(statements), _AT_ONCE):
-            chunk = [dict(statement) for statement in statements[start : start + _AT_ONCE]]
-            changes = [statement.pop("change", None) for statement in chunk]
+            chunk = statements[start : start + _AT_ONCE]
+            requests = [statement.request for statement in chunk]
             try:
                 with translated():
-                    responses = self._client.batch_execute_statement(Statements=chunk)["Responses"]
+                    responses = self._client.batch_execute_statement(Statements=requests)["Responses"]
             except Unavailable:
                 written += [Written.UNAVAILABLE] * len(chunk)
                 continue
-            written += [
-                _written(response, change) for response, change in zip(responses, changes, strict=True)
-            ]
+            written += self._written(chunk, [response.get("Error") for response in responses])
         return written
 
-    def execute_together(self, change: dict[str, Any], pointer: dict[str, Any]) -> Written:
+    def execute_together(self, change: Statement, pointer: Statement) -> Written:
         """Both or neither."""
-        made = change.pop("change", None)
         try:
             with translated():
-                self._client.execute_transaction(TransactStatements=[change, pointer])
+                self._client.execute_transaction(TransactStatements=[change.request, pointer.request])
         except Unavailable:
             return Written.UNAVAILABLE
         except self._client.exceptions.TransactionCanceledException as cancelled:
             reasons = cancelled.response["CancellationReasons"]
-            return _written({"Error": next(reason for reason in reasons if reason["Code"] != "None")}, made)
+            (written,) = self._written([change], [next(each for each in reasons if each["Code"] != "None")])
+            return written
         return Written.DONE
 
+    def _written(self, statements: Sequence[Statement], errors: Sequence[Error | None]) -> list[Written]:
+        pairs = list(zip(statements, errors, strict=True))
+        try:
+            unseen = self._rows([each for each, error in pairs if error and _lacks_row(each, error)])
+        except Unavailable:
+            return [
+                Written.UNAVAILABLE if error and _lacks_row(each, error) else _judged(each, error, {})
+                for each, error in pairs
+            ]
+        return [_judged(each, error, unseen) for each, error in pairs]
 
-def _written(response: dict[str, Any], change: Change | None) -> Written:
-    error = response.get("Error")
+    def _rows(self, statements: Sequence[Statement]) -> dict[str, AttributeMap]:
+        """By their ids."""
+        keys = {each.key["id"]["S"]: each.key for each in statements if each.key}
+        found = batch_get.rows(self._client, self._table, keys.values()) if keys else []
+        return {row["id"]["S"]: row for row in found}
+
+
+def _lacks_row(statement: Statement, error: Error) -> bool:
+    """AWS promises the row that stands in the way, and has been seen to leave it out."""
+    return statement.change is not None and _code(error) == _HELD and "Item" not in error
+
+
+def _code(error: Error) -> str:
+    code: str = error["Code"].removesuffix("Exception")
+    if code == "ValidationError" and error.get("Message") == _DUPLICATE_MESSAGE:
+        return _DUPLICATE
+    return code
+
+
+def _judged(statement: Statement, error: Error | None, unseen: Mapping[str, AttributeMap]) -> Written:
+    """`unseen` are rows that were read because their refusals came without them."""
     if error is None:
         return Written.DONE
-    code = error["Code"].removesuffix("Exception")
-    if code in _PRESENT:
-        is_done = change is not None and _is_made(change, error.get("Item", {}))
-        return Written.DONE if is_done else Written.CONFLICT
+    code = _code(error)
+    if code == _DUPLICATE:
+        return Written.CONFLICT
+    if code == _HELD:
+        stored = error.get("Item") or (unseen.get(statement.key["id"]["S"]) if statement.key else None)
+        return Written.DONE if stored and _is_made(statement, stored) else Written.CONFLICT
     if passes(code):
         return Written.UNAVAILABLE
     logger.error(
@@ -94,7 +139,10 @@ def _written(response: dict[str, Any], change: Change | None) -> Written:
     return Written.REFUSED
 
 
-def _is_made(change: Change, stored: AttributeMap) -> bool:
-    """Our own, by a try whose answer got lost: each change writes a version and a line of history. A lease made longer
-    since then is no difference, nor is what else is in the row, which newer code may have written."""
-    return all(stored.get(name) == value for name, value in change.items() if name != "lease")
+def _is_made(statement: Statement, stored: AttributeMap) -> bool:
+    """The row is as this statement's own earlier try left it: each change writes a version and a line of history. A
+    lease that was extended since then makes no difference, nor do attributes that only newer code writes."""
+    change = statement.change
+    return change is not None and all(
+        stored.get(name) == value for name, value in change.items() if name != "lease"
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from pynamodb.exceptions import DoesNotExist
 
@@ -18,11 +18,11 @@ from postdate.domain.item import kind_of
 from postdate.domain.slots import ShardPlan, home, is_id, unique_part
 from postdate.domain.task import KINDS, State, Task
 from postdate.domain.transitions import Transition
-from postdate.stores import task_row
+from postdate.stores import batch_get, task_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
-from postdate.stores.rows import FoundRows, found_rows, the_one
-from postdate.stores.statements import Statements
+from postdate.stores.rows import FoundRows, found_rows, item_key, the_one
+from postdate.stores.statements import Statement, Statements
 from postdate.stores.tasks import Written
 
 if TYPE_CHECKING:
@@ -30,16 +30,15 @@ if TYPE_CHECKING:
 
 
 _THERE: Final = frozenset({Written.DONE, Written.CONFLICT})
-_Statement: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Change:
     """`pointer` is written in one transaction with the statement, `for_audit` before both."""
 
-    statement: _Statement
-    pointer: _Statement | None
-    for_audit: _Statement | None
+    statement: Statement
+    pointer: Statement | None
+    for_audit: Statement | None
 
 
 class DynamoTasks:
@@ -65,9 +64,8 @@ class DynamoTasks:
         return the_one(row, task_row.task_of)
 
     def get_many(self, ids: Iterable[str]) -> FoundRows[Task]:
-        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id) and _is_task(id)]
-        with translated():
-            return found_rows(self._rows.batch_get(keys, consistent_read=True), task_row.task_of)
+        keys = (item_key(id) for id in dict.fromkeys(ids) if is_id(id) and _is_task(id))
+        return found_rows(batch_get.models(self._rows, keys), task_row.task_of)
 
     def fits(self, task: Task) -> bool:
         reserved = task_row.size(self._attributes(task)) + task_row.HISTORY_RESERVE_BYTES
@@ -99,24 +97,7 @@ class DynamoTasks:
 
     def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
         lease = {"N": str(instants.milliseconds(until))}
-        running = {"S": State.RUNNING.value}
-        return self._statements.execute(
-            [
-                {
-                    "Statement": f'UPDATE "{self._table}" SET "lease"=? '  # noqa: S608
-                    'WHERE "slot"=? AND "id"=? AND "status"=? AND "token"=? AND "holder"=?',
-                    "Parameters": [
-                        lease,
-                        {"S": task.home.key},
-                        {"S": task.id},
-                        running,
-                        {"N": str(task.token)},
-                        {"S": task.holder or ""},
-                    ],
-                }
-                for task in tasks
-            ]
-        )
+        return self._statements.execute([self._extension(task, lease) for task in tasks])
 
     def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
         return self._listed(tenant, after, limit)
@@ -148,18 +129,33 @@ class DynamoTasks:
     def _attributes(self, task: Task) -> AttributeMap:
         return task_row.attributes_of(task, listing_shards=self._listing_shards, retention=self._retention)
 
-    def _update(self, transition: Transition) -> _Statement:
+    def _update(self, transition: Transition) -> Statement:
         return self._statements.update(
             self._attributes(transition.before),
             self._attributes(transition.after),
             held=["version", "lease"] if transition.over_lease else ["version"],
         )
 
-    def _pointer(self, task: Task) -> _Statement:
+    def _extension(self, task: Task, lease: dict[str, str]) -> Statement:
+        text = (
+            f'UPDATE "{self._table}" SET "lease"=? '  # noqa: S608
+            'WHERE "slot"=? AND "id"=? AND "status"=? AND "token"=? AND "holder"=?'
+        )
+        parameters = [
+            lease,
+            {"S": task.home.key},
+            {"S": task.id},
+            {"S": State.RUNNING.value},
+            {"N": str(task.token)},
+            {"S": task.holder or ""},
+        ]
+        return Statement(request={"Statement": text, "Parameters": parameters})
+
+    def _pointer(self, task: Task) -> Statement:
         slot = self._plan.slot(task.due_at, unique_part(task.id))
         return self._statements.insert(task_row.pointer_attributes(task, slot))
 
-    def _for_audit(self, task: Task, at: datetime | None) -> _Statement | None:
+    def _for_audit(self, task: Task, at: datetime | None) -> Statement | None:
         if at is None:
             return None
         slot = self._plan.slot(at, unique_part(task.id))

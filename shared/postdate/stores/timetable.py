@@ -11,8 +11,9 @@ from postdate.domain import instants, payment, task
 from postdate.domain.due import Due
 from postdate.domain.item import Item, Phase, kind_of
 from postdate.domain.slots import Slot, home, is_id
+from postdate.stores import batch_get
 from postdate.stores.faults import translated
-from postdate.stores.rows import Connection, Row, readable
+from postdate.stores.rows import Connection, Row, item_key, readable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,10 +79,9 @@ class DynamoTimetable:
             yield from map(_entry_or_none_to_call, rows)
 
     def entries(self, ids: Iterable[str]) -> dict[str, Entry]:
-        keys = [(home(id).key, id) for id in dict.fromkeys(ids) if is_id(id)]
-        with translated():
-            rows = self._rows.batch_get(keys, consistent_read=True, attributes_to_get=_READ)
-            return {row.id: _entry_or_none_to_call(row) for row in rows}
+        keys = (item_key(id) for id in dict.fromkeys(ids) if is_id(id))
+        rows = batch_get.models(self._rows, keys, attributes=_READ)
+        return {row.id: _entry_or_none_to_call(row) for row in rows}
 
 
 def _entry_or_none_to_call(row: _Row) -> Entry:
