@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
+from postdate.domain.definition import is_definition
 from tests import gaps, tables
 from tests.simulation.engine import TABLES
 from tests.simulation.hub import SECOND, Actor
@@ -44,8 +45,9 @@ def i17_calls_within_a_budget(seen: Seen, actor: Actor, call: Call, touched: lis
         actor.spent[name] += 1
         if actor.spent[name] <= TRIES_MAX:
             continue
-        begun = table in _SHARED or _has_begun(seen, actor, key)
-        most = (TRIES_MAX + (later if begun else 0)) * (items if table in _SHARED else 1)
+        shared = table in _SHARED or is_definition(key[-1])
+        begun = shared or _has_begun(seen, actor, key)
+        most = (TRIES_MAX + (later if begun else 0)) * (items if shared else 1)
         if actor.spent[name] > most:
             raise Broken(
                 f"I17: {call.operation} {table} {' '.join(key)} {actor.spent[name]} times, of {most}"

@@ -23,6 +23,7 @@ SECRET: Final = "secret"
 INTERNAL: Final = f"pd_internal_{SECRET}"
 _LONG: Final = "x" * 900
 _ASKED_AGAIN: Final = frozenset({500, 502, 503, 504})
+_NOBODY: Final = "nobody"
 _NO_SURPRISE: Final = frozenset({200, 201, 202, 401, 404, 409, 412, 422, 503})
 
 
@@ -188,6 +189,8 @@ class Clients:
         found = Answer(http=answer["statusCode"], body=body, replayed=replayed)
         self._refuse_reused(actor, path, form, given, found)
         self._note(actor, method, path, given, found, known)
+        if found.http == 404 and path.endswith("/payments/schedule") and form["to_account_id"] != _NOBODY:
+            raise Broken(f"I14: an account that is there is told to be missing: {found.body}")
         return found
 
     def _note(
@@ -200,6 +203,8 @@ class Clients:
         self.seen.reach["replayed"] += answer.replayed
         if answer.http not in _NO_SURPRISE:
             raise Broken(f"the API answers {method} {path} with {answer.http}: {answer.body}")
+        if answer.http == 503 and not actor.faults and not self.seen.began.newer_forms:
+            raise Broken(f"I13: {method} {path} is put off although nothing goes wrong: {answer.body}")
         if answer.http == 201 and (key := given.get("idempotency-key")):
             # A run that was asked for before is told as it is now.
             told = {"run_id": body["run_id"]} if "run_id" in body else body
@@ -344,7 +349,7 @@ class Clients:
         payer, payee = draws.sample(accounts, 2)
         return {
             "from_account_id": payer,
-            "to_account_id": payee if draws.random() > 0.03 else "nobody",
+            "to_account_id": payee if draws.random() > 0.03 else _NOBODY,
             "amount": draws.choice((1, 10, 10, 50, 50, 100, 400, 2000)),
             "funding": "at_execution" if draws.random() < self.mix().unfunded else "reserve",
             "description": name,

@@ -26,10 +26,11 @@ class Actor:
     """`skew` is how far the clock of its machine is ahead, in microseconds; `request` names its invocation,
     `calls_given` the items and versions that it was woken for, `word` the run and the token that a receiver was given.
     `asked` is its last call to AWS, `met` what the first try of it met; `spent` counts the calls of its invocation,
-    which began at `invoked_at`.
+    which began at `invoked_at` and in which `faults` calls met a fault.
     `arrived` is what one call of the ledger has written so far: accounts that received money, and of which instant.
     `path` is what a caller asks for, `items_asked` of how many items. One that `is_newer` runs newer code, and one
-    that has an event it does not survive `dies_after` so many calls."""
+    that has an event it does not survive `dies_after` so many calls. For one that is `rowless` AWS leaves out the rows
+    of refused statements until its invocation ends."""
 
     name: str
     hub: "Hub"
@@ -51,9 +52,11 @@ class Actor:
     items_asked: int = 0
     spent: Counter[Any] = field(default_factory=Counter)
     invoked_at: int = 0
+    faults: int = 0
     met: Any = None
     is_newer: bool = False
     dies_after: int | None = None
+    rowless: bool = False
     greenlet: Any = None
 
     @property

@@ -40,7 +40,7 @@ from functions.run_tasks import run as run_tasks_run
 from functions.settle import handler as settle
 from functions.sweep import handler as sweep
 from postdate.runtime import aws, clock, observability
-from postdate.stores import passes
+from postdate.stores import batch_get, passes
 from postdate.stores.ledger_dynamo import DynamoLedger
 from tests.simulation import quick
 from tests.simulation.engine import Engine
@@ -285,6 +285,9 @@ def _put_in(inside: Inside) -> None:
     botocore.endpoint.time = SimpleNamespace(time=lambda: 0.0, sleep=lambda seconds: _sleep(inside, seconds))
     DynamoLedger.__init__.__kwdefaults__["pause"] = lambda seconds: _sleep(inside, seconds)
     DynamoLedger.post = _told_apart(inside, DynamoLedger.post)
+    batch_get.time = SimpleNamespace(
+        monotonic=lambda: inside.hub.now / SECOND, sleep=lambda seconds: _sleep(inside, seconds)
+    )
     clock.time = SimpleNamespace(time_ns=lambda: _now(inside) * 1000, time=lambda: _now(inside) / SECOND)
     clock.threading = SimpleNamespace(
         Event=lambda: SimpleNamespace(wait=lambda seconds: _sleep(inside, seconds))

@@ -35,9 +35,13 @@ class Fault(StrEnum):
     PARTIAL = "done in part"
     PAUSED = "done, then a pause"
     PAUSED_BEFORE = "a pause, then done"
+    UNREAD = "keys left unread"
+    ROWLESS = "done, answer lost, then refused without its row"
 
 
 CRASHES: Final = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
+# Drawn after everything else, so that seeds from before they were known still draw the same.
+_NEWEST: Final = (Fault.UNREAD, Fault.ROWLESS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +82,8 @@ class Mix:
     have stopped. `lost` is how many calls vanish from their queue, even after faults stopped, `letters_rest` how long
     dead letters lie before a person looks at them, and `deadlines` the share of tasks that have one, `untried` that of
     deliveries that are not sent for a reason of the worker's own. With `far_retries` each retry is a quarter of an hour
-    away."""
+    away. With `duplicate_key` a transaction's statement that inserts a row which exists is refused by a
+    ValidationError, else by a DuplicateItem: AWS's engines differ."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -126,6 +131,7 @@ class Mix:
     letters_rest: int = 0
     deadlines: float = 0.04
     untried: float = 0.0
+    duplicate_key: bool = False
 
     @property
     def is_at_once(self) -> bool:
@@ -136,7 +142,8 @@ class Mix:
     @property
     def loses_answers(self) -> bool:
         """Of what was done: whoever asked does it again, if he can."""
-        return bool({Fault.LOST, Fault.DONE_ERROR, Fault.TIMED_OUT} & self.rates.keys())
+        lost = {Fault.LOST, Fault.DONE_ERROR, Fault.TIMED_OUT, Fault.ROWLESS}
+        return bool(lost & self.rates.keys())
 
     @property
     def is_faultless(self) -> bool:
@@ -203,7 +210,7 @@ def drawn(draws: Random) -> Mix:
     quiet = sometimes(0.08)
     if not quiet:
         for fault in Fault:
-            if sometimes():
+            if fault not in _NEWEST and sometimes():
                 rates[fault] = draws.choice((0.005, 0.02, 0.06))
     outage = None
     if not quiet and sometimes(0.2):
@@ -258,8 +265,14 @@ def drawn(draws: Random) -> Mix:
         lost=0 if quiet else more.choice((0,) * 9 + (2,)),
         letters_rest=more.choice((0,) * 9 + (75 * MINUTE,)),
         untried=more.choice((0.0, 0.0, 0.0, 0.2)),
+        rates=rates | ({} if quiet else _newest(more)),
+        duplicate_key=more.random() < 0.5,
     )
     return found if quiet or not sometimes(0.4) else THEMES[draws.choice(list(THEMES))](found, draws)
+
+
+def _newest(draws: Random) -> dict[Fault, float]:
+    return {fault: draws.choice((0.02, 0.06, 0.2)) for fault in _NEWEST if draws.random() < 0.35}
 
 
 def themed(draws: Random, theme: str) -> Mix:
@@ -346,7 +359,7 @@ def _deaf(mix: Mix, draws: Random) -> Mix:
     """The queue takes little, or only a part of what it is given."""
     return replace(
         mix,
-        rates={Fault.PARTIAL: 0.1, Fault.ERROR: 0.08, Fault.THROTTLED: 0.08},
+        rates={Fault.PARTIAL: 0.1, Fault.ERROR: 0.08, Fault.THROTTLED: 0.08, Fault.UNREAD: 0.2},
         sticky=0.9,
         delayed=0.0,
         skew=min(mix.skew, 5 * SECOND),
@@ -630,7 +643,7 @@ def _deployed(mix: Mix, draws: Random) -> Mix:
         newer=0.5,
         newer_forms=draws.random() < 0.5,
         recurring=draws.choice((mix.recurring, 0.6)),
-        rates={Fault.TIMED_OUT: 0.08, Fault.LOST: 0.08, Fault.DONE_ERROR: 0.08},
+        rates={Fault.TIMED_OUT: 0.08, Fault.LOST: 0.08, Fault.DONE_ERROR: 0.08, Fault.ROWLESS: 0.08},
         sticky=0.9,
         control=draws.choice((None, *_CONTROLS)),
         outage=None,

@@ -23,6 +23,7 @@ _MONEY: Final = "postdate.domain.money"
 _TASKS: Final = "postdate.stores.tasks_dynamo"
 _ROWS: Final = "postdate.stores.rows"
 _STATEMENTS: Final = "postdate.stores.statements"
+_BATCH_GET: Final = "postdate.stores.batch_get"
 _LEDGER: Final = "postdate.stores.ledger_dynamo"
 _ACTIONS: Final = "postdate.stores.ledger_actions"
 _ACCOUNT: Final = "postdate.stores.account_row"
@@ -162,12 +163,12 @@ BUGS: Final = (
     ),
     _bug(
         "a lease is made longer by whoever had it once (no token check)",
-        f"{_TASKS}:DynamoTasks.extend",
+        f"{_TASKS}:DynamoTasks._extension",
         ' AND "status"=? AND "token"=? AND "holder"=?',
         "",
         (
-            f"{_TASKS}:DynamoTasks.extend",
-            'running,\n                    {"N": str(task.token)},\n                    {"S": task.holder or ""},',
+            f"{_TASKS}:DynamoTasks._extension",
+            '{"S": State.RUNNING.value},\n        {"N": str(task.token)},\n        {"S": task.holder or ""},',
             "",
         ),
     ),
@@ -180,7 +181,7 @@ BUGS: Final = (
     ),
     _bug(
         "a throttled change counts as done",
-        f"{_STATEMENTS}:_written",
+        f"{_STATEMENTS}:_judged",
         "return Written.UNAVAILABLE",
         "return Written.DONE",
         mix="deaf",
@@ -195,9 +196,37 @@ BUGS: Final = (
     _bug(
         "a move writes no pointer",
         f"{_STATEMENTS}:Statements.execute_together",
-        "[change, pointer]",
-        "[change]",
+        "[change.request, pointer.request]",
+        "[change.request]",
         mix="moved",
+    ),
+    _bug(
+        "a refusal without its row is another's change",
+        f"{_STATEMENTS}:_lacks_row",
+        "return ",
+        "return False and ",
+        mix="deployed",
+    ),
+    _bug(
+        "a row that exists is known by one of AWS's words alone",
+        f"{_STATEMENTS}:_code",
+        'if code == "ValidationError"',
+        "if False",
+        mix="deployed",
+    ),
+    _bug(
+        "a row that was left unread is not there",
+        f"{_BATCH_GET}:_read_until",
+        "if not left:",
+        "if True:",
+        mix="deaf",
+    ),
+    _bug(
+        "rows that are left unread are asked for without an end",
+        f"{_BATCH_GET}:_read_until",
+        "if fruitless == _FRUITLESS_MAX or time.monotonic() + pause > deadline:",
+        "if False:",
+        mix="deaf",
     ),
     # Tasks: what follows from an attempt.
     _bug(
@@ -800,8 +829,8 @@ BUGS: Final = (
     _bug(
         "what newer code has added hides one's own change",
         f"{_STATEMENTS}:_is_made",
-        "return all(",
-        "return 'later' not in stored and all(",
+        "and all(",
+        "and 'later' not in stored and all(",
         mix="deployed",
     ),
     _bug(

@@ -20,9 +20,11 @@ from tests.simulation.rows import number, request_of, text
 from tests.simulation.run import Run
 from tests.simulation.wire import Call
 
-_MIX: Final = Mix(executors=1, sweepers=1, clients=0, pause=MINUTE, attempts=2)
+_MIX: Final = Mix(executors=1, sweepers=1, clients=0, pause=MINUTE, attempts=2, duplicate_key=True)
 _ONCE: Final = CRASHES | {Fault.PAUSED, Fault.PAUSED_BEFORE, Fault.MIXED}
 _REPEATS: Final = 5
+# Reads are repeated until their deadline.
+_READS: Final = 40
 _CONTROL: Final = Control(share=1.0, rate=1, period=2, parallelism=1)
 _ACCOUNT: Final = "/api/v1/accounts/alice"
 Script = Callable[[Clients, Actor], None]
@@ -272,7 +274,8 @@ class _Plan:
         if len(self.calls) - 1 == self._place:
             self._met = asked
             return self._fault
-        if self._each_time and self._met == asked and len(self.calls) <= self._place + _REPEATS:
+        repeats = _READS if self._fault is Fault.UNREAD else _REPEATS
+        if self._each_time and self._met == asked and len(self.calls) <= self._place + repeats:
             return self._fault
         self._met = None
         return None

@@ -6,7 +6,7 @@ Without the second stop nobody could come between a commit and what its worker d
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -27,9 +27,10 @@ from tests.simulation.newer import asked_by_newer_code, told_to_newer_code
 # The status and what the answer says.
 Told = tuple[int, dict[str, Any]]
 _TRANSACTIONS: Final = frozenset({"TransactWriteItems", "ExecuteTransaction"})
-_PARTS: Final = frozenset(
-    {"BatchExecuteStatement", "BatchGetItem", "SendMessageBatch", "ChangeMessageVisibilityBatch"}
-)
+_STATEMENTS: Final = frozenset({"BatchExecuteStatement", "ExecuteTransaction"})
+_PARTS: Final = frozenset({"BatchExecuteStatement", "SendMessageBatch", "ChangeMessageVisibilityBatch"})
+# So often in a row keys are left unread.
+_UNREAD: Final = (1, 3, 10, 60)
 _WRITES: Final = frozenset({"PutItem", "UpdateItem"})
 _ENDPOINT: Final = "https://aws.simulation"
 _BEFORE: Final = frozenset({Fault.ERROR, Fault.THROTTLED, Fault.CONFLICT, Fault.IN_PROGRESS})
@@ -49,6 +50,10 @@ class Call:
                 return self.operation in _TRANSACTIONS
             case Fault.PARTIAL:
                 return self.operation in _PARTS
+            case Fault.UNREAD:
+                return self.operation == "BatchGetItem"
+            case Fault.ROWLESS:
+                return self.operation in _STATEMENTS
             case _:
                 return True
 
@@ -128,6 +133,7 @@ class Wire:
         self._wait(actor)
         fault = self._fault(actor, call)
         if fault is not None:
+            actor.faults += 1
             self.counted(f"fault {fault}")
             self.hub.note(f"{call.operation} {call.about} meets: {fault}")
         return self._met(actor, call, fault)
@@ -141,7 +147,13 @@ class Wire:
             return _refusal(call, fault, self.hub)
         if fault is Fault.PAUSED_BEFORE:
             self._pause()
-        status, content = self._in_part(actor, call) if fault is Fault.PARTIAL else self._made(actor, call)
+        match fault:
+            case Fault.PARTIAL:
+                status, content = self._in_part(actor, call)
+            case Fault.UNREAD:
+                status, content = self._read_in_part(actor, call)
+            case _:
+                status, content = self._made(actor, call)
         self.hub.note(f"{call.operation} {call.about} {status}{_told(call, status, content)}")
         if fault is Fault.MIXED:
             content = _mixed(content)
@@ -152,7 +164,8 @@ class Wire:
         match fault:
             case Fault.CRASH_AFTER:
                 raise Crash
-            case Fault.LOST:
+            case Fault.LOST | Fault.ROWLESS:
+                actor.rowless = actor.rowless or fault is Fault.ROWLESS
                 raise ConnectionClosedError(endpoint_url=_ENDPOINT)
             case Fault.TIMED_OUT:
                 self.hub.park(4 * SECOND)
@@ -167,8 +180,8 @@ class Wire:
         if actor is not None and actor.is_newer:
             asked = asked_by_newer_code(call.operation, asked, forms=self.mix.newer_forms)
         status, content, changes = self.engine.answer(call.service, call.operation, asked)
-        if call.operation == "ExecuteTransaction":
-            content = self._completed(call, content)
+        if call.operation in _STATEMENTS:
+            content = self._worded(actor, call, content)
         if call.operation == "Query" and "IndexName" in call.asked and self.mix.stale:
             content = self._behind(call, content)
         if call.operation == "Query" and actor is not None and status == 200:
@@ -184,23 +197,6 @@ class Wire:
     def _in_part(self, actor: Actor, call: Call) -> Told:
         """Some parts of a batch are refused and the others done."""
         draws, asked = self.hub.draws, call.asked
-        if call.operation == "BatchGetItem":
-            left = {
-                table: {**wanted, "Keys": wanted["Keys"][1:]}
-                for table, wanted in asked["RequestItems"].items()
-            }
-            done = {
-                table: {**wanted, "Keys": wanted["Keys"][:1]}
-                for table, wanted in asked["RequestItems"].items()
-            }
-            changed = Call(
-                service=call.service,
-                operation=call.operation,
-                asked={**asked, "RequestItems": done},
-            )
-            status, answer = self._made(actor, changed)
-            answer["UnprocessedKeys"] = {table: wanted for table, wanted in left.items() if wanted["Keys"]}
-            return status, answer
         name = "Statements" if call.operation == "BatchExecuteStatement" else "Entries"
         refused = {place for place in range(len(asked[name])) if draws.random() < 0.5}
         kept = [each for place, each in enumerate(asked[name]) if place not in refused]
@@ -225,6 +221,18 @@ class Wire:
             answer.setdefault("Successful", [])
         return 200, answer
 
+    def _read_in_part(self, actor: Actor, call: Call) -> Told:
+        """Some keys are read, or none of them, and the others are told to be left."""
+        ((table, wanted),) = call.asked["RequestItems"].items()
+        keys = wanted["Keys"]
+        read = 0 if self.planned else self.hub.draws.randrange(len(keys))
+        content: dict[str, Any] = {"Responses": {table: []}}
+        if read:
+            asked = {"RequestItems": {table: {**wanted, "Keys": keys[:read]}}}
+            _, content = self._made(actor, replace(call, asked=asked))
+        content["UnprocessedKeys"] = {table: {**wanted, "Keys": keys[read:]}}
+        return 200, content
+
     def _fault(self, actor: Actor, call: Call) -> Fault | None:
         if self.planned is not None:
             return self.planned(actor, call)
@@ -239,7 +247,9 @@ class Wire:
                 return Fault(fault)
         for fault, rate in self.mix.rates.items():
             if self.hub.draws.random() < rate and call.can_meet(fault):
-                if fault not in CRASHES and self.hub.draws.random() < self.mix.sticky:
+                if fault is Fault.UNREAD:
+                    actor.sticky = (fault, self.hub.draws.choice(_UNREAD))
+                elif fault not in CRASHES and self.hub.draws.random() < self.mix.sticky:
                     actor.sticky = (fault, self.hub.draws.randrange(1, 5))
                 return fault
         return None
@@ -280,10 +290,10 @@ class Wire:
         answer["Items"], answer["Count"] = found, len(found)
         return answer
 
-    def _completed(self, call: Call, answer: dict[str, Any]) -> dict[str, Any]:
-        for statement, reason in zip(
-            call.asked["TransactStatements"], answer.get("CancellationReasons", ()), strict=False
-        ):
+    def _worded(self, actor: Actor | None, call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+        """Refusals of statements as AWS words them: with the row in the way, if it was asked for, or without it."""
+        reasons = answer.get("CancellationReasons", ())
+        for statement, reason in zip(call.asked.get("TransactStatements", ()), reasons, strict=False):
             wants = statement.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
             if wants and reason["Code"].startswith("ConditionalCheckFailed"):
                 names = gaps._NAMES.findall(statement["Statement"].partition(" WHERE ")[2])
@@ -291,6 +301,11 @@ class Wire:
                 row = self.engine.row("items", given["slot"]["S"], given["id"]["S"])
                 if row is not None:
                     reason["Item"] = quick.copied(row)
+            if self.mix.duplicate_key and reason["Code"].startswith("DuplicateItem"):
+                reason |= {"Code": "ValidationError", "Message": "Duplicate primary key exists in table"}
+        refusals = [each["Error"] for each in answer.get("Responses", ()) if "Error" in each]
+        for told in [*reasons, *refusals] if actor is not None and actor.rowless else ():
+            told.pop("Item", None)
         return answer
 
 

@@ -83,6 +83,7 @@ class Functions:
         request = f"{next(self._numbers):08x}-0000-0000-0000-000000000000"
         until = self.hub.now + SECONDS[kind] * SECOND
         actor.request, actor.calls, actor.sticky = request[:13], 0, None
+        actor.rowless, actor.faults = False, 0
         actor.spent.clear()
         actor.invoked_at = self.hub.now
         actor.dies_after = dies_after
