@@ -463,7 +463,7 @@ BUGS: Final = (
     ),
     _bug(
         "a movement is named after its attempt",
-        f"{_MONEY}:settle",
+        f"{_MONEY}:movement_of",
         "payment_movement_id(payment.id)",
         "payment_movement_id(payment.id)[:-1] + str(payment.attempts % 10)",
         mix="frozen",
