@@ -2,7 +2,7 @@
 
 import json
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
@@ -15,8 +15,12 @@ from functions.api.runs import routes as runs
 from functions.api.tasks import recurring_routes as recurring
 from functions.api.tasks import routes as tasks
 from postdate.domain.errors import MethodNotAllowed, NotFound, PostdateError
+from postdate.runtime import aws, deadline
 from postdate.runtime.observability import count, logger, metrics, note
 
+# No call to AWS begins when less than this is left: the last one may take its whole time, then the answer is made. The
+# gateway has counted a cold start as well.
+_KEPT_SECONDS: Final = aws.CALL_SECONDS + 4
 # An escaped character takes up to three times as many bytes as itself, and an answer has 6 MB.
 app = APIGatewayHttpResolver(serializer=partial(json.dumps, ensure_ascii=False, separators=(",", ":")))
 app.include_router(tasks.router)
@@ -63,7 +67,10 @@ def broke(error: Exception) -> Response[str]:
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     logger.append_keys(request_id=event["requestContext"]["requestId"])
-    answer = _resolved(event, context)
+    with deadline.of_this_process().within(
+        lambda: context.get_remaining_time_in_millis() / 1000 - _KEPT_SECONDS
+    ):
+        answer = _resolved(event, context)
     count("Requests")
     count(f"Answers{answer['statusCode'] // 100}xx")
     _note(event["requestContext"], answer["statusCode"])

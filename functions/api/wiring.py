@@ -1,4 +1,4 @@
-"""The API's use cases over this environment's tables and queues, made on the first request."""
+"""The API's use cases over this environment's tables and queues."""
 
 import os
 import random
@@ -49,21 +49,21 @@ class Wired:
 
     def __init__(self) -> None:
         given = settings.read(Settings)
-        self.clock = SystemClock()
+        dynamodb, self.clock = aws.client("dynamodb"), SystemClock()
         self.loopback_allowed = given.loopback_destinations
         self.response_timeout_seconds_max = given.response_timeout_seconds_max
         self.payloads_bucket = given.payloads_bucket
-        self.payloads = DynamoPayloads(table=given.payloads_table)
+        self.payloads = DynamoPayloads(table=given.payloads_table, client=dynamodb)
         self.tenants = Cached(
-            DynamoTenants(table=given.tenants_table).get, keep=_TENANT_KEPT, clock=self.clock
+            DynamoTenants(table=given.tenants_table, client=dynamodb).get, keep=_TENANT_KEPT, clock=self.clock
         )
-        self._keys = DynamoKeys(table=given.keys_table)
+        self._keys = DynamoKeys(table=given.keys_table, client=dynamodb)
         self.keys = Cached(self._keys.get, keep=_KEY_KEPT, clock=self.clock)
         self.admission = Admission(key=self.keys.get, clock=self.clock)
         self._given = given
         self._plan = ShardPlan.parse(given.shard_plan)
         self._retention = timedelta(days=given.retention_days)
-        self._reservations = DynamoReservations(table=given.idempotency_table)
+        self._reservations = DynamoReservations(table=given.idempotency_table, client=dynamodb)
         self._horizon = Horizon(
             lead=timedelta(seconds=given.open_lead_seconds),
             margin=timedelta(seconds=given.open_margin_seconds),

@@ -10,17 +10,20 @@ from typing import Any, Final
 
 from functions.authorize.settings import Settings
 from postdate.domain.errors import Unavailable
-from postdate.runtime import settings
+from postdate.runtime import aws, deadline, settings
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import count, logger, metrics
 from postdate.stores.keys import ApiKey, DynamoKeys, shown
 
 _CLOCK: Final = SystemClock()
+# No call to AWS begins when less than this is left: the last one may take its whole time.
+_KEPT_SECONDS: Final = aws.CALL_SECONDS + 1
 
 
 class Wired:
     def __init__(self) -> None:
-        self.keys = DynamoKeys(table=settings.read(Settings).keys_table)
+        table = settings.read(Settings).keys_table
+        self.keys = DynamoKeys(table=table, client=aws.client("dynamodb"))
 
 
 @cache
@@ -32,7 +35,10 @@ def wired() -> Wired:
 @metrics.log_metrics
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     try:
-        key = _key(event.get("headers", {}).get("authorization", ""))
+        with deadline.of_this_process().within(
+            lambda: context.get_remaining_time_in_millis() / 1000 - _KEPT_SECONDS
+        ):
+            key = _key(event.get("headers", {}).get("authorization", ""))
     except Unavailable:
         logger.exception("a key could not be read", extra={"action": "key_not_read"})
         count("KeysNotRead")

@@ -48,7 +48,7 @@ class Wired:
         self.visibility = Visibility(url=given.tasks_queue_url, client=sqs, lease=self.lease)
         self.queue = SqsQueue(url=given.tasks_queue_url, client=sqs, clock=self.clock)
         self.dead_letters = SqsQueue(url=given.tasks_dlq_url, client=sqs, clock=self.clock)
-        self.payloads = DynamoPayloads(table=given.payloads_table)
+        self.payloads = DynamoPayloads(table=given.payloads_table, client=dynamodb)
         self.payloads_bucket = given.payloads_bucket
         self.objects = S3Objects(
             bucket=given.payloads_bucket,
@@ -59,7 +59,7 @@ class Wired:
         )
         self.readers = ThreadPoolExecutor(_READERS, thread_name_prefix="payloads")
         self.tenants = Cached(
-            DynamoTenants(table=given.tenants_table).get, keep=_TENANT_KEPT, clock=self.clock
+            DynamoTenants(table=given.tenants_table, client=dynamodb).get, keep=_TENANT_KEPT, clock=self.clock
         )
         self.tasks = DynamoTasks(
             table=given.items_table,

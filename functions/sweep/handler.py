@@ -28,13 +28,14 @@ class Wired:
 
     def __init__(self) -> None:
         given = settings.read(Settings)
-        sqs, clock, plan = aws.client("sqs"), SystemClock(), ShardPlan.parse(given.shard_plan)
+        sqs, dynamodb, clock = aws.client("sqs"), aws.client("dynamodb"), SystemClock()
+        plan = ShardPlan.parse(given.shard_plan)
         horizon = Horizon(
             lead=timedelta(seconds=given.open_lead_seconds),
             margin=timedelta(seconds=given.open_margin_seconds),
         )
         groups = Groups(plan=plan, size=given.shards_per_group)
-        passes = DynamoPasses(table=given.slots_table)
+        passes = DynamoPasses(table=given.slots_table, client=dynamodb)
 
         def send(body: Mapping[str, Any], delay: timedelta = timedelta(0)) -> None:
             seconds = int(delay.total_seconds())
@@ -55,7 +56,7 @@ class Wired:
                 )
 
         self.sweeper = GroupSweeper(
-            timetable=DynamoTimetable(table=given.items_table),
+            timetable=DynamoTimetable(table=given.items_table, client=dynamodb),
             passes=passes,
             queues={
                 task.KINDS: SqsQueue(url=given.tasks_queue_url, client=sqs, clock=clock),

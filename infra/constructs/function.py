@@ -52,7 +52,7 @@ class Function(aws_lambda.Function):
             scope,
             name,
             function_name=function_name,
-            handler=f"functions.{name}.handler.handler",
+            handler=f"functions.{name}.entry.handler",
             runtime=RUNTIME,
             architecture=architecture(environment),
             code=aws_lambda.Code.from_asset(str(bundle(name, build=build))),

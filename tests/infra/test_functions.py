@@ -127,7 +127,7 @@ def test_every_asset_holds_its_function_and_nothing_else(stacks: Stacks) -> None
         folder = name.replace("-", "_")
         inside = stacks.asset(function["Code"])
         assert inside == sorted(contents(folder))
-        assert function["Handler"] == f"functions.{folder}.handler.handler"
-        assert f"functions/{folder}/handler.py" in inside
+        assert function["Handler"] == f"functions.{folder}.entry.handler"
+        assert f"functions/{folder}/entry.py" in inside
         assert {path.partition("/")[0] for path in inside} == {"functions", "postdate"}
         assert not [path for path in inside if "test" in path or "/." in path or path.endswith(".pyc")]

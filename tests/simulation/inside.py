@@ -10,6 +10,7 @@ import os
 import queue
 import random
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -39,7 +40,7 @@ from functions.run_tasks import handler as run_tasks
 from functions.run_tasks import run as run_tasks_run
 from functions.settle import handler as settle
 from functions.sweep import handler as sweep
-from postdate.runtime import aws, clock, observability
+from postdate.runtime import aws, clock, deadline, observability
 from postdate.stores import batch_get, passes
 from postdate.stores.ledger_dynamo import DynamoLedger
 from tests.simulation import quick
@@ -90,6 +91,7 @@ class Inside:
         self.engine = Engine()
         self.engine.now = lambda: self.hub.now if hasattr(self, "hub") else 0
         self._ids = random.Random(0)
+        self._deadlines: dict[str, deadline.Deadline] = defaultdict(deadline.Deadline)
         _put_in(self)
 
     def begin(
@@ -104,6 +106,7 @@ class Inside:
         self._ids.seed(hub.draws.getrandbits(64))
         random.seed(hub.draws.getrandbits(64))
         _QUOTAS.clear()
+        self._deadlines.clear()
         self.engine.reset()
 
     def drawn_bytes(self, count: int) -> bytes:
@@ -128,6 +131,11 @@ class Inside:
             made.circuits._known.clear()
             made.flow._ends.clear()
         return made
+
+    def deadline(self) -> deadline.Deadline:
+        """A worker's own, as if it were a process."""
+        actor = self.hub.current
+        return deadline.Deadline() if actor is None else self._deadlines[actor.name]
 
     def _environment(self) -> dict[str, str]:
         from tests import tables
@@ -242,11 +250,18 @@ def _made_client(inside: Inside, service: str, **options: Any) -> Any:
         boto3.setup_default_session()
         client = _ORIGINAL_CLIENT(service, **options)
     client.meta.events.register_first("choose-signer", lambda **_: botocore.UNSIGNED)
+    # Whatever listens to a call is asked, also after the answer: the deadline is looked at before the call.
+    client.meta.events.unregister("before-send", deadline._check)
     client.meta.events.register_first(
-        "before-send", lambda request, event_name, **_: inside.wire.sent(request, event_name)
+        "before-send", lambda request, event_name, **_: _sent(inside, request, event_name)
     )
     client._make_api_call = _shortened(inside, service, client._make_api_call)
     return client
+
+
+def _sent(inside: Inside, request: Any, event_name: str) -> Any:
+    deadline._check(event_name)
+    return inside.wire.sent(request, event_name)
 
 
 def _shortened(inside: Inside, service: str, whole: Callable[..., Any]) -> Callable[..., Any]:
@@ -255,6 +270,7 @@ def _shortened(inside: Inside, service: str, whole: Callable[..., Any]) -> Calla
     def call(operation: str, asked: dict[str, Any]) -> Any:
         if operation in _WITH_TOKEN:
             asked = {"ClientRequestToken": inside.drawn_bytes(16).hex(), **asked}
+        inside.deadline().check(operation)
         answer = inside.wire.direct(service, operation, asked)
         if answer is None:
             return whole(operation, asked)
@@ -301,6 +317,7 @@ def _put_in(inside: Inside) -> None:
         forms.part_of_batch: _read_by_either(inside, forms.part_of_batch),
         observability.count: lambda name, value=1: inside.counted(name, value),
         observability.milliseconds: lambda name, value: None,
+        deadline.of_this_process: inside.deadline,
     }
     for kind, original in _ORIGINAL_WIRED.items():
         told[original] = lambda kind=kind: inside.hub.current.wired

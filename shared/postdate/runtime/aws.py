@@ -1,4 +1,4 @@
-"""AWS clients with waits that fit a function: made once, on the first event.
+"""AWS clients with waits that fit a function: made once, while the function starts.
 
 What they send is built by the stores and the queue, whose contract tests check it: checking each request's form once
 more, as botocore would, takes a good part of a batch's time.
@@ -11,13 +11,21 @@ from typing import Any, Final
 import boto3
 from botocore.config import Config
 
+from postdate.runtime.deadline import hold
+
+_CONNECT_SECONDS: Final = 2
+_READ_SECONDS: Final = 3
+# The longest that one try of a call takes.
+CALL_SECONDS: Final = _CONNECT_SECONDS + _READ_SECONDS
 _CONNECTIONS: Final = 64
 _CONNECTIONS_OF_A_ROLE: Final = 8
 
 
 @cache
 def client(service: str, *, tries: int = 4) -> Any:
-    return boto3.client(service, config=_waits(tries, _CONNECTIONS))
+    made = boto3.client(service, config=_waits(tries, _CONNECTIONS))
+    hold(made)
+    return made
 
 
 def client_with(service: str, credentials: Mapping[str, str], *, tries: int = 3) -> Any:
@@ -33,8 +41,8 @@ def client_with(service: str, credentials: Mapping[str, str], *, tries: int = 3)
 
 def _waits(tries: int, connections: int) -> Config:
     return Config(
-        connect_timeout=2,
-        read_timeout=3,
+        connect_timeout=_CONNECT_SECONDS,
+        read_timeout=_READ_SECONDS,
         retries={"mode": "standard", "max_attempts": tries},
         max_pool_connections=connections,
         parameter_validation=False,

@@ -12,7 +12,7 @@ from postdate.domain.slots import home
 from postdate.stores import batch_get, definition_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
-from postdate.stores.rows import FoundRows, found_rows, item_key, the_one
+from postdate.stores.rows import FoundRows, found_rows, item_key, speak_through, the_one
 from postdate.stores.statements import Statements
 from postdate.stores.tasks import Written
 
@@ -25,6 +25,7 @@ class DynamoDefinitions:
         self, *, table: str, client: "BaseClient", listing_shards: int, retention: timedelta
     ) -> None:
         self._rows = definition_row.definition_rows(table)
+        speak_through(self._rows, client)
         self._statements = Statements(table=table, client=client)
         self._listing_shards = listing_shards
         self._retention = retention

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist, PutError
@@ -19,7 +19,10 @@ from pynamodb.models import Model
 from postdate.domain import instants
 from postdate.stores.attributes import compact
 from postdate.stores.faults import is_refused, translated
-from postdate.stores.rows import Connection
+from postdate.stores.rows import Connection, speak_through
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
 
 # More than a slow request can be behind: each closes a minute, and a request lives half of one.
 _EARLIER_KEPT: Final = 10
@@ -84,11 +87,12 @@ class _Row(Model):
 
 
 class DynamoReservations:
-    def __init__(self, *, table: str) -> None:
+    def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
         class Rows(_Row):
             class Meta(Connection):
                 table_name = table
 
+        speak_through(Rows, client)
         self._rows = Rows
 
     def reserve(self, wanted: Reservation, *, now: datetime) -> Reservation:

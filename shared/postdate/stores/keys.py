@@ -5,7 +5,7 @@ import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist
@@ -13,7 +13,10 @@ from pynamodb.models import Model
 
 from postdate.domain import instants
 from postdate.stores.faults import translated
-from postdate.stores.rows import Connection
+from postdate.stores.rows import Connection, speak_through
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
 
 INTERNAL: Final = "internal"
 _PREFIX = "pd"
@@ -79,11 +82,12 @@ class _Row(Model):
 
 
 class DynamoKeys:
-    def __init__(self, *, table: str) -> None:
+    def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
         class Rows(_Row):
             class Meta(Connection):
                 table_name = table
 
+        speak_through(Rows, client)
         self._rows = Rows
 
     def get(self, id: str) -> ApiKey | None:

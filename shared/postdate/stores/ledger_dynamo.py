@@ -24,7 +24,7 @@ from postdate.stores.faults import translated
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_actions import Actions
 from postdate.stores.ledger_answers import HELD, awaiting, judged, tell
-from postdate.stores.rows import item_key, readable, the_one
+from postdate.stores.rows import item_key, readable, speak_through, the_one
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -61,6 +61,8 @@ class DynamoLedger:
         self._payments = payment_row.payment_rows(items_table)
         self._account_rows = account_row.account_rows(accounts_table)
         self._movements = movement_row.movement_rows(journal_table)
+        for model in (self._payments, self._account_rows, self._movements):
+            speak_through(model, client)
         self._client = client
         self._listing_shards = listing_shards
         self._pause = pause

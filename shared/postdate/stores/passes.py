@@ -7,7 +7,7 @@ counts nor replaces what counts.
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist, PutError, UpdateError
@@ -17,7 +17,10 @@ from pynamodb.models import Model
 from postdate.domain import instants
 from postdate.domain.sweeping import Progress, Stage, Watermark
 from postdate.stores.faults import is_refused, translated
-from postdate.stores.rows import Connection
+from postdate.stores.rows import Connection, speak_through
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
 
 KEPT: Final = timedelta(days=40)
 
@@ -62,11 +65,12 @@ class _Row(Model):
 
 
 class DynamoPasses:
-    def __init__(self, *, table: str) -> None:
+    def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
         class Rows(_Row):
             class Meta(Connection):
                 table_name = table
 
+        speak_through(Rows, client)
         self._rows = Rows
 
     def between(self, first: int, last: int) -> Iterable[Progress]:

@@ -5,14 +5,17 @@ One is written before the task that names it, so a task never lacks its payload;
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist
 
 from postdate.stores import batch_get
 from postdate.stores.faults import translated
-from postdate.stores.rows import Connection, Row, found_rows, the_one
+from postdate.stores.rows import Connection, Row, found_rows, speak_through, the_one
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
 
 
 class Payloads(Protocol):
@@ -31,11 +34,12 @@ class _Row(Row):
 
 
 class DynamoPayloads:
-    def __init__(self, *, table: str) -> None:
+    def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
         class Rows(_Row):
             class Meta(Connection):
                 table_name = table
 
+        speak_through(Rows, client)
         self._rows = Rows
 
     def put(self, key: str, text: str, *, keep_until: datetime) -> None:

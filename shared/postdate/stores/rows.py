@@ -6,7 +6,7 @@ other row, and it does not count as missing: a caller that needs it waits for ne
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pynamodb.models import Model
 
@@ -14,6 +14,9 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.slots import home
 from postdate.runtime.observability import logger
 from postdate.stores.attributes import AttributeMap
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
 
 ReadT = TypeVar("ReadT")
 
@@ -76,6 +79,13 @@ def the_one(row: Any, read: Callable[[Any], ReadT]) -> ReadT:
 def item_key(id: str) -> AttributeMap:
     """The key of an item's row in the table `items`."""
     return {"slot": {"S": home(id).key}, "id": {"S": id}}
+
+
+def speak_through(model: type[Model], client: "BaseClient | None") -> None:
+    """Gives the model the process's client. Without one it makes its own at its first call, with the waits above, which
+    takes a good part of a second and another connection."""
+    if client is not None:
+        model._get_connection().connection._client = client
 
 
 def readable(rows: Iterable[Any], read: Callable[[Any], ReadT]) -> Iterator[ReadT]:

@@ -21,7 +21,7 @@ from postdate.domain.transitions import Transition
 from postdate.stores import batch_get, task_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
-from postdate.stores.rows import FoundRows, found_rows, item_key, the_one
+from postdate.stores.rows import FoundRows, found_rows, item_key, speak_through, the_one
 from postdate.stores.statements import Statement, Statements
 from postdate.stores.tasks import Written
 
@@ -47,6 +47,7 @@ class DynamoTasks:
     ) -> None:
         self._table = table
         self._rows = task_row.task_rows(table)
+        speak_through(self._rows, client)
         self._statements = Statements(table=table, client=client)
         self._plan = plan
         self._listing_shards = listing_shards

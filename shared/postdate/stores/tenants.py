@@ -1,13 +1,16 @@
 """A tenant's settings: what it may call, and how its webhooks are signed."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pynamodb.attributes import ListAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist
 
 from postdate.stores.faults import translated
-from postdate.stores.rows import Connection, Row, the_one
+from postdate.stores.rows import Connection, Row, speak_through, the_one
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,11 +37,12 @@ class _Row(Row):
 
 
 class DynamoTenants:
-    def __init__(self, *, table: str) -> None:
+    def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
         class Rows(_Row):
             class Meta(Connection):
                 table_name = table
 
+        speak_through(Rows, client)
         self._rows = Rows
 
     def get(self, id: str) -> Tenant | None:

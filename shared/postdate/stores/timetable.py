@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
@@ -13,7 +13,10 @@ from postdate.domain.item import Item, Phase, kind_of
 from postdate.domain.slots import Slot, home, is_id
 from postdate.stores import batch_get
 from postdate.stores.faults import translated
-from postdate.stores.rows import Connection, Row, item_key, readable
+from postdate.stores.rows import Connection, Row, item_key, readable, speak_through
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,11 +69,12 @@ _NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class DynamoTimetable:
-    def __init__(self, *, table: str) -> None:
+    def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
         class Rows(_Row):
             class Meta(Connection):
                 table_name = table
 
+        speak_through(Rows, client)
         self._rows = Rows
 
     def due_in(self, slot: Slot) -> Iterator[Entry]:

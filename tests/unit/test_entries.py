@@ -1,0 +1,173 @@
+"""What happens while a function starts, and what does not happen before."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from cli.local.listening import Answering, listening
+from infra.environments import LOCAL
+from postdate.domain import payment, task
+from postdate.domain.due import Due, Packet, Via
+from postdate.domain.slots import item_id
+from postdate.runtime import settings
+from postdate.runtime.queue import text_of
+from postdate.stores.keys import bearer_text
+from tests.unit.doubles import PLAN, START, unique
+
+FUNCTIONS: Final = sorted(path.parent.name for path in Path("functions").glob("*/handler.py"))
+# Nobody listens there: a call to AWS fails the start.
+NOBODY: Final = "http://127.0.0.1:9"
+DUE_AT: Final = START + timedelta(seconds=1)
+COUNTED: Final = """
+import botocore.session, json, sys
+made = []
+create = botocore.session.Session.create_client
+botocore.session.Session.create_client = lambda *given, **named: made.append(given[1]) or create(*given, **named)
+"""
+PAYMENT: Final = {"from_account_id": "a", "to_account_id": "b", "amount": 1, "delay_seconds": 60}
+TASK: Final = {"delay_seconds": 60, "target": {"type": "webhook", "url": "http://127.0.0.1:9/"}}
+CONTEXT: Final = """
+class Context:
+    function_name = invoked_function_arn = "postdate-test"
+    aws_request_id = "00000001-0000-0000-0000-000000000000"
+    memory_limit_in_mb = 512
+    get_remaining_time_in_millis = staticmethod(lambda: 60_000)
+"""
+
+# A model of a table that would make its own at its first call.
+WITHOUT_A_CLIENT: Final = """
+from pynamodb.models import Model
+def below(model):
+    return [each for found in model.__subclasses__() for each in (found, *below(found))]
+tables = [each for each in below(Model) if getattr(getattr(each, "Meta", None), "table_name", None)]
+without = [each.Meta.table_name for each in tables if each._get_connection().connection._client is None]
+"""
+
+
+def ran(program: str, environment: dict[str, str], given: str = "") -> str:
+    """What it says: errors, or else its output."""
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": "shared", **environment},
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ran.stderr if ran.returncode else ran.stdout
+
+
+def given(function: str, endpoint: str) -> dict[str, str]:
+    """What the function reads, and what Lambda sets for each."""
+    module = __import__(f"functions.{function}.settings", fromlist=["Settings"])
+    known = LOCAL.settings.variables()
+    read = {name: known.get(name, f"{endpoint}/{name.lower()}") for name in settings.names(module.Settings)}
+    return read | {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": endpoint,
+    }
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_its_modules_are_imported_without_an_environment(function: str) -> None:
+    names = [path.stem for path in Path("functions", function).glob("*.py") if path.stem != "entry"]
+    program = "\n".join(f"import functions.{function}.{name}" for name in names)
+    assert ran(program, {}) == ""
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_it_does_not_start_without_what_it_reads(function: str) -> None:
+    assert "SettingsInvalid" in ran(f"import functions.{function}.entry", {})
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_it_starts_without_a_call_to_aws(function: str) -> None:
+    assert ran(f"import functions.{function}.entry", given(function, NOBODY)) == ""
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_its_clients_are_made_while_it_starts(function: str) -> None:
+    """An event makes no further client: AWS answers each call here, with nothing."""
+    asked: list[str] = []
+
+    class Aws(Answering):
+        def called(self) -> None:
+            asked.append(self.headers.get("X-Amz-Target", ""))
+            self.body()
+            self.answer(204)
+
+    with listening(Aws) as url:
+        told = ran(
+            f"{COUNTED}{CONTEXT}"
+            f"from functions.{function} import entry\n"
+            "before = list(made)\n"
+            "for event in json.load(sys.stdin):\n"
+            "    try: entry.handler(event, Context)\n"
+            "    except Exception: pass\n"
+            f"{WITHOUT_A_CLIENT}"
+            "print(json.dumps([before, made[len(before):], without]))",
+            given(function, url),
+            json.dumps(events(function)),
+        )
+    before, later, without = json.loads(told.splitlines()[-1])
+    assert "dynamodb" in before
+    assert (later, without) == ([], [])
+    assert len(asked) >= len(events(function))
+
+
+def events(function: str) -> list[dict[str, Any]]:
+    """One for each store that the function uses."""
+    match function:
+        case "api":
+            return [
+                request("GET", "/api/v1/tasks"),
+                request("GET", "/api/v1/accounts"),
+                request("GET", "/api/v1/payments", query={"account_id": "a"}),
+                request("POST", "/api/v1/payments/schedule", PAYMENT),
+                request("POST", "/api/v1/tasks", TASK),
+            ]
+        case "authorize":
+            return [{"headers": {"authorization": f"Bearer {bearer_text('0' * 16, 'secret')}"}}]
+        case "sweep":
+            return [{"Records": [{"messageId": "1", "body": '{"kind": "tick"}'}]}]
+        case _:
+            kind = payment.KIND if function == "settle" else task.KIND
+            due = Due(id=item_id(kind, PLAN.slot(DUE_AT, unique(1)), unique(1)), version=1, due_at=DUE_AT)
+            packet = Packet(tenant="acme", via=Via.SWEEP, dues=(due,))
+            return [{"Records": [record(text_of(packet))]}]
+
+
+def record(body: str) -> dict[str, Any]:
+    counted = {"ApproximateReceiveCount": "1"}
+    return {"messageId": "1", "receiptHandle": "r", "body": body, "attributes": counted}
+
+
+def request(method: str, path: str, body: Any = None, query: dict[str, str] | None = None) -> dict[str, Any]:
+    scopes = "accounts:read payments:read payments:write tasks:read tasks:write"
+    return {
+        "version": "2.0",
+        "rawPath": path,
+        "rawQueryString": "",
+        "queryStringParameters": query or {},
+        "headers": {
+            "content-type": "application/json",
+            "idempotency-key": "key",
+            "authorization": f"Bearer {bearer_text('0' * 16, 'secret')}",
+        },
+        "requestContext": {
+            "http": {"method": method, "path": path},
+            "stage": "$default",
+            "requestId": "request-1",
+            "authorizer": {"lambda": {"tenant": "acme", "key_id": "k1", "scopes": scopes}},
+        },
+        "body": None if body is None else json.dumps(body),
+        "isBase64Encoded": False,
+    }
