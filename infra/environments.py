@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
+# Tables whose rows stay until a person removes them.
+NEVER_EXPIRE: Final = frozenset({"accounts", "journal", "tenants"})
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:

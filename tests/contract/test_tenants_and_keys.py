@@ -34,6 +34,13 @@ def test_a_tenant_is_replaced_whole(tenants: Tenants) -> None:
     assert tenants.get("replaced") == rotated
 
 
+def test_all_tenants_are_found_by_their_ids(tenants: Tenants) -> None:
+    before = set(tenants.ids())
+    for id in ("found-2", "found-1"):
+        tenants.put(Tenant(id=id, queue_urls=QUEUES))
+    assert tenants.ids() == sorted({*before, "found-1", "found-2"})
+
+
 def test_a_tenant_from_before_there_were_buses_may_use_none(on_aws: OnAws) -> None:
     row = {"tenant": {"S": "old"}, "queue_urls": {"L": [{"S": "q"}]}, "signing_secrets": {"L": []}}
     on_aws.dynamodb.put_item(TableName=on_aws.names["tenants"], Item=row)

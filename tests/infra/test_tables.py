@@ -1,6 +1,7 @@
 import json
 from collections.abc import Callable
 
+from infra.environments import NEVER_EXPIRE
 from tests.infra.synthesis import Stacks, Template
 
 TABLES = "AWS::DynamoDB::Table"
@@ -60,7 +61,7 @@ def test_money_and_tenants_never_expire_and_everything_else_does(stacks: Stacks)
         for name, each in stacks.properties(TABLES).items()
         if each.get("TimeToLiveSpecification") == {"AttributeName": "expires_at", "Enabled": True}
     }
-    assert expiring == KEYS.keys() - {"tenants", "accounts", "journal"}
+    assert expiring == KEYS.keys() - NEVER_EXPIRE
     for name in KEYS.keys() - expiring:
         assert "TimeToLiveSpecification" not in stacks.properties(TABLES)[name]
 

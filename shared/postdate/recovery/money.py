@@ -13,7 +13,7 @@ from typing import Final
 from postdate.domain.account import Account
 from postdate.domain.errors import Conflict, Unavailable
 from postdate.domain.invariants import Books
-from postdate.domain.mending import Restored, balanced, left_to_a_person, matched
+from postdate.domain.mending import Mended, Restored, balanced, left_to_a_person, matched
 from postdate.domain.movement import Movement
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting
@@ -24,7 +24,7 @@ from postdate.stores.ledger import Answer, Ledger
 ACCOUNTS_IN_TURN: Final = 20
 _PAGE: Final = 1000
 _TOGETHER: Final = 25
-# An index may be behind what was written just before: an account that differs is read again after this time.
+# An index may be behind what was written just before: accounts that differ are read again after this time.
 _SETTLES: Final = timedelta(seconds=5)
 
 
@@ -41,6 +41,15 @@ class Told:
     parked: list[str] = field(default_factory=list)
     unsound: dict[str, str] = field(default_factory=dict)
     goes_on_after: str | None = None
+
+    def add(self, page: "Told") -> None:
+        self.completed += page.completed
+        self.rebuilt += page.rebuilt
+        self.movements += page.movements
+        self.opened += page.opened
+        self.adjusted += page.adjusted
+        self.parked += page.parked
+        self.unsound |= page.unsound
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,17 +77,22 @@ class Money:
     def balance(self, tenant: str, *, after: str = "") -> Told:
         """Makes accounts agree with journal and payments, or leaves their open payments to a person."""
         told, names = self._page(tenant, after)
-        for name in names:
+        differing = [name for name in names if self._differs(tenant, name)]
+        if differing:
+            self.clock.sleep_until(self.clock.now() + _SETTLES)
+        for name in differing:
             account = self.ledger.account(tenant, name)
-            if account is not None and not self._is_untouched(account):
+            if account is not None:
                 self._balance(account, told)
         return told
 
+    def _differs(self, tenant: str, name: str) -> bool:
+        account = self.ledger.account(tenant, name)
+        if account is None or self._is_untouched(account):
+            return False
+        return balanced(self._books(account), self.restored, now=self.clock.now()) != Mended()
+
     def _balance(self, account: Account, told: Told) -> None:
-        mended = balanced(self._books(account), self.restored, now=self.clock.now())
-        if mended.posting is None and mended.unsound is None:
-            return
-        self.clock.sleep_until(self.clock.now() + _SETTLES)
         books = self._books(account)
         mended = balanced(books, self.restored, now=self.clock.now())
         if mended.posting is not None:

@@ -28,6 +28,9 @@ class Tenants(Protocol):
 
     def put(self, tenant: Tenant) -> None: ...
 
+    def ids(self) -> list[str]:
+        """Of all tenants, by a scan: for what a person does, never for a request."""
+
 
 class _Row(Row):
     tenant = UnicodeAttribute(hash_key=True)
@@ -63,6 +66,10 @@ class DynamoTenants:
         with translated():
             row.save()
 
+    def ids(self) -> list[str]:
+        with translated():
+            return sorted(row.tenant for row in self._rows.scan(attributes_to_get=["tenant"]))
+
 
 def _tenant_of(row: _Row) -> Tenant:
     return Tenant(
@@ -82,3 +89,6 @@ class MemoryTenants:
 
     def put(self, tenant: Tenant) -> None:
         self._tenants[tenant.id] = tenant
+
+    def ids(self) -> list[str]:
+        return sorted(self._tenants)

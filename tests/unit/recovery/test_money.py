@@ -125,9 +125,7 @@ class Bank:
         for step in (use_case.match, use_case.match, use_case.balance):
             found = step("demo")
             assert found.goes_on_after is None
-            for name in ("completed", "rebuilt", "movements", "opened", "adjusted", "parked"):
-                getattr(told, name).extend(getattr(found, name))
-            told.unsound |= found.unsound
+            told.add(found)
         return told
 
     def settles_all(self):

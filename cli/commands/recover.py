@@ -1,0 +1,97 @@
+"""Bring an environment back after tables were lost or restored: mend money, put the watermark back.
+
+docs/recovery.md says what to do before and after.
+"""
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from cli.aws.account import account
+from cli.aws.functions import Functions
+from cli.aws.reach import reaching
+from cli.aws.recover import recovered
+from cli.commands.down import place_arguments
+from cli.failure import Failure
+from cli.local import aws as local
+from cli.local.place import Place
+from cli.recovery import MONEY
+from infra.environments import ENVIRONMENTS, Environment
+
+TABLES: Final = (*MONEY, "payloads", "idempotency", "tenants", "keys", "slots", "flow")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--env", required=True, choices=tuple(ENVIRONMENTS), help="which environment")
+    place_arguments(parser)
+    parser.add_argument("--stop", action="store_true", help="stop the functions, and do nothing else")
+    parser.add_argument("--start", action="store_true", help="start them again, and do nothing else")
+    parser.add_argument("--since", type=_instant, metavar="INSTANT", help="what the restored tables show")
+    parser.add_argument(
+        "--restored", nargs="*", default=[], choices=TABLES, metavar="TABLE", help="which tables show it"
+    )
+    parser.add_argument(
+        "--from", type=_instant, dest="first", metavar="INSTANT", help="sweep again from this minute on"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would be mended, and change nothing")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    environment = ENVIRONMENTS[options.env]
+    with _speaking_to(environment, options) as client:
+        functions = Functions(environment=environment, client=client("lambda"))
+        if options.stop or options.start:
+            functions.stop() if options.stop else functions.start()
+            return {"stopped": options.stop}
+        if options.since is None:
+            raise Failure("Say what the restored tables show, or when the loss began: --since")
+        return recovered(
+            functions,
+            client("dynamodb"),
+            since=options.since,
+            restored=options.restored,
+            first=options.first,
+            dry=options.dry_run,
+        )
+
+
+def show(answer: dict[str, Any]) -> str:
+    if "stopped" in answer:
+        return "The functions are stopped." if answer["stopped"] else "The functions are started."
+    lines = [
+        f"{'Would be mended' if answer['dry_run'] else 'Recovered'}: {answer['since']}",
+        f"  swept again from  {answer['swept_again_from']}",
+        f"  tokens raised     {answer['tokens_raised']}",
+        *(f"  {change}" for change in answer["tables"]),
+    ]
+    for tenant, told in answer["tenants"].items():
+        lines.append(f"  {tenant}")
+        for name, found in told.items():
+            if name == "unsound":
+                lines += [f"    unsound: {account}: {why}" for account, why in found.items()]
+            else:
+                lines.append(f"    {name}: {len(found)}")
+    return "\n".join(lines)
+
+
+@contextmanager
+def _speaking_to(environment: Environment, options: argparse.Namespace) -> Iterator[Any]:
+    if environment.name == "local":
+        with local.speaking_to(Place.of(options.port, os.environ)):
+            yield local.client
+        return
+    with reaching(environment.name):
+        yield account().client
+
+
+def _instant(text: str) -> datetime:
+    try:
+        instant = datetime.fromisoformat(text)
+        if instant.tzinfo is None:
+            raise ValueError
+    except ValueError:
+        raise argparse.ArgumentTypeError("an instant has an offset, such as 2026-11-18T10:05:00Z") from None
+    return instant.astimezone(UTC)
