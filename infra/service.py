@@ -60,7 +60,7 @@ class Service(Stack):
         api.allow(state.accounts.arn, GET, BATCH_GET)
         api.allow(state.accounts.index_arn("by_tenant"), QUERY)
         api.allow_in_transactions(state.accounts.arn, PUT, UPDATE)
-        api.allow(state.journal.arn, GET, QUERY)
+        api.allow(state.journal.arn, BATCH_GET, QUERY)
         api.allow(state.journal.index_arn("by_payee"), QUERY)
         api.allow_in_transactions(state.journal.arn, PUT)
         api.allow(state.payloads.arn, GET, PUT)

@@ -1,15 +1,17 @@
 """`GET /api/v1/audit`: a tenant's money, checked account by account.
 
 Nobody stops for it. An account is judged by what was read of it between two readings of its row that have the same
-version; one that changed meanwhile, or whose listings were still behind, is looked at again for some seconds. What is
-wrong to the end, with the row unchanged, is no delay of an index.
+version; one that changed meanwhile, or whose listings were still behind, is looked at again for some seconds. What one
+index does not show yet and another does is read by its own key. What both do not show for longer than that is told as
+wrong.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from aws_lambda_powertools.event_handler.api_gateway import Router
@@ -18,10 +20,10 @@ from functions.api import requests
 from functions.api.forms import text_of
 from functions.api.listing import AFTER_BYTES_MAX
 from functions.api.wiring import wired
-from postdate.domain.errors import ValidationFailed
+from postdate.domain.errors import Unreadable, ValidationFailed
 from postdate.domain.invariants import Books, Check, checks, is_sound
 from postdate.domain.movement import Movement
-from postdate.domain.payment import Payment
+from postdate.domain.payment import Payment, State
 from postdate.runtime.clock import Clock
 from postdate.stores.ledger import Ledger
 
@@ -30,6 +32,7 @@ router = Router()
 PAUSES = tuple(timedelta(milliseconds=each) for each in (200, 400, 800, 1600))
 TIME = timedelta(seconds=15)
 _PAGE = 1000
+_READ_BY_KEY = 100
 _ACCOUNTS_IN_TURN = 20
 _AT_ONCE = 8
 
@@ -59,7 +62,7 @@ class Audited:
     goes_on_after: str | None
 
 
-class _OutOfTime(Exception):
+class _Unread(Exception):
     """There is more of an account than can be read while somebody waits for the answer, or than this code can read."""
 
 
@@ -119,7 +122,7 @@ class Auditor:
             with ThreadPoolExecutor(_AT_ONCE) as readers:
                 read = partial(self._read, tenant, ends_at=seen.ends_at)
                 for name, found in zip(before, readers.map(read, before), strict=True):
-                    if isinstance(found, _OutOfTime):
+                    if isinstance(found, _Unread):
                         seen.unread.append(name)
                     elif found is not None and is_sound(found):
                         seen.books.append(found)
@@ -132,41 +135,65 @@ class Auditor:
             else:
                 seen.moving.append(name)
 
-    def _read(self, tenant: str, name: str, *, ends_at: datetime) -> Books | _OutOfTime | None:
+    def _read(self, tenant: str, name: str, *, ends_at: datetime) -> Books | _Unread | None:
         try:
             return self._books(tenant, name, ends_at)
-        except _OutOfTime as error:
+        except _Unread as error:
             return error
+        except Unreadable:
+            return _Unread()
 
     def _books(self, tenant: str, name: str, ends_at: datetime) -> Books | None:
         """None when the account changed while it was read."""
 
         def listed(after: str) -> list[str]:
+            ids = self.ledger.payments_listed(tenant, name, after=after, limit=_PAGE)
             if self.clock.now() > ends_at:
-                raise _OutOfTime
-            return self.ledger.payments_listed(tenant, name, after=after, limit=_PAGE)
+                raise _Unread
+            return ids
 
         before = self.ledger.account(tenant, name)
-        movements = tuple(self._movements(tenant, name, ends_at))
-        payments = tuple(self._payments(_pages(listed)))
+        movements = list(self._movements(tenant, name, ends_at))
+        payments = list(self._payments(_pages(listed)))
+        movements += self._not_listed(movements, payments, ends_at)
+        payments += self._not_listed_payments(movements, payments)
         account = self.ledger.account(tenant, name)
         if before is None or account is None or before.version != account.version:
             return None
-        return Books(account=account, payments=payments, movements=movements)
+        return Books(account=account, payments=tuple(payments), movements=tuple(movements))
 
     def _payments(self, pages: Iterator[list[str]]) -> Iterator[Payment]:
         for ids in pages:
             found = self.ledger.payments(ids)
             if len(found) < len(set(ids)):
-                raise _OutOfTime
+                raise _Unread
             yield from found.values()
+
+    def _not_listed(
+        self, movements: list[Movement], payments: list[Payment], ends_at: datetime
+    ) -> Iterator[Movement]:
+        """Movements that the journal's index does not show yet, of payments that are completed."""
+        known = {movement.payment_id for movement in movements}
+        left = iter([each for each in payments if each.state is State.COMPLETED and each.id not in known])
+        while some := list(islice(left, _READ_BY_KEY)):
+            if self.clock.now() > ends_at:
+                raise _Unread
+            yield from self.ledger.movements_of(some)
+
+    def _not_listed_payments(self, movements: list[Movement], payments: list[Payment]) -> Iterable[Payment]:
+        """Payments that their index does not show yet, of movements that are there."""
+        known = {payment.id for payment in payments}
+        ids = {each.payment_id for each in movements if each.payment_id is not None} - known
+        return self.ledger.payments(sorted(ids)).values() if ids else ()
 
     def _movements(self, tenant: str, name: str, ends_at: datetime) -> Iterator[Movement]:
         after = ""
-        while page := self.ledger.movements(tenant, name, after=after, limit=_PAGE):
+        while page := self.ledger.movements(tenant, name, after=after, limit=_PAGE, whole=True):
             if self.clock.now() > ends_at:
-                raise _OutOfTime
+                raise _Unread
             yield from page
+            if len(page) < _PAGE:
+                break
             after = page[-1].id
 
 
@@ -206,4 +233,6 @@ def _pages(page: Callable[[str], list[str]]) -> Iterator[list[str]]:
     after = ""
     while ids := page(after):
         yield ids
+        if len(ids) < _PAGE:
+            break
         after = ids[-1]

@@ -1,21 +1,24 @@
 """What an account has to do with, and what is due of it."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from postdate.domain import money as steps
 from postdate.domain.due import Due
-from postdate.domain.errors import NotFound
+from postdate.domain.errors import NotFound, Unreadable
 from postdate.domain.item import Phase
 from postdate.domain.movement import Movement
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import unique_part
 from postdate.stores.ledger import Answer, Ledger
+from postdate.stores.ledger_dynamo import DynamoLedger
 from postdate.stores.ledger_memory import MemoryLedger
+from postdate.stores.movement_row import attributes_of
 from postdate.stores.timetable import Entry, Timetable
-from tests.contract.examples import PLAN
+from tests.contract.conftest import OnAws
+from tests.contract.examples import LISTING_SHARDS, PLAN
 from tests.contract.money import MINUTE, Money
 
 
@@ -65,6 +68,60 @@ def test_the_journal_is_read_page_by_page_in_both_directions(money: Money) -> No
     while page := money.ledger.movements(money.tenant, "alice", after=pages[-1].id if pages else "", limit=2):
         pages += page
     assert pages == whole
+
+
+def test_payments_have_their_movements_by_key(money: Money) -> None:
+    money.accounts(alice=100, bob=0)
+    settled, open = (money.registered("alice", "bob", amount) for amount in (10, 20))
+    posting = money.settle(settled)
+    assert money.answers(posting) == [Answer.DONE]
+    assert money.ledger.movements_of([settled, open]) == [posting.movement]
+    assert money.ledger.movements_of([open]) == []
+
+
+def test_a_movement_has_its_key_under_any_number_of_listings(on_aws: OnAws, now: datetime) -> None:
+    money = Money(ledger=on_aws.ledger, now=now)
+    money.accounts(alice=100, bob=0)
+    settled = [money.settle(money.registered("alice", "bob", 10)) for _ in range(4)]
+    assert money.answers(*settled) == [Answer.DONE] * 4
+    more = DynamoLedger(
+        items_table=on_aws.names["items"],
+        accounts_table=on_aws.names["accounts"],
+        journal_table=on_aws.names["journal"],
+        client=on_aws.dynamodb,
+        plan=PLAN,
+        listing_shards=16,
+    )
+    found = more.movements_of(posting.after for posting in settled if posting.after)
+    assert {movement.id for movement in found} == {
+        posting.movement.id for posting in settled if posting.movement
+    }
+
+
+def test_a_movement_of_newer_code_is_left_out_or_told_and_ends_no_page(on_aws: OnAws, now: datetime) -> None:
+    money = Money(ledger=on_aws.ledger, now=now)
+    money.accounts(alice=100, bob=0)
+    settled = [money.settle(money.registered("alice", "bob", 10)) for _ in range(6)]
+    assert money.answers(*settled) == [Answer.DONE] * 6
+    whole = money.journal("bob")
+    for place in (0, 2, 3):
+        _written_by_newer_code(on_aws, whole[place])
+    kept = [whole[place] for place in (1, 4, 5)]
+    pages: list[Movement] = []
+    while page := money.ledger.movements(money.tenant, "bob", after=pages[-1].id if pages else "", limit=2):
+        pages += page
+    assert pages == kept
+    with pytest.raises(Unreadable):
+        money.ledger.movements(money.tenant, "bob", after="", limit=2, whole=True)
+    assert money.ledger.movements(money.tenant, "bob", after=whole[3].id, limit=2, whole=True) == kept[1:]
+    with pytest.raises(Unreadable):
+        money.ledger.movements_of(posting.after for posting in settled if posting.after)
+
+
+def _written_by_newer_code(on_aws: OnAws, movement: Movement) -> None:
+    """A type that this code does not know."""
+    row = attributes_of(movement, listing_shards=LISTING_SHARDS)
+    on_aws.dynamodb.put_item(TableName=on_aws.names["journal"], Item=row | {"type": {"S": "FEE"}})
 
 
 def test_accounts_are_listed_by_their_names(money: Money) -> None:

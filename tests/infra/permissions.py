@@ -34,7 +34,7 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:items/index/by_payee": {"dynamodb:Query"},
         "table:accounts": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "table:accounts/index/by_tenant": {"dynamodb:Query"},
-        "table:journal": {"dynamodb:GetItem", "dynamodb:Query"},
+        "table:journal": {"dynamodb:BatchGetItem", "dynamodb:Query"},
         "table:journal/index/by_payee": {"dynamodb:Query"},
         "table:payloads": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "table:idempotency": {"dynamodb:GetItem", "dynamodb:PutItem"},

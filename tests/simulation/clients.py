@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from postdate.domain import instants
+from tests.simulation.bookkeeping import Bookkeeping
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
-from tests.simulation.mix import MINUTE, Mix
+from tests.simulation.mix import Mix
 from tests.simulation.receivers import Receivers
 from tests.simulation.recurring import Recurring
 from tests.simulation.rows import number
@@ -45,12 +46,14 @@ class Clients:
     busy: int = 0
     is_scripted: bool = False
     recurring: Recurring = field(init=False)
+    bookkeeping: Bookkeeping = field(init=False)
     receivers: Receivers = field(init=False)
     _idle: list[tuple[str, Any]] = field(default_factory=list)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
 
     def __post_init__(self) -> None:
         self.recurring = Recurring(clients=self)
+        self.bookkeeping = Bookkeeping(clients=self)
         self.receivers = Receivers(clients=self)
 
     @property
@@ -265,7 +268,7 @@ class Clients:
             self._intrude(actor, draws.choice(others))
         own = self.items.get(str(actor.tenant), [])
         if paid and draws.random() < self.mix().money:
-            self._money(actor)
+            self.bookkeeping.something(actor)
             return
         if not paid and draws.random() < self.mix().recurring:
             self.recurring.something(actor)
@@ -286,7 +289,7 @@ class Clients:
         elif choice < 0.80:
             self.ask(actor, "GET", f"/api/v1/{'payments' if paid else 'tasks'}/{draws.choice(mine)}")
         elif choice < 0.84:
-            self._money(actor)
+            self.bookkeeping.something(actor)
         elif choice < 0.88:
             self._list(actor, paid)
         elif choice < 0.92:
@@ -431,23 +434,6 @@ class Clients:
         self.seen.reach["intrusion"] += 1
         if answer.http not in (404, *_ASKED_AGAIN):
             raise Broken(f"I19: {actor.tenant} asks for {id} of another and is answered {answer.http}")
-
-    def _money(self, actor: Actor) -> None:
-        draws = self.hub.draws
-        account = draws.choice(self.accounts[str(actor.tenant)])
-        path = f"/api/v1/accounts/{account}"
-        match draws.randrange(4):
-            case 0:
-                self.ask(actor, "POST", f"{path}/deposits", {"amount": 100}, key=self.key())
-            case 1:
-                form = {"amount": draws.choice((-300, 50)), "reason": "counted again"}
-                self.ask(actor, "POST", f"{path}/adjustments", form, key=self.key())
-            case 2:
-                self.ask(actor, "POST", f"{path}/freeze")
-                self.hub.park(int(draws.uniform(0, 2) * MINUTE))
-                self.ask(actor, "POST", f"{path}/unfreeze", tries=50)
-            case _:
-                self.ask(actor, "GET", f"{path}/transactions")
 
     def _list(self, actor: Actor, paid: bool) -> None:
         account = self.hub.draws.choice(self.accounts[str(actor.tenant)])

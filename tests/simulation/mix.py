@@ -76,14 +76,15 @@ class Mix:
     """`down` is when the second destination refuses everything; `explicit` and `recurring` are shares of tasks.
     `waits_max` is the longest that anything waits that is asked for, or that is late, in seconds; `planned_for` how
     long plans of recurring tasks last at most; `ends_within` how soon after the last request faults stop at most.
-    `unfunded` is the share of payments for which nothing is held, `newer` the share of events that newer code handles,
-    `poison` how many messages there are that nobody can read, `fatal` the share of messages over which each worker
-    dies. With `newer_forms`, newer code writes rows that older code cannot read, and handles all events once faults
-    have stopped. `lost` is how many calls vanish from their queue, even after faults stopped, `letters_rest` how long
-    dead letters lie before a person looks at them, and `deadlines` the share of tasks that have one, `untried` that of
-    deliveries that are not sent for a reason of the worker's own. With `far_retries` each retry is a quarter of an hour
-    away. With `duplicate_key` a transaction's statement that inserts a row which exists is refused by a
-    ValidationError, else by a DuplicateItem: AWS's engines differ."""
+    `unfunded` is the share of payments for which nothing is held, `restated` that of an administrator's requests which
+    set an account right, `lag` how far all indexes are behind all the time. `newer` is the share of events that newer
+    code handles, `poison` how many messages there are that nobody can read, `fatal` the share of messages over which
+    each worker dies. With `newer_forms`, newer code writes rows that older code cannot read, and handles all events
+    once faults have stopped. `lost` is how many calls vanish from their queue, even after faults stopped,
+    `letters_rest` how long dead letters lie before a person looks at them, and `deadlines` the share of tasks that have
+    one, `untried` that of deliveries that are not sent for a reason of the worker's own. With `far_retries` each
+    retry is a quarter of an hour away. With `duplicate_key` a transaction's statement that inserts a row which exists
+    is refused by a ValidationError, else by a DuplicateItem: AWS's engines differ."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -112,6 +113,8 @@ class Mix:
     tries: int = 12
     money: float = 0.04
     unfunded: float = 0.33
+    restated: float = 0.0
+    lag: int = 0
     batches: float = 0.04
     changes: float = 0.0
     timeouts: tuple[int, ...] = (5, 30, 120)
@@ -138,6 +141,12 @@ class Mix:
         """Who decides something writes it within seconds."""
         pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
         return not pauses and self.outage is None and self.latency <= 5_000
+
+    @property
+    def commits_within_minutes(self) -> bool:
+        """By the clock of whoever looks at what was written."""
+        pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
+        return self.skew <= 5 * SECOND and (not pauses or self.pause <= 2 * MINUTE)
 
     @property
     def loses_answers(self) -> bool:
@@ -267,6 +276,8 @@ def drawn(draws: Random) -> Mix:
         untried=more.choice((0.0, 0.0, 0.0, 0.2)),
         rates=rates | ({} if quiet else _newest(more)),
         duplicate_key=more.random() < 0.5,
+        restated=more.choice((0.0, 0.0, 0.3)),
+        lag=more.choice((0,) * 9 + (11 * SECOND,)),
     )
     return found if quiet or not sometimes(0.4) else THEMES[draws.choice(list(THEMES))](found, draws)
 
@@ -491,6 +502,29 @@ def _mutual(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _restated(mix: Mix, draws: Random) -> Mix:
+    """Accounts are set right while payments reach them and indexes are behind, some of them damaged by hand."""
+    return replace(
+        mix,
+        rates={fault: min(rate, 0.01) for fault, rate in mix.rates.items()},
+        lag=draws.choice((0, 11, 30, 60)) * SECOND,
+        newer=draws.choice((0.0, 0.5)),
+        newer_forms=True,
+        payments=1.0,
+        money=0.4,
+        restated=0.7,
+        accounts=draws.choice((2, 3)),
+        span=2 * MINUTE,
+        requests=10,
+        waits_max=draws.choice((5, 30)),
+        latency=min(mix.latency, 5_000),
+        skew=min(mix.skew, 5 * SECOND),
+        pause=SECOND,
+        delayed=0.0,
+        outage=None,
+    )
+
+
 def _timely(mix: Mix, draws: Random) -> Mix:
     """Chains of runs, many of which are slow, late, paused and changed."""
     return replace(
@@ -681,6 +715,7 @@ THEMES: Final = {
     "impatient": _impatient,
     "frozen": _frozen,
     "mutual": _mutual,
+    "restated": _restated,
     "timely": _timely,
     "overslept": _overslept,
     "cut off": _cut_off,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tests.simulation.engine import Change, Row
 from tests.simulation.hub import Actor
+from tests.simulation.newer import in_known_form
 from tests.simulation.rows import effects, held, is_item, is_payment, number, text
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.transitions import FINAL
@@ -17,6 +18,7 @@ def i1_money_is_conserved(seen: Seen) -> None:
         number(row, part) for row in seen.engine.rows("accounts") for part in ("available", "reserved")
     )
     paid_in = -sum(effects(row).get("", 0) for row in seen.engine.rows("journal"))
+    total -= sum(seen.damaged.values())
     if total != paid_in:
         raise Broken(f"I1: there are {total} in all accounts, and {paid_in} were paid in")
 
@@ -33,6 +35,8 @@ def i6_the_journal_gives_every_balance(seen: Seen, actor: Actor | None, changes:
             for account, amount in effects(change.after).items():
                 if account:
                     moved[account] -= amount
+    for account in _set_right(changes):
+        moved[account] += seen.damaged.pop(account, 0)
     wrong = {account: amount for account, amount in moved.items() if amount}
     if wrong:
         raise Broken(f"I6: balances change by other than the journal says: {wrong}")
@@ -44,6 +48,20 @@ def i2_nothing_is_below_zero(seen: Seen, actor: Actor | None, changes: Sequence[
             for part in ("available", "reserved"):
                 if number(change.after, part) < 0:
                     raise Broken(f"I2: {part} of {change.key[0]} is {number(change.after, part)}")
+
+
+def _set_right(changes: Sequence[Change]) -> list[str]:
+    """Accounts that an adjustment of nothing sets to what their journal says."""
+    rows = [change.after for change in changes if change.table == "journal" and change.after is not None]
+    return [f"{text(row, 'tenant')}#{text(row, 'payee')}" for row in rows if _sets_right(row)]
+
+
+def _sets_right(row: Row) -> bool:
+    return _type(row) == "ADJUSTMENT" and number(row, "amount") == 0
+
+
+def _type(row: Row) -> str:
+    return in_known_form(str(text(row, "type")))
 
 
 def i6_no_prefix_is_below_zero(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
@@ -140,9 +158,10 @@ def i5_a_movement_follows_from_its_payment(
         row = change.after
         if change.before is not None:
             raise Broken(f"I5: the movement {change.key[1]} was written twice")
-        if sum(effects(row).values()) or number(row, "amount") <= 0 or len(effects(row)) != 2:
+        empty = number(row, "amount") <= 0 and not _sets_right(row)
+        if sum(effects(row).values()) or empty or len(effects(row)) != 2:
             raise Broken(f"I5: the legs of {change.key[1]} do not cancel out")
-        if text(row, "type") == "PAYMENT":
+        if _type(row) == "PAYMENT":
             paid = next(
                 (each.after for each in changes if is_item(each) and each.key[1] == text(row, "payment_id")),
                 None,
@@ -189,11 +208,7 @@ def frozen_accounts_neither_pay_nor_receive(
         and text(change.before, "status") == "FROZEN"
     }
     for change in changes:
-        if (
-            change.table == "journal"
-            and change.after is not None
-            and text(change.after, "type") != "ADJUSTMENT"
-        ):
+        if change.table == "journal" and change.after is not None and _type(change.after) != "ADJUSTMENT":
             touched = frozen & effects(change.after).keys()
             if touched:
                 raise Broken(f"money: {change.key[1]} moves money of {sorted(touched)}, which is frozen")

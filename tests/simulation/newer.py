@@ -2,9 +2,9 @@
 
 What it writes has one attribute more, and what it sends one field more and a reason that nobody knew before. Both must
 be in nobody's way, and what it wrote must stay. Its API's forms have one field more, which no caller gives. With
-`newer_forms` it also writes rows that the code as it is cannot read: crons of every second minute, and tasks to one of
-the queues. Such a row has to wait for newer code, and nothing else has to. Neither knows a state or an order of calls
-that the other does not.
+`newer_forms` it also writes rows that the code as it is cannot read: crons of every second minute, tasks to one of the
+queues, deposits and adjustments. Such a row has to wait for newer code, and nothing else has to. Neither knows a state
+or an order of calls that the other does not.
 """
 
 import json
@@ -25,6 +25,7 @@ _ROWS: Final = frozenset({"sim-items", "sim-accounts", "sim-journal"})
 # What a text begins with, and what it begins with in newer code's form.
 _CRON: Final = ('{"cron":"*/', '{"cron":"%*/')
 _TARGET: Final = ('{"type":', '{"%type":')
+_MOVEMENTS: Final = (("DEPOSIT", "%DEPOSIT"), ("ADJUSTMENT", "%ADJUSTMENT"))
 
 
 @cache
@@ -35,7 +36,7 @@ def form_of_newer_code(form: type[Form]) -> type[Form]:
 def asked_by_newer_code(operation: str, asked: dict[str, Any], *, forms: bool) -> dict[str, Any]:
     """What it would have asked for instead; with `forms`, in forms of its own."""
     more = _with_more(operation, asked)
-    return dict(_mapped(more, _in_newer_form)) if forms else more
+    return in_newer_form(more) if forms else more
 
 
 def told_to_newer_code(answer: dict[str, Any]) -> dict[str, Any]:
@@ -43,15 +44,19 @@ def told_to_newer_code(answer: dict[str, Any]) -> dict[str, Any]:
     return dict(_mapped(answer, in_known_form))
 
 
+def in_newer_form(row: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(_mapped(dict(row), _in_newer_form))
+
+
 def in_known_form(text: str) -> str:
-    for known, newer in (_CRON, _TARGET):
+    for known, newer in (_CRON, _TARGET, *_MOVEMENTS):
         if text.startswith(newer):
             return known + text.removeprefix(newer)
     return text
 
 
 def _in_newer_form(text: str) -> str:
-    for known, newer in (_CRON, _TARGET):
+    for known, newer in (_CRON, _TARGET, *_MOVEMENTS):
         if text.startswith(known) and (known != _TARGET[0] or OTHER_QUEUE in text):
             return newer + text.removeprefix(known)
     return text

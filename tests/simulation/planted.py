@@ -38,6 +38,7 @@ _GATE: Final = "functions.run_tasks.gate"
 _CHAIN: Final = "functions.run_tasks.chain"
 _FLOW: Final = "postdate.stores.flow_dynamo"
 _RUNS: Final = "functions.api.runs"
+_RESTATE: Final = "functions.api.accounts.restate"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -395,8 +396,8 @@ BUGS: Final = (
     _bug(
         "a deposit asked for again is another deposit",
         f"{_API}.accounts.deposit:Cashier.move",
-        "posting = _posting(tenant, order, held)",
-        "posting = _posting(tenant, order, wanted)",
+        "posting = _posting(tenant, order, held, now=now)",
+        "posting = _posting(tenant, order, wanted, now=now)",
         mix="frozen",
     ),
     # Money.
@@ -524,6 +525,45 @@ BUGS: Final = (
         "self._outbox.defer(Due.of(payment), call.message, not_before=None)",
         "pass",
         mix="moved",
+    ),
+    # Setting right.
+    _bug(
+        "an account that changed just now is set to what indexes show",
+        f"{_RESTATE}:Restater._difference",
+        "_refuse_if_changed(books.account, since=began - QUIET)",
+        "pass",
+        mix="restated",
+    ),
+    _bug(
+        "a movement that cannot be read does not count",
+        f"{_API}.audit:Auditor._movements",
+        "limit=_PAGE, whole=True",
+        "limit=_PAGE",
+        mix="restated",
+    ),
+    _bug(
+        "an adjustment to the journal has a key of its own",
+        f"{_RESTATE}:Restater.restate",
+        'key=f"adjustment {key}"',
+        'key=f"restate {key}"',
+        mix="restated",
+    ),
+    _bug(
+        "an account is set right whatever its version",
+        f"{_RESTATE}:_missing",
+        "at_version=account.version,",
+        "",
+        (
+            f"{_RESTATE}:Restater._difference",
+            "_missing(self._books(tenant, name)) != first",
+            "False",
+        ),
+        (
+            f"{_RESTATE}:Restater._difference",
+            "_refuse_if_changed(books.account, since=began - QUIET)",
+            "pass",
+        ),
+        mix="restated",
     ),
     # Recurring tasks.
     _bug(

@@ -19,12 +19,14 @@ from postdate.domain.sweeping import AUDITED_AFTER
 from postdate.stores import account_row, movement_row
 from postdate.stores.keys import hash_of
 from tests.simulation import boundary, checkers, items, poison
+from tests.simulation.bookkeeping import RESTING
 from tests.simulation.clients import INTERNAL, SCOPES, SECRET, Clients
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
 from tests.simulation.engine import Change
 from tests.simulation.hub import SECOND, Actor, Hub, Stuck
 from tests.simulation.inside import INSIDE
 from tests.simulation.mix import HOUR, MINUTE, Fault, Mix
+from tests.simulation.newer import in_newer_form
 from tests.simulation.poison import calls_in
 from tests.simulation.rows import is_item, number, text, waits_for_a_person
 from tests.simulation.seen import Broken, Seen
@@ -149,6 +151,8 @@ class Run:
         tick.AUDITED_AFTER = AUDITED_AFTER if self.mix.skew > MINUTE else timedelta(minutes=2)
         if self.mix.skew > MINUTE:
             self._furnish_for_wrong_clocks()
+        if self.mix.newer_forms:
+            self._furnish_from_newer_code()
         self.hub.when_idle.append(self.functions.next_visible)
 
     def result(self) -> Result:
@@ -203,6 +207,12 @@ class Run:
         """A clock that is behind registers for minutes that have passed; the sweep is an hour from done with them."""
         minute = START_US // MINUTE - 2
         self.wire.engine.write("slots", _clock_row(minute - 60))
+
+    def _furnish_from_newer_code(self) -> None:
+        """Which was there before, and went back."""
+        engine = self.wire.engine
+        for row in [row for row in engine.rows("journal") if text(row, "payee") == RESTING]:
+            engine.write("journal", in_newer_form(row))
 
     def _people(self) -> None:
         mix, hub = self.mix, self.hub

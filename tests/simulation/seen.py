@@ -69,7 +69,7 @@ class Seen:
     and `begun` those of each key with a rate, `opened` when a destination was last given up. `doubled` are items
     whose call two workers had at once, `had_last` those whose call was given for the last time, `lost` those whose
     call vanished, `owners` the tenants of all items and definitions, `pointers` the slots that point to an item,
-    `bodies` those that each key was given with.
+    `bodies` those that each key was given with, `damaged` by how much the row of an account was changed by hand.
     `written` is when each of them was, `poison` how much of it each queue was sent."""
 
     hub: Hub
@@ -79,6 +79,7 @@ class Seen:
     taken: list[Taken] = field(default_factory=list)
     answered: list[Answered] = field(default_factory=list)
     keys: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
+    damaged: Counter[str] = field(default_factory=Counter)
     bodies: dict[tuple[str, str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     heard: list[Heard] = field(default_factory=list)
     untried: set[tuple[str, int]] = field(default_factory=set)

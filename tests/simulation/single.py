@@ -12,12 +12,14 @@ from itertools import groupby
 from typing import Final
 
 from postdate.domain import instants
+from tests.simulation.bookkeeping import RESTING
 from tests.simulation.clients import INTERNAL, Clients
 from tests.simulation.destination import QUEUE
 from tests.simulation.hub import SECOND, Actor
 from tests.simulation.mix import CRASHES, MINUTE, Control, Fault, Mix
 from tests.simulation.rows import number, request_of, text
 from tests.simulation.run import Run
+from tests.simulation.seen import Broken
 from tests.simulation.wire import Call
 
 _MIX: Final = Mix(executors=1, sweepers=1, clients=0, pause=MINUTE, attempts=2, duplicate_key=True)
@@ -157,6 +159,13 @@ def _deposited(clients: Clients, actor: Actor) -> None:
     clients.ask(actor, "POST", f"{_ACCOUNT}/adjustments", form, key="adjustment")
 
 
+def _set_right(clients: Clients, actor: Actor) -> None:
+    clients.bookkeeping.damage(actor, RESTING, -50)
+    answer = clients.bookkeeping.set_right(actor, RESTING, "right")
+    if answer.http != 201 or clients.seen.damaged.total():
+        raise Broken(f"I14: {RESTING} is answered {answer.http} and not set right")
+
+
 def _recurring(clients: Clients, actor: Actor) -> str:
     """Two runs, of the next two minutes."""
     end = instants.from_milliseconds((clients.hub.now // MINUTE + 2) * 60_000)
@@ -251,6 +260,7 @@ FLOWS: Final = (
     Flow(name="a payment without the money for it", script=_payment_without_money),
     Flow(name="a payment, executed by another service", script=_executed_payment),
     Flow(name="a deposit and an adjustment", script=_deposited),
+    Flow(name="an account, set to what its journal says", script=_set_right),
     Flow(name="the sweep's passes over a minute", script=_nothing_but_time, fault_in=("sweep",)),
 )
 

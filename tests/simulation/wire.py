@@ -182,7 +182,7 @@ class Wire:
         status, content, changes = self.engine.answer(call.service, call.operation, asked)
         if call.operation in _STATEMENTS:
             content = self._worded(actor, call, content)
-        if call.operation == "Query" and "IndexName" in call.asked and self.mix.stale:
+        if call.operation == "Query" and "IndexName" in call.asked and (self.mix.stale or self.mix.lag):
             content = self._behind(call, content)
         if call.operation == "Query" and actor is not None and status == 200:
             self.found(actor, call, content["Items"])
@@ -276,7 +276,7 @@ class Wire:
     def _behind(self, call: Call, answer: dict[str, Any]) -> dict[str, Any]:
         """An index that has not yet heard of the newest rows."""
         name = TABLES[call.asked["TableName"]]
-        limit = self.hub.now - self.hub.draws.randrange(self.mix.stale)
+        limit = self.hub.now - (self.mix.lag or self.hub.draws.randrange(self.mix.stale))
         keys = {"items": ("slot", "id"), "journal": ("listing", "id"), "accounts": ("account",)}[name]
 
         def is_known(row: Mapping[str, Any]) -> bool:

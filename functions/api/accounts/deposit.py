@@ -7,6 +7,7 @@ adjustment is how an operator sets a balance right, so it is not.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from functions.api import idempotency
 from functions.api.accounts.find import find
@@ -56,7 +57,7 @@ class Cashier:
             keep_until=None,
         )
         held = idempotency.stands_for(self.reservations, wanted, now=now, written=lambda _: True)
-        posting = _posting(tenant, order, held)
+        posting = _posting(tenant, order, held, now=now)
         (posted,) = self.ledger.post([posting])
         if error := refusal(posted):
             raise error
@@ -64,7 +65,8 @@ class Cashier:
         return Moved(movement=posting.movement, replayed=held is not wanted)
 
 
-def _posting(tenant: str, order: Order, held: Reservation) -> Posting:
+def _posting(tenant: str, order: Order, held: Reservation, *, now: datetime) -> Posting:
+    """The movement is the first request's. The account changes now, and its row has to say so."""
     gives = order.amount < 0
     movement = Movement(
         id=held.item_id,
@@ -77,4 +79,4 @@ def _posting(tenant: str, order: Order, held: Reservation) -> Posting:
         reason=order.reason,
     )
     leg = Leg(account=order.account, available=order.amount, needs_active=order.type is Type.DEPOSIT)
-    return Posting(tenant=tenant, at=held.created_at, legs=(leg,), movement=movement)
+    return Posting(tenant=tenant, at=now, legs=(leg,), movement=movement)

@@ -1,6 +1,7 @@
 """Sets an account to what its journal and its payments say, when a person has decided that they are right.
 
-The account is looked at twice, some seconds apart, for its payments are found by an index that may be behind: only what
+The account's movements and payments are found by indexes, which may be behind. So the account must not have changed for
+some minutes: by then every index has heard of the last change. It is looked at twice, some seconds apart, and only what
 both looks agree about is added, and only to the very version that was looked at. The movement is an ADJUSTMENT of
 nothing, whose reason tells what was added. The key's row comes first and fixes the movement's id; a crash between the
 two is repaired by the caller's own retry, which makes the same movement, and the ledger takes it once.
@@ -8,7 +9,7 @@ two is repaired by the caller's own retry, which makes the same movement, and th
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from functions.api import idempotency
@@ -16,6 +17,7 @@ from functions.api.accounts.deposit import Moved
 from functions.api.accounts.find import find
 from functions.api.audit import Auditor
 from functions.api.refusals import refusal
+from postdate.domain.account import Account
 from postdate.domain.errors import InvalidState, Unavailable
 from postdate.domain.invariants import Books
 from postdate.domain.movement import Movement, Type, movement_id
@@ -25,6 +27,8 @@ from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.ledger import Answer, Ledger
 
 BETWEEN: Final = timedelta(seconds=5)
+# Far above what an index is behind, what two clocks differ by, and how long a commit may follow its decision.
+QUIET: Final = timedelta(minutes=10)
 # No more ids than this differ in their last character alone.
 _LIKE_IT: Final = 40
 
@@ -42,7 +46,7 @@ class Restater:
         now = self.clock.now()
         wanted = Reservation(
             tenant=tenant,
-            key=f"restate {key}",
+            key=f"adjustment {key}",
             fingerprint=fingerprint,
             item_id=movement_id(now, self.unique().hex()),
             due_at=now,
@@ -67,10 +71,12 @@ class Restater:
 
     def _difference(self, tenant: str, name: str) -> Leg:
         """What both looks agree about."""
+        began = self.clock.now()
         books = self._books(tenant, name)
         first = _missing(books)
         if not (first.available or first.reserved):
             raise InvalidState(books.account.status, f"the account {name} is what its journal says")
+        _refuse_if_changed(books.account, since=began - QUIET)
         self.clock.sleep_until(self.clock.now() + BETWEEN)
         if _missing(self._books(tenant, name)) != first:
             raise Unavailable(f"the account {name} does not stand still")
@@ -97,6 +103,17 @@ class Restater:
         before = movement.id[:-1]
         found = self.ledger.movements(movement.tenant, movement.payee or "", after=before, limit=_LIKE_IT)
         return any(each.id == movement.id for each in found)
+
+
+def _refuse_if_changed(account: Account, *, since: datetime) -> None:
+    if account.updated_at > since:
+        changed = account.updated_at.isoformat(timespec="seconds")
+        minutes = QUIET // timedelta(minutes=1)
+        raise InvalidState(
+            account.status,
+            f"the account {account.id} changed at {changed}, and indexes may not show that yet: "
+            f"ask again when it has not changed for {minutes} minutes; frozen, it stands still",
+        )
 
 
 def _missing(books: Books) -> Leg:

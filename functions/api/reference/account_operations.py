@@ -66,7 +66,8 @@ ACCOUNTS: Final = (
         summary="Set a balance right",
         text="Adds `amount` to what is available, or takes it from there, never more than is there. Or, with "
         "`to_journal`, sets what is available and what is reserved to what the account's journal and its open payments "
-        "say: for an account that the audit names. A frozen account can be adjusted.",
+        "say: for an account that the audit names, and that has not changed for ten minutes. A frozen account can be "
+        "adjusted.",
         answer="Adjustment",
         status=201,
         body=AdjustmentForm,

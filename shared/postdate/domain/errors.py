@@ -22,6 +22,7 @@
     ├── Conflict              somebody was faster: load again, decide again
     │   └── IdempotencyInProgress
     └── Unavailable           later: a service did not answer or asked for less
+        └── Unreadable            at newer code, which has written what this code cannot read
 
 A class's docstring is its message, `code` its name on the wire.
 """
@@ -53,6 +54,10 @@ class Unavailable(PostdateError):
     """A service that is needed did not answer."""
 
     code = "unavailable"
+
+
+class Unreadable(Unavailable):
+    """Newer code has written a row that this code cannot read."""
 
 
 class Malformed(Rejected):

@@ -57,12 +57,22 @@ class Ledger(Protocol):
         """Those of them that exist, as they are now."""
 
     def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
-        """Ids of the payments from and to an account in the order of their home minutes, a moment behind the truth."""
+        """Ids of the payments from and to an account in the order of their home minutes, a moment behind the truth.
+        Fewer than `limit` are the last ones."""
 
     def post(self, postings: Sequence[Posting]) -> list[Posted]:
         """Writes each posting whole or not at all, those that share accounts together. What is wrong with one spoils
         no other. The answers are those that the postings would have one by one, in the order of their instants. A
         payment may stand in one of them only."""
 
-    def movements(self, tenant: str, account: str, *, after: str, limit: int) -> list[Movement]:
-        """The journal of an account, both directions, in order; what it received is a moment behind the truth."""
+    def movements(
+        self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False
+    ) -> list[Movement]:
+        """The journal of an account, both directions, in order; what it received is a moment behind the truth. Fewer
+        than `limit` are the last ones.
+
+        A movement that this code cannot read is left out, or raises Unreadable if the journal has to be `whole`."""
+
+    def movements_of(self, payments: Iterable[Payment]) -> list[Movement]:
+        """Those of the payments' movements that exist, as it is now. Raises Unreadable for one that this code cannot
+        read."""

@@ -15,7 +15,7 @@ from pynamodb.exceptions import DoesNotExist
 from postdate.domain.account import Account, Status
 from postdate.domain.errors import Unavailable
 from postdate.domain.item import kind_of
-from postdate.domain.movement import Movement
+from postdate.domain.movement import Movement, payment_movement_id
 from postdate.domain.payment import KIND, Payment
 from postdate.domain.posting import Posting, merged
 from postdate.domain.slots import ShardPlan, home, is_id
@@ -128,7 +128,20 @@ class DynamoLedger:
             ]
         return list(islice(merge(*sides), limit))
 
-    def movements(self, tenant: str, account: str, *, after: str, limit: int) -> list[Movement]:
+    def movements(
+        self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False
+    ) -> list[Movement]:
+        """Reads on for each row that is left out."""
+        found: list[Movement] = []
+        while (missing := limit - len(found)) > 0:
+            rows = self._movement_rows(tenant, account, after, missing)
+            found += _whole(rows) if whole else readable(rows, movement_row.movement_of)
+            if len(rows) < missing:
+                break
+            after = rows[-1].id
+        return found
+
+    def _movement_rows(self, tenant: str, account: str, after: str, limit: int) -> list[Any]:
         keys = self._listing_keys(tenant, account)
         behind = self._movements.id > after if after else None
         with translated():
@@ -136,8 +149,16 @@ class DynamoLedger:
                 list(self._movements.query(key, behind, consistent_read=True, limit=limit)) for key in keys
             ]
             sides += [list(self._movements.by_payee.query(key, behind, limit=limit)) for key in keys]
-            found = islice(merge(*sides, key=lambda row: str(row.id)), limit)
-            return list(readable(found, movement_row.movement_of))
+        return list(islice(merge(*sides, key=lambda row: str(row.id)), limit))
+
+    def movements_of(self, payments: Iterable[Payment]) -> list[Movement]:
+        """By their own keys. A movement may be listed under any number, if the number of listings was changed."""
+        keys = [
+            {"listing": {"S": key}, "id": {"S": payment_movement_id(payment.id)}}
+            for payment in payments
+            for key in self._listing_keys(payment.tenant, payment.payer)
+        ]
+        return _whole(batch_get.models(self._movements, keys))
 
     def post(self, postings: Sequence[Posting]) -> list[Posted]:
         groups = merged(postings)
@@ -217,6 +238,10 @@ class DynamoLedger:
 
     def _listing_keys(self, tenant: str, account: str) -> list[str]:
         return [payment_row.listing_key(tenant, account, number) for number in range(self._listing_shards)]
+
+
+def _whole(rows: Iterable[Any]) -> list[Movement]:
+    return [the_one(row, movement_row.movement_of) for row in rows]
 
 
 def _halves(postings: Sequence[Posting]) -> list[Sequence[Posting]]:

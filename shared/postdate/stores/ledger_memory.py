@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from postdate.domain.account import Account, Status
-from postdate.domain.movement import Movement
+from postdate.domain.movement import Movement, payment_movement_id
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Leg, Posting, in_order
 from postdate.domain.slots import ShardPlan, Slot, home, unique_part
@@ -54,13 +54,19 @@ class MemoryLedger:
             if each.tenant == tenant and account in (each.payer, each.payee) and each.id > after
         )[:limit]
 
-    def movements(self, tenant: str, account: str, *, after: str, limit: int) -> list[Movement]:
+    def movements(
+        self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False
+    ) -> list[Movement]:
         found = [
             each
             for each in self._movements.values()
             if each.tenant == tenant and account in (each.payer, each.payee) and each.id > after
         ]
         return sorted(found, key=lambda each: each.id)[:limit]
+
+    def movements_of(self, payments: Iterable[Payment]) -> list[Movement]:
+        ids = {payment_movement_id(payment.id) for payment in payments}
+        return [self._movements[id] for id in ids if id in self._movements]
 
     def due_in(self, slot: Slot) -> Iterator[Entry]:
         yield from [_entry(each) for each in self._payments.values() if each.home == slot]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pynamodb.models import Model
 
-from postdate.domain.errors import Unavailable
+from postdate.domain.errors import Unreadable
 from postdate.domain.slots import home
 from postdate.runtime.observability import logger
 from postdate.stores.attributes import AttributeMap
@@ -70,10 +70,10 @@ def found_rows(rows: Iterable[Any], read: Callable[[Any], ReadT]) -> FoundRows[R
 
 
 def the_one(row: Any, read: Callable[[Any], ReadT]) -> ReadT:
-    """Raises Unavailable for a row that this code cannot read."""
+    """Raises Unreadable for a row that this code cannot read."""
     for each in readable([row], read):
         return each
-    raise Unavailable(f"{_name(row)} was written by newer code")
+    raise Unreadable(f"{_name(row)} was written by newer code")
 
 
 def item_key(id: str) -> AttributeMap:

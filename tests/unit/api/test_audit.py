@@ -8,6 +8,7 @@ import pytest
 from functions.api.audit import PAUSES, Audited, Auditor, view
 from postdate.domain import money
 from postdate.domain.account import Account
+from postdate.domain.errors import Unreadable
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.payment import KIND, Funding, Payment
 from postdate.domain.posting import Leg, Posting
@@ -169,6 +170,24 @@ def test_an_account_with_more_than_there_is_time_for_is_named_and_the_others_are
     assert "bob" in found.unread
     assert wrong(found) == set()
     assert found.accounts == 3
+
+
+def test_an_account_with_a_movement_that_cannot_be_read_is_named_and_the_others_are_judged(
+    ledger: BehindLedger,
+) -> None:
+    class OlderLedger(BehindLedger):
+        def movements(
+            self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False
+        ) -> list[Movement]:
+            if account == "bob" and whole:
+                raise Unreadable
+            return super().movements(tenant, account, after=after, limit=limit, whole=whole)
+
+    older = OlderLedger()
+    older.__dict__.update(ledger.__dict__)
+    found = Auditor(ledger=older, clock=ManualClock()).audit("acme")
+    assert (found.unread, found.moving, found.accounts) == (["bob"], [], 3)
+    assert wrong(found) == set()
 
 
 def test_money_that_moves_between_two_accounts_that_were_read_one_after_the_other_is_no_finding(

@@ -16,7 +16,7 @@ from postdate.domain.errors import (
     ValidationFailed,
 )
 from postdate.domain.movement import Type
-from tests.unit.doubles import SECOND, START
+from tests.unit.doubles import MINUTE, SECOND, START
 
 
 def opened(bank, id, limits=None, *, tenant="demo"):
@@ -92,6 +92,16 @@ class TestDeposits:
         bank.clock.move(5 * SECOND)
         assert moved(bank, 500).movement.at == START
         assert bank.money("third") == (500, 0)
+
+    def test_a_deposit_that_is_made_late_changes_the_account_when_it_is_made(self, bank):
+        bank.ledger.unavailable = 1
+        with pytest.raises(Unavailable):
+            moved(bank, 500)
+        asked_at = bank.clock.now()
+        bank.clock.move(20 * MINUTE)
+        movement = moved(bank, 500).movement
+        assert movement.at == asked_at
+        assert bank.ledger.account("demo", "third").updated_at == bank.clock.now()
 
     @pytest.mark.parametrize(("amount", "account"), [(501, "third"), (500, "payee")])
     def test_a_key_stands_for_one_deposit(self, bank, amount, account):

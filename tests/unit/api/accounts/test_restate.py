@@ -1,11 +1,12 @@
 """An account whose row does not agree with its journal is set right by a person, once, and the journal tells of it."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from functions.api.accounts.deposit import Order
-from functions.api.accounts.restate import Restater
+from functions.api.accounts.restate import QUIET, Restater
 from functions.api.audit import Auditor
 from postdate.domain.errors import (
     IdempotencyKeyReused,
@@ -13,13 +14,16 @@ from postdate.domain.errors import (
     InvalidState,
     NotFound,
     Unavailable,
+    Unreadable,
 )
 from postdate.domain.movement import Type
 from postdate.stores.settling import Settling
+from tests.unit.doubles import SECOND
 
 
 class Books:
-    """The account `third` has 1,000 by its journal, of which 100 are held; then somebody meddles with its row."""
+    """The account `third` has 1,000 by its journal, of which 100 are held, and rests; then somebody meddles with its
+    row."""
 
     def __init__(self, bank):
         self.bank = bank
@@ -41,6 +45,19 @@ class Books:
             clock=bank.clock,
             unique=bank.unique,
         )
+        self.rest()
+
+    def rest(self):
+        """Until every index must have heard of the last change."""
+        self.bank.clock.move(QUIET)
+
+    def receive(self, amount, *, ahead=2 * SECOND):
+        """A payment from the account `payer`, registered and settled."""
+        payment = self.bank.registered(
+            payee="third", amount=amount, due_at=self.bank.clock.now() + ahead, idempotency_key=f"in {amount}"
+        )
+        self.bank.clock.sleep_until(payment.due_at)
+        Settling(self.bank.ledger, self.bank.clock).attempt([payment])
 
     def meddle(self, **parts):
         account = self.bank.ledger.account("demo", "third")
@@ -133,6 +150,9 @@ def test_an_account_that_money_reaches_meanwhile_is_left_to_another_try(books):
     books.bank.ledger.before["post"].append(lambda: books.bank.cashier.move("demo", deposit))
     with pytest.raises(Unavailable):
         books.restate()
+    with pytest.raises(InvalidState):
+        books.restate()
+    books.rest()
     assert books.restate().replayed
     assert (books.bank.money("third"), books.wrong) == ((907, 100), False)
 
@@ -142,6 +162,7 @@ def test_the_same_damage_done_twice_is_set_right_twice(books):
     damaged = replace(books.bank.ledger.account("demo", "third"), available=0)
     for key in ("one", "two"):
         books.bank.ledger._accounts["demo", "third"] = damaged
+        books.rest()
         books.restate(key=key)
         assert (books.bank.money("third"), books.wrong) == ((900, 100), False)
 
@@ -194,3 +215,71 @@ def test_an_account_that_never_stands_still_is_left_alone(books):
 def test_an_unknown_account_is_told(books):
     with pytest.raises(NotFound):
         books.restate(account="nobody")
+
+
+def test_an_account_that_changed_a_short_time_ago_is_left_alone(books):
+    books.receive(50)
+    books.meddle(available=0)
+    books.bank.clock.move(QUIET - SECOND)
+    with pytest.raises(InvalidState, match="third changed at"):
+        books.restate()
+    assert books.bank.money("third") == (0, 100)
+    books.bank.clock.move(SECOND)
+    assert books.restate().replayed
+    assert (books.bank.money("third"), books.wrong) == ((950, 100), False)
+
+
+@pytest.mark.parametrize("lag", [11, 60])
+def test_indexes_that_are_behind_at_both_looks_take_nothing_from_an_account(books, lag):
+    books.bank.ledger.lag = lag * SECOND
+    books.receive(50)
+    with pytest.raises(InvalidState):
+        books.restate()
+    assert books.bank.money("third") == (950, 100)
+
+
+@pytest.mark.parametrize("lag", [11, 60])
+def test_a_hold_that_no_index_shows_yet_is_not_released(books, lag):
+    books.bank.ledger.lag = lag * SECOND
+    books.bank.registered(payer="third", amount=30, idempotency_key="another")
+    with pytest.raises(InvalidState):
+        books.restate()
+    assert books.bank.money("third") == (870, 130)
+
+
+def test_what_one_index_does_not_show_is_found_by_the_other(books):
+    """The payment was registered long ago and settled now: its movement is read by its own key."""
+    books.bank.ledger.lag = timedelta(hours=5)
+    books.receive(50, ahead=timedelta(hours=6))
+    assert not books.wrong
+    with pytest.raises(InvalidState, match="is what its journal says"):
+        books.restate()
+
+
+def test_an_account_with_a_movement_that_cannot_be_read_is_left_alone(books):
+    books.meddle(available=0)
+    movements = books.bank.ledger.movements
+
+    def with_one_unreadable(*given, whole=False, **named):
+        if whole:
+            raise Unreadable
+        return movements(*given, **named)[1:]
+
+    books.bank.ledger.movements = with_one_unreadable
+    with pytest.raises(Unavailable):
+        books.restate()
+    assert books.bank.money("third") == (0, 100)
+
+
+def test_one_key_is_one_adjustment_whatever_the_adjustment_is(books):
+    by_amount = Order(
+        type=Type.ADJUSTMENT, account="third", amount=5, reason="r", idempotency_key="k", fingerprint="5"
+    )
+    books.meddle(available=0)
+    books.restate(key="k")
+    with pytest.raises(IdempotencyKeyReused):
+        books.bank.cashier.move("demo", by_amount)
+    books.bank.cashier.move("demo", replace(by_amount, idempotency_key="other"))
+    with pytest.raises(IdempotencyKeyReused):
+        books.restate(key="other")
+    assert books.bank.money("third") == (905, 100)

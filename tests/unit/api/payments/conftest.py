@@ -3,6 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
@@ -14,6 +15,7 @@ from functions.api.payments.execute import Executor
 from functions.api.payments.register import Order, Registered, Registrar
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.errors import PostdateError
+from postdate.domain.movement import Movement
 from postdate.domain.payment import Funding, Payment
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.sweeping import Horizon
@@ -30,10 +32,14 @@ ANYBODY = Caller(tenant="demo", key_id="k", scopes=frozenset({"payments:write"})
 
 class ScriptedLedger(MemoryLedger):
     """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise. The next
-    posts of `unanswered` are made, and answered as if they were not; those of `unavailable` are not made."""
+    posts of `unanswered` are made, and answered as if they were not; those of `unavailable` are not made. Its indexes
+    are `lag` behind."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: ManualClock) -> None:
         super().__init__(plan=PLAN)
+        self.clock = clock
+        self.lag = timedelta(0)
+        self.written: dict[str, datetime] = {}
         self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
         self.unavailable = 0
         self.unanswered = 0
@@ -54,10 +60,28 @@ class ScriptedLedger(MemoryLedger):
             self.unavailable -= 1
             return [Posted(answer=Answer.UNAVAILABLE)] * len(postings)
         done = super().post(postings)
+        for posting in postings:
+            for each in (posting.after, posting.movement):
+                if each is not None:
+                    self.written.setdefault(each.id, self.clock.now())
         if self.unanswered:
             self.unanswered -= 1
             return [Posted(answer=Answer.STALE)] * len(postings)
         return done
+
+    def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
+        found = super().payments_listed(tenant, account, after=after, limit=limit)
+        return [id for id in found if self._is_listed(id)]
+
+    def movements(
+        self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False
+    ) -> list[Movement]:
+        """The payer's listing is the table itself."""
+        found = super().movements(tenant, account, after=after, limit=limit, whole=whole)
+        return [each for each in found if each.payer in (None, account) or self._is_listed(each.id)]
+
+    def _is_listed(self, id: str) -> bool:
+        return id not in self.written or self.written[id] + self.lag <= self.clock.now()
 
     @property
     def state(self) -> tuple[dict[Any, Any], ...]:
@@ -74,7 +98,7 @@ class Bank:
 
     def __init__(self) -> None:
         self.clock = ManualClock()
-        self.ledger = ScriptedLedger()
+        self.ledger = ScriptedLedger(self.clock)
         self.reservations = LockedReservations()
         self.queue = ScriptedQueue(self.clock)
         self.keys = MemoryKeys(
