@@ -67,7 +67,7 @@ class Service(Stack):
         api.allow(state.idempotency.arn, GET, PUT)
         api.allow(state.tenants.arn, GET)
         api.allow(state.keys.arn, GET)
-        api.allow(state.flow.arn, GET, UPDATE)
+        api.allow(state.flow.arn, GET, BATCH_GET, UPDATE)
         api.allow(state.tasks.queue.queue_arn, SEND)
         api.allow(state.payments.queue.queue_arn, SEND)
         return api

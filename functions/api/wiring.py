@@ -18,12 +18,14 @@ from functions.api.tasks.by_hand import ByHand
 from functions.api.tasks.chain import Chain
 from functions.api.tasks.change import Changer
 from functions.api.tasks.definitions import DefinitionChanger
+from functions.api.tasks.places import Places
 from functions.api.tasks.recurring import Planner
 from functions.api.tasks.register import Registrar
 from functions.api.tasks.templates import Templates
 from postdate.domain.recurrence import Runs
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
 from postdate.domain.sweeping import Horizon
+from postdate.domain.task import LIFETIME
 from postdate.runtime import aws, settings
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
@@ -41,7 +43,8 @@ from postdate.stores.tenants import DynamoTenants
 _TENANT_KEPT = timedelta(seconds=30)
 # How long a revoked key still works. Each copy of the function reads a key that it is shown once in that time.
 _KEY_KEPT = timedelta(seconds=2)
-_PAYLOAD_OUTLIVES = timedelta(days=30)
+# Longer than any attempt of its task may begin, by clocks that differ and deliveries that take their time.
+PAYLOAD_KEPT = LIFETIME + timedelta(days=5)
 
 
 class Wired:
@@ -54,6 +57,8 @@ class Wired:
         self.response_timeout_seconds_max = given.response_timeout_seconds_max
         self.payloads_bucket = given.payloads_bucket
         self.payloads = DynamoPayloads(table=given.payloads_table, client=dynamodb)
+        self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
+        self.places = Places(flow=self.flow, clock=self.clock)
         self.tenants = Cached(
             DynamoTenants(table=given.tenants_table, client=dynamodb).get, keep=_TENANT_KEPT, clock=self.clock
         )
@@ -89,16 +94,17 @@ class Wired:
             queue=self._tasks_queue,
             plan=self._plan,
             horizon=self._horizon,
-            payload_kept=self._retention + _PAYLOAD_OUTLIVES,
+            payload_kept=PAYLOAD_KEPT,
             clock=self.clock,
             unique=_unique,
         )
         self.changer = Changer(
             tasks=self.tasks,
             payloads=self.payloads,
+            places=self.places,
             queue=self._tasks_queue,
             horizon=self._horizon,
-            payload_kept=self._retention + _PAYLOAD_OUTLIVES,
+            payload_kept=PAYLOAD_KEPT,
             clock=self.clock,
             unique=_unique,
         )
@@ -116,7 +122,7 @@ class Wired:
             tasks=self.tasks,
             payloads=self.payloads,
             runs=runs,
-            payload_kept=self._retention + _PAYLOAD_OUTLIVES,
+            payload_kept=PAYLOAD_KEPT,
             unique=_unique,
         )
         self.planner = Planner(
@@ -146,6 +152,7 @@ class Wired:
             tasks=self.tasks,
             runs=Runs(shards=self._plan),
             reservations=self._reservations,
+            triggered_for=self._retention,
             queue=self._tasks_queue,
             horizon=self._horizon,
             clock=self.clock,
@@ -153,7 +160,7 @@ class Wired:
         )
         self.acknowledger = Acknowledger(
             tasks=self.tasks,
-            rooms=Rooms(flow=DynamoFlow(table=self._given.flow_table, client=aws.client("dynamodb"))),
+            rooms=Rooms(flow=self.flow),
             queue=self._tasks_queue,
             clock=self.clock,
             draw=random.random,

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import Final
 
 from functions.run_tasks.circuits import Circuits, circuit
@@ -32,6 +33,7 @@ from postdate.targets.base import Delivery, Receipt
 
 _TRIES: Final = 6
 _LOOK_AGAIN: Final = timedelta(milliseconds=250)
+_MOMENT: Final = timedelta(microseconds=1)
 _Key = tuple[str, str]
 _Claim = tuple[int, Transition]
 
@@ -177,18 +179,37 @@ class Gate:
                 continue
             wanting.setdefault((task.tenant, task.flow.key), []).append((place, claim, task.flow.interval))
         for key, some in wanting.items():
-            widths = [width for _, _, width in some]
             try:
-                begin = self._flow.take(*key, sum(widths, timedelta(0)), now=now)
+                taken = self._taken(key, [(claim.before, width) for _, claim, width in some], now)
             except Unavailable:
                 yield from ((place, None) for place, _, _ in some)
                 continue
-            for (place, claim, _), at in zip(some, rules.places(begin, widths), strict=True):
-                if now < at <= now + WAIT_MAX and claim.before.recurs is None:
+            for (place, claim, _), at in zip(some, taken, strict=True):
+                if at is None:
+                    until = claim.before.ends_at
+                    yield place, self._postponed(claim, now, until, "its key has no place sooner")
+                elif now < at <= now + WAIT_MAX and claim.before.recurs is None:
                     self._held[claim.before.id, claim.before.version] = at
                     yield place, Held(until=at)
                 elif now < at:
                     yield place, self._postponed(claim, now, at, "its key has a place then", placed=True)
+
+    def _taken(
+        self, key: _Key, wanting: Sequence[tuple[Task, timedelta]], now: datetime
+    ) -> list[datetime | None]:
+        """The places of these tasks, None for a task whose end would come first. All are taken at once, or one by one
+        if one of them would be of no use: a place that lies too far ahead would keep the key from later tasks."""
+        widths = [width for _, width in wanting]
+        before = accumulate(widths, initial=timedelta(0))
+        latest = min(task.ends_at - ahead for (task, _), ahead in zip(wanting, before, strict=False))
+        begin = self._flow.take_by(*key, sum(widths, timedelta(0)), now=now, latest=latest - _MOMENT)
+        if begin is not None:
+            return list(rules.places(begin, widths))
+        found: list[datetime | None] = []
+        for task, width in wanting if len(wanting) > 1 else ():
+            begin = self._flow.take_by(*key, width, now=now, latest=task.ends_at - _MOMENT)
+            found += rules.places(begin, [width]) if begin else [None]
+        return found or [None]
 
     def _has_place(self, task: Task, now: datetime) -> bool:
         held = self._held.get((task.id, task.version))

@@ -8,7 +8,7 @@ import pytest
 from postdate.domain import definition as plans
 from postdate.domain.definition import Definition, State
 from postdate.domain.errors import Unavailable
-from postdate.domain.task import Payload
+from postdate.domain.task import LIFETIME, Payload
 from postdate.stores.definitions import Definitions
 from postdate.stores.tasks import Tasks, Written
 from tests.boundary import Boundary, done_but_500, lost, refused
@@ -211,5 +211,8 @@ def test_a_definition_is_kept_until_some_time_after_its_end(on_aws: OnAws, examp
     for before, after in ((definition, finished), (finished, changed), (changed, held), (held, ended)):
         assert on_aws.definitions.change(before, after) == Written.DONE
         told.append(expires(on_aws, definition))
-    kept = [int((each.changed_at + RETENTION).timestamp()) for each in (finished, ended)]
+    kept = [
+        int((finished.changed_at + RETENTION + LIFETIME).timestamp()),
+        int((ended.changed_at + RETENTION).timestamp()),
+    ]
     assert told == [None, kept[0], None, None, kept[1]]

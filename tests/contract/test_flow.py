@@ -75,6 +75,30 @@ def test_a_circuits_timelines_are_no_keys_places(flow: Flow, key: str, now: date
     assert flow.take("acme", key, SECOND, now=now) == now + SECOND
 
 
+def test_a_stretch_that_would_begin_too_late_is_not_taken(flow: Flow, key: str, now: datetime) -> None:
+    late = now + 5 * SECOND
+    assert flow.take_by("acme", key, 5 * SECOND, now=now, latest=now) == now
+    assert flow.take_by("acme", key, SECOND, now=now, latest=late - SECOND / 1000) is None
+    assert flow.take_by("acme", key, SECOND, now=now, latest=late) == late
+    assert flow.take_by("acme", key, SECOND, now=now, latest=now - SECOND) is None
+    assert flow.take("acme", key, SECOND, now=now) == late + SECOND
+
+
+def test_who_knows_nothing_of_a_timeline_is_told_that_it_reaches_too_far(
+    on_aws: OnAws, key: str, now: datetime
+) -> None:
+    another(on_aws).take("acme", key, 60 * SECOND, now=now)
+    assert another(on_aws).take_by("acme", key, SECOND, now=now, latest=now + 59 * SECOND) is None
+
+
+def test_up_to_when_places_are_taken_is_told_of_many_keys(flow: Flow, key: str, now: datetime) -> None:
+    flow.take("acme", key, 5 * SECOND, now=now)
+    flow.take("acme", f"{key}-2", 7 * SECOND, now=now)
+    flow.take("other", f"{key}-3", SECOND, now=now)
+    wanted = [key, f"{key}-2", f"{key}-3", key]
+    assert flow.ends("acme", wanted) == {key: now + 5 * SECOND, f"{key}-2": now + 7 * SECOND}
+
+
 def test_workers_that_take_at_once_never_get_the_same_place(on_aws: OnAws, key: str, now: datetime) -> None:
     def take(_: int) -> list[datetime]:
         store = another(on_aws)

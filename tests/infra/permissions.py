@@ -40,7 +40,7 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:idempotency": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "table:tenants": {"dynamodb:GetItem"},
         "table:keys": {"dynamodb:GetItem"},
-        "table:flow": {"dynamodb:GetItem", "dynamodb:UpdateItem"},
+        "table:flow": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"},
         "queue:tasks": {"sqs:SendMessage"},
         "queue:payments": {"sqs:SendMessage"},
     },

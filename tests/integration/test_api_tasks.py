@@ -69,6 +69,27 @@ def test_a_key_stands_for_one_task_however_often_it_is_used(client: Client) -> N
     assert len(client.get(TASKS).body["tasks"]) == 1
 
 
+def test_a_task_is_refused_while_its_key_has_no_place_for_it(client: Client) -> None:
+    daily = {"key": "newsletter", "rate": 1, "period_seconds": 86_400}
+    batch = client.call(
+        "POST",
+        f"{TASKS}/batch",
+        {"tasks": [{"delay_seconds": 5, "target": client.target, "flow_control": daily} for _ in range(61)]},
+    )
+    errors = [result["error"]["code"] for result in batch.body["results"] if "error" in result]
+    assert errors == ["limit_exceeded"]
+    later = client.register(delay_seconds=3600).body
+    assert client.call("PATCH", f"{TASKS}/{later['task_id']}", {"flow_control": daily}).status == 200
+    every_hour = {"cron": "0 * * * *", "overlap": "allow", "target": client.target, "flow_control": daily}
+    outrun = client.call("POST", TASKS, every_hour)
+    assert (outrun.status, outrun.body["code"]) == (422, "limit_exceeded")
+    skips = client.call("POST", TASKS, every_hour | {"overlap": "skip"})
+    assert skips.status == 201
+    path = f"{TASKS}/{skips.body['task_id']}"
+    assert client.call("PATCH", path, {"overlap": "allow"}).body["code"] == "limit_exceeded"
+    assert client.call("PATCH", path, {"overlap": "allow", "flow_control": None}).status == 200
+
+
 def test_a_key_of_one_tenant_is_nothing_to_another(client: Client, world: World) -> None:
     other = world.tenant(f"{client.tenant}-2")
     first, second = client.register(key="same"), other.register(key="same")

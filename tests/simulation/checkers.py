@@ -28,7 +28,7 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     items.i8_what_newer_code_wrote_stays,
     items.i9_tokens_rise_and_fence,
     items.i12_never_early,
-    items.i12_never_after_its_deadline,
+    items.i12_never_after_its_end,
     items.i17_attempts_and_delays,
     items.i19_only_the_tenants_own,
     items.i20_one_line_a_version,
@@ -133,7 +133,7 @@ INVARIANTS: Final[dict[str, Shown]] = {
         elsewhere=("test_the_audit_finds_what_was_lost_and_nothing_else",),
     ),
     "I12": Shown(
-        here=(items.i12_never_early, items.i12_never_after_its_deadline),
+        here=(items.i12_never_early, items.i12_never_after_its_end),
         elsewhere=("test_nothing_begins_a_millisecond_early",),
     ),
     "I13": Shown(

@@ -16,6 +16,8 @@ _SURELY: Final = 2 * _TO_OPEN - 1
 _MINUTE: Final = 60 * SECOND
 # A worker believes what it knows of a breaker for some seconds.
 _BELIEVED: Final = 10 * SECOND
+# A worker has calls this long before their instant.
+_HELD: Final = 3 * SECOND
 _RECOVERY: Final = 20 * SECOND
 _FOREVER: Final = 1_000_000
 # Of the timeline that numbers the calls to a destination which recovers.
@@ -36,6 +38,8 @@ def a_place_is_given_away_once(seen: Seen, actor: Actor | None, changes: Sequenc
             raise Broken(f"flow: {wide} us of {key} are no places of {interval} us")
         if ends < (number(before, "ends") if before else 0) + wide:
             raise Broken(f"flow: places of {key} are given away once more")
+        if ends - interval >= actor.now + _HELD + seen.began.lifetime:
+            raise Broken(f"flow: a place of {key} is given away that nobody can use")
         seen.places[key] += [ends - wide + place * interval for place in range(count)]
         seen.reach["places given away"] += count
 

@@ -127,6 +127,8 @@ class Inside:
         for remembered in ("tenants", "keys"):
             if hasattr(made, remembered):
                 getattr(made, remembered)._kept.clear()
+        if hasattr(made, "places"):
+            made.places._known.clear()
         if hasattr(made, "circuits"):
             made.circuits._known.clear()
             made.flow._ends.clear()

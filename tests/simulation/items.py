@@ -8,7 +8,6 @@ from tests.simulation.engine import Change, Row
 from tests.simulation.hub import Actor
 from tests.simulation.newer import ADDED
 from tests.simulation.rows import (
-    claimed,
     control,
     is_definition,
     is_item,
@@ -125,12 +124,19 @@ def i12_never_early(seen: Seen, actor: Actor | None, changes: Sequence[Change]) 
             raise Broken(f"I12: {id} begins before its instant")
 
 
-def i12_never_after_its_deadline(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """Whatever brings a task to another attempt, a redrive as well."""
-    for _, row in claimed(changes):
-        deadline = options(row).get("expires")
-        if deadline is not None and lines(row)[-1][1] >= deadline:
-            raise Broken(f"I12: {row['id']['S']} begins {lines(row)[-1][1] - deadline} ms after its deadline")
+def i12_never_after_its_end(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """Whatever brings a task to another attempt, a redrive as well; and nothing is put off until then."""
+    for before, row in moved(changes):
+        if is_payment(row):
+            continue
+        ends, id, status = _ends(seen, row), row["id"]["S"], text(row, "status")
+        begins = status == "RUNNING" and number(row, "token") > number(before, "token")
+        if begins and lines(row)[-1][1] >= ends:
+            raise Broken(f"I12: {id} begins {lines(row)[-1][1] - ends} ms after its end")
+        put_off = status in ("PENDING", "RETRYING") and number(row, "due") > number(before, "due")
+        was_changed = lines(row)[-1][4].startswith("changed")
+        if put_off and not was_changed and number(row, "due") >= ends:
+            raise Broken(f"I12: {id} is put off until {number(row, 'due') - ends} ms after its end")
 
 
 def i17_attempts_and_delays(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
@@ -306,6 +312,12 @@ def on_time(seen: Seen) -> None:
         late = starts[0][1] - max(planned, before[-1][1], written)
         if late > ON_TIME_MS:
             raise Broken(f"on time: {row['id']['S']} begins {late} ms late although nothing went wrong")
+
+
+def _ends(seen: Seen, row: Row) -> int:
+    """The deadline or the end of the lifetime, in milliseconds."""
+    since = max(number(row, "planned") or number(row, "due"), number(row, "created"))
+    return min(int(options(row).get("expires") or since * 2), since + seen.began.lifetime // 1000)
 
 
 def _holds(actor: Actor, row: Row) -> bool:

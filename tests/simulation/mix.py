@@ -84,7 +84,8 @@ class Mix:
     `letters_rest` how long dead letters lie before a person looks at them, and `deadlines` the share of tasks that have
     one, `untried` that of deliveries that are not sent for a reason of the worker's own. With `far_retries` each
     retry is a quarter of an hour away. With `duplicate_key` a transaction's statement that inserts a row which exists
-    is refused by a ValidationError, else by a DuplicateItem: AWS's engines differ."""
+    is refused by a ValidationError, else by a DuplicateItem: AWS's engines differ. `lifetime` is how long
+    after its instant an attempt may begin."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -119,6 +120,7 @@ class Mix:
     changes: float = 0.0
     timeouts: tuple[int, ...] = (5, 30, 120)
     far_retries: bool = False
+    lifetime: int = 60 * 24 * HOUR
     recurring: float = 0.0
     explicit: float = 0.0
     control: Control | None = None
@@ -620,6 +622,27 @@ def _crowded(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _backlogged(mix: Mix, draws: Random) -> Mix:
+    """More work for one key than it has places for while tasks live."""
+    return replace(
+        mix,
+        control=Control(share=1.0, rate=1, period=draws.choice((15, 25))),
+        lifetime=draws.choice((100, 200)) * SECOND,
+        payments=0.0,
+        recurring=draws.choice((0.0, 0.3)),
+        explicit=0.0,
+        down=None,
+        outage=None,
+        requests=8,
+        batches=0.7,
+        span=MINUTE,
+        tempers=("takes", "refuses"),
+        skew=min(mix.skew, 5 * SECOND),
+        latency=min(mix.latency, 5_000),
+        delayed=0.0,
+    )
+
+
 def _acknowledged(mix: Mix, draws: Random) -> Mix:
     """Receivers say what became of their runs: soon, late, twice, wrongly or not at all."""
     return replace(
@@ -720,6 +743,7 @@ THEMES: Final = {
     "overslept": _overslept,
     "cut off": _cut_off,
     "crowded": _crowded,
+    "backlogged": _backlogged,
     "acknowledged": _acknowledged,
     "acknowledged in a room": _acknowledged_in_a_room,
     "broken down": _broken_down,

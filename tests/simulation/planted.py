@@ -111,7 +111,7 @@ BUGS: Final = (
     _bug(
         "a redrive begins after the deadline",
         f"{_TRANSITIONS}:claim",
-        "State.DEAD if due.version == task.version and _is_past_deadline(task, now):",
+        "State.DEAD if due.version == task.version and (why_late := too_late(task, now)):",
         "State.DEAD if False:",
         mix="forgotten",
     ),
@@ -674,10 +674,24 @@ BUGS: Final = (
     ),
     _bug(
         "places are given away once more",
-        f"{_FLOW}:DynamoFlow.take",
+        f"{_FLOW}:DynamoFlow._taken",
         '"attribute_not_exists(#ends) OR #ends < :now"',
         '"attribute_not_exists(#ends) OR #ends < :now OR attribute_exists(#ends)"',
         mix="crowded",
+    ),
+    _bug(
+        "places are given away however far they lie",
+        f"{_GATE}:Gate._taken",
+        "now=now, latest=latest - _MOMENT)",
+        "now=now, latest=latest + timedelta(days=365))",
+        mix="backlogged",
+    ),
+    _bug(
+        "what waits has no end",
+        f"{_TRANSITIONS}:too_late",
+        "if instant >= task.ends_at else None",
+        "if False else None",
+        mix="backlogged",
     ),
     _bug(
         "a room is never full",
@@ -778,7 +792,7 @@ BUGS: Final = (
     ),
     _bug(
         "starts are given away twice",
-        f"{_FLOW}:DynamoFlow.take",
+        f"{_FLOW}:DynamoFlow._taken",
         "#ends = #ends + :wide",
         "#ends = :end",
         mix="restored",

@@ -36,7 +36,7 @@ SOMETIMES: Final = (
     "metric PaymentsStumbled",
     "metric PaymentsParked",
     "metric Overdue",
-    "tried again by the API",
+    *("tried again by the API", "http 422 limit_exceeded"),
     *("call lost", "letters rested", "looked for by a later audit"),
     "log call_not_sent",
 )

@@ -12,7 +12,9 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final
 
+from functions.api.tasks import places
 from functions.sweep import tick
+from postdate.domain import task
 from postdate.domain.account import Account
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.sweeping import AUDITED_AFTER
@@ -146,6 +148,8 @@ class Run:
             mix=lambda: self.mix,
             accounts={tenant: list(ACCOUNTS[: self.mix.accounts]) for tenant in TENANTS},
         )
+        for module in (task, places):
+            vars(module)["LIFETIME"] = timedelta(microseconds=self.mix.lifetime)
         # The sweep looks an hour back, for the sake of clocks that are far ahead; where none is, that is an hour of
         # empty minutes in each run.
         tick.AUDITED_AFTER = AUDITED_AFTER if self.mix.skew > MINUTE else timedelta(minutes=2)

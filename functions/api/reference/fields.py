@@ -26,7 +26,8 @@ MEANINGS: Final = {
     "ack": "What ends a run: the answer to its delivery, or the receiver's own word, `explicit`.",
     "expires_after_seconds": "How long after it was due an attempt may still begin.",
     "flow_control": "What holds it back together with everything else of yours under the same key. Who has to wait is "
-    "called later, and that uses up no attempt.",
+    "called later, and that uses up no attempt. A task for which the key has no place within 60 days is refused, or "
+    "ends as EXPIRED when that shows later.",
     "key": "A name of yours.",
     "rate": "How many begin in a period at most, evenly spaced.",
     "period_seconds": "How long a period is.",

@@ -116,7 +116,8 @@ JOBS: Final = (
         scope="tasks:write",
         headers=("Location", "Idempotent-Replayed"),
         codes=(
-            *("malformed", "validation_failed", "destination_not_allowed", "payload_too_large"),
+            *("malformed", "validation_failed", "limit_exceeded"),
+            *("destination_not_allowed", "payload_too_large"),
             *("idempotency_key_reused", "idempotency_in_progress"),
         ),
     ),

@@ -52,7 +52,9 @@ _TASK: Final[dict[str, Schema]] = {
     "retry": ref("Retry"),
     "timeout_seconds": COUNT,
     "ack": one_of(Ack),
-    "expires_at": told(or_null(INSTANT), "After this instant no attempt begins."),
+    "expires_at": told(
+        or_null(INSTANT), "After this instant no attempt begins, nor later than 60 days after `run_at`."
+    ),
     "flow_control": or_null(ref("FlowControl")),
     "created_at": INSTANT,
     "version": VERSION,

@@ -7,7 +7,10 @@ from functions.api.tasks.forms import BatchForm, TaskChangeForm, TaskForm
 from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm, RecurringChangeForm
 
 _TASK: Final = "/api/v1/tasks/{task_id}"
-_REFUSED: Final = ("malformed", "validation_failed", "destination_not_allowed", "payload_too_large")
+_REFUSED: Final = (
+    *("malformed", "validation_failed", "limit_exceeded"),
+    *("destination_not_allowed", "payload_too_large"),
+)
 
 _CHANGED: Final = ("malformed", "validation_failed", "not_found", "invalid_state")
 

@@ -42,6 +42,7 @@ class ByHand:
     tasks: Tasks
     runs: Runs
     reservations: Reservations
+    triggered_for: timedelta
     queue: Queue
     horizon: Horizon
     clock: Clock
@@ -49,8 +50,8 @@ class ByHand:
 
     def trigger(self, definition: Definition, *, key: str | None) -> Triggered:
         """One run now; with a key, one however often it is asked for, as it is then. The plan stays as it is."""
-        _refuse_cancelled(definition, "triggered")
         now = self.clock.now()
+        self._refuse_ended(definition, "triggered", now)
         run = self._run_now(definition, now)
         if key is None:
             return Triggered(run=self._written(run))
@@ -76,8 +77,8 @@ class ByHand:
         A run lives in the minute it was planned for, so its id follows from its wall time. No sweep goes there again:
         it is written together with a pointer in the minute that is now, which brings it to a sweep if its call is lost.
         """
-        _refuse_cancelled(definition, "backfilled")
         now = self.clock.now()
+        self._refuse_ended(definition, "backfilled", now)
         if last < first:
             raise ValidationFailed([("to", "is before from")])
         if last > now:
@@ -99,8 +100,8 @@ class ByHand:
         """Sends the call that the redrive of its dead letter would send. Nothing is promised before it is sent."""
         if task.state is not RunState.DEAD:
             raise InvalidState(task.state, f"only what is DEAD can be tried again, and this is {task.state}")
-        if task.expires_at is not None and self.clock.now() >= task.expires_at:
-            raise InvalidState(task.state, "its deadline has passed, and no attempt begins after it")
+        if why_late := transitions.too_late(task, self.clock.now()):
+            raise InvalidState(task.state, f"no attempt may begin any more: {why_late}")
         if task.recurs is not None:
             definition = self.definitions.get(task.task_id)
             if definition is None or definition.state is State.CANCELLED:
@@ -116,6 +117,16 @@ class ByHand:
         if not {Written.DONE, Written.CONFLICT}.issuperset(written):
             raise Unavailable
         return [row for row, done in zip(rows, written, strict=True) if done is Written.DONE]
+
+    def _refuse_ended(self, definition: Definition, done: str, now: datetime) -> None:
+        """A finished definition is kept for as long as runs may live that were made `triggered_for` after its end."""
+        if definition.state is State.CANCELLED:
+            raise InvalidState(definition.state, f"a task that is CANCELLED cannot be {done}")
+        if definition.state is State.FINISHED and now >= definition.changed_at + self.triggered_for:
+            days = self.triggered_for.days
+            raise InvalidState(
+                definition.state, f"a task that ended {days} days ago cannot be {done}: change it first"
+            )
 
     def _run_now(self, definition: Definition, now: datetime) -> Task:
         name = f"trigger {self.unique().hex()}"
@@ -156,8 +167,3 @@ class ByHand:
 
 def _due_now(run: Task, now: datetime) -> Task:
     return replace(run, due_at=now, moved_at=now)
-
-
-def _refuse_cancelled(definition: Definition, done: str) -> None:
-    if definition.state is State.CANCELLED:
-        raise InvalidState(definition.state, f"a task that is CANCELLED cannot be {done}")

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from functions.api import calls
+from functions.api.tasks.places import Places, Wanted
 from postdate.domain import transitions
 from postdate.domain.errors import Conflict, NotFound, Unavailable, VersionMismatch
 from postdate.domain.item import kind_of
@@ -28,6 +29,7 @@ _TRIES = 3
 class Changer:
     tasks: Tasks
     payloads: Payloads
+    places: Places
     queue: Queue
     horizon: Horizon
     payload_kept: timedelta
@@ -53,12 +55,20 @@ class Changer:
             why, moved = _why(due_at, changes), dict(changes)
             if due_at is not None and task.expires_at is not None:
                 moved["expires_at"] = due_at + (task.expires_at - task.planned_at)
-            return transitions.edit(task, now=now, due_at=due_at, why=why, **moved)
+            transition = transitions.edit(task, now=now, due_at=due_at, why=why, **moved)
+            if due_at is not None or "flow" in changes:
+                self._refuse_without_place(transition.after)
+            return transition
 
         task = self._changed(tenant, id, version, decide)
         if due_at is not None:
             calls.send([task], queue=self.queue, horizon=self.horizon, now=self.clock.now())
         return task
+
+    def _refuse_without_place(self, task: Task) -> None:
+        (refusal,) = self.places.refusals(task.tenant, [Wanted(flow=task.flow, due_at=task.due_at)])
+        if refusal is not None:
+            raise refusal
 
     def _changed(
         self, tenant: str, id: str, version: int | None, decide: Callable[..., Transition | None]

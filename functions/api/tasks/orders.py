@@ -1,6 +1,7 @@
 """Requests to register, as orders: what speaks against each is found out side by side."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -12,11 +13,12 @@ from functions.api.tasks import forms, recurring_view, timeouts
 from functions.api.tasks.destinations import refusals
 from functions.api.tasks.forms import TaskForm, due_at, expires_after, flow
 from functions.api.tasks.payloads import payload_of
+from functions.api.tasks.places import Wanted, outrun
 from functions.api.tasks.plans import schedule_of
 from functions.api.tasks.recurring import Planned, RecurringOrder
 from functions.api.tasks.register import Order, Registered
 from functions.api.wiring import wired
-from postdate.domain.definition import Template
+from postdate.domain.definition import Overlap, Template
 from postdate.domain.errors import PostdateError
 from postdate.domain.task import Destination, Payload
 from postdate.stores.tenants import Tenant
@@ -79,7 +81,28 @@ def refused(destinations: Sequence[Destination], tenant: str) -> Mapping[Destina
 def _orders(asked: Sequence[tuple[TaskForm, str | None]], tenant: str) -> list[Asked | PostdateError]:
     now = wired().clock.now()
     against = refused([form.target.destination() for form, _ in asked], tenant)
-    return [_order(form, key, now, against, tenant) for form, key in asked]
+    orders = [_order(form, key, now, against, tenant) for form, key in asked]
+    return _with_places([form for form, _ in asked], orders, tenant)
+
+
+def _with_places(
+    forms: Sequence[TaskForm], orders: list[Asked | PostdateError], tenant: str
+) -> list[Asked | PostdateError]:
+    """The orders, with a refusal for each task whose key has no place for it. A plan is judged by itself."""
+    wanted = [
+        (place, Wanted(flow=order.flow, due_at=order.due_at))
+        for place, order in enumerate(orders)
+        if isinstance(order, Order) and order.refusal is None
+    ]
+    refusals = wired().places.refusals(
+        tenant, [each for _, each in wanted], named=forms[0].named if forms else str
+    )
+    found = list(orders)
+    for (place, _), refusal in zip(wanted, refusals, strict=True):
+        order = orders[place]
+        if isinstance(order, Order) and refusal is not None:
+            found[place] = replace(order, refusal=refusal)
+    return found
 
 
 def _order(
@@ -94,7 +117,7 @@ def _order(
         return (
             _once(form, key, payload, now, against)
             if form.cron is None
-            else _recurring(form, key, payload, against)
+            else _recurring(form, key, payload, now, against)
         )
     except PostdateError as error:
         return error
@@ -127,11 +150,18 @@ def _once(
 
 
 def _recurring(
-    form: TaskForm, key: str | None, payload: Payload, against: Mapping[Destination, PostdateError]
+    form: TaskForm,
+    key: str | None,
+    payload: Payload,
+    now: datetime,
+    against: Mapping[Destination, PostdateError],
 ) -> RecurringOrder:
-    destination = form.target.destination()
+    destination, schedule, control = form.target.destination(), schedule_of(form), flow(form.flow_control)
+    refusal = _refusal(form, destination, against)
+    if refusal is None and form.overlap is Overlap.ALLOW:
+        refusal = outrun(schedule, control, now=now, named=form.named)
     return RecurringOrder(
-        schedule=schedule_of(form),
+        schedule=schedule,
         template=Template(
             destination=destination,
             payload=payload,
@@ -139,7 +169,7 @@ def _recurring(
             timeout_seconds=form.timeout_seconds,
             ack=form.ack,
             expires_after=expires_after(form),
-            flow=flow(form.flow_control),
+            flow=control,
         ),
         overlap=form.overlap,
         catch_up=form.catch_up,
@@ -148,7 +178,7 @@ def _recurring(
         tags=tuple(form.tags),
         idempotency_key=key,
         fingerprint=fingerprint(form),
-        refusal=_refusal(form, destination, against),
+        refusal=refusal,
     )
 
 

@@ -15,9 +15,10 @@ from functions.api.tasks import forms, orders, recurring_view, timeouts
 from functions.api.tasks.forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm, due_at
 from functions.api.tasks.listing import Query, page
 from functions.api.tasks.payloads import payload_of
+from functions.api.tasks.places import outrun
 from functions.api.tasks.plans import RecurringChangeForm, changes_of, template_changes_of
 from functions.api.wiring import wired
-from postdate.domain.definition import Definition, is_definition
+from postdate.domain.definition import Definition, Overlap, is_definition
 from postdate.domain.errors import PostdateError
 from postdate.domain.task import Destination, Task
 
@@ -133,7 +134,13 @@ def _plan_changes(form: RecurringChangeForm, kept: Definition) -> dict[str, Any]
         )
         if too_long is not None:
             raise too_long
-    return changes_of(form, kept)
+    changes = changes_of(form, kept)
+    if changes.get("overlap", kept.overlap) is Overlap.ALLOW:
+        control = template_changes_of(form).get("flow", kept.template.flow)
+        refusal = outrun(changes.get("schedule", kept.schedule), control, now=wired().clock.now())
+        if refusal is not None:
+            raise refusal
+    return changes
 
 
 def _instant(form: TaskChangeForm) -> datetime | None:

@@ -213,8 +213,8 @@ class Runs:
         return transitions.skip(run, now=now, why=BUSY)
 
     def _queued(self, run: Task, *, now: datetime) -> Transition:
-        if run.expires_at is not None and now >= run.expires_at:
-            return transitions.expire(run, now=now)
+        if why_late := transitions.too_late(run, now):
+            return transitions.expire(run, now=now, why=why_late)
         return transitions.wait(run, now=now, until=now + QUEUE_POLL, why="waits for the run before it")
 
     def _notes(

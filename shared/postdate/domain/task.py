@@ -1,7 +1,7 @@
 """A task: a call to somebody else's endpoint, due at an instant."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
 
@@ -15,6 +15,8 @@ KIND = "task"
 RUN_KIND = "run"
 KINDS = frozenset({KIND, RUN_KIND})
 RECEIVER = "receiver"
+# No attempt begins later after the task's instant: the row of its payload, and the definition of its run, may be gone.
+LIFETIME = timedelta(days=60)
 
 
 class State(StrEnum):
@@ -146,6 +148,13 @@ class Task:
     def task_id(self) -> str:
         """What its owner registered: the definition, where there is one."""
         return self.id if self.recurs is None else self.recurs.definition
+
+    @property
+    def ends_at(self) -> datetime:
+        """No attempt begins at this instant or later: its deadline, or the end of its lifetime if that comes first. The
+        lifetime of a run that is backfilled begins when the run is written."""
+        lifetime_ends_at = max(self.planned_at, self.created_at) + LIFETIME
+        return lifetime_ends_at if self.expires_at is None else min(self.expires_at, lifetime_ends_at)
 
     @property
     def home(self) -> Slot:

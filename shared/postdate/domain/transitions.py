@@ -14,7 +14,17 @@ from postdate.domain.errors import InvalidState
 from postdate.domain.flow import FlowControl
 from postdate.domain.item import Phase
 from postdate.domain.retry import RetryPolicy
-from postdate.domain.task import RECEIVER, Ack, Destination, HistoryLine, Payload, Recurs, State, Task
+from postdate.domain.task import (
+    LIFETIME,
+    RECEIVER,
+    Ack,
+    Destination,
+    HistoryLine,
+    Payload,
+    Recurs,
+    State,
+    Task,
+)
 
 ALLOWED: Final[dict[State, frozenset[State]]] = {
     State.PENDING: frozenset(
@@ -32,6 +42,7 @@ ALLOWED: Final[dict[State, frozenset[State]]] = {
 HISTORY_LINES_MAX: Final = 60
 # More than any task is given between a backup and the loss of its table.
 TOKENS_AHEAD: Final = 1000
+PAST_DEADLINE: Final = "its deadline has passed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,16 +166,16 @@ def claim(
             if task.due_at > now + DELAY_MAX:
                 return Dropped(why="a later sweep has it")
             return Deferred(why="not due yet")
-        case State.PENDING | State.RETRYING if _is_past_deadline(task, now):
-            return expire(task, now=now)
+        case State.PENDING | State.RETRYING if why_late := too_late(task, now):
+            return expire(task, now=now, why=why_late)
         case State.PENDING | State.RETRYING:
             return _start(task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=why)
         case State.RUNNING if task.lease_until is not None and now < task.lease_until:
             return Deferred(why="another worker has it", not_before=task.lease_until)
         case State.RUNNING if not repeated:
             return Deferred(why="its lease may be over, by this clock alone", not_before=now + lease)
-        case State.RUNNING if _is_past_deadline(task, now):
-            return replace(expire(task, now=now), over_lease=True)
+        case State.RUNNING if why_late := too_late(task, now):
+            return replace(expire(task, now=now, why=why_late), over_lease=True)
         case State.RUNNING if task.attempts >= task.retry.max_attempts:
             return _lose(task, now=now, why="no attempt is left")
         case State.RUNNING:
@@ -172,8 +183,8 @@ def claim(
                 task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=_silence(task)
             )
             return replace(again, over_lease=True)
-        case State.DEAD if due.version == task.version and _is_past_deadline(task, now):
-            return expire(task, now=now)
+        case State.DEAD if due.version == task.version and (why_late := too_late(task, now)):
+            return expire(task, now=now, why=why_late)
         case State.DEAD if due.version == task.version:
             start = _start(task, now=now, lease=lease, holder=holder, attempts=1, why="redriven")
             return replace(start, audited_from=now)
@@ -204,9 +215,21 @@ def accept(task: Task, *, now: datetime) -> Transition:
     return _move(task, State.RUNNING, now=now, why="accepted", holder=RECEIVER, lease_until=until)
 
 
-def expire(task: Task, *, now: datetime) -> Transition:
+def too_late(task: Task, instant: datetime) -> str | None:
+    """Why no attempt may begin at that instant; None if one may."""
+    if task.expires_at is not None and instant >= task.expires_at:
+        return PAST_DEADLINE
+    return f"{LIFETIME.days} days have passed since its instant" if instant >= task.ends_at else None
+
+
+def expire(task: Task, *, now: datetime, why: str = PAST_DEADLINE) -> Transition:
     return _move(
-        task, State.EXPIRED, now=now, why="its deadline has passed", finished_at=now, error="expired"
+        task,
+        State.EXPIRED,
+        now=now,
+        why=why,
+        finished_at=now,
+        error="expired" if why == PAST_DEADLINE else why,
     )
 
 
@@ -225,10 +248,11 @@ def wait(task: Task, *, now: datetime, until: datetime, why: str) -> Transition:
 
 def postpone(claim: Transition, *, now: datetime, until: datetime, why: str, placed: bool) -> Transition:
     """Instead of this claim: no attempt is used up, and what was planned stays planned. With `placed` the task has its
-    place at that instant and need not ask again. One that would be postponed beyond its deadline ends."""
+    place at that instant and need not ask again. One that would be postponed beyond its end ends now."""
     task = claim.before
-    if _is_past_deadline(task, until):
-        return replace(expire(task, now=now), over_lease=claim.over_lease)
+    if why_late := too_late(task, until):
+        expired = expire(task, now=now, why=f"{why}, and by then {why_late}")
+        return replace(expired, over_lease=claim.over_lease)
     moved = _move(
         task,
         State.PENDING if task.state is State.PENDING else State.RETRYING,
@@ -254,8 +278,8 @@ def release(task: Task, *, now: datetime, until: datetime, why: str) -> Transiti
     """Gives up a claim under which nothing was sent. The attempt does not count; its token stays used."""
     if task.state is not State.RUNNING:
         raise InvalidState(task.state, f"a task that is {task.state} cannot be released")
-    if task.expires_at is not None and until >= task.expires_at:
-        return expire(task, now=now)
+    if why_late := too_late(task, until):
+        return expire(task, now=now, why=why_late)
     until = instants.whole(until)
     attempts = task.attempts - 1
     released = _move(task, State.RETRYING, now=now, why=why, due_at=until, moved_at=now, attempts=attempts)
@@ -269,15 +293,9 @@ def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transit
     retry_at = task.retry.next_attempt_at(
         attempts=task.attempts, now=now, draw=draw, asked_seconds=failure.retry_after_seconds
     )
-    if retry_at is not None and _is_past_deadline(task, retry_at):
-        return _move(
-            task,
-            State.EXPIRED,
-            now=now,
-            why=f"{failure.why}, and then expired",
-            finished_at=now,
-            error=failure.why,
-        )
+    if retry_at is not None and (why_late := too_late(task, retry_at)):
+        why = f"{failure.why}, and by its retry {why_late}"
+        return _move(task, State.EXPIRED, now=now, why=why, finished_at=now, error=failure.why)
     if failure.final or retry_at is None:
         return _move(task, State.DEAD, now=now, why=failure.why, finished_at=now, error=failure.why)
     retry = _move(
@@ -328,10 +346,6 @@ def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **chan
         changes |= {"planned_at": due_at, "due_at": due_at, "moved_at": now}
     points = due_at is not None and due_at != task.due_at and not task.home.holds(due_at)
     return replace(_move(task, State.PENDING, now=now, why=why, **changes), points=points)
-
-
-def _is_past_deadline(task: Task, instant: datetime) -> bool:
-    return task.expires_at is not None and instant >= task.expires_at
 
 
 def _silence(task: Task) -> str:

@@ -2,8 +2,8 @@
 than small."""
 
 import json
-from datetime import timedelta
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Any, Final, assert_never
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
@@ -13,7 +13,7 @@ from postdate.domain.cron import Cron
 from postdate.domain.definition import Definition, Overlap, State, Template
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import unique_part
-from postdate.domain.task import Ack, Payload
+from postdate.domain.task import LIFETIME, Ack, Payload
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
 from postdate.stores.rows import Connection, Row
 from postdate.stores.task_row import (
@@ -26,7 +26,6 @@ from postdate.stores.task_row import (
     retry_values,
 )
 
-_ENDED: Final = frozenset({State.CANCELLED, State.FINISHED})
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
@@ -62,7 +61,7 @@ def definition_rows(table: str) -> type[DefinitionRow]:
 def attributes_of(definition: Definition, *, listing_shards: int, retention: timedelta) -> AttributeMap:
     """A definition as it is written; it is listed among its tenant's tasks."""
     number = unique_part(definition.id)[-1] % listing_shards
-    ends = definition.changed_at + retention if definition.state in _ENDED else None
+    ends = _ends(definition, retention)
     texts = {
         "slot": definition.home.key,
         "id": definition.id,
@@ -86,6 +85,20 @@ def attributes_of(definition: Definition, *, listing_shards: int, retention: tim
         "expires_at": None if ends is None else int(ends.timestamp()),
     }
     return typed(texts, numbers)
+
+
+def _ends(definition: Definition, retention: timedelta) -> datetime | None:
+    """Of a definition that is gone no run begins any more, so a finished one outlives every run that was made until its
+    retention ended. A cancelled one needs not: its runs do not begin either."""
+    match definition.state:
+        case State.FINISHED:
+            return definition.changed_at + retention + LIFETIME
+        case State.CANCELLED:
+            return definition.changed_at + retention
+        case State.ACTIVE | State.PAUSED:
+            return None
+        case _:
+            assert_never(definition.state)
 
 
 def definition_of(row: DefinitionRow) -> Definition:

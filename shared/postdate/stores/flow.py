@@ -30,6 +30,15 @@ class Flow(Protocol):
         """Takes a stretch of the key's timeline and says where it begins: now, or where the last one taken ends. One
         whose answer gets lost is taken all the same, and stays empty."""
 
+    def take_by(
+        self, tenant: str, key: str, width: timedelta, *, now: datetime, latest: datetime
+    ) -> datetime | None:
+        """Takes places of a key like `take`. None, and none are taken, if they would begin later than `latest`."""
+
+    def ends(self, tenant: str, keys: Iterable[str]) -> Mapping[str, datetime]:
+        """Up to when places of these keys are taken, as it is now or was a moment ago. Keys without places are left
+        out."""
+
     def room(self, tenant: str, key: str) -> Room:
         """As it is now."""
 

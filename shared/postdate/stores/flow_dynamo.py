@@ -6,7 +6,7 @@ none. A timeline's stays for longer than what was promised from it is likely to 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from postdate.domain import instants
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _KEPT: Final = timedelta(days=2)
 _TIMELINE_KEPT: Final = timedelta(days=400)
+_FOR_EVER: Final = datetime(9000, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _TRIES: Final = 8
@@ -44,32 +45,63 @@ class DynamoFlow:
     def take(
         self, tenant: str, key: str, width: timedelta, *, now: datetime, of: Timeline = Timeline.RATE
     ) -> datetime:
+        kept = _TIMELINE_KEPT if of is Timeline.RATE else _KEPT
+        begin = self._taken(tenant, of + key, width, now, _FOR_EVER, kept=kept)
+        if begin is None:
+            raise RuntimeError("a timeline reaches beyond all time")
+        return begin
+
+    def take_by(
+        self, tenant: str, key: str, width: timedelta, *, now: datetime, latest: datetime
+    ) -> datetime | None:
+        if latest < now:
+            return None
+        return self._taken(tenant, Timeline.RATE + key, width, now, latest, kept=_TIMELINE_KEPT)
+
+    def _taken(
+        self, tenant: str, name: str, width: timedelta, now: datetime, latest: datetime, *, kept: timedelta
+    ) -> datetime | None:
         """A timeline that reaches beyond now is moved on by an addition, which no other one stands in the way of; one
         that does not is begun anew."""
-        name, kept = of + key, _TIMELINE_KEPT if of is Timeline.RATE else _KEPT
-        at, wide = (now - instants.EPOCH) // _MICROSECOND, width // _MICROSECOND
+        at, wide, most = _microseconds(now), width // _MICROSECOND, _microseconds(latest)
         ahead = self._ends.get((tenant, name), 0) >= at
         for _ in range(_TRIES):
-            row = self._update(
+            moved = {":wide": _number(wide), ":most": _number(most)}
+            written, row = self._tried(
                 tenant,
                 name,
                 "SET #ends = #ends + :wide, #expires = :expires"
                 if ahead
                 else "SET #ends = :end, #expires = :expires",
-                where="#ends >= :now" if ahead else "attribute_not_exists(#ends) OR #ends < :now",
+                where="#ends BETWEEN :now AND :most"
+                if ahead
+                else "attribute_not_exists(#ends) OR #ends < :now",
                 names={"#ends": "ends", "#expires": "expires_at"},
                 values={
                     ":now": _number(at),
                     ":expires": _expiry(now, kept),
-                    **({":wide": _number(wide)} if ahead else {":end": _number(at + wide)}),
+                    **(moved if ahead else {":end": _number(at + wide)}),
                 },
             )
-            if row is not None:
-                ends = int(row["ends"]["N"])
-                self._remember(tenant, name, ends)
+            ends = int(row["ends"]["N"]) if row else 0
+            self._remember(tenant, name, ends)
+            if written:
                 return instants.EPOCH + (ends - wide) * _MICROSECOND
-            ahead = not ahead
+            if ends > most:
+                return None
+            ahead = ends >= at
         raise RuntimeError("a timeline lay ahead and behind by turns")
+
+    def ends(self, tenant: str, keys: Iterable[str]) -> Mapping[str, datetime]:
+        """A key that DynamoDB leaves out for now counts as one without places."""
+        wanted = [_key(tenant, Timeline.RATE + key) for key in dict.fromkeys(keys)]
+        found: dict[str, datetime] = {}
+        for start in range(0, len(wanted), _KEYS_MAX):
+            asked = {self._table: {"Keys": wanted[start : start + _KEYS_MAX]}}
+            with translated():
+                answer = self._client.batch_get_item(RequestItems=asked)
+            found |= dict(readable(answer["Responses"].get(self._table, ()), _timeline))
+        return found
 
     def room(self, tenant: str, key: str) -> Room:
         row = self._get(tenant, _ROOM + key, consistent=True)
@@ -215,6 +247,20 @@ class DynamoFlow:
         values: Mapping[str, Mapping[str, Any]],
     ) -> AttributeMap | None:
         """What the update wrote; None if its condition did not hold."""
+        written, row = self._tried(tenant, name, change, where=where, names=names, values=values)
+        return row if written else None
+
+    def _tried(
+        self,
+        tenant: str,
+        name: str,
+        change: str,
+        *,
+        where: str,
+        names: Mapping[str, str],
+        values: Mapping[str, Mapping[str, Any]],
+    ) -> tuple[bool, AttributeMap]:
+        """Whether the condition held, and what the update wrote, or else the row as it is."""
         given = {"ExpressionAttributeValues": values} if values else {}
         try:
             with translated():
@@ -225,12 +271,12 @@ class DynamoFlow:
                     ConditionExpression=where,
                     ExpressionAttributeNames=names,
                     ReturnValues="UPDATED_NEW",
+                    ReturnValuesOnConditionCheckFailure="ALL_OLD",
                     **given,
                 )
-        except self._client.exceptions.ConditionalCheckFailedException:
-            return None
-        written: AttributeMap = answer.get("Attributes", {})
-        return written
+        except self._client.exceptions.ConditionalCheckFailedException as refused:
+            return False, refused.response.get("Item", {})
+        return True, answer.get("Attributes", {})
 
     def _remember(self, tenant: str, name: str, ends: int) -> None:
         if len(self._ends) > _REMEMBERED_MAX:
@@ -245,6 +291,10 @@ def _room(row: AttributeMap) -> Room:
         turns_until=_instant(row["turns_until"]) if "turns_until" in row else None,
         version=int(row["version"]["N"]),
     )
+
+
+def _timeline(row: AttributeMap) -> tuple[str, datetime]:
+    return row["name"]["S"].removeprefix(Timeline.RATE), instants.EPOCH + int(row["ends"]["N"]) * _MICROSECOND
 
 
 def _circuit(row: AttributeMap) -> tuple[Circuit, Breaker]:
@@ -262,6 +312,10 @@ def _breaker(row: AttributeMap) -> Breaker:
 
 def _key(tenant: str, name: str) -> AttributeMap:
     return {"tenant": {"S": tenant}, "name": {"S": name}}
+
+
+def _microseconds(instant: datetime) -> int:
+    return (instant - instants.EPOCH) // _MICROSECOND
 
 
 def _number(value: int) -> dict[str, str]:

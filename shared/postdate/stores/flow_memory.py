@@ -24,6 +24,15 @@ class MemoryFlow:
         self._timelines[tenant, of + key] = begin + width
         return begin
 
+    def take_by(
+        self, tenant: str, key: str, width: timedelta, *, now: datetime, latest: datetime
+    ) -> datetime | None:
+        ends = self.ends(tenant, [key]).get(key, now)
+        return None if max(now, ends) > latest else self.take(tenant, key, width, now=now)
+
+    def ends(self, tenant: str, keys: Iterable[str]) -> Mapping[str, datetime]:
+        return {key: ends for key in keys if (ends := self._timelines.get((tenant, Timeline.RATE + key)))}
+
     def room(self, tenant: str, key: str) -> Room:
         return self._rooms.get((tenant, key), Room())
 

@@ -1,7 +1,7 @@
 """The API's use cases over stores in memory."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -16,6 +16,7 @@ from functions.api.tasks.by_hand import ByHand
 from functions.api.tasks.chain import Chain
 from functions.api.tasks.change import Changer
 from functions.api.tasks.definitions import DefinitionChanger
+from functions.api.tasks.places import Places
 from functions.api.tasks.plans import schedule
 from functions.api.tasks.recurring import Planned, Planner, RecurringOrder
 from functions.api.tasks.register import Order, Registered, Registrar
@@ -48,6 +49,7 @@ from tests.unit.doubles import (
 
 FAR = START + 60 * MINUTE
 KEPT = timedelta(days=60)
+RETENTION = timedelta(days=35)
 
 
 class LockedReservations(MemoryReservations):
@@ -91,6 +93,10 @@ class ScriptedFlow(MemoryFlow):
     def stay(self, tenant: str, key: str, runs: Iterable[str], until: datetime) -> None:
         self._answers()
         super().stay(tenant, key, runs, until)
+
+    def ends(self, tenant: str, keys: Iterable[str]) -> Mapping[str, datetime]:
+        self._answers()
+        return super().ends(tenant, keys)
 
     def leave(self, tenant: str, key: str, runs: Iterable[str], *, stay: timedelta | None) -> None:
         self._answers()
@@ -139,8 +145,9 @@ class Service:
             "unique": lambda: unique(next(numbers)),
         }
         self.registrar = Registrar(reservations=self.reservations, plan=PLAN, **shared)
-        self.changer = Changer(**shared)
         self.flow = ScriptedFlow()
+        self.places = Places(flow=self.flow, clock=self.clock)
+        self.changer = Changer(places=self.places, **shared)
         self.definitions = ScriptedDefinitions()
         self.runs = Runs(shards=PLAN)
         self.chain = Chain(tasks=self.tasks, runs=self.runs)
@@ -160,6 +167,7 @@ class Service:
             tasks=self.tasks,
             runs=self.runs,
             reservations=self.reservations,
+            triggered_for=RETENTION,
             **rest,
         )
         self.acknowledger = Acknowledger(

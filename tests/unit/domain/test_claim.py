@@ -164,6 +164,32 @@ def test_no_attempt_of_a_dead_task_begins_after_its_deadline():
     assert (after.finished_at, after.history[-1].why) == (dead.expires_at, "its deadline has passed")
 
 
+@pytest.mark.parametrize("state", [State.PENDING, State.RETRYING, State.RUNNING, State.DEAD])
+def test_no_attempt_begins_sixty_days_after_the_instant(state):
+    """What an attempt needs, such as the row of its payload, is kept no longer."""
+    task = in_state(state)
+    last = task.planned_at + 60 * 24 * 60 * MINUTE
+    assert claim(task, now=last - MILLISECOND, repeated=True).after.state is State.RUNNING
+    change = claim(task, now=last, repeated=True)
+    assert (change.after.state, change.after.token) == (State.EXPIRED, task.token)
+    why = "60 days have passed since its instant"
+    assert (change.after.history[-1].why, change.after.error) == (why, why)
+    assert change.over_lease == (state is State.RUNNING)
+
+
+def test_sixty_days_count_from_its_writing_if_that_was_later():
+    """A run that is backfilled was planned long ago."""
+    task = replace(TASK, created_at=TASK.planned_at + 90 * 24 * 60 * MINUTE)
+    assert claim(task, now=task.created_at).after.state is State.RUNNING
+    assert task.ends_at == task.created_at + 60 * 24 * 60 * MINUTE
+
+
+def test_a_deadline_that_comes_first_counts():
+    assert replace(TASK, expires_at=TASK.due_at + MINUTE).ends_at == TASK.due_at + MINUTE
+    late = replace(TASK, expires_at=TASK.due_at + 99 * 24 * 60 * MINUTE)
+    assert late.ends_at == TASK.ends_at < late.expires_at
+
+
 def test_no_letter_but_that_of_its_death_ends_a_dead_task_after_its_deadline():
     dead = replace(in_state(State.DEAD), expires_at=TASK.due_at)
     stale = replace(Due.of(dead), version=dead.version - 1)

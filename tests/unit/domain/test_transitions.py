@@ -120,6 +120,33 @@ def test_nothing_leaves_a_final_state_but_the_dead_by_a_redrive():
         EVENTS["fail"](in_state(State.DEAD))
 
 
+DAY = 24 * 60 * MINUTE
+
+
+def test_what_would_wait_beyond_sixty_days_ends_with_the_reason():
+    task = in_state(State.PENDING)
+    change = postponed(claim(task), until=task.ends_at, why="its destination is left alone")
+    assert (change.after.state, change.points) == (State.EXPIRED, False)
+    why = "its destination is left alone, and by then 60 days have passed since its instant"
+    assert (change.after.history[-1].why, change.after.error) == (why, why)
+    assert postponed(claim(task), until=task.ends_at - SECOND).after.state is State.PENDING
+
+
+def test_what_would_wait_beyond_its_deadline_ends_with_the_reason():
+    task = replace(in_state(State.PENDING), expires_at=NOW + MINUTE)
+    after = postponed(claim(task), until=NOW + MINUTE, why="its key has a place then").after
+    why = "its key has a place then, and by then its deadline has passed"
+    assert (after.state, after.history[-1].why, after.error) == (State.EXPIRED, why, why)
+
+
+def test_a_retry_beyond_sixty_days_is_none():
+    task = replace(in_state(State.RUNNING), retry=replace(STEADY, initial_seconds=86_400, max_seconds=86_400))
+    late = task.ends_at - DAY / 2
+    after = transitions.fail(task, now=late, failure=BROKEN, draw=0).after
+    why = "http 500, and by its retry 60 days have passed since its instant"
+    assert (after.state, after.history[-1].why, after.error) == (State.EXPIRED, why, "http 500")
+
+
 @given(st.lists(st.sampled_from(sorted(EVENTS)), max_size=40))
 def test_each_change_is_a_version_with_a_line_and_only_claims_make_tokens(events):
     task, now = a_task(retry=STEADY), NOW

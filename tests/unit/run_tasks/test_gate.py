@@ -238,6 +238,46 @@ def test_a_retry_takes_a_place_of_its_own(running):
     assert running.flow.calls.count("take") == 2
 
 
+DAY = 24 * 60 * MINUTE
+DAILY = FlowControl(key="mail", rate=1, period_seconds=86_400)
+
+
+def test_no_place_is_given_away_beyond_the_time_in_which_a_task_may_begin(running):
+    """Its payload would be gone by then, and the key would have no place for later tasks."""
+    given = tasks(75, flow=DAILY)
+    running.stores(*given)
+    tally = running.run(*(message(*given[start : start + 25], number=start) for start in (0, 25, 50)))
+    assert (tally.claimed, tally.postponed, tally.expired) == (1, 59, 15)
+    stored = [running.stored(task) for task in given]
+    waiting = sorted(task.due_at for task in stored if task.state is State.PENDING)
+    assert waiting == [START + day * DAY for day in range(1, 60)]
+    expired = {
+        (task.state, task.error) for task in stored if task.state not in (State.PENDING, State.SUCCEEDED)
+    }
+    why = "its key has no place sooner, and by then 60 days have passed since its instant"
+    assert expired == {(State.EXPIRED, why)}
+    running.clock.move(DAY)
+    later = a_task(99, flow=DAILY, due_at=running.clock.now())
+    running.stores(later)
+    running.run(message(later))
+    assert running.stored(later).due_at == START + 60 * DAY
+
+
+def test_of_tasks_that_want_places_at_once_the_one_with_a_near_deadline_gets_none(running):
+    first, urgent, last = tasks(3, flow=DAILY)
+    urgent = replace(urgent, expires_at=START + DAY)
+    running.stores(first, urgent, last)
+    running.run(message(first, urgent, last))
+    assert [running.stored(task).state for task in (first, urgent, last)] == [
+        State.SUCCEEDED,
+        State.EXPIRED,
+        State.PENDING,
+    ]
+    why = "its key has no place sooner, and by then its deadline has passed"
+    assert running.stored(urgent).error == why
+    assert running.stored(last).due_at == START + DAY
+
+
 @pytest.mark.parametrize(("takes", "called"), [(11 * MINUTE, False), (14 * MINUTE, True)])
 def test_a_place_that_is_written_when_its_minute_may_be_open_is_called_at_once(running, takes, called):
     given = tasks(2, flow=FlowControl(key="mail", rate=1, period_seconds=930))

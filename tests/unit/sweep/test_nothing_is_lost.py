@@ -7,12 +7,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from functions.api.tasks.change import Changer
+from functions.api.tasks.places import Places
 from functions.api.tasks.register import Order, Registrar
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.sweeping import Stage
 from postdate.domain.task import Payload
 from postdate.domain.transitions import Failure, Transition
+from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.idempotency import MemoryReservations, Reservation
 from postdate.stores.payloads import MemoryPayloads
 from tests.unit.doubles import (
@@ -133,7 +135,7 @@ class Race:
         task = a_task(due_at=START + 60 * MINUTE, now=START - 60 * MINUTE)
         self.sweeping.stores(task)
         self.sweeping.tasks.before["commit"].append(self.before_write)
-        changer = Changer(**self.use_cases)
+        changer = Changer(places=Places(flow=MemoryFlow(), clock=self.clock), **self.use_cases)
         return changer.edit("demo", task.id, version=None, due_at=self.due_at)
 
     def sent_by(self, task):

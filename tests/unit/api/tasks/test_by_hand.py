@@ -3,11 +3,13 @@ from datetime import timedelta
 
 import pytest
 
+from postdate.domain import definition as definitions
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import InvalidState, LimitExceeded, Unavailable, ValidationFailed
 from postdate.domain.slots import unique_part
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
+from tests.unit.api.conftest import RETENTION
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START, claimed, in_state
 
 HOUR = timedelta(hours=1)
@@ -180,6 +182,26 @@ class TestBackfills:
         cancelled = service.definition_changer.cancel("demo", definition.id, version=None)
         with pytest.raises(InvalidState):
             service.by_hand.backfill(cancelled, first=TEN, last=TEN)
+
+
+class TestTheFinished:
+    """Their definition is kept until every run that was made by hand has ended."""
+
+    @pytest.mark.parametrize("past", [False, True])
+    def test_a_task_can_be_run_by_hand_for_some_time_after_its_end(self, service, past):
+        definition = definitions.finish(service.planned(), now=service.clock.now())
+        service.clock.move(RETENTION if past else RETENTION - SECOND)
+        asked = [
+            lambda: service.by_hand.trigger(definition, key=None),
+            lambda: service.by_hand.backfill(definition, first=START, last=START + MINUTE),
+        ]
+        for ask in asked:
+            if past:
+                with pytest.raises(InvalidState, match="35 days"):
+                    ask()
+            else:
+                ask()
+        assert bool(service.queue.sent) is not past
 
 
 class TestTheDead:
