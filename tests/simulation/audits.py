@@ -2,17 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Final
 
 from tests.simulation.engine import Change, Row
 from tests.simulation.hub import SECOND, Actor
-from tests.simulation.inside import SETTINGS
-from tests.simulation.mix import HOUR, MINUTE
+from tests.simulation.mix import HOUR, MINUTE, SHARDS_PER_GROUP
 from tests.simulation.rows import is_item, is_item_row, number, text, waits_for_a_person
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.transitions import FINAL
-
-_GROUP: Final = int(SETTINGS["SHARDS_PER_GROUP"])
 
 
 def i11_an_audit_is_to_come(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
@@ -45,7 +41,7 @@ def _is_audited(seen: Seen, slot: str) -> bool:
     begins = round(datetime.fromisoformat(minute).replace(tzinfo=UTC).timestamp()) * SECOND
     if seen.hub.now < begins + MINUTE + HOUR - seen.began.skew:
         return False
-    done = seen.engine.row("slots", "passes", f"{minute}#{int(shard) // _GROUP:02d}")
+    done = seen.engine.row("slots", "passes", f"{minute}#{int(shard) // SHARDS_PER_GROUP:02d}")
     if done is not None:
         return text(done, "stage") == "audit"
     watermark = seen.engine.row("slots", "clock", "watermark")

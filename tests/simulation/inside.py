@@ -46,11 +46,12 @@ from postdate.stores.ledger_dynamo import DynamoLedger
 from tests.simulation import quick
 from tests.simulation.engine import Engine
 from tests.simulation.hub import SECOND, Hub
+from tests.simulation.mix import SHARDS_PER_GROUP
 from tests.simulation.newer import form_of_newer_code
 from tests.simulation.wire import Wire
 
 SETTINGS: Final = {
-    "SHARDS_PER_GROUP": "2",
+    "SHARDS_PER_GROUP": str(SHARDS_PER_GROUP),
     "LISTING_SHARDS": "2",
     "TICK_SECONDS": "150",
     "OPEN_LEAD_SECONDS": "120",

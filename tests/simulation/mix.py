@@ -11,6 +11,7 @@ from typing import Final
 
 from tests.simulation.hub import SECOND
 
+SHARDS_PER_GROUP: Final = 2
 MINUTE: Final = 60 * SECOND
 HOUR: Final = 60 * MINUTE
 # Two clocks may differ by almost an hour, no more: a minute is audited an hour after its end, and what a clock that is
