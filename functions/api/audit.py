@@ -172,7 +172,7 @@ class Auditor:
     def _not_listed(
         self, movements: list[Movement], payments: list[Payment], ends_at: datetime
     ) -> Iterator[Movement]:
-        """Movements that the journal's index does not show yet, of payments that are completed."""
+        """Movements of completed payments that the journal's index does not show yet."""
         known = {movement.payment_id for movement in movements}
         left = iter([each for each in payments if each.state is State.COMPLETED and each.id not in known])
         while some := list(islice(left, _READ_BY_KEY)):
@@ -181,7 +181,7 @@ class Auditor:
             yield from self.ledger.movements_of(some)
 
     def _not_listed_payments(self, movements: list[Movement], payments: list[Payment]) -> Iterable[Payment]:
-        """Payments that their index does not show yet, of movements that are there."""
+        """Payments with a movement that the payments' index does not show yet."""
         known = {payment.id for payment in payments}
         ids = {each.payment_id for each in movements if each.payment_id is not None} - known
         return self.ledger.payments(sorted(ids)).values() if ids else ()

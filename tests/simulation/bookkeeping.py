@@ -1,4 +1,4 @@
-"""What administrators do about accounts: deposit, adjust, freeze, look, and set an account to what its journal says.
+"""Administrators' requests: deposits, adjustments, freezing, listing, and setting an account to its journal.
 
 Nobody but an administrator damages an account here, so a setting right that changes any other account is wrong.
 """

@@ -25,7 +25,7 @@ TRIES_PER_SECOND: Final = 3
 MESSAGES: Final = "messages"
 LISTS: Final = "lists"
 _READS: Final = frozenset({"BatchGetItem", "GetItem", "Query"})
-# Who sets an account right looks at it twice, five times each.
+# A request that sets an account right reads the account ten times: two looks of five tries.
 _LOOKS: Final = 10
 # Rows that many items share: each of these items may ask for them.
 _SHARED: Final = frozenset({"accounts", "flow", "tenants"})

@@ -65,8 +65,8 @@ def _type(row: Row) -> str:
 
 
 def i6_no_prefix_is_below_zero(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """What one write does, taken in the order of instants, leaves no part of an account below 0 on the way. Of one
-    instant, what is given comes first."""
+    """The steps of one write, in the order of their instants, leave no part of an account below 0 on the way. Steps of
+    one instant that add come first."""
     steps = sorted(_steps(changes), key=lambda step: (step.instant, step.available + step.reserved < 0))
     for change in changes:
         if change.table != "accounts" or change.before is None:
@@ -82,7 +82,7 @@ def i6_no_prefix_is_below_zero(seen: Seen, actor: Actor | None, changes: Sequenc
 
 
 def i6_nothing_is_paid_from_later_money(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """What one call of the ledger writes one after the other is in the order of instants, wherever that decides."""
+    """One call of the ledger does not write a payment after money of a later instant has reached the payer."""
     if actor is None:
         return
     for step in _steps(changes):

@@ -417,7 +417,7 @@ BUGS: Final = (
     ),
     _bug("an account falls below zero", f"{_ACCOUNT}:update_of", "if taken:", "if False:", mix="frozen"),
     _bug(
-        "what one transaction brings pays for what it takes",
+        "money that a transaction brings pays for what it takes",
         f"{_ACCOUNT}:update_of",
         '("available", total.available_taken)',
         '("available", max(0, -total.available))',
@@ -432,7 +432,7 @@ BUGS: Final = (
         mix="mutual",
     ),
     _bug(
-        "who receives goes first, whenever that is",
+        "incoming payments go first, whatever their instants",
         "postdate.domain.posting:_arranged",
         "if _goes_both_ways(group):",
         "if False:",

@@ -213,7 +213,7 @@ class Run:
         self.wire.engine.write("slots", _clock_row(minute - 60))
 
     def _furnish_from_newer_code(self) -> None:
-        """Which was there before, and went back."""
+        """Rows that newer code wrote before it was rolled back."""
         engine = self.wire.engine
         for row in [row for row in engine.rows("journal") if text(row, "payee") == RESTING]:
             engine.write("journal", in_newer_form(row))

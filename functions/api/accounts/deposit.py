@@ -66,7 +66,7 @@ class Cashier:
 
 
 def _posting(tenant: str, order: Order, held: Reservation, *, now: datetime) -> Posting:
-    """The movement is the first request's. The account changes now, and its row has to say so."""
+    """The movement has the instant of the first request. The account's row has the instant of this change."""
     gives = order.amount < 0
     movement = Movement(
         id=held.item_id,

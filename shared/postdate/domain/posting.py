@@ -43,8 +43,8 @@ class Posting:
 
     @property
     def instant(self) -> datetime:
-        """Its place among postings of one call: the planned instant of a payment that is overdue, else when the step
-        was decided."""
+        """The posting's place among those of one call: a payment's planned instant once that has come, else the instant
+        of the decision."""
         return self.at if self.before is None else min(self.at, self.before.planned_at)
 
     @property
@@ -59,9 +59,9 @@ class Posting:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Total:
-    """All that one transaction does to one account. `available` and `reserved` are the differences. The account must
-    have the `..._taken` of all legs together, whatever other legs bring: DynamoDB knows no order within a
-    transaction."""
+    """All that one transaction does to one account. `available` and `reserved` are net changes; `available_taken` and
+    `reserved_taken` are the sums of the legs that take. The account must have these sums without the legs that add:
+    DynamoDB knows no order within a transaction."""
 
     account: str
     available: int = 0
@@ -73,12 +73,12 @@ class Total:
 
     @property
     def goes_both_ways(self) -> bool:
-        """Some legs take from a part of the account, and others add to it."""
+        """True if some legs take from a part of the account and others add to it."""
         return 0 < self.available_taken > -self.available or 0 < self.reserved_taken > -self.reserved
 
 
 def in_order(postings: Iterable[Posting]) -> list[Posting]:
-    """By their instants; those of one instant as they were given."""
+    """Sorts by instant. Postings of one instant keep the order in which they were given."""
     return sorted(postings, key=lambda posting: posting.instant)
 
 
@@ -89,8 +89,9 @@ def merged(postings: Iterable[Posting]) -> list[list[list[Posting]]]:
 
 
 def _arranged(group: list[Posting]) -> list[Posting]:
-    """In the order of instants where an account both pays and receives. Elsewhere no order changes an outcome but that
-    of payers: what takes no available money goes first, with its like, so that fewer rows are changed."""
+    """Keeps the order of instants where an account both pays and receives. Elsewhere only the order of payments from
+    one account changes an outcome: postings that take no available money go first, sorted by account, so that fewer
+    rows are changed."""
     if _goes_both_ways(group):
         return group
 
@@ -103,7 +104,7 @@ def _arranged(group: list[Posting]) -> list[Posting]:
 
 
 def _goes_both_ways(group: Iterable[Posting]) -> bool:
-    """Of any account of the group."""
+    """True if one posting takes from a part of an account to which another one adds."""
     taken: set[tuple[str, str, str]] = set()
     given: set[tuple[str, str, str]] = set()
     for posting in group:

@@ -74,5 +74,5 @@ class Ledger(Protocol):
         A movement that this code cannot read is left out, or raises Unreadable if the journal has to be `whole`."""
 
     def movements_of(self, payments: Iterable[Payment]) -> list[Movement]:
-        """Those of the payments' movements that exist, as it is now. Raises Unreadable for one that this code cannot
+        """The movements that exist now for these payments. Raises Unreadable for a movement that this code cannot
         read."""

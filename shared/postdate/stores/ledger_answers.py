@@ -18,8 +18,8 @@ _LISTED: Final = frozenset({"listing", "payee_listing"})
 def judged(
     together: Sequence[Posting], refused: Iterable[tuple[Action, dict[str, Any]]]
 ) -> tuple[dict[int, Posted], set[int]]:
-    """The answers that are certain, and the postings to be tried in smaller parts: those that were too many for an
-    account together, or all if that account also receives money from one of them."""
+    """Returns the answers that are certain, and the postings to be tried again in smaller parts: those that take too
+    much from an account together, or all postings if one of them also adds to that account."""
     answers: dict[int, Posted] = {}
     crowded: set[int] = set()
     for action, reason in refused:
@@ -79,8 +79,8 @@ def _is_touched(posting: Posting, account: tuple[str, str], answer: Answer) -> b
 
 
 def awaiting(group: Iterable[Posting], answers: dict[int, Posted]) -> dict[int, Posted]:
-    """The answers to a group, given in its order. A posting does not fall short for good while money for its account
-    may still arrive: an earlier posting that brings some had no answer."""
+    """Changes SHORT into UNAVAILABLE where money for the account may still arrive, because an earlier posting that adds
+    to the account is UNAVAILABLE. `group` is in the order in which it was written."""
     found = dict(answers)
     awaited: set[tuple[str, str]] = set()
     for posting in group:
