@@ -18,7 +18,7 @@ _READABLE: Final = 0o100644 << 16
 
 
 def contents(name: str, root: Path = ROOT) -> dict[str, Path]:
-    """The files of a function's asset by their path inside it."""
+    """The files of a function's asset by their path inside it, without bytecode."""
     return {
         "functions/__init__.py": root / "functions" / "__init__.py",
         **dict(_under(root / "functions" / name, f"functions/{name}/")),
@@ -26,8 +26,17 @@ def contents(name: str, root: Path = ROOT) -> dict[str, Path]:
     }
 
 
-def bundle(name: str, build: Path = BUILD) -> Path:
-    return _pack(contents(name), build / "functions" / f"{name}.zip")
+def bundle(name: str, *, platform: str, build: Path = BUILD) -> Path:
+    """With the bytecode of the platform's Python, where that was made beforehand."""
+    files = contents(name)
+    compiled = dict(_bytecode(files, build / f"bytecode-{platform}"))
+    return _pack(files | compiled, build / f"functions-{platform}" / f"{name}.zip")
+
+
+def _bytecode(files: Mapping[str, Path], compiled: Path) -> Iterator[tuple[str, Path]]:
+    for inside in map(Path, files):
+        for found in (compiled / inside.parent / "__pycache__").glob(f"{inside.stem}.*.pyc"):
+            yield found.relative_to(compiled).as_posix(), found
 
 
 def bundle_layer(folder: Path) -> Path:

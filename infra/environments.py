@@ -69,6 +69,7 @@ class Environment:
     functions: Mapping[str, Size]
     throttle: Throttle | None
     log_retention_days: int
+    traced: frozenset[str] = frozenset({"api"})
     keeps_data: bool = False
     objects_kept_days: int | None = None
     destinations: tuple[str, ...] = ("postdate-destination-*",)

@@ -14,7 +14,7 @@ from cli.aws.account import Account, account, answering, denied
 from cli.aws.preflight import check
 from cli.aws.protection import protect
 from cli.failure import Failure
-from cli.local import cdk
+from cli.local import bytecode, cdk
 from cli.local.layer import layer
 from cli.local.once import ROOT
 from cli.progress import say
@@ -26,6 +26,7 @@ def deploy(environment: Environment) -> None:
     check(found, environment)
     say(f"Deploying {environment.name} to {found}.")
     layer(environment.platform)
+    bytecode.functions()
     first = _is_first(found, environment)
     try:
         _run(found, arguments(environment, first=first, asked=sys.stdin.isatty()))

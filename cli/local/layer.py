@@ -1,18 +1,16 @@
 """The dependency layer: what the functions import, as wheels for where they run.
 
 `local` is this machine's own interpreter, `linux-arm64` is Lambda's and the same on every machine that builds it,
-so it is uploaded again only when a dependency changed.
+so it is uploaded again only when a dependency changed. Both hold bytecode in the place of the sources.
 """
 
-import compileall
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from py_compile import PycInvalidationMode
 from typing import Final
 
-from cli.local import uv
+from cli.local import bytecode, uv
 from cli.local.once import BUILD, ROOT, built
 from cli.progress import say
 
@@ -64,7 +62,10 @@ def layer(platform: str) -> Path:
     return built(
         BUILD / f"layer-{platform}",
         lambda directory: _install(directory / "python", platform),
-        of=(REQUIREMENTS, Path(__file__), sys.version if platform == "local" else LAMBDA_PYTHON),
+        of=(
+            *(REQUIREMENTS, Path(__file__), Path(bytecode.__file__)),
+            sys.version if platform == "local" else LAMBDA_PYTHON,
+        ),
     )
 
 
@@ -80,8 +81,9 @@ def _install(target: Path, platform: str) -> None:
     whole = megabytes(target)
     for path in _unused(target):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    if platform == "local":
-        _compile(target)
+    compiler = bytecode.compile_here if platform == "local" else bytecode.compile_for_lambda
+    compiler(target, bytecode.Form(prefix="/opt/python", legacy=True, checked=False))
+    bytecode.sources_gone(target)
     say(f"  layer-{platform}: {whole:.1f} MB installed, {megabytes(target):.1f} MB kept")
 
 
@@ -98,16 +100,7 @@ def _unused(target: Path) -> Iterator[Path]:
     yield from (path for name in ("tests", "__pycache__") for path in target.rglob(name) if path.is_dir())
 
 
-def _compile(target: Path) -> None:
-    """So that the first process of a new stack need not: it would take it seconds."""
-    compileall.compile_dir(
-        target, quiet=2, workers=0, stripdir=target, prependdir="/opt/python", legacy=True,
-        invalidation_mode=PycInvalidationMode.UNCHECKED_HASH,
-    )  # fmt: skip
-    for source in target.rglob("*.py"):
-        source.unlink()
-
-
 if __name__ == "__main__":
     for name in PLATFORMS:
         print(layer(name).relative_to(ROOT))
+    print(bytecode.functions().relative_to(ROOT))

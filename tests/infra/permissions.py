@@ -45,12 +45,10 @@ GRANTED: Final[dict[str, Grants]] = {
         "queue:payments": {"sqs:SendMessage"},
     },
     "authorize": {
-        "*": TRACES,
         "logs:/aws/lambda/authorize": LOGS,
         "table:keys": {"dynamodb:GetItem"},
     },
     "sweep": {
-        "*": TRACES,
         "logs:/aws/lambda/sweep": LOGS,
         "table:items": {"dynamodb:BatchGetItem", "dynamodb:Query"},
         "table:slots": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"},
@@ -59,7 +57,6 @@ GRANTED: Final[dict[str, Grants]] = {
         "queue:ticks": {"sqs:SendMessage", *CONSUME},
     },
     "run-tasks": {
-        "*": TRACES,
         "logs:/aws/lambda/run-tasks": LOGS,
         "table:items": {
             "dynamodb:BatchGetItem",
@@ -77,7 +74,6 @@ GRANTED: Final[dict[str, Grants]] = {
     },
     "the reader of payloads": {OBJECTS: {"s3:GetObject"}},
     "settle": {
-        "*": TRACES,
         "logs:/aws/lambda/settle": LOGS,
         "table:items": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "queue:payments": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},

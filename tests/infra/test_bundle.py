@@ -47,12 +47,12 @@ def test_an_asset_holds_its_function_and_the_shared_package_and_nothing_else(pro
 
 
 def test_the_same_files_make_the_same_bytes(tmp_path: Path) -> None:
-    first = bundle("authorize", tmp_path / "one").read_bytes()
-    assert bundle("authorize", tmp_path / "two").read_bytes() == first
+    first = bundle("authorize", platform="local", build=tmp_path / "one").read_bytes()
+    assert bundle("authorize", platform="local", build=tmp_path / "two").read_bytes() == first
 
 
 def test_nothing_unfinished_is_left_beside_an_asset(tmp_path: Path) -> None:
-    asset = bundle("authorize", tmp_path)
+    asset = bundle("authorize", platform="local", build=tmp_path)
     assert list(asset.parent.iterdir()) == [asset]
 
 

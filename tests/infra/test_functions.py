@@ -82,8 +82,10 @@ def test_every_function_runs_on_the_newest_python_and_the_environments_architect
     assert stacks.environment.name == "local" or stacks.environment.architecture == "arm64"
 
 
-def test_every_function_is_traced(stacks: Stacks) -> None:
-    assert all(each["TracingConfig"] == {"Mode": "Active"} for each in stacks.properties(FUNCTIONS).values())
+def test_a_request_is_traced_and_what_a_queue_brings_is_not(stacks: Stacks) -> None:
+    traced = {name for name, each in stacks.properties(FUNCTIONS).items() if "TracingConfig" in each}
+    assert traced == {"api"} == stacks.environment.traced
+    assert stacks.properties(FUNCTIONS)["api"]["TracingConfig"] == {"Mode": "Active"}
 
 
 def test_every_function_logs_to_its_own_group_and_no_log_is_kept_for_ever(stacks: Stacks) -> None:

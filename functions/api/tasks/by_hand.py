@@ -71,8 +71,8 @@ class ByHand:
         return Triggered(run=self._made_up_for(late, self.tasks.get(late.id), now), replayed=True)
 
     def backfill(self, definition: Definition, *, first: datetime, last: datetime) -> int:
-        """Runs what was planned from `first` to `last`, both included; how many that is. Asked again, it makes up for
-        what was not written the first time and makes nothing twice.
+        """Runs what was planned from `first` to `last`, both included; how many that is. A repeat begins with
+        the first run again and makes nothing twice, so it ends only if all of them fit into the time of one request.
 
         A run lives in the minute it was planned for, so its id follows from its wall time. No sweep goes there again:
         it is written together with a pointer in the minute that is now, which brings it to a sweep if its call is lost.
