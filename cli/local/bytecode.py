@@ -1,7 +1,7 @@
-"""Bytecode for where the functions run: on this machine its own Python makes it, for Lambda the Python of its runtime.
+"""Compiles code for the Python that will run it: this machine's own for the local stack, 3.14 for Lambda.
 
-That Python is seldom installed. It comes as WebAssembly from the package registry that Node's other packages come from,
-and runs on the Node that the CDK needs anyway. Bytecode is the same on every platform.
+Python 3.14 is seldom installed. Pyodide brings it as WebAssembly in an npm package and runs on the Node that the CDK
+needs anyway. Bytecode does not depend on the platform.
 """
 
 import compileall
@@ -19,14 +19,21 @@ from cli.local import node
 from cli.local.once import BUILD, ROOT, built
 
 HERE: Final = Path(__file__).with_name("compiler")
-# Of CPython 3.14, which keeps it: bytecode with another number cannot be imported at all.
+PROGRAM: Final = HERE / "compile.mjs"
+PACKAGES: Final = HERE / "package.json"
+# Bytecode that Lambda's Python is to import changes when one of these does.
+COMPILER: Final = (Path(__file__), PROGRAM, PACKAGES)
+# The number of all releases of CPython 3.14: it refuses to import bytecode with any other.
 MAGIC: Final = "2b0e0d0a"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Form:
-    """`prefix` is where the files will lie. A `legacy` file lies in the place of its source, any other in
-    `__pycache__`. Bytecode that is not `checked` is run whatever its source says."""
+    """Where bytecode lies and when Python trusts it.
+
+    `prefix` is the folder of the files where they run. A `legacy` file takes the place of its source, any other lies
+    in `__pycache__`. Python compares `checked` bytecode with its source, and runs any other as it is.
+    """
 
     prefix: str
     legacy: bool
@@ -48,7 +55,7 @@ def compile_for_lambda(folder: Path, form: Form) -> None:
     settings = {"magic": MAGIC, "prefix": form.prefix, "legacy": form.legacy, "mode": form.mode.name}
     program = compiler() / "node_modules" / "pyodide" / "pyodide.mjs"
     ran = subprocess.run(
-        [node.tools() / "bin" / "node", HERE / "compile.mjs", program, folder, json.dumps(settings)],
+        [node.tools() / "bin" / "node", PROGRAM, program, folder, json.dumps(settings)],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if ran.returncode:
@@ -56,16 +63,16 @@ def compile_for_lambda(folder: Path, form: Form) -> None:
 
 
 def compiler() -> Path:
-    packages = HERE / "package.json"
-    return built(BUILD / "compiler", lambda to: node.install(packages, to), of=(packages,))
+    """`.build/compiler`: Pyodide under `node_modules`."""
+    return built(BUILD / "compiler", lambda to: node.install(PACKAGES, to), of=(PACKAGES,))
 
 
 def functions() -> Path:
-    """`.build/bytecode-linux-arm64`: our own code for Lambda, with its bytecode beside it. An asset is packed from the
-    sources, and takes the bytecode from here. It is checked against its source when it is imported, so bytecode that is
-    out of date costs time and changes nothing."""
+    """`.build/bytecode-linux-arm64`: our own code with its bytecode for Lambda beside it. An asset is packed from the
+    sources and takes the bytecode from here. Python checks it against its source at import, so outdated bytecode costs
+    time and changes nothing."""
     sources = tuple(sorted(_sources()))
-    return built(BUILD / "bytecode-linux-arm64", _compile_functions, of=(*sources, HERE / "package.json"))
+    return built(BUILD / "bytecode-linux-arm64", _compile_functions, of=(*sources, *COMPILER))
 
 
 def _sources() -> Iterator[Path]:
@@ -82,7 +89,7 @@ def _compile_functions(to: Path) -> None:
 
 
 def sources_gone(folder: Path) -> None:
-    """Leaves the bytecode in its source's place. A source that does not compile stays."""
+    """Removes each source that has its bytecode beside it. A source that does not compile stays."""
     for source in folder.rglob("*.py"):
         if source.with_suffix(".pyc").exists():
             source.unlink()

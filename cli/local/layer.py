@@ -63,7 +63,7 @@ def layer(platform: str) -> Path:
         BUILD / f"layer-{platform}",
         lambda directory: _install(directory / "python", platform),
         of=(
-            *(REQUIREMENTS, Path(__file__), Path(bytecode.__file__)),
+            *(REQUIREMENTS, Path(__file__), *bytecode.COMPILER),
             sys.version if platform == "local" else LAMBDA_PYTHON,
         ),
     )
