@@ -4,14 +4,17 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
+import boto3
 from botocore import handlers
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError
 from botocore.httpsession import URLLib3Session
 
 from tests import gaps
+from tests.refusals import refusal
 
 Send: TypeAlias = Callable[[], AWSResponse]
 Fault: TypeAlias = Callable[[AWSPreparedRequest, Send], AWSResponse]
@@ -43,11 +46,13 @@ class _Plan:
 @dataclass(slots=True)
 class Boundary:
     """Every request of the API looks at its key, now and then in a table: these calls are neither noted nor failed,
-    unless a test `admits` them. While it is `rowless`, statements are refused without the row in their way."""
+    unless a test `admits` them. While it is `rowless`, statements are refused without the row in their way. While it
+    `refuses`, it stops what AWS would refuse before the engine sees it."""
 
     calls: list[Call] = field(default_factory=list)
     admits: bool = False
     rowless: bool = False
+    refuses: bool = True
     _plans: list[_Plan] = field(default_factory=list)
     _session: URLLib3Session = field(default_factory=URLLib3Session)
 
@@ -84,11 +89,32 @@ class Boundary:
         for plan in self._plans:
             if plan.faults and call.operation in plan.operations and plan.when(call):
                 return plan.faults.pop(0)(request, lambda: self._session.send(request))
-        if call.operation in ("BatchExecuteStatement", "ExecuteTransaction"):
-            answer = self._session.send(request)
-            told = gaps.worded(call.asked, request.url, json.loads(answer.content), rowless=self.rowless)
-            return _response(request, answer.status_code, json.dumps(told).encode())
+        if service == "dynamodb" and self.refuses and (why := refusal(call.asked)):
+            content = {"__type": "ValidationException", "message": why}
+            return _response(request, 400, json.dumps(content).encode())
+        if call.operation in ("BatchExecuteStatement", "ExecuteTransaction", "BatchGetItem"):
+            return self._as_aws_answers(call, request)
         return None
+
+    def _as_aws_answers(self, call: Call, request: AWSPreparedRequest) -> AWSResponse:
+        sent = self._session.send(request)
+        answer = json.loads(sent.content)
+        if call.operation == "BatchGetItem":
+            told = gaps.read_in_part(call.asked, answer)
+        else:
+            client = _client(request.url)
+            told = gaps.worded(
+                call.asked,
+                answer,
+                lambda table, key: client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item"),
+                rowless=self.rowless,
+            )
+        return _response(request, sent.status_code, json.dumps(told).encode())
+
+
+@cache
+def _client(endpoint: str) -> Any:
+    return boto3.client("dynamodb", endpoint_url=endpoint)
 
 
 def lost(request: AWSPreparedRequest, send: Send) -> AWSResponse:

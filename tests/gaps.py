@@ -1,53 +1,54 @@
-"""What the local engine leaves out of an answer, put in as AWS does it.
+"""Answers of the local engine, made what AWS answers.
 
-A cancelled transaction of statements comes back without the row that stood in the way, however it was asked for by
-ReturnValuesOnConditionCheckFailure. AWS sends it along, and a store knows its own change by it.
+A statement that is refused comes back with the row that stands in its way, if it was asked for by
+ReturnValuesOnConditionCheckFailure: the engine leaves it out of a cancelled transaction. And BatchGetItem reads no more
+than 16 MB, and 1 MB of one partition.
 """
 
-import re
-from collections.abc import Mapping
-from functools import cache
+import json
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import boto3
+from tests import partiql, tables
 
-_TABLE: Final = re.compile(r'UPDATE "([^"]+)"')
-_NAMES: Final = re.compile(r'"(\w+)"=\?')
-_KEY: Final = frozenset({"slot", "id"})
+# The row of a table under this key.
+Find = Callable[[str, Mapping[str, Any]], Mapping[str, Any] | None]
+_ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
+_PARTITION_BYTES_MAX: Final = 1024 * 1024
 
 
-def worded(
-    asked: Mapping[str, Any], endpoint: str, answer: dict[str, Any], *, rowless: bool
-) -> dict[str, Any]:
+def worded(asked: Mapping[str, Any], answer: dict[str, Any], find: Find, *, rowless: bool) -> dict[str, Any]:
     """The answer to statements, with the rows that refuse them; or without any, which AWS does as well."""
     reasons = answer.get("CancellationReasons", ())
     for statement, reason in zip(asked.get("TransactStatements", ()), reasons, strict=False):
-        if reason["Code"].startswith("ConditionalCheckFailed") and _wants_row(statement):
-            reason |= {"Item": row} if (row := _row(statement, endpoint)) else {}
+        wants = statement.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+        if wants and reason["Code"].startswith("ConditionalCheckFailed") and "Item" not in reason:
+            given = partiql.named(statement)
+            row = find(partiql.table_of(statement), {name: given[name] for name in tables.KEYS["items"]})
+            reason |= {"Item": row} if row else {}
     if rowless:
         for refusal in (*reasons, *(each.get("Error", {}) for each in answer.get("Responses", ()))):
             refusal.pop("Item", None)
     return answer
 
 
-def _wants_row(statement: Mapping[str, Any]) -> bool:
-    return statement.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
-
-
-def _row(statement: Mapping[str, Any], endpoint: str) -> dict[str, Any] | None:
-    text, given = statement["Statement"], statement["Parameters"]
-    conditions = _NAMES.findall(text.partition(" WHERE ")[2])
-    key = {
-        name: value for name, value in zip(conditions, given[-len(conditions) :], strict=True) if name in _KEY
-    }
-    found: dict[str, Any] | None = (
-        _client(endpoint)
-        .get_item(TableName=_TABLE.findall(text)[0], Key=key, ConsistentRead=True)
-        .get("Item")
-    )
-    return found
-
-
-@cache
-def _client(endpoint: str) -> Any:
-    return boto3.client("dynamodb", endpoint_url=endpoint)
+def read_in_part(asked: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer to BatchGetItem, with the keys of what is too much left unread."""
+    whole, partitions = 0, dict[str, int]()
+    for table, rows in answer.get("Responses", {}).items():
+        wanted = asked["RequestItems"][table]
+        read, left = [], []
+        for row in rows:
+            key = next(key for key in wanted["Keys"] if key.items() <= row.items())
+            partition = f"{table} {next(iter(key.values()))}"
+            size = len(json.dumps(row, ensure_ascii=False).encode())
+            before = partitions.get(partition, 0)
+            if whole + size > _ANSWER_BYTES_MAX or (before and before + size > _PARTITION_BYTES_MAX):
+                left.append(key)
+                continue
+            whole, partitions[partition] = whole + size, before + size
+            read.append(row)
+        answer["Responses"][table] = read
+        if left:
+            answer.setdefault("UnprocessedKeys", {})[table] = {**wanted, "Keys": left}
+    return answer

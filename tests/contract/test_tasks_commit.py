@@ -59,6 +59,26 @@ def test_a_claim_is_known_as_ones_own_even_when_its_lease_was_made_longer_since(
     assert tasks.commit([mine]) == [Written.DONE]
 
 
+def test_two_tokens_of_one_task_in_one_batch_are_judged_each_for_itself(
+    tasks: Tasks, examples: Examples
+) -> None:
+    """A worker whose lease ended may hold the task twice. AWS takes no two statements for one row in one request."""
+    task, other = examples.tasks(2)
+    tasks.add([task, other])
+    late = claim(task)
+    fast = claim(late.after, holder="worker-2")
+    tasks.commit([late])
+    tasks.commit([fast, claim(other)])
+    until = examples.now + timedelta(minutes=5)
+    running = [late.after, claim(other).after, fast.after]
+    assert tasks.extend(running, until) == [Written.CONFLICT, Written.DONE, Written.DONE]
+    outcomes = [succeed(each) for each in running]
+    assert tasks.commit(outcomes) == [Written.CONFLICT, Written.DONE, Written.DONE]
+    kept = tasks.get(task.id)
+    assert kept is not None
+    assert (kept.token, kept.state) == (fast.after.token, State.SUCCEEDED)
+
+
 def test_a_change_that_was_stored_and_then_overtaken_is_refused(tasks: Tasks, examples: Examples) -> None:
     task = examples.task()
     tasks.add([task])

@@ -106,7 +106,7 @@ def test_a_statement_that_aws_could_not_carry_out_is_unavailable_alone(
 ) -> None:
     error = {"Error": {"Code": code, "Message": "later"}}
     boundary.fail("BatchExecuteStatement", answered({"Responses": [{}, error]}))
-    changes = [claim(task), cancel(task)]
+    changes = [claim(task), cancel(Examples(now=NOW).task())]
     assert stores.tasks.commit(changes) == [Written.DONE, Written.UNAVAILABLE]
 
 
@@ -117,7 +117,8 @@ def test_a_statement_that_is_wrong_is_refused_alone(
     """Time does not mend it, so it is no matter of time; its neighbours' results count all the same."""
     error = {"Error": {"Code": code, "Message": "what?"}}
     boundary.fail("BatchExecuteStatement", answered({"Responses": [{}, error, {}]}))
-    changes = [claim(task), cancel(task), claim(task)]
+    one, other = Examples(now=NOW).tasks(2)
+    changes = [claim(task), cancel(one), claim(other)]
     assert stores.tasks.commit(changes) == [Written.DONE, Written.REFUSED, Written.DONE]
 
 

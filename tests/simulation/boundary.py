@@ -1,13 +1,11 @@
 """What has to hold of each call to AWS, whether it succeeds or not: whose rows it touches, and how often it is made."""
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from typing import Any, Final
 
 from postdate.domain.definition import is_definition
-from tests import gaps, tables
+from tests import partiql, tables
 from tests.simulation.engine import TABLES
 from tests.simulation.hub import SECOND, Actor
 from tests.simulation.rows import text
@@ -123,21 +121,11 @@ def touched_by(call: Call) -> Iterator[Touched]:
                     yield _touched(each["TableName"], each.get("Item") or each["Key"])
         case "BatchExecuteStatement" | "ExecuteTransaction":
             for statement in asked.get("Statements") or asked["TransactStatements"]:
-                names, skipped = _names(statement["Statement"])
-                yield _touched("sim-items", dict(zip(names, statement["Parameters"][skipped:], strict=True)))
+                yield _touched(partiql.table_of(statement), partiql.named(statement))
         case "SendMessageBatch":
             for entry in asked["Entries"]:
                 for id, *_ in json.loads(entry["MessageBody"]).get("dues", ()):
                     yield MESSAGES, (id,)
-
-
-@cache
-def _names(statement: str) -> tuple[tuple[str, ...], int]:
-    """What the last parameters of a statement are, and how many come before them."""
-    if statement.startswith("INSERT"):
-        return tuple(re.findall(r"'(\w+)':\?", statement)), 0
-    changes, _, condition = statement.partition(" WHERE ")
-    return tuple(gaps._NAMES.findall(condition)), changes.count("=?")
 
 
 def _touched(table: str, row: Mapping[str, Any]) -> Touched:

@@ -202,6 +202,13 @@ BUGS: Final = (
         mix="moved",
     ),
     _bug(
+        "two writes of one row go in one request",
+        f"{_STATEMENTS}:_chunks",
+        " or any(each.id == statement.id for each in chunk)",
+        "",
+        mix="contested",
+    ),
+    _bug(
         "a refusal without its row is another's change",
         f"{_STATEMENTS}:_lacks_row",
         "return ",

@@ -18,6 +18,7 @@ from botocore.exceptions import (
 )
 
 from tests import gaps
+from tests.refusals import refusal
 from tests.simulation import quick
 from tests.simulation.engine import TABLES, Change, Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
@@ -179,6 +180,8 @@ class Wire:
         asked = call.asked
         if actor is not None and actor.is_newer:
             asked = asked_by_newer_code(call.operation, asked, forms=self.mix.newer_forms)
+        if call.service == "dynamodb" and (why := refusal(asked)):
+            return 400, {"__type": "ValidationException", "message": why}
         status, content, changes = self.engine.answer(call.service, call.operation, asked)
         if call.operation in _STATEMENTS:
             content = self._worded(actor, call, content)
@@ -290,22 +293,17 @@ class Wire:
         answer["Items"], answer["Count"] = found, len(found)
         return answer
 
+    def _row(self, table: str, key: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        first, second = (value["S"] for value in key.values())
+        row = self.engine.row(TABLES[table], first, second)
+        return None if row is None else quick.copied(row)
+
     def _worded(self, actor: Actor | None, call: Call, answer: dict[str, Any]) -> dict[str, Any]:
         """Refusals of statements as AWS words them: with the row in the way, if it was asked for, or without it."""
-        reasons = answer.get("CancellationReasons", ())
-        for statement, reason in zip(call.asked.get("TransactStatements", ()), reasons, strict=False):
-            wants = statement.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
-            if wants and reason["Code"].startswith("ConditionalCheckFailed"):
-                names = gaps._NAMES.findall(statement["Statement"].partition(" WHERE ")[2])
-                given = dict(zip(names, statement["Parameters"][-len(names) :], strict=True))
-                row = self.engine.row("items", given["slot"]["S"], given["id"]["S"])
-                if row is not None:
-                    reason["Item"] = quick.copied(row)
-            if self.mix.duplicate_key and reason["Code"].startswith("DuplicateItem"):
+        answer = gaps.worded(call.asked, answer, self._row, rowless=actor is not None and actor.rowless)
+        for reason in answer.get("CancellationReasons", ()) if self.mix.duplicate_key else ():
+            if reason["Code"].startswith("DuplicateItem"):
                 reason |= {"Code": "ValidationError", "Message": "Duplicate primary key exists in table"}
-        refusals = [each["Error"] for each in answer.get("Responses", ()) if "Error" in each]
-        for told in [*reasons, *refusals] if actor is not None and actor.rowless else ():
-            told.pop("Item", None)
         return answer
 
 

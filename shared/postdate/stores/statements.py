@@ -1,7 +1,7 @@
 """Conditional writes to one table as PartiQL statements, 25 in a request and each with its own condition: one round
 trip writes many rows at the price of single writes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,12 +26,18 @@ _DUPLICATE_MESSAGE: Final = "Duplicate primary key exists in table"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """One row's write. Of an update that must recognise its own earlier try, `key` is the row's and `change` what the
-    update sets, with None for each attribute that it removes."""
+    """A write of the row `key`. `change` is what an update sets, with None for each attribute that it removes: a later
+    try of the update knows its own result by it."""
 
     request: Mapping[str, Any]
-    key: AttributeMap | None = None
+    key: AttributeMap
     change: Mapping[str, dict[str, Any] | None] | None = None
+
+    @property
+    def id(self) -> str:
+        """An item has one row, and a pointer one in each slot."""
+        id: str = self.key["id"]["S"]
+        return id
 
 
 class Statements:
@@ -43,7 +49,8 @@ class Statements:
         # The statement holds names alone, and those are ours; every value is a parameter.
         fields = ",".join(f"'{name}':?" for name in attributes)
         text = f'INSERT INTO "{self._table}" VALUE {{{fields}}}'
-        return Statement(request={"Statement": text, "Parameters": list(attributes.values())})
+        request = {"Statement": text, "Parameters": list(attributes.values())}
+        return Statement(request=request, key=_key(attributes))
 
     def update(self, before: AttributeMap, after: AttributeMap, *, held: Sequence[str]) -> Statement:
         """Writes what differs, while the attributes that are `held` are what they were."""
@@ -60,14 +67,14 @@ class Statements:
         }
         return Statement(
             request=request,
-            key={name: before[name] for name in _KEYS},
+            key=_key(before),
             change={name: after.get(name) for name in (*changed, *removed)},
         )
 
     def execute(self, statements: Sequence[Statement]) -> list[Written]:
+        """One answer for each statement, in their order. Statements for one row are carried out in their order."""
         written: list[Written] = []
-        for start in range(0, len(statements), _AT_ONCE):
-            chunk = statements[start : start + _AT_ONCE]
+        for chunk in _chunks(statements):
             requests = [statement.request for statement in chunk]
             try:
                 with translated():
@@ -104,9 +111,25 @@ class Statements:
 
     def _rows(self, statements: Sequence[Statement]) -> dict[str, AttributeMap]:
         """By their ids."""
-        keys = {each.key["id"]["S"]: each.key for each in statements if each.key}
+        keys = {each.id: each.key for each in statements}
         found = batch_get.rows(self._client, self._table, keys.values()) if keys else []
         return {row["id"]["S"]: row for row in found}
+
+
+def _key(attributes: AttributeMap) -> AttributeMap:
+    return {name: attributes[name] for name in _KEYS}
+
+
+def _chunks(statements: Sequence[Statement]) -> Iterator[list[Statement]]:
+    """AWS refuses a request as a whole if two of its statements are for one row."""
+    chunk: list[Statement] = []
+    for statement in statements:
+        if len(chunk) == _AT_ONCE or any(each.id == statement.id for each in chunk):
+            yield chunk
+            chunk = []
+        chunk.append(statement)
+    if chunk:
+        yield chunk
 
 
 def _lacks_row(statement: Statement, error: Error) -> bool:
@@ -129,7 +152,7 @@ def _judged(statement: Statement, error: Error | None, unseen: Mapping[str, Attr
     if code == _DUPLICATE:
         return Written.CONFLICT
     if code == _HELD:
-        stored = error.get("Item") or (unseen.get(statement.key["id"]["S"]) if statement.key else None)
+        stored = error.get("Item") or unseen.get(statement.id)
         return Written.DONE if stored and _is_made(statement, stored) else Written.CONFLICT
     if passes(code):
         return Written.UNAVAILABLE

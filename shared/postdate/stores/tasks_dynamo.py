@@ -142,15 +142,15 @@ class DynamoTasks:
             f'UPDATE "{self._table}" SET "lease"=? '  # noqa: S608
             'WHERE "slot"=? AND "id"=? AND "status"=? AND "token"=? AND "holder"=?'
         )
+        key = item_key(task.id)
         parameters = [
             lease,
-            {"S": task.home.key},
-            {"S": task.id},
+            *key.values(),
             {"S": State.RUNNING.value},
             {"N": str(task.token)},
             {"S": task.holder or ""},
         ]
-        return Statement(request={"Statement": text, "Parameters": parameters})
+        return Statement(request={"Statement": text, "Parameters": parameters}, key=key)
 
     def _pointer(self, task: Task) -> Statement:
         slot = self._plan.slot(task.due_at, unique_part(task.id))
