@@ -2,6 +2,7 @@
 # and is not done again until what it was made from changes.
 
 ENV ?= dev
+ENGINE ?= ministack
 SEEDS ?= 0:2000
 MINUTES ?= 2
 READY := .venv/ready
@@ -14,7 +15,7 @@ INTERPRETERS := python3 python3.14 python3.13 python3.12 python3.11
 
 ONLINE := { echo "Setting up needs the package index that pip is set up for, and did not get what it needs: see above." >&2; exit 2; }
 
-.PHONY: help up down test check prove chaos bench deploy synth layer lock clean
+.PHONY: help up down test test-on-ministack test-on-dynamodb-local check prove chaos bench deploy synth layer lock clean
 .DELETE_ON_ERROR:
 
 help: ## what there is to make
@@ -32,7 +33,15 @@ check: $(READY)/dev ## format, lint, types, unit and contract tests
 	@.venv/bin/mypy
 	@.venv/bin/pytest --numprocesses auto --maxprocesses 4 tests/unit tests/contract
 
-test: $(READY)/dev ## the whole suite, on a local stack of its own
+test: $(READY)/dev ## the whole suite on local stacks; with ENGINE=dynamodb-local the stores and functions on Amazon's engine
+	@case "$(ENGINE)" in ministack|dynamodb-local) ;; \
+		*) echo "There is no ENGINE=$(ENGINE): ministack or dynamodb-local." >&2; exit 2;; esac
+	@$(MAKE) --no-print-directory test-on-$(ENGINE)
+
+test-on-dynamodb-local: $(READY)/dev $(READY)/dynamodb-local
+	@.venv/bin/pytest --numprocesses auto --maxprocesses 4 --engine dynamodb-local tests/contract tests/integration
+
+test-on-ministack: $(READY)/dev
 	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" $(PYTHON) -m tests.side_by_side
 
 prove: $(READY)/dev ## single faults, 2,000 seeds of the simulation, planted mistakes (SEEDS=)
@@ -64,6 +73,11 @@ clean: ## stop every stack and remove all that make has made
 	@[ ! -x .venv/bin/postdate ] || .venv/bin/postdate down --all
 	@rm -rf .venv .build .local cdk.out .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Needs Java 17 and Maven; nothing else here does.
+$(READY)/dynamodb-local: tests/dynamodb_local/pom.xml tests/dynamodb_local/jars.sha256 tests/dynamodb_local/Loopback.java
+	@$(PYTHON) -m tests.dynamodb_local.build
+	@touch $@
 
 $(READY)/uv: requirements/bootstrap.txt
 	@python=$$(for python in $(INTERPRETERS); do \

@@ -1,14 +1,15 @@
 """One local engine for all tests that need AWS. It is started by the first of them, without a deployment.
 
-Contract and integration tests run on it alone, not on moto: the writes of tasks are PartiQL with conditions, which
-moto does not read, so the engine is there anyway. It starts in 0.4 s, a call takes no longer than one to moto, and it
-counts write units as AWS does.
+Contract and integration tests run on it, not on moto: the writes of tasks are PartiQL with conditions, which moto does
+not read, so the engine is there anyway. It starts in 0.4 s, a call takes no longer than one to moto, and it counts
+write units as AWS does. `make test ENGINE=dynamodb-local` runs them with Amazon's own engine for DynamoDB.
 """
 
 import socket
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -16,38 +17,60 @@ import pytest
 
 from cli.local import ministack
 from cli.local.place import Place
+from tests.dynamodb_local.differences import DIFFERENCES
+from tests.engines import DYNAMODB_LOCAL, MINISTACK, Engines, dynamodb_local, speaking_to
 
 if TYPE_CHECKING:
     from tests.boundary import Boundary
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--engine", choices=[MINISTACK, DYNAMODB_LOCAL], default=MINISTACK)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("engine") != DYNAMODB_LOCAL:
+        return
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        for known in {name, name.partition("[")[0], name.partition("::")[0]} & DIFFERENCES.keys():
+            item.add_marker(DIFFERENCES[known].mark())
+
+
 @pytest.fixture(scope="session")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """Where the engine listens; its environment is set only while a test uses `boundary`."""
+def engine(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
+    """Where the engines listen; their environment is set only while a test uses `boundary`."""
     place = Place(port=_free_port(), directory=tmp_path_factory.mktemp("engine"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # the engine outlives the call that starts it
         ministack.start(place)
-    yield place
-    ministack.stop(place)
+    with ExitStack() as opened:
+        opened.callback(ministack.stop, place)
+        second = pytestconfig.getoption("engine") == DYNAMODB_LOCAL
+        yield Engines(place=place, dynamodb_url=opened.enter_context(dynamodb_local()) if second else None)
 
 
 @pytest.fixture
-def boundary(engine: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator["Boundary"]:
+def boundary(engine: Engines, monkeypatch: pytest.MonkeyPatch) -> Iterator["Boundary"]:
     """Clients made meanwhile speak to the engine, and what they say passes here."""
     import botocore.endpoint  # what a unit test need not wait for
 
-    from cli.local import aws
     from tests.boundary import BOUNDARY
 
     # botocore draws how long it waits before it tries again; the order of things does not depend on it.
     at_once = SimpleNamespace(time=time.time, sleep=lambda seconds: None)
     monkeypatch.setattr(botocore.endpoint, "time", at_once)
     BOUNDARY.clear()
-    BOUNDARY.rowless = False
-    with aws.speaking_to(engine):
+    BOUNDARY.rowless, BOUNDARY.refuses = False, True
+    with speaking_to(engine):
         yield BOUNDARY
     BOUNDARY.clear()
+
+
+@pytest.fixture
+def is_amazons(engine: Engines) -> bool:
+    """DynamoDB is Amazon's own engine."""
+    return engine.dynamodb_url is not None
 
 
 @pytest.fixture(params=["with its row", "without its row"])

@@ -9,8 +9,6 @@ from typing import Any
 import boto3
 import pytest
 
-from cli.local import aws
-from cli.local.place import Place
 from postdate.runtime import aws as runtime
 from postdate.stores.definitions import Definitions, MemoryDefinitions
 from postdate.stores.definitions_dynamo import DynamoDefinitions
@@ -30,6 +28,7 @@ from tests import tables
 from tests.boundary import Boundary
 from tests.contract.examples import LISTING_SHARDS, PLAN, Examples
 from tests.contract.money import Money
+from tests.engines import Engines, speaking_to
 
 RETENTION = timedelta(days=35)
 _tests = count()
@@ -55,8 +54,8 @@ class OnAws:
 
 
 @pytest.fixture(scope="session")
-def made_on_aws(engine: Place) -> OnAws:
-    with aws.speaking_to(engine):
+def made_on_aws(engine: Engines) -> OnAws:
+    with speaking_to(engine):
         boto3.setup_default_session()
         dynamodb, sqs = (runtime.client.__wrapped__(service) for service in ("dynamodb", "sqs"))
     names = tables.create(dynamodb, "contract")

@@ -7,8 +7,6 @@ from itertools import count
 import boto3
 import pytest
 
-from cli.local import aws
-from cli.local.place import Place
 from functions.api import wiring
 from functions.authorize import handler as authorize
 from functions.run_tasks import handler as run_tasks
@@ -23,6 +21,7 @@ from tests import tables
 from tests.boundary import Boundary
 from tests.contract.examples import Examples
 from tests.e2e.receiver import Receiver, receiving
+from tests.engines import Engines, speaking_to
 from tests.integration.meter import METER  # noqa: F401 (before the first client is made)
 from tests.integration.stores import NOW, Stores
 from tests.integration.world import Client, World
@@ -58,10 +57,10 @@ _wired_for: list[Mapping[str, str]] = []
 
 
 @pytest.fixture(scope="session")
-def new_world(engine: Place) -> Callable[[], World]:
+def new_world(engine: Engines) -> Callable[[], World]:
     def make() -> World:
         prefix = f"integration-{next(_worlds)}"
-        with aws.speaking_to(engine):
+        with speaking_to(engine):
             boto3.setup_default_session()
             dynamodb, sqs = (runtime.client.__wrapped__(service) for service in ("dynamodb", "sqs"))
         names = tables.create(dynamodb, prefix)

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from cli.local.listening import Answering, listening
-from cli.local.place import Place
 from functions.authorize.handler import handler as authorize
 from postdate.stores.keys import bearer_text
+from tests.engines import Engines
 from tests.integration.conftest import forget
 from tests.integration.world import Client, Context, World
 
@@ -42,7 +42,7 @@ class Ending(Context):
 
 
 @contextmanager
-def behind(engine: Place, delay: Callable[[bytes], float | None]) -> Iterator[str]:
+def behind(engine: Engines, delay: Callable[[bytes], float | None]) -> Iterator[str]:
     """The local engine, behind an endpoint that keeps a call for so many seconds, or for ever."""
 
     class Behind(Answering):
@@ -57,7 +57,9 @@ def behind(engine: Place, delay: Callable[[bytes], float | None]) -> Iterator[st
                 self._forward(body)
 
         def _forward(self, body: bytes) -> None:
-            connection = http.client.HTTPConnection("127.0.0.1", engine.port)
+            is_dynamodb = self.headers.get("X-Amz-Target", "").startswith("DynamoDB")
+            url = (engine.dynamodb_url if is_dynamodb else None) or engine.place.endpoint_url
+            connection = http.client.HTTPConnection(urlsplit(url).netloc)
             connection.request(self.command, self.path, body, dict(self.headers))
             answer = connection.getresponse()
             text = answer.read()
@@ -76,6 +78,7 @@ def behind(engine: Place, delay: Callable[[bytes], float | None]) -> Iterator[st
 def wired_to(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     def wire(endpoint: str) -> None:
         monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+        monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB", raising=False)
         for variable, url in world.environment.items():
             if variable.endswith("_QUEUE_URL"):
                 monkeypatch.setenv(variable, endpoint + urlsplit(url).path)
@@ -103,7 +106,7 @@ def test_a_request_is_answered_before_its_gateway_gives_up(
     body: Any,
     client: Client,
     world: World,
-    engine: Place,
+    engine: Engines,
     wired_to: Callable[[str], None],
 ) -> None:
     """The key is known, and nothing else is answered."""
@@ -119,7 +122,7 @@ def test_a_request_is_answered_before_its_gateway_gives_up(
 
 
 def test_many_slow_calls_of_one_request_do_not_outlive_it_either(
-    client: Client, engine: Place, wired_to: Callable[[str], None]
+    client: Client, engine: Engines, wired_to: Callable[[str], None]
 ) -> None:
     """Each call succeeds, and there are too many of them."""
     batch = {"payments": [PAYMENT | {"idempotency_key": f"slow-{number}"} for number in range(100)]}
@@ -133,7 +136,7 @@ def test_many_slow_calls_of_one_request_do_not_outlive_it_either(
 
 
 def test_who_asks_is_said_to_be_unknown_for_now_before_the_authorizers_time_is_up(
-    engine: Place, wired_to: Callable[[str], None]
+    engine: Engines, wired_to: Callable[[str], None]
 ) -> None:
     with behind(engine, lambda _: None) as endpoint:
         wired_to(endpoint)

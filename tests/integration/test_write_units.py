@@ -7,12 +7,11 @@ from typing import Any
 import boto3
 import pytest
 
-from cli.local import aws
-from cli.local.place import Place
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.task import State
 from tests.boundary import Boundary
 from tests.e2e.receiver import Receiver
+from tests.engines import Engines, speaking_to
 from tests.integration.chains import chain
 from tests.integration.conftest import entered
 from tests.integration.meter import METER, Meter
@@ -27,8 +26,8 @@ def world(own_world: World, boundary: Boundary, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.fixture(scope="module")
-def started_meter(own_world: World, engine: Place) -> Iterator[Meter]:
-    with aws.speaking_to(engine):
+def started_meter(own_world: World, engine: Engines) -> Iterator[Meter]:
+    with speaking_to(engine):
         METER.start(boto3.client("dynamodb"), own_world.tables)
     yield METER
     METER.stop()

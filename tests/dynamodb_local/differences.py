@@ -1,0 +1,39 @@
+"""Where DynamoDB Local is known to differ from AWS: the tests, or files of tests, that must fail on it.
+
+Each difference has a reason and the failure that shows it: the run fails if such a test passes or fails otherwise.
+Two more differences fail no test. The engine never answers with a conflict or a throttled request, so tests and the
+simulation put these in. And it counts no units for statements, so the meter of the tests puts the same rows.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import pytest
+from botocore.exceptions import ClientError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """A failure of another type, or whose text does not match, fails the run."""
+
+    reason: str
+    type: type[Exception]
+    match: str
+
+    def mark(self) -> pytest.MarkDecorator:
+        return pytest.mark.xfail(reason=self.reason, raises=pytest.RaisesExc(self.type, match=self.match))
+
+
+DIFFERENCES: Final = {
+    "contract/test_ledger_faults.py::"
+    "test_a_payment_settled_alone_takes_fifteen_units_from_its_hold_to_its_journal": Difference(
+        reason="it rates each action of a transaction at 4 units, whatever the row's size and indexes are",
+        type=AssertionError,
+        match=r"^assert \[16\.0, 16\.0\] == \[6, 9\]",
+    ),
+    "integration/test_recovery.py": Difference(
+        reason="it makes no backups, so there is nothing to restore",
+        type=ClientError,
+        match=r"UnknownOperationException.* CreateBackup ",
+    ),
+}
