@@ -6,6 +6,7 @@ Exit status 2 when something is missing that a person has to provide, 1 when the
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -21,15 +22,36 @@ from cli.progress import say
 from infra.environments import ENVIRONMENTS, Environment
 
 
-def deploy(environment: Environment) -> None:
+def build(environment: Environment) -> None:
+    layer(environment.platform)
+    bytecode.functions()
+
+
+def run(found: Account, given: list[str]) -> None:
+    """The CDK's command line, which says itself what went wrong."""
+    variables = cdk.environment(os.environ) | {
+        "AWS_REGION": found.region,
+        "AWS_DEFAULT_REGION": found.region,
+        "POSTDATE_REQUIRE_LAYER": "1",
+    }
+    if subprocess.run(cdk.command(*given), cwd=ROOT, env=variables, check=False).returncode:
+        raise Failure("The deployment failed: the lines above say why.")
+
+
+def deploy(
+    environment: Environment,
+    *,
+    build: Callable[[Environment], None] = build,
+    run: Callable[[Account, list[str]], None] = run,
+) -> None:
+    """Raises NotReady before anything is built or changed, and Failure after a deployment that failed."""
     found = account()
     check(found, environment)
     say(f"Deploying {environment.name} to {found}.")
-    layer(environment.platform)
-    bytecode.functions()
+    build(environment)
     first = _is_first(found, environment)
     try:
-        _run(found, arguments(environment, first=first, asked=sys.stdin.isatty()))
+        run(found, arguments(environment, first=first, asked=sys.stdin.isatty()))
     finally:
         _protect(found, environment)
 
@@ -62,16 +84,6 @@ def _protect(found: Account, environment: Environment) -> None:
         raise Failure(
             f"What holds data in {environment.name} is not protected from deletion: {error}"
         ) from error
-
-
-def _run(found: Account, given: list[str]) -> None:
-    environment = cdk.environment(os.environ) | {
-        "AWS_REGION": found.region,
-        "AWS_DEFAULT_REGION": found.region,
-        "POSTDATE_REQUIRE_LAYER": "1",
-    }
-    if subprocess.run(cdk.command(*given), cwd=ROOT, env=environment, check=False).returncode:
-        raise Failure("The deployment failed: the lines above say why.")
 
 
 def main(name: str) -> int:

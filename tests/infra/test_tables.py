@@ -78,6 +78,13 @@ def test_no_table_resists_the_rollback_of_its_own_creation(stacks: Stacks) -> No
     assert not [table for table in stacks.properties(TABLES).values() if "DeletionProtectionEnabled" in table]
 
 
+def test_nothing_outlives_the_rollback_of_its_own_creation(stacks: Stacks) -> None:
+    """A name that is left behind is taken when the deployment is repeated."""
+    for template in (stacks.state, stacks.service):
+        policies = {each.get("DeletionPolicy", "Delete") for each in template["Resources"].values()}
+        assert policies <= {"Delete", "RetainExceptOnCreate"}
+
+
 def test_no_stack_pins_what_another_one_has(stacks: Stacks) -> None:
     """CloudFormation refuses to change or remove an export for as long as a stack imports it."""
     for template in (stacks.state, stacks.service):

@@ -17,16 +17,32 @@ _IDENTITY: Final = f"""<GetCallerIdentityResponse><GetCallerIdentityResult><Acco
 _REFUSED: Final = """<ErrorResponse><Error><Type>Sender</Type><Code>{}</Code><Message>{}</Message></Error>
 </ErrorResponse>"""
 
+_STACK: Final = """<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>{}</StackName>
+<StackStatus>{}</StackStatus><CreationTime>2026-11-01T00:00:00Z</CreationTime></member></Stacks></DescribeStacksResult>
+</DescribeStacksResponse>"""
+_RESOURCES: Final = """<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>{}
+</StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>"""
+_TABLE: Final = """<member><PhysicalResourceId>{}</PhysicalResourceId><ResourceType>AWS::DynamoDB::Table</ResourceType>
+<ResourceStatus>CREATE_COMPLETE</ResourceStatus></member>"""
+_PROTECTED: Final = """<UpdateTerminationProtectionResponse><UpdateTerminationProtectionResult>
+</UpdateTerminationProtectionResult></UpdateTerminationProtectionResponse>"""
+
 
 @dataclass(kw_only=True)
 class Aws:
-    """An account as it is now; `denied` are operations that its credentials may not use."""
+    """An account as it is now.
+
+    `denied` are operations that its credentials may not use. `stack` is the status of the one stack, if there is one,
+    and `tables` are that stack's, none of them protected.
+    """
 
     refused: str | None = None
     bootstrap: int | None = 21
     concurrency: int = 1000
     reserved: Mapping[str, int] = field(default_factory=dict)
     denied: frozenset[str] = frozenset()
+    stack: str | None = None
+    tables: tuple[str, ...] = ()
     asked: list[str] = field(default_factory=list)
 
     def environment(self, url: str) -> dict[str, str]:
@@ -72,6 +88,14 @@ def _answer(aws: Aws, operation: str, names: Mapping[str, Any]) -> tuple[int, by
             return 403, _REFUSED.format(aws.refused, "it is not good").encode(), "text/xml"
         case "GetCallerIdentity":
             return 200, _IDENTITY.encode(), "text/xml"
+        case "DescribeStacks" if aws.stack:
+            return 200, _STACK.format(names["StackName"][0], aws.stack).encode(), "text/xml"
+        case "ListStackResources":
+            return 200, _RESOURCES.format("".join(map(_TABLE.format, aws.tables))).encode(), "text/xml"
+        case "UpdateTerminationProtection":
+            return 200, _PROTECTED.encode(), "text/xml"
+        case "DescribeTable" | "UpdateTable":
+            return _json(200, {"Table": {"TableName": names["TableName"]}, "TableDescription": {}})
         case "DescribeStacks":
             return 400, _REFUSED.format("ValidationError", "Stack does not exist").encode(), "text/xml"
         case "GetParameter" if aws.bootstrap is None:

@@ -1,0 +1,113 @@
+"""The order of a deployment: the account is asked, the stacks are deployed, and what stands is protected."""
+
+import os
+import pty
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from cli.aws.account import Account
+from cli.aws.deploy import deploy
+from cli.failure import Failure, NotReady
+from infra.environments import DEV, PROD, Environment
+from tests.unit.cli.aws.answers import Aws, answering
+
+MADE = "CREATE_COMPLETE"
+NEVER_MADE = (None, "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "REVIEW_IN_PROGRESS")
+PROTECTING = {"UpdateTerminationProtection", "UpdateTable"}
+
+
+class Cdk:
+    """The CDK's command line as deploy sees it: notes its arguments, and fails if told to."""
+
+    def __init__(self, aws: Aws, *, leaves: str, fails: bool = False) -> None:
+        self._aws, self._leaves, self._fails = aws, leaves, fails
+        self.built: list[str] = []
+        self.given: list[str] = []
+
+    def build(self, environment: Environment) -> None:
+        self.built.append(environment.platform)
+
+    def run(self, account: Account, given: list[str]) -> None:
+        self.given = given
+        self._aws.stack = self._leaves
+        if self._fails:
+            raise Failure("The deployment failed.")
+
+    @property
+    def is_first(self) -> bool:
+        return "first=true" in self.given
+
+
+@contextmanager
+def deploying(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with answering(aws) as url:
+        for name, value in aws.environment(url).items():
+            monkeypatch.setenv(name, value)
+        yield
+
+
+@pytest.mark.parametrize("stack", NEVER_MADE)
+def test_a_stack_that_was_never_made_is_deployed_without_protection(
+    stack: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws = Aws(stack=stack)
+    cdk = Cdk(aws, leaves=MADE)
+    with deploying(aws, monkeypatch):
+        deploy(PROD, build=cdk.build, run=cdk.run)
+    assert cdk.is_first
+
+
+def test_a_stack_that_stands_keeps_its_protection(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = Aws(stack=MADE)
+    cdk = Cdk(aws, leaves="UPDATE_COMPLETE")
+    with deploying(aws, monkeypatch):
+        deploy(PROD, build=cdk.build, run=cdk.run)
+    assert not cdk.is_first
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_stands_after_a_deployment_is_protected_whether_it_failed_or_not(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws = Aws(stack=MADE, tables=("postdate-prod-items", "postdate-prod-accounts"))
+    cdk = Cdk(aws, leaves="UPDATE_ROLLBACK_COMPLETE" if fails else "UPDATE_COMPLETE", fails=fails)
+    with deploying(aws, monkeypatch):
+        if fails:
+            with pytest.raises(Failure, match=r"The deployment failed\."):
+                deploy(PROD, build=cdk.build, run=cdk.run)
+        else:
+            deploy(PROD, build=cdk.build, run=cdk.run)
+    protecting = sorted(operation for operation in aws.asked if operation in PROTECTING)
+    assert protecting == ["UpdateTable", "UpdateTable", "UpdateTerminationProtection"]
+
+
+def test_a_first_deployment_that_failed_is_not_protected(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = Aws(tables=("postdate-prod-items",))
+    cdk = Cdk(aws, leaves="ROLLBACK_COMPLETE", fails=True)
+    with deploying(aws, monkeypatch), pytest.raises(Failure):
+        deploy(PROD, build=cdk.build, run=cdk.run)
+    assert not PROTECTING & set(aws.asked)
+
+
+def test_nothing_is_built_for_an_account_that_lacks_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = Aws(bootstrap=None)
+    cdk = Cdk(aws, leaves=MADE)
+    with deploying(aws, monkeypatch), pytest.raises(NotReady):
+        deploy(DEV, build=cdk.build, run=cdk.run)
+    assert (cdk.built, cdk.given) == ([], [])
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_approval_is_asked_for_at_a_terminal_and_nowhere_else(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws = Aws()
+    cdk = Cdk(aws, leaves=MADE)
+    mine, theirs = pty.openpty() if terminal else os.pipe()
+    with deploying(aws, monkeypatch), os.fdopen(theirs if terminal else mine) as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        deploy(DEV, build=cdk.build, run=cdk.run)
+    os.close(mine if terminal else theirs)
+    assert ("--require-approval" in cdk.given) is not terminal
