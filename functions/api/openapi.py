@@ -23,6 +23,7 @@ from functions.api.reference import (
     account_answers,
     examples,
     fields,
+    links,
     payment_answers,
     problems,
     receiving,
@@ -148,6 +149,8 @@ def _success(operation: Operation) -> dict[str, Any]:
         return described | {"content": {kind: {"schema": {"type": "string" if "html" in kind else "object"}}}}
     names = [operation.answer, *([operation.or_answer] if operation.or_answer else [])]
     content = {"schema": shapes.either(*names), "example": examples.answers()[operation.answer]}
+    if following := links.of(operation):
+        described["links"] = following
     return described | {"content": {"application/json": content}}
 
 

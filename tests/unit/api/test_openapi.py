@@ -156,6 +156,25 @@ def test_every_operation_names_the_problems_it_answers() -> None:
         assert named == (every if operation.scope else set())
 
 
+def test_an_answer_201_links_to_the_operations_on_the_new_resource() -> None:
+    linked = {
+        name: answer["links"]
+        for _, _, told in METHODS
+        for name in [told["operationId"]]
+        for answer in [told["responses"].get("201", {})]
+        if "links" in answer
+    }
+    assert set(linked) >= {"registerTask", "schedulePayment", "openAccount", "registerJob", "triggerTask"}
+    assert {"getTask", "changeTask", "cancelTask", "listRuns"} <= set(linked["registerTask"])
+    parameters = {operation.name: set(re.findall(r"{(.+?)}", operation.path)) for operation in OPERATIONS}
+    for source, links in linked.items():
+        (answer,) = [operation.answer for operation in OPERATIONS if operation.name == source]
+        for target, link in links.items():
+            assert set(link["parameters"]) == parameters[target]
+            for pointer in link["parameters"].values():
+                assert pointer.removeprefix("$response.body#/") in SCHEMAS[str(answer)]["required"]
+
+
 def test_the_one_refusal_of_the_gateway_is_described_beside_ours() -> None:
     for operation in OPERATIONS:
         kinds = (
