@@ -27,12 +27,11 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from functions.run_tasks.agenda import Call, in_turn, take_due
-from functions.run_tasks.chain import Chain, asks
+from functions.run_tasks.chain import Chain, Ends, asks
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.gate import Gate, Held
 from functions.run_tasks.tally import Tally
 from postdate.domain import transitions
-from postdate.domain.definition import Definition
 from postdate.domain.due import PACKET_ITEMS_MAX, WAIT_MAX, Due, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.sweeping import Horizon
@@ -86,7 +85,7 @@ class Runner:
         self._known: dict[str, Task] = {}
         self._agenda: deque[Call] = deque()
         self._running: dict[tuple[str, int], tuple[Task, Call]] = {}
-        self._ends: dict[str, Definition] = {}
+        self._ends: dict[str, Ends] = {}
         self._in_flight = 0
         self._unwritten: list[tuple[Call, Transition]] = []
         self._write_at = clock.now()
@@ -276,8 +275,8 @@ class Runner:
         self._in_flight += len(started)
         self._deliveries.start(started, self._report, unsent=self._unsent)
         for _, change in claimed:
-            if definition := self._ends.pop(change.after.id, None):
-                self._chain.finish(definition)
+            if ends := self._ends.pop(change.after.id, None):
+                self._chain.finish(ends)
 
     def _report(self, delivery: Delivery, receipt: Receipt) -> None:
         """Called by whichever thread ends a delivery."""

@@ -125,7 +125,7 @@ def tasks(request: pytest.FixtureRequest) -> Tasks:
 def definitions(tasks: Tasks, request: pytest.FixtureRequest) -> Definitions:
     """Beside these tasks."""
     if isinstance(tasks, MemoryTasks):
-        return MemoryDefinitions(listed=tasks.definitions_listed)
+        return MemoryDefinitions(tasks=tasks)
     found: OnAws = request.getfixturevalue("on_aws")
     return found.definitions
 

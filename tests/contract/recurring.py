@@ -14,6 +14,7 @@ from postdate.domain.schedule import Schedule
 from postdate.domain.slots import UNIQUE_BYTES, Slot, item_id
 from postdate.domain.task import KIND, Ack, Destination, Payload, Task
 from tests.contract.examples import LISTING_SHARDS, PLAN, QUEUE, Examples
+from tests.following import follow
 
 RUNS: Final = Runs(shards=PLAN)
 _uniques = count(1)
@@ -86,6 +87,6 @@ def runs_of(definition: Definition, number: int) -> list[Task]:
     assert run is not None
     runs = [run]
     while len(runs) < number:
-        (run,) = RUNS.follow(run, definition, None, now=run.due_at).rows
+        (run,) = follow(RUNS, run, definition, now=run.due_at).rows
         runs.append(run)
     return runs

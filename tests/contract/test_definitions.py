@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from postdate.domain import definition as plans
-from postdate.domain.definition import Definition, State
+from postdate.domain.definition import Definition, Reached, State
 from postdate.domain.errors import Unavailable
 from postdate.domain.task import LIFETIME, Payload
 from postdate.stores.definitions import Definitions
@@ -17,10 +17,13 @@ from tests.contract.examples import Examples
 from tests.contract.recurring import a_definition, everything
 
 SDK_TRIES = 5
+REACHED = Reached(runs=3, not_over=("run_a", "run_b"))
 
 
 def paused(definition: Definition) -> Definition:
-    after = plans.pause(definition, now=definition.changed_at + timedelta(seconds=5), reason="release — 7")
+    after = plans.pause(
+        definition, now=definition.changed_at + timedelta(seconds=5), reached=REACHED, reason="release — 7"
+    )
     assert after is not None
     return after
 
@@ -51,9 +54,9 @@ def test_a_definition_is_read_back_the_same_after_each_change_of_its_life(
     now = examples.now + timedelta(minutes=1)
     for after in (
         held := paused(definition),
-        resumed := plans.resume(held, now=now, runs_before=5),
-        changed := plans.change(resumed, now=now, runs_before=6, name=None, tags=()),
-        finished := plans.finish(changed, now=now),
+        resumed := plans.resume(held, now=now, reached=Reached(runs=5)),
+        changed := plans.change(resumed, now=now, reached=Reached(runs=6), name=None, tags=()),
+        finished := plans.finish(changed, now=now, reached=Reached(runs=7)),
         cancelled(finished),
     ):
         assert after is not None
@@ -204,8 +207,8 @@ def expires(on_aws: OnAws, definition: Definition) -> int | None:
 def test_a_definition_is_kept_until_some_time_after_its_end(on_aws: OnAws, examples: Examples) -> None:
     definition = a_definition(examples)
     on_aws.definitions.add(definition)
-    finished = plans.finish(definition, now=examples.now)
-    changed = plans.change(finished, now=examples.now, runs_before=0)
+    finished = plans.finish(definition, now=examples.now, reached=REACHED)
+    changed = plans.change(finished, now=examples.now, reached=REACHED)
     held, ended = paused(changed), cancelled(paused(changed))
     told = [expires(on_aws, definition)]
     for before, after in ((definition, finished), (finished, changed), (changed, held), (held, ended)):

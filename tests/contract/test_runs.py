@@ -20,7 +20,7 @@ def test_a_run_is_read_back_as_it_was_written(tasks: Tasks, examples: Examples) 
     third = replace(second, id=other, recurs=replace(second.recurs, passed=first.id))
     assert tasks.add([first, second, third, asked]) == [Written.DONE] * 4
     assert [tasks.get(run.id) for run in (first, second, third, asked)] == [first, second, third, asked]
-    assert second.recurs.previous == first.id
+    assert second.recurs.before == (first.id,)
     assert tasks.commit([claim(first)]) == [Written.DONE]
     assert tasks.get(first.id) == claim(first).after
 

@@ -88,7 +88,7 @@ def chain(world: World, client: Client, *, days_late: int = 0, **fields: Any) ->
         **({"catch_up_window": 3 * DAY} | fields),
     )
     occurrence = Occurrence(wall=midnight.replace(tzinfo=None), at=midnight)
-    run = RUNS.run(definition, occurrence, number=1, previous=None, now=midnight - DAY)
+    run = RUNS.run(definition, occurrence, number=1, now=midnight - DAY)
     assert definitions_of(world).add(definition) is Written.DONE
     assert tasks_of(world).add([run]) == [Written.DONE]
     return Chain(world=world, client=client, definition=definition, run=run)

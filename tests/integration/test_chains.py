@@ -11,6 +11,7 @@ import pytest
 
 from postdate.domain import definition as definitions
 from postdate.domain import transitions
+from postdate.domain.definition import Reached
 from postdate.domain.task import RECEIVER, Ack, State
 from postdate.stores.tasks import Written
 from tests.boundary import (
@@ -177,7 +178,9 @@ def test_the_last_run_finishes_its_task(world: World, new_chain: Callable[..., C
 
 def test_a_run_of_a_paused_task_is_skipped(world: World, new_chain: Callable[..., Chain]) -> None:
     made = new_chain()
-    paused = definitions.pause(made.definition, now=made.run.due_at, reason="release")
+    paused = definitions.pause(
+        made.definition, now=made.run.due_at, reached=Reached(runs=0), reason="release"
+    )
     assert paused is not None
     assert definitions_of(world).change(made.definition, paused) is Written.DONE
     assert world.run(made.calls()) == []
@@ -245,3 +248,26 @@ def test_a_definition_of_newer_code_keeps_its_own_message_and_no_other_tenants(
     assert world.run(records) == [kept["messageId"]]
     assert other.get(f"/api/v1/tasks/{task['task_id']}").body["status"] == "SUCCEEDED"
     assert made.rows() == [made.run]
+
+
+@pytest.mark.parametrize("change", ["renamed", "paused and resumed"])
+def test_a_new_plan_names_the_run_of_the_old_that_is_on_and_counts_it(
+    world: World, new_chain: Callable[..., Chain], change: str
+) -> None:
+    made = new_chain(ack=Ack.EXPLICIT, timeout_seconds=300, max_runs=5)
+    assert world.run(made.calls()) == []
+    path = f"/api/v1/tasks/{made.definition.id}"
+    if change == "renamed":
+        assert made.client.call("PATCH", path, {"name": "other"}).status == 200
+    else:
+        assert made.client.call("POST", f"{path}/pause").status == 200
+        assert made.client.call("POST", f"{path}/resume").status == 200
+    on, *rows = made.rows()
+    assert on.state is State.RUNNING
+    ended, (first,) = (
+        [run for run in rows if run.state is not State.PENDING],
+        [run for run in rows if run.state is State.PENDING],
+    )
+    assert [run.state for run in ended] == [State.CANCELLED if change == "renamed" else State.SKIPPED]
+    assert first.recurs is not None
+    assert (first.recurs.before, first.recurs.number) == ((on.id,), 2)

@@ -1,14 +1,16 @@
 """What has to hold of recurring tasks: the checkers of I10, I11 and I18, as far as they speak of planned instants.
 
-The clients plan every so many minutes, with nothing else in the cron: so the instants that a plan has can be counted
+The clients plan every so many minutes, with nothing else in the cron: so the wall times that a plan has can be counted
 here, without any cron.
 """
 
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any, Final
 
+from tests.simulation import zoned
 from tests.simulation.engine import Change, Row
 from tests.simulation.hub import SECOND, Actor
 from tests.simulation.newer import in_known_form
@@ -16,20 +18,23 @@ from tests.simulation.rows import Recurs, claimed, is_item, is_run, lines, moved
 from tests.simulation.seen import Broken, Seen
 
 _MINUTE_MS: Final = 60_000
+_MILLISECOND: Final = timedelta(milliseconds=1)
 _JITTER_MS: Final = 20_000
 # So long a decision may take, where nothing stands still, from what was read for it to its being written.
 _DECIDED: Final = 45 * SECOND
 _BUSY: Final = frozenset({"PENDING", "RUNNING", "RETRYING"})
+# As many as may wait in a run of the simulation, where nothing lasts for hours.
+QUEUE_MAX: Final = 2
 
 
 def i10_one_run_an_instant(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """Of a plan's instants each has one row, whether it runs or only tells why it did not."""
+    """Of a plan's wall times each has one row, whether it runs or only tells why it did not."""
     for change in filter(is_item, changes):
         assert change.after is not None
         run = recurs(change.after)
         if run is None or change.before is not None or _is_out_of_turn(change.after, run):
             continue
-        planned = (run.definition, run.plan, run.at)
+        planned = (run.definition, run.plan, run.wall)
         if planned in seen.planned:
             raise Broken(f"I10: {change.key[1]} is another run of {planned}")
         seen.planned.add(planned)
@@ -38,7 +43,8 @@ def i10_one_run_an_instant(seen: Seen, actor: Actor | None, changes: Sequence[Ch
 def i10_a_run_begins_where_its_task_lets_it(
     seen: Seen, actor: Actor | None, changes: Sequence[Change]
 ) -> None:
-    """Not when it was paused, changed or cancelled a while ago, and not beside the run before it."""
+    """Not when it was paused, changed or cancelled a while ago, not beside another run in turn of its task, and not
+    before an earlier run that waits."""
     for before, row in claimed(changes):
         run = recurs(row)
         if run is None:
@@ -46,21 +52,38 @@ def i10_a_run_begins_where_its_task_lets_it(
         first = run.number > 0 and text(before, "status") == "PENDING"
         if seen.began.is_at_once:
             _refuse_what_was_stopped(seen, row, run, first=first)
-        plan = _plan(seen, run)
-        if not first or plan is None or _overlap(plan) == "allow" or run.previous is None:
+        plan = plan_of(seen, run)
+        if not first or plan is None or overlap(plan) == "allow":
             continue
-        for earlier in _before(seen, run):
-            if text(earlier, "status") in _BUSY and not _was_dead(earlier):
-                raise Broken(f"I10: {row['id']['S']} begins although {earlier['id']['S']} is not over")
-        seen.reach["run begins when the one before it is over"] += 1
+        for other in others(seen, row, run):
+            if _is_on(seen, other, plan) and not _was_dead(other):
+                raise Broken(f"I10: {row['id']['S']} begins although {other['id']['S']} is not over")
+            if (
+                run_of(other).plan == run.plan
+                and run_of(other).wall < run.wall
+                and text(other, "status") == "PENDING"
+            ):
+                raise Broken(f"I10: {row['id']['S']} begins before {other['id']['S']}, which waits")
+        seen.reach["run begins when those before it are over"] += 1
 
 
-def _before(seen: Seen, run: Recurs) -> Iterator[Row]:
-    """The run before it, and one that was passed over for it and began after all."""
-    if run.previous and (previous := seen.item(run.previous)):
-        yield previous
-    if run.passed and (passed := seen.item(run.passed)) and number(passed, "token"):
-        yield passed
+def others(seen: Seen, row: Row, run: Recurs) -> Iterator[Row]:
+    """The other runs in turn of its task, of whatever plan. No link of the product is followed: it may be wrong."""
+    for other in seen.items():
+        found = recurs(other)
+        if found and found.definition == run.definition and found.number > 0 and other["id"] != row["id"]:
+            yield other
+
+
+def _is_on(seen: Seen, other: Row, plan: Row) -> bool:
+    """It has begun and is not over. Of those that began while overlaps were allowed only the newest counts."""
+    if text(other, "status") not in ("RUNNING", "RETRYING"):
+        return False
+    its_plan = plan_of(seen, run_of(other))
+    if its_plan is None or overlap(its_plan) != "allow":
+        return True
+    began = [run_of(each).wall for each in others(seen, {"id": {}}, run_of(other)) if number(each, "token")]
+    return run_of(other).wall == max(began) and number(its_plan, "plan") != number(plan, "plan")
 
 
 def _refuse_what_was_stopped(seen: Seen, row: Row, run: Recurs, *, first: bool) -> None:
@@ -84,84 +107,84 @@ def i11_a_run_is_kept_back_for_a_reason(seen: Seen, actor: Actor | None, changes
         if run is None or status not in ("SKIPPED", "MISSED") or text(before, "status") == status:
             continue
         at, why = lines(row)[-1][1], lines(row)[-1][4]
-        if status == "MISSED" and at - _due(row) < _MINUTE_MS - _JITTER_MS:
-            raise Broken(f"I11: {id} was missed after {at - _due(row)} ms")
+        is_early = at - due(row) < _MINUTE_MS - _JITTER_MS
+        if status == "MISSED" and is_early and not _is_moved(seen, seen.definitions[run.definition][0][1]):
+            raise Broken(f"I11: {id} was missed after {at - due(row)} ms")
         if status == "SKIPPED" and why.startswith("paused"):
             known = [text(each, "status") for _, each in seen.definitions.get(run.definition, ())]
             if "PAUSED" not in known:
                 raise Broken(f"I11: {id} was skipped for a pause that never was")
-        elif status == "SKIPPED" and seen.began.is_at_once and not _was_kept(seen, run, at):
-            raise Broken(f"I11: {id} was skipped although the run before it is over")
+        elif status == "SKIPPED" and seen.began.is_at_once and _kept(seen, row, run, at) < _least(why):
+            raise Broken(f"I11: {id} was skipped although those before it are over")
         seen.reach[f"run {status} {why.split()[0].strip(':,')}"] += 1
 
 
-def _was_kept(seen: Seen, run: Recurs, at: int) -> bool:
-    return any(_was_busy(each, at - _DECIDED // 1000) for each in _before(seen, run))
+def _kept(seen: Seen, row: Row, run: Recurs, at: int) -> int:
+    """How many runs kept this one from beginning."""
+    earlier = [
+        each
+        for each in others(seen, row, run)
+        if run_of(each).wall < run.wall or run_of(each).plan != run.plan
+    ]
+    return sum(_was_busy(each, at - _DECIDED // 1000) for each in earlier)
+
+
+def _least(why: str) -> int:
+    """A queue is full when so many wait, whether or not one is on."""
+    return QUEUE_MAX if "wait already" in why else 1
 
 
 def i11_every_planned_instant_has_a_row(seen: Seen) -> None:
     """From the instant of a plan on, up to its end or until it was changed, without a gap."""
-    rows: dict[tuple[str, int], list[tuple[int, Row]]] = defaultdict(list)
+    rows: dict[tuple[str, int], list[Row]] = defaultdict(list)
     for row in seen.items():
         run = recurs(row)
         if run is not None and not _is_out_of_turn(row, run):
-            rows[run.definition, run.plan].append((run.at, row))
+            rows[run.definition, run.plan].append(row)
     for id, versions in seen.definitions.items():
         plans = list(dict.fromkeys(number(each, "plan") for _, each in versions))
         for plan in plans:
             of_plan = [each for _, each in versions if number(each, "plan") == plan]
             if text(of_plan[0], "status") == "ACTIVE":
-                _has_no_gap(id, of_plan, rows.pop((id, plan), []), is_first=plan == plans[0])
+                there = {run_of(row).wall for row in rows.pop((id, plan), ())}
+                begun_by = (versions[0][0] + seen.began.skew) // 1000 + _ahead(seen, of_plan[0])[0]
+                _has_no_gap(seen, id, of_plan[0], there, begun_by=begun_by if plan == plans[0] else 0)
         _ends_at_its_end(seen, id, versions, plans)
     for (id, plan), left in rows.items():
-        if any(number(row, "token") for _, row in left):
+        if any(number(row, "token") for row in left):
             raise Broken(f"I10: a run of {id} began by the plan {plan}, which nobody has")
 
 
-def _has_no_gap(id: str, versions: Sequence[Row], rows: list[tuple[int, Row]], *, is_first: bool) -> None:
-    """Whoever had to ask more than once for a task may have rows from his first time as well; and if he asked by two
-    clocks at once, one that would have begun the same chain later."""
-    first, there = versions[0], {at for at, _ in rows}
-    if is_first:
-        there -= _begun_again(rows)
-    for at in _instants(first):
-        if at > max(there, default=0):
+def _has_no_gap(seen: Seen, id: str, version: Row, there: set[int], *, begun_by: int) -> None:
+    """From the first wall time after `begun_by` at the latest, when its definition was written."""
+    left, first = set(there), min(there, default=0)
+    after = first - 1 if _is_moved(seen, version) else number(version, "changed") + _ahead(seen, version)[0]
+    for wall in _walls(version, after, max(_ahead(seen, version))):
+        if wall > max(there, default=0):
             break
-        if at not in there:
-            raise Broken(f"I11: {id} has no row for {at}, plan {number(first, 'plan')}")
-        there.discard(at)
-    earlier = set(_every(first, min(there) - 1)) if there and is_first else set()
-    if there - {at for at in earlier if at <= number(first, "changed")}:
-        raise Broken(f"I18: {id} has rows for {sorted(there)}, which its plan does not have")
-
-
-def _begun_again(rows: list[tuple[int, Row]]) -> set[int]:
-    begins = [
-        (at, row) for at, row in rows if (run := _run(row)).number == 1 and not (run.previous or run.passed)
-    ]
-    first = min((at for at, _ in begins), default=0)
-    return {at for at, row in begins if at > first and text(row, "status") == "CANCELLED"}
+        if wall not in there and (wall > begun_by or wall > first):
+            raise Broken(f"I11: {id} has no row for {wall}, plan {number(version, 'plan')}")
+        left.discard(wall)
+    if left:
+        raise Broken(f"I18: {id} has rows for {sorted(left)}, which its plan does not have")
 
 
 def _ends_at_its_end(seen: Seen, id: str, versions: Sequence[tuple[int, Row]], plans: list[int]) -> None:
     """Whoever was not stopped goes on to the end of its plan; runs that began are no more than it may have. What was
-    to be run counts, although it may then be too late or have to be skipped; what a first try of the registration has
-    left does not."""
-    last, runs = (
-        versions[-1][1],
-        [row for row in seen.items() if (run := recurs(row)) and run.definition == id],
-    )
-    planned = [row for row in runs if not _is_out_of_turn(row, _run(row))]
+    to be run counts, although it may then be too late or have to be skipped."""
+    last = versions[-1][1]
+    runs = [row for row in seen.items() if (run := recurs(row)) and run.definition == id]
+    planned = [row for row in runs if not _is_out_of_turn(row, run_of(row)) and run_of(row).plan in plans]
     begun = [row for row in planned if lines(row)[0][2] != "MISSED" and text(row, "status") != "CANCELLED"]
     most = _schedule(last).get("max_runs")
-    again = sum(_run(row).at <= number(versions[0][1], "changed") for row in begun)
     ran = sum(number(row, "token") > 0 for row in begun)
-    if most is not None and ran > most + len(plans) - 1 + again:
+    if most is not None and ran > most:
         raise Broken(f"I11: {id} has run {ran} times of {most}")
     if text(last, "status") not in ("ACTIVE", "FINISHED"):
         return
-    newest = max((_run(row).at for row in planned if _run(row).plan == plans[-1]), default=0)
-    left = [at for at in _instants(last) if at > newest]
+    newest = max((run_of(row).wall for row in planned if run_of(row).plan == plans[-1]), default=0)
+    ahead = _ahead(seen, last)
+    left = list(_walls(last, newest or number(last, "changed") + ahead[0], min(ahead)))
     if left and (most is None or (len(plans) == 1 and len(begun) < most)):
         raise Broken(f"I11: {id} ends before {left[0]}, which its plan has")
 
@@ -185,27 +208,40 @@ def i11_what_was_backfilled_has_rows(seen: Seen) -> None:
             for row in seen.items()
             if (run := recurs(row)) and run.definition == asked.definition and _is_backfilled(row)
         }
-        if len({number(each, "plan") for _, each in versions}) == 1:
-            wanted = {at for at in _every(versions[0][1], asked.first - 1) if at <= asked.last}
+        first = versions[0][1]
+        if len({number(each, "plan") for _, each in versions}) == 1 and not _is_moved(seen, first):
+            ahead = _ahead(seen, first)[0]
+            planned = (wall - ahead for wall in _walls(first, asked.first - 1 + ahead, ahead))
+            wanted = {at for at in planned if at <= asked.last}
             if asked.runs != len(wanted) or not wanted <= there:
                 raise Broken(f"I11: of {sorted(wanted)} of {asked.definition} there are {sorted(there)}")
 
 
-def _instants(version: Row) -> Iterator[int]:
-    """Later than the plan itself, in milliseconds."""
-    return _every(version, number(version, "changed"))
-
-
-def _every(version: Row, after: int) -> Iterator[int]:
+def _walls(version: Row, after: int, ahead: int) -> Iterator[int]:
+    """The wall times that a plan has later than this one, in milliseconds, with clocks so far ahead of UTC."""
     schedule = _schedule(version)
     step = int(schedule["cron"].split()[0].removeprefix("*").removeprefix("/") or 1) * _MINUTE_MS
     end = schedule.get("end")
     if end is None:
         raise Broken(f"the simulation plans nothing without an end: {schedule}")
-    at = (after // step + 1) * step
-    while at <= end:
-        yield at
-        at += step
+    wall = (after // step + 1) * step
+    while wall - ahead <= end:
+        yield wall
+        wall += step
+
+
+def _ahead(seen: Seen, version: Row) -> tuple[int, int]:
+    """How far the clocks of its zone were ahead of UTC in the beginning, and are in the end, in milliseconds."""
+    name, hub = _schedule(version)["timezone"], seen.hub
+    was, now = (
+        zoned.ahead(name, seen.began, hub.began, at) // _MILLISECOND for at in (hub.began - 1, hub.now)
+    )
+    return was, now
+
+
+def _is_moved(seen: Seen, version: Row) -> bool:
+    was, now = _ahead(seen, version)
+    return was != now
 
 
 def _schedule(version: Row) -> dict[str, Any]:
@@ -213,16 +249,16 @@ def _schedule(version: Row) -> dict[str, Any]:
     return found
 
 
-def _overlap(version: Row) -> str:
+def overlap(version: Row) -> str:
     return str(json.loads(str(text(version, "options")))["overlap"])
 
 
-def _plan(seen: Seen, run: Recurs) -> Row | None:
+def plan_of(seen: Seen, run: Recurs) -> Row | None:
     versions = seen.definitions.get(run.definition, ())
     return next((each for _, each in versions if number(each, "plan") == run.plan), None)
 
 
-def _run(row: Row) -> Recurs:
+def run_of(row: Row) -> Recurs:
     run = recurs(row)
     assert run is not None
     return run
@@ -236,7 +272,7 @@ def _is_backfilled(row: Row) -> bool:
     return lines(row)[0][4] == "backfilled"
 
 
-def _due(row: Row) -> int:
+def due(row: Row) -> int:
     return number(row, "planned") or number(row, "due")
 
 

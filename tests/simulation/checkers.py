@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.simulation import audits, boundary, chains, flows, items, money
+from tests.simulation import audits, boundary, chains, flows, items, money, queues
 from tests.simulation.engine import Change
 from tests.simulation.hub import Actor
 from tests.simulation.seen import Seen
@@ -36,6 +36,7 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     chains.i10_one_run_an_instant,
     chains.i10_a_run_begins_where_its_task_lets_it,
     chains.i11_a_run_is_kept_back_for_a_reason,
+    queues.i17_a_queue_has_a_bound_and_its_runs_write_little,
     flows.a_place_is_given_away_once,
     flows.no_more_begin_than_have_places,
     flows.a_room_holds_what_it_may,
@@ -153,7 +154,12 @@ INVARIANTS: Final[dict[str, Shown]] = {
         )
     ),
     "I17": Shown(
-        here=(items.i17_attempts_and_delays, boundary.i17_calls_within_a_budget),
+        here=(
+            items.i17_attempts_and_delays,
+            queues.i17_a_queue_has_a_bound_and_its_runs_write_little,
+            queues.a_queue_moves_on,
+            boundary.i17_calls_within_a_budget,
+        ),
     ),
     "I18": Shown(
         here=(chains.i11_every_planned_instant_has_a_row,),

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import cache
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 os.environ |= {
     "AWS_ACCESS_KEY_ID": "none",
@@ -40,6 +41,7 @@ from functions.run_tasks import handler as run_tasks
 from functions.run_tasks import run as run_tasks_run
 from functions.settle import handler as settle
 from functions.sweep import handler as sweep
+from postdate.domain import wall_clock
 from postdate.runtime import aws, clock, deadline, observability
 from postdate.stores import batch_get, passes
 from postdate.stores.ledger_dynamo import DynamoLedger
@@ -87,6 +89,7 @@ class Inside:
     counted: Callable[[str, float], None]
     wire: Wire
     overdue: Callable[[list[str]], None]
+    zone: Callable[[str], ZoneInfo]
 
     def __init__(self) -> None:
         self.engine = Engine()
@@ -102,8 +105,9 @@ class Inside:
         counted: Callable[[str, float], None],
         wire: Wire,
         overdue: Callable[[list[str]], None],
+        zone: Callable[[str], ZoneInfo],
     ) -> None:
-        self.hub, self.counted, self.wire, self.overdue = hub, counted, wire, overdue
+        self.hub, self.counted, self.wire, self.overdue, self.zone = hub, counted, wire, overdue, zone
         self._ids.seed(hub.draws.getrandbits(64))
         random.seed(hub.draws.getrandbits(64))
         _QUOTAS.clear()
@@ -311,6 +315,7 @@ def _put_in(inside: Inside) -> None:
     clock.threading = SimpleNamespace(
         Event=lambda: SimpleNamespace(wait=lambda seconds: _sleep(inside, seconds))
     )
+    wall_clock.ZoneInfo = lambda name: inside.zone(name)
     run_tasks_run.queue = SimpleNamespace(SimpleQueue=Inbox, Empty=queue.Empty)
     passes.secrets = SimpleNamespace(token_hex=lambda count: inside.drawn_bytes(count).hex())
     os.urandom = inside.drawn_bytes

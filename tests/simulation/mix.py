@@ -81,7 +81,8 @@ class Mix:
     set an account right, `lag` how far all indexes are behind all the time. `newer` is the share of events that newer
     code handles, `poison` how many messages there are that nobody can read, `fatal` the share of messages over which
     each worker dies. With `newer_forms`, newer code writes rows that older code cannot read, and handles all events
-    once faults have stopped. `lost` is how many calls vanish from their queue, even after faults stopped,
+    once faults have stopped. `zone_moves` says when the time-zone database is replaced, and how far it moves the clocks
+    of the one zone that it changes. `lost` is how many calls vanish from their queue, even after faults stopped,
     `letters_rest` how long dead letters lie before a person looks at them, and `deadlines` the share of tasks that have
     one, `untried` that of deliveries that are not sent for a reason of the worker's own. With `far_retries` each
     retry is a quarter of an hour away. With `duplicate_key` a transaction's statement that inserts a row which exists
@@ -123,6 +124,8 @@ class Mix:
     far_retries: bool = False
     lifetime: int = 60 * 24 * HOUR
     recurring: float = 0.0
+    overlaps: tuple[str, ...] = ("skip", "allow", "queue")
+    zone_moves: tuple[int, int] | None = None
     explicit: float = 0.0
     control: Control | None = None
     down: tuple[int, int] | None = None
@@ -291,7 +294,7 @@ def _newest(draws: Random) -> dict[Fault, float]:
 
 def themed(draws: Random, theme: str) -> Mix:
     """As it is drawn, but of this theme."""
-    return THEMES[theme](replace(drawn(draws), outage=None), draws)
+    return THEMES[theme](replace(drawn(draws), outage=None, zone_moves=None), draws)
 
 
 def short(draws: Random, theme: str | None = None) -> Mix:
@@ -606,6 +609,34 @@ def _cut_off(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _queued(mix: Mix, draws: Random) -> Mix:
+    """Recurring tasks whose runs last, wait for one another and are in nobody else's way."""
+    return replace(
+        _quiet(mix, draws),
+        recurring=1.0,
+        overlaps=("queue",),
+        payments=0.0,
+        explicit=draws.choice((0.5, 1.0)),
+        control=None,
+        tempers=("takes",),
+        timeouts=(30, 120, 120),
+        planned_for=9 * MINUTE,
+        requests=5,
+    )
+
+
+def _zoned(mix: Mix, draws: Random) -> Mix:
+    """The clocks of a zone are moved while tasks recur by them, and little else goes wrong."""
+    return replace(
+        _quiet(mix, draws),
+        recurring=1.0,
+        payments=0.0,
+        control=None,
+        tempers=("takes",),
+        zone_moves=(draws.randrange(3 * MINUTE), draws.choice((-2, -1, 1, 2)) * MINUTE),
+    )
+
+
 def _crowded(mix: Mix, draws: Random) -> Mix:
     """More work than its key lets through at once."""
     return replace(
@@ -743,6 +774,8 @@ THEMES: Final = {
     "timely": _timely,
     "overslept": _overslept,
     "cut off": _cut_off,
+    "queued": _queued,
+    "zoned": _zoned,
     "crowded": _crowded,
     "backlogged": _backlogged,
     "acknowledged": _acknowledged,

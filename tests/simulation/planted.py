@@ -33,6 +33,10 @@ _SETTLE: Final = "functions.settle.run"
 _SWEEP: Final = "functions.sweep"
 _API: Final = "functions.api"
 _RECURRENCE: Final = "postdate.domain.recurrence"
+_FOLLOWING: Final = "postdate.domain.following"
+_BACKLOG: Final = "postdate.domain.backlog"
+_LINE: Final = "postdate.domain.line"
+_BEFORE: Final = "functions.run_tasks.before"
 _BREAKER: Final = "postdate.domain.breaker"
 _GATE: Final = "functions.run_tasks.gate"
 _CHAIN: Final = "functions.run_tasks.chain"
@@ -197,7 +201,7 @@ BUGS: Final = (
     _bug(
         "a move writes no pointer",
         f"{_STATEMENTS}:Statements.execute_together",
-        "[change.request, pointer.request]",
+        "[change.request, other.request]",
         "[change.request]",
         mix="moved",
     ),
@@ -575,9 +579,9 @@ BUGS: Final = (
     # Recurring tasks.
     _bug(
         "the next run is not written",
-        f"{_RECURRENCE}:Runs._followed",
-        "rows.append(planned(following, number=made + 1, previous=previous))",
-        "pass",
+        f"{_FOLLOWING}:_at_its_instant",
+        "if not is_last and backlog.following is not None:",
+        "if False:",
         mix="timely",
     ),
     _bug(
@@ -589,9 +593,9 @@ BUGS: Final = (
     ),
     _bug(
         "a plan leaves out an instant",
-        f"{_RECURRENCE}:Runs._next",
-        "if each.due_at > now)",
-        "if each.due_at > now + QUEUE_POLL * 9)",
+        f"{_BACKLOG}:Backlog.of",
+        "each.due_at > now or",
+        "each.due_at > now + timedelta(seconds=45) or",
         mix="timely",
     ),
     _bug(
@@ -603,50 +607,148 @@ BUGS: Final = (
     ),
     _bug(
         "who comes late tells nobody what was missed",
-        f"{_RECURRENCE}:Runs._followed",
-        "rows = self._notes(definition, told, recurs, now=now)",
-        "rows = []",
+        f"{_FOLLOWING}:_at_its_instant",
+        "(each for each in backlog.missed if each.occurrence != own)",
+        "()",
         mix="timely",
     ),
     _bug(
         "overlap is not looked at",
-        f"{_RECURRENCE}:Runs._instead",
-        "if not busy or definition.overlap is Overlap.ALLOW:",
+        f"{_FOLLOWING}:_skipped",
+        "if not line.not_over or definition.overlap is Overlap.ALLOW:",
         "if True:",
+        (f"{_FOLLOWING}:_instead", "definition.overlap is Overlap.QUEUE", "False"),
         mix="timely",
+    ),
+    _bug(
+        "a new plan does not know the runs of the old",
+        f"{_RECURRENCE}:Runs.begins",
+        "before=definition.before",
+        "before=()",
+        mix="timely",
+    ),
+    _bug(
+        "a pause forgets the runs that are on",
+        "postdate.domain.definition:_moved",
+        '"before": reached.not_over',
+        '"before": () if to is State.PAUSED else reached.not_over',
+        (
+            f"{_API}.tasks.chain:Chain.reached",
+            "if leader is None or",
+            "if definition.reason or leader is None or",
+        ),
+        mix="timely",
+    ),
+    _bug(
+        "a new plan does not know how many runs there were",
+        f"{_API}.tasks.chain:Chain.reached",
+        "runs = max(definition.runs_before, runs)",
+        "runs = definition.runs_before",
+        mix="timely",
+    ),
+    _bug(
+        "the newest ten rows tell how many runs there were",
+        f"{_API}.tasks.chain:Chain._leader",
+        "return self._newest_of(definition, near) or next(",
+        "return next((run for run in self.newest(definition) if _is_of(run, definition)"
+        " and run.recurs and run.recurs.number), None) if near else next(",
+        mix="timely",
+    ),
+    _bug(
+        "the run to come may begin while its plan is changed",
+        f"{_API}.tasks.definitions:DefinitionChanger._changed",
+        "None if coming is None else end(coming)",
+        "None",
+        (f"{_BEFORE}:_ended_first", "lines[run.id].to_end if plan and is_current(run, plan) else ()", "()"),
+        mix="timely",
+    ),
+    _bug(
+        "nobody looks past a run that never began",
+        f"{_LINE}:line",
+        "todo.extend((each, skipped, is_far) for each, skipped in links(row))",
+        "pass",
+        mix="timely",
+    ),
+    _bug(
+        "a run that was passed over may begin beside the later one",
+        f"{_BEFORE}:_ended_first",
+        "lines[run.id].to_end if plan and is_current(run, plan) else ()",
+        "()",
+        mix="timely",
+    ),
+    _bug(
+        "a queue has no bound",
+        f"{_FOLLOWING}:_skipped",
+        "line.waiting >= QUEUE_MAX",
+        "False",
+        mix="queued",
+    ),
+    _bug(
+        "a run that waits writes its row each time it asks",
+        f"{_FOLLOWING}:_waits",
+        "asked = run.due_at != run.planned_at and",
+        "asked = False and",
+        mix="queued",
+    ),
+    _bug(
+        "all that wait ask",
+        f"{_FOLLOWING}:_again",
+        "QUEUE_REST if line.rests else QUEUE_POLL",
+        "QUEUE_POLL",
+        mix="queued",
+    ),
+    _bug(
+        "nobody wakes the next run of a queue",
+        f"{_FOLLOWING}:_again",
+        "_woken(since, now)",
+        "None",
+        mix="queued",
+    ),
+    _bug(
+        "the next run is looked for from the instant of the last",
+        f"{_BACKLOG}:Backlog.of",
+        "schedule.after(late.wall)",
+        "schedule.walk(late.at)",
+        mix="zoned",
     ),
     _bug(
         "a paused task runs on",
-        f"{_RECURRENCE}:Runs.follow",
+        f"{_FOLLOWING}:_void",
         "definition.state is definitions.State.PAUSED",
         "False",
-        mix="timely",
-    ),
-    _bug(
-        "a cancelled task runs on",
-        f"{_RECURRENCE}:Runs.follow",
-        "definition.state is definitions.State.CANCELLED",
-        "False",
         (
-            f"{_API}.tasks.chain:Chain.stop",
-            "self.tasks.commit([change for change in changes if change])",
+            f"{_API}.tasks.definitions:DefinitionChanger._changed",
+            "None if coming is None else end(coming)",
             "None",
         ),
         mix="timely",
     ),
     _bug(
+        "a cancelled task runs on",
+        f"{_FOLLOWING}:_void",
+        "definition.state is definitions.State.CANCELLED",
+        "False",
+        (f"{_API}.tasks.chain:Chain._end", "self.tasks.commit(changes)", "None"),
+        mix="timely",
+    ),
+    _bug(
         "runs of an older plan begin",
-        f"{_RECURRENCE}:Runs.follow",
+        f"{_FOLLOWING}:_void",
         "definition.plan != recurs.plan",
         "False",
+        (
+            f"{_API}.tasks.definitions:DefinitionChanger._changed",
+            "None if coming is None else end(coming)",
+            "None",
+        ),
         mix="timely",
     ),
     _bug(
         "max_runs is not looked at",
-        f"{_RECURRENCE}:Runs._next",
-        "definition.schedule.max_runs is not None and made >= definition.schedule.max_runs",
+        f"{_FOLLOWING}:_at_its_instant",
+        "(most is not None and made >= most)",
         "False",
-        (f"{_RECURRENCE}:Runs.follow", "recurs.number > definition.schedule.max_runs", "False"),
+        (f"{_FOLLOWING}:follow", "recurs.number > most", "False"),
         mix="timely",
     ),
     _bug(
@@ -868,8 +970,8 @@ BUGS: Final = (
     _bug(
         "a task that only newer code can read counts as gone",
         f"{_CHAIN}:Chain.follow",
-        "if run.task_id in found.unreadable",
-        "if False",
+        "if run.task_id not in found.unreadable",
+        "if True",
         mix="deployed",
     ),
     _bug(
@@ -994,4 +1096,5 @@ def _changed(function: Any, patches: Sequence[Patch]) -> Any:
         source = source.replace(patch.old, patch.new)
     made: dict[str, Any] = {}
     exec(compile(source, f"<{patches[0].place}>", "exec"), function.__globals__, made)  # noqa: S102
-    return made[function.__name__].__code__
+    changed = made[function.__name__]
+    return getattr(changed, "__func__", changed).__code__

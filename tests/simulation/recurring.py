@@ -8,6 +8,7 @@ from postdate.domain import instants
 from tests.simulation.hub import SECOND, Actor
 from tests.simulation.mix import MINUTE
 from tests.simulation.seen import Backfilled
+from tests.simulation.zoned import ZONE
 
 if TYPE_CHECKING:
     from tests.simulation.clients import Clients
@@ -43,9 +44,9 @@ class Recurring:
         return {
             **{name: value for name, value in form.items() if name not in ("run_at", "delay_seconds")},
             **self._cron(),
-            "timezone": draws.choice(("UTC", "Asia/Kolkata")),
+            "timezone": draws.choice(("UTC", ZONE)),
             "end_at": self._end(),
-            "overlap": draws.choice(("skip", "allow", "queue")),
+            "overlap": draws.choice(mix.overlaps),
             "catch_up": draws.choice(("latest", "all", "none")),
             "catch_up_window_seconds": draws.choice((60, 150, 86_400)),
             **({"max_runs": draws.choice((1, 2, 3))} if draws.random() < 0.3 else {}),
@@ -76,7 +77,7 @@ class Recurring:
         form: dict[str, Any] = draws.choice(
             (
                 {**self._cron(), "end_at": self._end()},
-                {"overlap": draws.choice(("skip", "queue"))},
+                {"overlap": draws.choice(self.clients.mix().overlaps)},
                 {"max_runs": draws.choice((2, 4))},
                 {"payload": {"n": "z" * 900}},
             )

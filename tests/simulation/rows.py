@@ -12,14 +12,21 @@ from tests.simulation.transitions import FINAL
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recurs:
-    """Which run of which definition a row is; instants in milliseconds."""
+    """Which run of which definition a row is; instants in milliseconds. `ahead` is how far the clocks of its zone were
+    ahead of UTC."""
 
     definition: str
     plan: int
     at: int
     number: int
-    previous: str | None
+    before: tuple[str, ...]
     passed: str | None
+    ahead: int | None
+
+    @property
+    def wall(self) -> int:
+        """What the clocks show at its instant, in milliseconds."""
+        return self.at + (self.ahead or 0)
 
 
 def text(row: Row, name: str) -> str | None:
@@ -67,14 +74,16 @@ def recurs(row: Row) -> Recurs | None:
     values = options(row).get("recurs") if is_run(row) else None
     if values is None:
         return None
-    definition, plan, at, number, previous, *passed = values
+    definition, plan, at, number, *links = values
+    before, passed, ahead, *others = (*links, None, None)[: max(3, len(links))]
     return Recurs(
         definition=definition,
         plan=plan,
         at=at,
         number=number,
-        previous=previous,
-        passed=next(iter(passed), None),
+        before=tuple(each for each in (before, *others) if each),
+        passed=passed,
+        ahead=None if ahead is None else 1000 * ahead,
     )
 
 

@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from functions.api.tasks import places
 from functions.sweep import tick
-from postdate.domain import task
+from postdate.domain import following, task
 from postdate.domain.account import Account
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.sweeping import AUDITED_AFTER
 from postdate.stores import account_row, movement_row
 from postdate.stores.keys import hash_of
-from tests.simulation import boundary, checkers, items, poison
+from tests.simulation import boundary, chains, checkers, items, poison, queues, zoned
 from tests.simulation.bookkeeping import RESTING
 from tests.simulation.clients import INTERNAL, SCOPES, SECRET, Clients
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
@@ -132,7 +132,13 @@ class Run:
             ),
             planned=self.planned,
         )
-        INSIDE.begin(self.hub, counted=self._count, wire=self.wire, overdue=self.seen.audited.extend)
+        INSIDE.begin(
+            self.hub,
+            counted=self._count,
+            wire=self.wire,
+            overdue=self.seen.audited.extend,
+            zone=lambda name: zoned.found(name, self.seen.began, self.hub),
+        )
         self.functions = Functions(
             hub=self.hub,
             engine=engine,
@@ -152,6 +158,7 @@ class Run:
             vars(module)["LIFETIME"] = timedelta(microseconds=self.mix.lifetime)
         # The sweep looks an hour back, for the sake of clocks that are far ahead; where none is, that is an hour of
         # empty minutes in each run.
+        following.QUEUE_MAX = chains.QUEUE_MAX
         tick.AUDITED_AFTER = AUDITED_AFTER if self.mix.skew > MINUTE else timedelta(minutes=2)
         if self.mix.skew > MINUTE:
             self._furnish_for_wrong_clocks()
@@ -197,6 +204,7 @@ class Run:
             items.i11_nothing_is_left_to_the_audit(self.seen)
         if began.is_quiet and self.script is None:
             items.on_time(self.seen)
+            queues.a_queue_moves_on(self.seen)
         for letters in (1, 2, 3):
             self._let_letters_rest()
             if not self._bring_back():

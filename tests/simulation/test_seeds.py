@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from postdate.domain import definition, money, transitions
-from tests.simulation import boundary, items
+from tests.simulation import boundary, items, queues
 from tests.simulation.checkers import AT_THE_END, INVARIANTS, STEP
 from tests.simulation.transitions import DEFINITIONS, PAYMENTS, TASKS
 
@@ -106,7 +106,7 @@ def test_the_checkers_allow_what_the_tables_allow() -> None:
 def test_each_invariant_has_its_checkers_and_each_checker_its_invariant() -> None:
     assert list(INVARIANTS) == [f"I{number}" for number in range(1, 23)]
     used = {*STEP, *AT_THE_END, items.i11_nothing_is_left_to_the_audit, items.i16_who_is_dead_has_a_letter}
-    used |= {items.i22_it_comes_to_rest, items.on_time}
+    used |= {items.i22_it_comes_to_rest, items.on_time, queues.a_queue_moves_on}
     used |= {*boundary.BEFORE_EACH, boundary.i19_is_told_only_of_the_tenants_own}
     named = {check for shown in INVARIANTS.values() for check in shown.here}
     assert named <= used

@@ -130,6 +130,7 @@ class Functions:
                 continue
             self.hub.note(f"{kind} given {len(records)} of {queue} {_told(records)}")
             actor.calls_given = _calls(records)
+            self.seen.calls.update(id for id, _ in actor.calls_given)
             try:
                 answer = self.invoke(actor, kind, {"Records": records}, self._dies_after(queue, records))
             except Crash:

@@ -1,21 +1,31 @@
 """The chain of runs behind a recurring task, as the API begins it and reads it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
 
 from postdate.domain import transitions
-from postdate.domain.definition import Definition
+from postdate.domain.catch_up import CAUGHT_UP_MAX
+from postdate.domain.definition import Definition, Overlap, Reached
 from postdate.domain.definition import State as DefinitionState
-from postdate.domain.errors import Conflict, InvalidState, Unavailable
-from postdate.domain.recurrence import CANCELLED, CHANGED, Runs
+from postdate.domain.errors import Unavailable
+from postdate.domain.following import CANCELLED, CHANGED, in_turn
+from postdate.domain.item import Phase
+from postdate.domain.recurrence import Runs
 from postdate.domain.task import State, Task
+from postdate.domain.transitions import Transition
+from postdate.stores.lines import read_lines
 from postdate.stores.tasks import Tasks, Written
 
-_TRIES: Final = 5
 _LOOKED_AT: Final = 10
+_NEAR: Final = timedelta(minutes=10)
+# More than ever wait at once.
+_QUEUE_MAX: Final = CAUGHT_UP_MAX + 100
+_PAGE: Final = 100
+_PAGES_MAX: Final = 10
 _NOT_BEGUN: Final = frozenset({State.PENDING, State.SKIPPED, State.MISSED, State.CANCELLED})
 
 
@@ -33,60 +43,106 @@ class Chain:
 
         It goes before its definition's row. A run whose definition is missing, or has another plan, is void when its
         instant comes: what a crash in between leaves behind begins nothing. The other way round it would leave a
-        definition without a run, and nothing would ever look at that one again. A run that was voided like this
-        before the definition came is passed over: then the one after it begins the chain.
+        definition without a run, and nothing would ever look at that one again.
         """
-        after = now
-        for _ in range(_TRIES):
-            occurrence = definition.schedule.next(after, runs=definition.runs_before)
-            if occurrence is None:
-                return None
-            number = definition.runs_before + 1
-            run = self.runs.run(definition, occurrence, number=number, previous=None, now=now)
-            (written,) = self.tasks.add([run])
-            if written is Written.DONE:
-                return run
-            if written is not Written.CONFLICT:
-                raise Unavailable
-            stored = self.tasks.get(run.id)
-            if stored is not None and stored.state is not State.CANCELLED:
-                return stored
-            after = occurrence.at
-        raise Conflict
+        run = self.runs.first(definition, now=now)
+        if run is None:
+            return None
+        (written,) = self.tasks.add([run])
+        if written not in (Written.DONE, Written.CONFLICT):
+            raise Unavailable
+        # No other request has this plan: a row that is there is this request's own, and its answer was lost.
+        if written is Written.CONFLICT and self.tasks.get(run.id) != run:
+            raise Unavailable
+        return run
 
-    def void(self, definition: Definition, *, now: datetime) -> None:
-        """Ends the run to come of a plan that is no more. Its own call would do that as well, when it is due: but
-        nobody should have to read of a run that will never be."""
-        with suppress(Unavailable, InvalidState):
-            run = self._coming(definition, now=now)
-            change = None if run is None else transitions.cancel(run, now=now, why=CHANGED)
-            self.tasks.commit([change] if change else [])
+    def drop(self, first: Task, *, now: datetime) -> None:
+        """Ends the run of a request that was not the first with its key. Its own call would do so at its instant."""
+        with suppress(Unavailable):
+            if change := transitions.cancel(first, now=now, why=CHANGED):
+                self.tasks.commit([change])
+
+    def reached(self, definition: Definition, *, now: datetime) -> tuple[Reached, Task | None]:
+        """How far its chains have come, and the run to come, if there is one. A change of the plan ends that run in the
+        same transaction, so that no other run begins before the change is made."""
+        leader = self._leader(definition, now=now)
+        if leader is None or leader.recurs is None:
+            return Reached(runs=definition.runs_before, not_over=definition.before), None
+        _, lines = read_lines(self.tasks, [leader], counted={leader.id}, most=_QUEUE_MAX)
+        line = lines[leader.id]
+        if line.unread:
+            raise Unavailable("newer code alone can read a run of this task")
+        began = leader.token > 0
+        on = [leader.id] if began else [*line.not_over, *(each.id for each in line.to_end), *line.left]
+        if definition.overlap is Overlap.ALLOW:
+            on += [run.id for run in self.newest(definition) if _is_on(run) and run.id not in on]
+        # Those that wait end with their plan, or are found begun by the next run.
+        runs = line.number if began else line.number - 1 - line.waiting
+        runs = max(definition.runs_before, runs)
+        return Reached(runs=runs, not_over=tuple(on)), leader if in_turn(leader) else None
+
+    def _leader(self, definition: Definition, *, now: datetime) -> Task | None:
+        """The newest run in turn of its plan: the run to come, or the last run of a chain that is late or at its end.
+
+        The id of the run to come follows from the plan, and so do those of the minutes before. A chain that is later
+        than that, or has ended, is found in the listing, which is a moment behind the truth."""
+        planned = definition.schedule.walk(now - _NEAR)
+        near = []
+        for each in planned:
+            near.append(self.runs.begins(definition, each, now=now).id)
+            if each.due_at > now:
+                break
+        return self._newest_of(definition, near) or next(
+            (
+                found
+                for page in islice(self._pages(definition), _PAGES_MAX)
+                if (found := self._newest_of(definition, page))
+            ),
+            None,
+        )
+
+    def _pages(self, definition: Definition) -> Iterator[list[str]]:
+        before = ""
+        while page := self.tasks.runs_back(definition.tenant, definition.id, before=before, limit=_PAGE):
+            yield page
+            before = page[-1]
+
+    def _newest_of(self, definition: Definition, ids: Sequence[str]) -> Task | None:
+        found = self.tasks.get_many(ids)
+        if found.unreadable:
+            raise Unavailable("newer code alone can read a run of this task")
+        runs = [
+            (run.recurs.at, run)
+            for run in found.values()
+            if run.recurs and run.recurs.plan == definition.plan and run.recurs.number > 0
+        ]
+        return max(runs, key=lambda pair: pair[0])[1] if runs else None
 
     def stop(self, definition: Definition, *, now: datetime) -> None:
-        """Ends the run to come, and those of the newest that wait, for a task that was cancelled. They and all others
-        would end like this when their instant comes: but what is looked at now should not look as if it waited."""
+        """Ends those of the newest runs that wait, for a task that was cancelled. All others would end like this when
+        their instant comes: but what is looked at now should not look as if it waited."""
+        self._end(definition, lambda run: transitions.cancel(run, now=now, why=CANCELLED))
+
+    def end_queue(self, definition: Definition, change: Callable[[Task], Transition | None]) -> None:
+        """Ends those of the newest runs that wait for the run before them. The next run of the task would end them, or
+        their own call."""
+        if definition.overlap is Overlap.QUEUE:
+            self._end(
+                definition, lambda run: change(run) if in_turn(run) and _is_of(run, definition) else None
+            )
+
+    def _end(self, definition: Definition, change: Callable[[Task], Transition | None]) -> None:
         with suppress(Unavailable):
-            coming = self._coming(definition, now=now)
-            known = {run.id: run for run in (*self.newest(definition), *([coming] if coming else []))}
-            changes = [
-                transitions.cancel(run, now=now, why=CANCELLED) for run in known.values() if run.state.waits
-            ]
-            self.tasks.commit([change for change in changes if change])
+            waiting = [run for run in self.newest(definition) if run.state.waits]
+            changes = [each for run in waiting if (each := change(run))]
+            if changes:
+                self.tasks.commit(changes)
 
     def newest(self, definition: Definition) -> Sequence[Task]:
         """Its newest runs, the newest first: what the listing shows, a moment behind the truth."""
         ids = self.tasks.runs_back(definition.tenant, definition.id, before="", limit=_LOOKED_AT)
         found = self.tasks.get_many(ids)
         return [found[id] for id in ids if id in found]
-
-    def made(self, definition: Definition, *, now: datetime) -> int:
-        """How many of its runs have begun. The run to come knows, and its id is known without any listing."""
-        coming = self._coming(definition, now=now)
-        return begun(definition, [*self.newest(definition), *([coming] if coming else [])])
-
-    def _coming(self, definition: Definition, *, now: datetime) -> Task | None:
-        first = self.runs.first(definition, now=now)
-        return None if first is None else self.tasks.get(first.id)
 
 
 def begun(definition: Definition, runs: Iterable[Task]) -> int:
@@ -108,3 +164,12 @@ def next_run_at(definition: Definition, *, runs: Iterable[Task], now: datetime) 
         return None
     after = max(definition.changed_at, now - timedelta(seconds=plan.jitter_seconds))
     return next((each.due_at for each in plan.walk(after) if each.due_at > now), None)
+
+
+def _is_on(run: Task) -> bool:
+    in_a_chain = run.recurs is not None and run.recurs.number > 0
+    return in_a_chain and run.token > 0 and run.phase is not Phase.RESTS
+
+
+def _is_of(run: Task, definition: Definition) -> bool:
+    return run.recurs is not None and run.recurs.plan == definition.plan

@@ -1,6 +1,8 @@
 """Changes recurring tasks: one conditional write of the definition each, decided again when somebody was faster.
 
 A change or a resumption begins a new chain: its first run is written before the definition (see `Chain.begin`). The
+run to come of the old chain ends in the transaction that writes the definition: no run begins between the look at the
+old chain and the change, so the new chain knows how many runs there were and which of them may not be over. The
 number of the new plan is drawn: two who change a definition at once, or one who died halfway, must not leave a run that
 the other's plan would take for its own.
 """
@@ -8,6 +10,7 @@ the other's plan would take for its own.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from functions.api import calls
@@ -15,10 +18,13 @@ from functions.api.tasks.chain import Chain
 from functions.api.tasks.plans import nothing_left
 from functions.api.tasks.templates import Templates
 from postdate.domain import definition as definitions
-from postdate.domain.definition import Definition, State
+from postdate.domain import transitions
+from postdate.domain.definition import Definition, Reached, State
 from postdate.domain.errors import Conflict, InvalidState, NotFound, Unavailable, VersionMismatch
+from postdate.domain.following import CHANGED, paused_for
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Task
+from postdate.domain.transitions import Transition
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
@@ -52,11 +58,11 @@ class DefinitionChanger:
         """`changes` are fields of Definition, decided from it as it is; `template` are fields of Template, in which
         a payload comes as its text."""
 
-        def decide(definition: Definition, now: datetime) -> Definition:
+        def decide(definition: Definition, reached: Reached, now: datetime) -> Definition:
             changed = definitions.change(
                 definition,
                 now=now,
-                runs_before=self.chain.made(definition, now=now),
+                reached=reached,
                 template=replace(definition.template, **template),
                 **changes(definition),
             )
@@ -68,15 +74,14 @@ class DefinitionChanger:
         return after
 
     def pause(self, tenant: str, id: str, *, reason: str | None) -> Definition:
-        def decide(definition: Definition, now: datetime) -> Definition | None:
-            return definitions.pause(definition, now=now, reason=reason)
+        def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
+            return definitions.pause(definition, now=now, reached=reached, reason=reason)
 
         return self._changed(tenant, id, None, decide)[1]
 
     def resume(self, tenant: str, id: str) -> Definition:
-        def decide(definition: Definition, now: datetime) -> Definition | None:
-            made = self.chain.made(definition, now=now)
-            resumed = definitions.resume(definition, now=now, runs_before=made)
+        def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
+            resumed = definitions.resume(definition, now=now, reached=reached)
             if resumed is not None and self.chain.first(resumed, now=now) is None:
                 raise InvalidState(definition.state, f"no run is left: {nothing_left(resumed)}")
             return None if resumed is None else self._on_a_new_plan(resumed)
@@ -84,10 +89,10 @@ class DefinitionChanger:
         return self._changed(tenant, id, None, decide)[1]
 
     def cancel(self, tenant: str, id: str, *, version: int | None) -> Definition:
-        def decide(definition: Definition, now: datetime) -> Definition | None:
+        def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
             return definitions.cancel(definition, now=now)
 
-        before, after = self._changed(tenant, id, version, decide)
+        before, after = self._changed(tenant, id, version, decide, goes_on=False)
         if before is not after:
             self.templates.let_go(after.template.payload, now=self.clock.now())
         return after
@@ -97,20 +102,26 @@ class DefinitionChanger:
         tenant: str,
         id: str,
         version: int | None,
-        decide: Callable[[Definition, datetime], Definition | None],
+        decide: Callable[[Definition, Reached, datetime], Definition | None],
+        *,
+        goes_on: bool = True,
     ) -> tuple[Definition, Definition]:
-        """As it was and as it is."""
+        """As it was and as it is. Only a task that `goes_on` has to know how far its chains have come."""
         for _ in range(_TRIES):
             now = self.clock.now()
             before = self.load(tenant, id)
-            after = decide(before, now)
+            reached, coming = Reached(runs=before.runs_before, not_over=before.before), None
+            if goes_on:
+                reached, coming = self.chain.reached(before, now=now)
+            after = decide(before, reached, now)
             if after is None:
                 return before, before
             if version is not None and version != before.version:
                 raise VersionMismatch(f"the task has version {before.version}")
             after = self.templates.stored(after, now=now)
             first = self._begun(before, after, now)
-            written = self.definitions.change(before, after)
+            end = partial(_ended, after, now=now)
+            written = self.definitions.change(before, after, None if coming is None else end(coming))
             if written is Written.DONE:
                 calls.send(
                     [] if first is None else [first],
@@ -120,8 +131,8 @@ class DefinitionChanger:
                 )
                 if after.state is State.CANCELLED:
                     self.chain.stop(before, now=self.clock.now())
-                elif after.plan != before.plan:
-                    self.chain.void(before, now=self.clock.now())
+                else:
+                    self.chain.end_queue(before, end)
                 return before, after
             if written is not Written.CONFLICT:
                 raise Unavailable
@@ -143,3 +154,10 @@ class DefinitionChanger:
     def _on_a_new_plan(self, definition: Definition) -> Definition:
         drawn = int.from_bytes(self.unique()[-_DRAWN_BYTES:])
         return replace(definition, plan=definition.plan + drawn)
+
+
+def _ended(definition: Definition, run: Task, *, now: datetime) -> Transition | None:
+    """What becomes of a run of its old chain that has not begun."""
+    if definition.state is State.PAUSED and run.recurs and run.recurs.plan == definition.plan:
+        return transitions.skip(run, now=now, why=paused_for(definition))
+    return transitions.cancel(run, now=now, why=CHANGED)

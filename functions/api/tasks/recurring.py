@@ -88,15 +88,20 @@ class Planner:
         held, planned = self._reserved(tenant, order, now)
         if planned.replayed and (known := self.definitions.get(planned.definition.id)):
             return self._first(tenant, order, held, planned, known)
-        stored = self.templates.stored(planned.definition, now=now)
+        # What an earlier try with this key has left behind is no run of this one's plan.
+        definition = replace(planned.definition, plan=instants.milliseconds(now))
+        stored = self.templates.stored(definition, now=now)
         first = self.chain.begin(stored, now=now)
         if first is None:
             raise nothing_left(stored)
         written = self.definitions.add(stored)
         if written not in (Written.DONE, Written.CONFLICT):
             raise Unavailable
-        calls.send([first], queue=self.queue, horizon=self.horizon, now=self.clock.now())
         known = self.definitions.get(stored.id) if written is Written.CONFLICT else None
+        if known is None:
+            calls.send([first], queue=self.queue, horizon=self.horizon, now=self.clock.now())
+        else:
+            self.chain.drop(first, now=self.clock.now())
         return self._first(tenant, order, held, planned, known)
 
     def _reserved(
@@ -165,7 +170,7 @@ def _definition(tenant: str, order: RecurringOrder, *, id: str, now: datetime) -
         tenant=tenant,
         state=State.ACTIVE,
         version=1,
-        plan=1,
+        plan=instants.milliseconds(now),
         schedule=replace(order.schedule, definition_id=id),
         template=order.template,
         created_at=now,

@@ -17,7 +17,7 @@ _SECOND: Final = timedelta(seconds=1)
 def view(definition: Definition, *, runs: Sequence[Task], now: datetime) -> dict[str, Any]:
     """`runs` are its newest ones, the newest first."""
     plan, template = definition.schedule, definition.template
-    last = next((run for run in runs if run.state is not State.PENDING), None)
+    last = next((run for run in runs if run.state is not State.PENDING and run.planned_at <= now), None)
     expires = template.expires_after
     return {
         "task_id": definition.id,

@@ -74,6 +74,14 @@ class Cron:
     def timezone(self) -> str:
         return self.zone.key
 
+    def shown(self, at: datetime) -> datetime:
+        """The wall time at this instant, in whole minutes."""
+        return shown(self.zone, at).replace(second=0, microsecond=0)
+
+    def first_shown(self, wall: datetime) -> datetime:
+        """The instant of a wall time, by the time-zone database as it is now."""
+        return first_shown(self.zone, wall)
+
     def next_after(self, after: datetime) -> Occurrence | None:
         return next(self.walk(after), None)
 

@@ -58,7 +58,8 @@ class Template:
 class Definition:
     """`plan` names what a run depends on: each change of it, and each resumption, begins a new chain of runs, and a run
     of another plan is void. Its number rises by what is drawn, not by one: two changes that are made at once must not
-    give theirs the same. `runs_before` is how many runs earlier chains have made."""
+    give theirs the same. `runs_before` is how many runs earlier chains have made, and `before` those of their runs that
+    may not be over. Both are kept here because rows of runs go 35 days after their end."""
 
     id: str
     tenant: str
@@ -73,6 +74,7 @@ class Definition:
     catch_up: CatchUp = CatchUp.LATEST
     catch_up_window: timedelta = CATCH_UP_WINDOW
     runs_before: int = 0
+    before: tuple[str, ...] = ()
     name: str | None = None
     tags: tuple[str, ...] = ()
     reason: str | None = None
@@ -82,35 +84,43 @@ class Definition:
         return home(self.id)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reached:
+    """How far the chains of a definition have come: how many `runs` they have made, and those that may not be over."""
+
+    runs: int
+    not_over: tuple[str, ...] = ()
+
+
 def is_definition(id: str) -> bool:
     """A definition is due never: it lives in the first of all minutes, which no sweep visits."""
     return is_id(id) and id.startswith(f"{KIND}_") and home(id).minute == HOME_MINUTE
 
 
-def change(definition: Definition, *, now: datetime, runs_before: int, **changes: Any) -> Definition:
+def change(definition: Definition, *, now: datetime, reached: Reached, **changes: Any) -> Definition:
     """A new plan: the next run is planned anew, and none is begun for what lies behind."""
     if definition.state is State.CANCELLED:
         raise InvalidState(definition.state, "a task that is CANCELLED cannot be changed")
     state = State.ACTIVE if definition.state is State.FINISHED else definition.state
-    return _moved(definition, state, now=now, plan=definition.plan + 1, runs_before=runs_before, **changes)
+    return _moved(definition, state, now=now, reached=reached, plan=definition.plan + 1, **changes)
 
 
-def pause(definition: Definition, *, now: datetime, reason: str | None) -> Definition | None:
+def pause(
+    definition: Definition, *, now: datetime, reached: Reached, reason: str | None
+) -> Definition | None:
     """None when it is paused already."""
     if definition.state is State.PAUSED:
         return None
-    return _moved(definition, State.PAUSED, now=now, reason=reason)
+    return _moved(definition, State.PAUSED, now=now, reached=reached, reason=reason)
 
 
-def resume(definition: Definition, *, now: datetime, runs_before: int) -> Definition | None:
+def resume(definition: Definition, *, now: datetime, reached: Reached) -> Definition | None:
     """None when it is active already. What would have run in between was not planned."""
     if definition.state is State.ACTIVE:
         return None
     if definition.state is not State.PAUSED:
         raise InvalidState(definition.state, f"a task that is {definition.state} cannot be resumed")
-    return _moved(
-        definition, State.ACTIVE, now=now, plan=definition.plan + 1, runs_before=runs_before, reason=None
-    )
+    return _moved(definition, State.ACTIVE, now=now, reached=reached, plan=definition.plan + 1, reason=None)
 
 
 def cancel(definition: Definition, *, now: datetime) -> Definition | None:
@@ -120,11 +130,15 @@ def cancel(definition: Definition, *, now: datetime) -> Definition | None:
     return _moved(definition, State.CANCELLED, now=now)
 
 
-def finish(definition: Definition, *, now: datetime) -> Definition:
-    return _moved(definition, State.FINISHED, now=now)
+def finish(definition: Definition, *, now: datetime, reached: Reached) -> Definition:
+    return _moved(definition, State.FINISHED, now=now, reached=reached)
 
 
-def _moved(definition: Definition, to: State, *, now: datetime, **changes: Any) -> Definition:
+def _moved(
+    definition: Definition, to: State, *, now: datetime, reached: Reached | None = None, **changes: Any
+) -> Definition:
     if to not in ALLOWED[definition.state]:
         raise InvalidState(definition.state, f"{to} cannot follow {definition.state}")
+    if reached is not None:
+        changes |= {"runs_before": reached.runs, "before": reached.not_over}
     return replace(definition, state=to, version=definition.version + 1, changed_at=now, **changes)

@@ -83,6 +83,11 @@ class Schedule:
             yield self._spread(occurrence, following)
             occurrence = following
 
+    def after(self, wall: datetime) -> Iterator[Occurrence]:
+        """All occurrences with a later wall time, in order. A new time-zone database may have moved the instant of this
+        wall time: a search from the instant would find the same wall time again, or leave out others."""
+        return self.walk(self.cron.first_shown(wall))
+
     def _spread(self, occurrence: Occurrence, following: Occurrence | None) -> Occurrence:
         """Later by up to `jitter_seconds`, and always before the next: a gap brings two occurrences closer together."""
         most = self.jitter_seconds

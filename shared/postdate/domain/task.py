@@ -94,17 +94,19 @@ class Recurs:
     """Which run of which definition a task is. `plan` is the version of the definition's plan that made it, `at` the
     occurrence's instant before any jitter.
 
-    `number` counts the runs of a definition, from 1; 0 is a run out of turn, after which none follows. `previous` is
-    the run that has to be over before this one, if the definition lets none overlap. `passed` is one that was not to
-    run when this one was written; it may have begun after all, by somebody who had decided sooner.
+    `number` counts the runs of a definition, from 1; 0 is a run out of turn, after which none follows. `before` are
+    the runs that have to be over before this one, if the definition lets none overlap. `passed` is one that was not to
+    run when this one was written; a slower worker may have begun it after all. `wall` is the occurrence's wall time,
+    which names it; None out of turn and in rows of older code.
     """
 
     definition: str
     plan: int
     at: datetime
     number: int
-    previous: str | None = None
+    before: tuple[str, ...] = ()
     passed: str | None = None
+    wall: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -44,6 +44,7 @@ class DefinitionRow(Row):
     payload_ref = UnicodeAttribute(null=True)
     options = UnicodeAttribute()
     runs_before = NumberAttribute(null=True)
+    before = UnicodeAttribute(null=True)
     created = NumberAttribute()
     changed = NumberAttribute()
     reason = UnicodeAttribute(null=True)
@@ -75,6 +76,7 @@ def attributes_of(definition: Definition, *, listing_shards: int, retention: tim
         "payload_ref": definition.template.payload.ref,
         "options": _options_text(definition),
         "reason": definition.reason,
+        "before": " ".join(definition.before) or None,
     }
     numbers = {
         "version": definition.version,
@@ -120,6 +122,7 @@ def definition_of(row: DefinitionRow) -> Definition:
         catch_up=CatchUp(options["catch_up"]),
         catch_up_window=options["window"] * _MILLISECOND,
         runs_before=int(row.runs_before or 0),
+        before=tuple((row.before or "").split()),
         name=options.get("name"),
         tags=tuple(options.get("tags", ())),
         reason=row.reason,

@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from postdate.domain.definition import Definition
+from postdate.domain.transitions import Transition
 from postdate.stores.rows import FoundRows
 from postdate.stores.tasks import Written
+from postdate.stores.tasks_memory import MemoryTasks
 
 
 class Definitions(Protocol):
@@ -18,17 +20,17 @@ class Definitions(Protocol):
     def add(self, definition: Definition) -> Written:
         """CONFLICT where one with that id is stored already, unless it is this very one."""
 
-    def change(self, before: Definition, after: Definition) -> Written:
-        """Written if it is still the version it was decided from; a change that is stored already counts as done."""
+    def change(self, before: Definition, after: Definition, ended: Transition | None = None) -> Written:
+        """Written if it is still the version it was decided from; a change that is stored already counts as done. A run
+        that is `ended` by the change is written with it, or neither is."""
 
 
 class MemoryDefinitions:
-    """The twin for tests of the rules, held to the same contract. `listed` is where ids are noted for their tenant's
-    list of tasks."""
+    """The twin for tests of the rules, held to the same contract; beside these tasks, whose list names them."""
 
-    def __init__(self, *, listed: dict[str, str] | None = None) -> None:
+    def __init__(self, *, tasks: MemoryTasks) -> None:
         self._kept: dict[str, Definition] = {}
-        self._listed = {} if listed is None else listed
+        self._tasks = tasks
 
     def get(self, id: str) -> Definition | None:
         return self._kept.get(id)
@@ -40,14 +42,16 @@ class MemoryDefinitions:
 
     def add(self, definition: Definition) -> Written:
         kept = self._kept.setdefault(definition.id, definition)
-        self._listed[definition.id] = kept.tenant
+        self._tasks.definitions_listed[definition.id] = kept.tenant
         return Written.DONE if kept == definition else Written.CONFLICT
 
-    def change(self, before: Definition, after: Definition) -> Written:
+    def change(self, before: Definition, after: Definition, ended: Transition | None = None) -> Written:
         kept = self._kept.get(before.id)
         if kept == after:
             return Written.DONE
         if kept is None or kept.version != before.version:
+            return Written.CONFLICT
+        if ended is not None and self._tasks.commit([ended]) != [Written.DONE]:
             return Written.CONFLICT
         self._kept[after.id] = after
         return Written.DONE

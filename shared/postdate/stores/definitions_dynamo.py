@@ -9,11 +9,12 @@ from pynamodb.exceptions import DoesNotExist
 from postdate.domain.definition import Definition, is_definition
 from postdate.domain.errors import Unavailable
 from postdate.domain.slots import home
-from postdate.stores import batch_get, definition_row
+from postdate.domain.transitions import Transition
+from postdate.stores import batch_get, definition_row, task_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
 from postdate.stores.rows import FoundRows, found_rows, item_key, speak_through, the_one
-from postdate.stores.statements import Statements
+from postdate.stores.statements import Statement, Statements
 from postdate.stores.tasks import Written
 
 if TYPE_CHECKING:
@@ -56,10 +57,19 @@ class DynamoDefinitions:
             return Written.UNAVAILABLE
         return Written.DONE if stored and self._attributes(stored) == attributes else Written.CONFLICT
 
-    def change(self, before: Definition, after: Definition) -> Written:
+    def change(self, before: Definition, after: Definition, ended: Transition | None = None) -> Written:
         update = self._statements.update(self._attributes(before), self._attributes(after), held=("version",))
+        if ended is not None:
+            return self._statements.execute_together(update, self._end(ended))
         (written,) = self._statements.execute([update])
         return written
+
+    def _end(self, ended: Transition) -> Statement:
+        run, after = (
+            task_row.attributes_of(each, listing_shards=self._listing_shards, retention=self._retention)
+            for each in (ended.before, ended.after)
+        )
+        return self._statements.update(run, after, held=("version",))
 
     def _attributes(self, definition: Definition) -> AttributeMap:
         return definition_row.attributes_of(

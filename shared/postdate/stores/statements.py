@@ -85,11 +85,11 @@ class Statements:
             written += self._written(chunk, [response.get("Error") for response in responses])
         return written
 
-    def execute_together(self, change: Statement, pointer: Statement) -> Written:
-        """Both or neither."""
+    def execute_together(self, change: Statement, other: Statement) -> Written:
+        """Both or neither. If the first is stored already, both are."""
         try:
             with translated():
-                self._client.execute_transaction(TransactStatements=[change.request, pointer.request])
+                self._client.execute_transaction(TransactStatements=[change.request, other.request])
         except Unavailable:
             return Written.UNAVAILABLE
         except self._client.exceptions.TransactionCanceledException as cancelled:

@@ -23,6 +23,8 @@ from postdate.stores.rows import Connection, Row
 ROW_BYTES_BILLED_ONCE = 1024
 HISTORY_RESERVE_BYTES = 240
 _POINTER_KEPT = timedelta(days=40)
+_SECOND = timedelta(seconds=1)
+_RECURS_VALUES_MIN = 5
 # What a row without these options means, for ever. The defaults of the code may change; stored tasks must not.
 _ROW_RETRY: Final = RetryPolicy(
     max_attempts=5, initial_seconds=5.0, multiplier=2.0, max_seconds=900.0, jitter=True
@@ -256,20 +258,36 @@ def _options_text(task: Task) -> str | None:
 
 
 def _recurs_text(recurs: Recurs) -> list[Any]:
-    at = instants.milliseconds(recurs.at)
-    values = [recurs.definition, recurs.plan, at, recurs.number, recurs.previous]
-    return values if recurs.passed is None else [*values, recurs.passed]
+    """Older code reads the first six values. The wall time is how far the clocks were ahead, in seconds."""
+    ahead = None if recurs.wall is None else (recurs.wall - recurs.at.replace(tzinfo=None)) // _SECOND
+    values = [
+        recurs.definition,
+        recurs.plan,
+        instants.milliseconds(recurs.at),
+        recurs.number,
+        next(iter(recurs.before), None),
+        recurs.passed,
+        ahead,
+        *recurs.before[1:],
+    ]
+    while len(values) > _RECURS_VALUES_MIN and values[-1] is None:
+        values.pop()
+    return values
 
 
 def _recurs_of(values: list[Any]) -> Recurs:
-    definition, plan, at, number, previous, *passed = values
+    """Rows of older code end after the fifth or the sixth value."""
+    definition, plan, at, number, *links = values
+    before, passed, ahead, *others = (*links, None, None, None)[: max(3, len(links))]
+    planned = instants.from_milliseconds(at)
     return Recurs(
         definition=definition,
         plan=plan,
-        at=instants.from_milliseconds(at),
+        at=planned,
         number=number,
-        previous=previous,
-        passed=passed[0] if passed else None,
+        before=tuple(each for each in (before, *others) if each is not None),
+        passed=passed,
+        wall=None if ahead is None else planned.replace(tzinfo=None) + ahead * _SECOND,
     )
 
 

@@ -29,11 +29,13 @@ from postdate.domain.recurrence import Runs
 from postdate.domain.schedule import Schedule
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Payload, State, Task
+from postdate.domain.transitions import Transition
 from postdate.stores.definitions import MemoryDefinitions
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.idempotency import MemoryReservations, Reservation
 from postdate.stores.payloads import MemoryPayloads
 from postdate.stores.tasks import Written
+from postdate.stores.tasks_memory import MemoryTasks
 from tests.unit.doubles import (
     HOOK,
     MINUTE,
@@ -112,15 +114,15 @@ class ScriptedDefinitions(MemoryDefinitions):
     """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise, or
     answer in its place."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, tasks: MemoryTasks) -> None:
+        super().__init__(tasks=tasks)
         self.before: defaultdict[str, deque[Callable[[], Written | None]]] = defaultdict(deque)
 
     def add(self, definition: Definition) -> Written:
         return self._happens("add") or super().add(definition)
 
-    def change(self, before: Definition, after: Definition) -> Written:
-        return self._happens("change") or super().change(before, after)
+    def change(self, before: Definition, after: Definition, ended: Transition | None = None) -> Written:
+        return self._happens("change") or super().change(before, after, ended)
 
     def _happens(self, call: str) -> Written | None:
         return self.before[call].popleft()() if self.before[call] else None
@@ -148,7 +150,7 @@ class Service:
         self.flow = ScriptedFlow()
         self.places = Places(flow=self.flow, clock=self.clock)
         self.changer = Changer(places=self.places, **shared)
-        self.definitions = ScriptedDefinitions()
+        self.definitions = ScriptedDefinitions(tasks=self.tasks)
         self.runs = Runs(shards=PLAN)
         self.chain = Chain(tasks=self.tasks, runs=self.runs)
         self.templates = Templates(

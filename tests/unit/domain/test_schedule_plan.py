@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postdate.domain.catch_up import CAUGHT_UP_MAX, CatchUp, missed
+from postdate.domain.backlog import Backlog, Earlier
+from postdate.domain.catch_up import CAUGHT_UP_MAX, CatchUp
 from postdate.domain.cron import Cron
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.preview import preview
@@ -17,6 +18,7 @@ HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
 MIDNIGHT = datetime(2026, 11, 18, tzinfo=UTC)
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)
+NONE_EARLIER = Earlier(leader=None, running={}, kept_back=frozenset(), displaced=False)
 CRONS = st.sampled_from(["* * * * *", "*/5 * * * *", "0 * * * *", "30,35 2 * * *", "59 1 * * *"])
 ZONES = st.sampled_from(["UTC", "Europe/Berlin", "Australia/Lord_Howe", "Africa/Casablanca"])
 
@@ -107,8 +109,12 @@ def test_jitter_belongs_to_the_occurrence_and_the_plan():
 def caught_up(
     plan: Schedule, policy: CatchUp, *, window=6 * HOUR, last=MIDNIGHT, now=NOON + 30 * MINUTE, runs=0
 ):
-    to_run, to_note = missed(plan, last=last, until=now, now=now, runs=runs, policy=policy, window=window)
-    return hours(to_run), [(each.occurrence.at.hour, each.reason) for each in to_note]
+    first = next(plan.walk(last))
+    if first.due_at > now:
+        return [], []
+    left = None if plan.max_runs is None else plan.max_runs - runs
+    found = Backlog.of(plan, first, NONE_EARLIER, now=now, left=left, policy=policy, window=window)
+    return hours(found.to_run), [(each.occurrence.at.hour, each.reason) for each in found.missed]
 
 
 def test_the_latest_runs_and_stands_for_the_others():
@@ -167,13 +173,15 @@ def test_every_occurrence_that_passed_is_run_or_noted(policy, text, seconds, win
     plan = schedule(text, "Europe/Berlin", jitter_seconds=most)
     last = datetime(2026, 10, 24, tzinfo=UTC)
     now = last + timedelta(seconds=seconds)
-    to_run, to_note = missed(
-        plan, last=last, until=now, now=now, runs=0, policy=policy, window=timedelta(seconds=window)
+    first, *since = islice(plan.walk(last), 4000)
+    now = max(now, first.due_at)
+    found = Backlog.of(
+        plan, first, NONE_EARLIER, now=now, left=None, policy=policy, window=timedelta(seconds=window)
     )
-    both = sorted([*to_run, *(each.occurrence for each in to_note)], key=lambda each: each.at)
-    passed = [each for each in islice(plan.walk(last), 4000) if each.due_at <= now]
-    assert both == passed
-    assert all(now - each.due_at <= max(timedelta(seconds=window), MINUTE) for each in to_run)
+    both = sorted([*found.to_run, *(each.occurrence for each in found.missed)], key=lambda each: each.at)
+    assert both == [each for each in (first, *since) if each.due_at <= now]
+    assert found.following == next((each for each in since if each.due_at > now), None)
+    assert all(now - each.due_at <= max(timedelta(seconds=window), MINUTE) for each in found.to_run)
 
 
 def test_no_more_than_a_thousand_are_caught_up_on():

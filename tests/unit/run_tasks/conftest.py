@@ -21,6 +21,7 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.recurrence import Runs
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Task
+from postdate.domain.transitions import Transition
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
 from postdate.stores.definitions import MemoryDefinitions
@@ -30,6 +31,7 @@ from postdate.stores.objects import Found, MemoryObjects
 from postdate.stores.payloads import MemoryPayloads
 from postdate.stores.rows import FoundRows
 from postdate.stores.tasks import Written
+from postdate.stores.tasks_memory import MemoryTasks
 from postdate.stores.tenants import MemoryTenants
 from tests.unit.doubles import (
     LEASE,
@@ -51,8 +53,8 @@ class ScriptedDefinitions(MemoryDefinitions):
     """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise. What is
     `unreadable` is there and not understood."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, tasks: MemoryTasks) -> None:
+        super().__init__(tasks=tasks)
         self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
         self.unreadable: set[str] = set()
         self.asked = 0
@@ -71,9 +73,9 @@ class ScriptedDefinitions(MemoryDefinitions):
         found.unreadable |= wanted & self.unreadable
         return found
 
-    def change(self, before: Definition, after: Definition) -> Written:
+    def change(self, before: Definition, after: Definition, ended: Transition | None = None) -> Written:
         self._happens("change")
-        return super().change(before, after)
+        return super().change(before, after, ended)
 
     def _happens(self, call: str) -> None:
         if self.before[call]:
@@ -115,7 +117,7 @@ class Running:
     def __init__(self, *, flow: Flow | None = None) -> None:
         self.clock = ManualClock()
         self.tasks = ScriptedTasks()
-        self.definitions = ScriptedDefinitions()
+        self.definitions = ScriptedDefinitions(tasks=self.tasks)
         self.flow = flow or MemoryFlow()
         self.circuits = Circuits(flow=self.flow, clock=self.clock)
         self.payloads = MemoryPayloads()

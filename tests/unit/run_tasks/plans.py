@@ -11,6 +11,7 @@ from postdate.domain.recurrence import Runs
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import Slot, item_id
 from postdate.domain.task import KIND, Payload, Task
+from tests.following import follow
 from tests.unit.doubles import HOOK, MINUTE, PLAN, START, STEADY, unique
 
 RUNS = Runs(shards=PLAN)
@@ -54,5 +55,5 @@ def run_at_start(definition: Definition) -> Task:
 
 def after(run: Task, definition: Definition) -> Task:
     """The run that follows one that begins at its instant."""
-    (following,) = RUNS.follow(run, definition, None, now=run.due_at).rows
+    (following,) = follow(RUNS, run, definition, now=run.due_at).rows
     return following

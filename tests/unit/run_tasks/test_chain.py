@@ -7,10 +7,10 @@ import pytest
 from postdate.domain import definition as definitions
 from postdate.domain import transitions
 from postdate.domain.catch_up import CatchUp
-from postdate.domain.definition import Overlap
+from postdate.domain.definition import Overlap, Reached
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import Unavailable
-from postdate.domain.recurrence import QUEUE_POLL, WRITTEN_WITHIN
+from postdate.domain.following import QUEUE_POLL, WRITTEN_WITHIN
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
 from postdate.stores.tasks import Written
@@ -231,7 +231,7 @@ def test_the_runs_of_a_batch_are_followed_with_one_question_ahead_of_time_and_on
 
 def test_a_run_asked_for_by_hand_runs_while_its_task_is_paused_and_leads_to_none(running):
     definition = a_definition()
-    running.definitions.add(definitions.pause(definition, now=START, reason=None))
+    running.definitions.add(definitions.pause(definition, now=START, reached=Reached(runs=0), reason=None))
     asked = triggered(definition)
     running.stores(asked)
     running.run(message(asked))
@@ -285,7 +285,7 @@ def test_a_worker_that_stood_still_while_another_ran_its_run_writes_nothing_afte
 def test_a_run_of_a_paused_task_is_skipped_with_the_reason(running):
     definition = a_definition()
     run = planned(running, definition)
-    paused = definitions.pause(definition, now=START, reason="release")
+    paused = definitions.pause(definition, now=START, reached=Reached(runs=0), reason="release")
     assert running.definitions.change(definition, paused) is Written.DONE
     tally = running.run(message(run))
     assert (started(running), running.stored(run).history[-1].why) == ([], "paused: release")
@@ -297,7 +297,7 @@ def test_a_task_that_is_paused_while_its_run_waits_for_the_instant_is_not_run(ru
     definition = a_definition()
     run = planned(running, definition)
     running.clock.move(-2 * SECOND)
-    paused = definitions.pause(definition, now=START, reason=None)
+    paused = definitions.pause(definition, now=START, reached=Reached(runs=0), reason=None)
     changes = [lambda: None, lambda: running.definitions.change(definition, paused)]
     running.definitions.before["get_many"].extend(changes)
     running.run(message(run))
@@ -312,7 +312,7 @@ def test_a_run_of_a_plan_that_was_changed_since_or_is_gone_is_void(running, gone
         running.definitions._kept.clear()
         running.clock.move(WRITTEN_WITHIN)
     else:
-        changed = definitions.change(definition, now=START, runs_before=0)
+        changed = definitions.change(definition, now=START, reached=Reached(runs=0))
         running.definitions.change(definition, changed)
     tally = running.run(message(run))
     assert (started(running), states(running, definition)) == ([], [State.CANCELLED])
@@ -459,7 +459,7 @@ class TestCancelled:
         running.definitions.add(definition)
         run = in_state(State.RETRYING, run_at_start(definition))
         running.stores(run)
-        changed = definitions.change(definition, now=START, runs_before=0)
+        changed = definitions.change(definition, now=START, reached=Reached(runs=0))
         running.definitions.change(definition, changed)
         running.clock.move(run.due_at - START)
         assert running.run(message(run)).succeeded == 1
@@ -552,7 +552,7 @@ def test_the_last_run_finishes_its_task(running):
 def test_a_task_that_was_changed_meanwhile_is_not_finished(running):
     definition = a_definition(max_runs=1)
     run = planned(running, definition)
-    changed = definitions.change(definition, now=START, runs_before=1)
+    changed = definitions.change(definition, now=START, reached=Reached(runs=1))
     running.definitions.before["change"].append(
         lambda: running.definitions._kept.update({run.task_id: changed})
     )

@@ -4,11 +4,13 @@ from datetime import timedelta
 import pytest
 
 from postdate.domain import definition as definitions
+from postdate.domain.definition import Reached
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import InvalidState, LimitExceeded, Unavailable, ValidationFailed
 from postdate.domain.slots import unique_part
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
+from tests.following import follow
 from tests.unit.api.conftest import RETENTION
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START, claimed, in_state
 
@@ -87,7 +89,7 @@ class TestTriggers:
         definition = service.planned()
         paused = service.definition_changer.pause("demo", definition.id, reason=None)
         run = service.by_hand.trigger(paused, key=None).run
-        assert service.runs.follow(run, paused, None, now=START).instead is None
+        assert follow(service.runs, run, paused, now=START).instead is None
         cancelled = service.definition_changer.cancel("demo", definition.id, version=None)
         with pytest.raises(InvalidState):
             service.by_hand.trigger(cancelled, key=None)
@@ -189,7 +191,7 @@ class TestTheFinished:
 
     @pytest.mark.parametrize("past", [False, True])
     def test_a_task_can_be_run_by_hand_for_some_time_after_its_end(self, service, past):
-        definition = definitions.finish(service.planned(), now=service.clock.now())
+        definition = definitions.finish(service.planned(), now=service.clock.now(), reached=Reached(runs=1))
         service.clock.move(RETENTION if past else RETENTION - SECOND)
         asked = [
             lambda: service.by_hand.trigger(definition, key=None),

@@ -17,7 +17,7 @@ STATES = list(State)
 
 
 def page(query, tasks):
-    return listing.page(query, tasks, MemoryDefinitions())
+    return listing.page(query, tasks, MemoryDefinitions(tasks=tasks))
 
 
 def stored(*tasks):

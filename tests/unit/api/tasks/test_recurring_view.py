@@ -5,6 +5,7 @@ import pytest
 from functions.api.tasks.recurring_view import view
 from postdate.domain import transitions
 from postdate.domain.task import Destination
+from tests.following import follow
 from tests.unit.doubles import MINUTE, START, claimed
 
 HOUR = START + 55 * MINUTE
@@ -31,7 +32,7 @@ def test_the_values_of_headers_are_never_told(service):
 def test_the_last_run_is_the_newest_whose_time_has_come(service):
     definition = service.planned()
     (first,) = service.runs_of(definition)
-    followed = service.runs.follow(first, definition, None, now=HOUR)
+    followed = follow(service.runs, first, definition, now=HOUR)
     service.tasks.add(followed.rows)
     assert view(definition, runs=service.chain.newest(definition), now=HOUR)["last_run"] is None
     service.tasks.commit([transitions.Transition(before=first, after=claimed(first))])

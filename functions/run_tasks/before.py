@@ -1,0 +1,85 @@
+"""What decides about runs in turn, read as it is now: the line before each, and runs that were due since.
+
+A run is read again with its line: a worker that stood still since it had the run may find it begun and ended, and must
+not write what would have followed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from postdate.domain.definition import Definition, Overlap
+from postdate.domain.following import ended_first
+from postdate.domain.line import Line
+from postdate.domain.recurrence import Runs, is_current
+from postdate.domain.task import Task
+from postdate.stores.lines import read_lines
+from postdate.stores.rows import FoundRows
+from postdate.stores.tasks import Tasks, Written
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Before:
+    """Nothing can be decided while something is `wrong`: CONFLICT, the run or one before it has changed meanwhile;
+    UNAVAILABLE, not now; REFUSED, newer code alone can read a row that decides."""
+
+    line: Line = field(default_factory=Line)
+    since: tuple[Task, ...] = ()
+    wrong: Written | None = None
+
+
+def look_back(
+    tasks: Tasks, runs: Runs, leading: Sequence[Task], plans: Mapping[str, Definition], *, now: datetime
+) -> dict[str, Before]:
+    """By the run's id. Raises Unavailable when nothing can be read."""
+    if not leading:
+        return {}
+    counted = {
+        run.id
+        for run in leading
+        if run.due_at == run.planned_at and (plan := plans.get(run.task_id)) and plan.overlap is Overlap.QUEUE
+    }
+    read, lines = read_lines(tasks, leading, counted=counted)
+    ended = _ended_first(tasks, leading, plans, lines, now)
+    since = {
+        run.id: runs.since(run, plan, lines[run.id], now=now) if (plan := plans.get(run.task_id)) else []
+        for run in leading
+    }
+    wanted = {id for ids in since.values() for id in ids}
+    later = tasks.get_many(wanted) if wanted else FoundRows[Task]()
+    found = {}
+    for run in leading:
+        wrong = ended.get(run.id)
+        if not _is_still(run, read.get(run.id)) or (
+            wrong is None and lines[run.id].left and lines[run.id].to_end
+        ):
+            wrong = Written.CONFLICT
+        elif lines[run.id].unread or not later.unreadable.isdisjoint(since[run.id]):
+            wrong = Written.REFUSED
+        rows = tuple(later[id] for id in since[run.id] if id in later)
+        found[run.id] = Before(line=lines[run.id], since=rows, wrong=wrong)
+    return found
+
+
+def _ended_first(
+    tasks: Tasks,
+    leading: Sequence[Task],
+    plans: Mapping[str, Definition],
+    lines: Mapping[str, Line],
+    now: datetime,
+) -> dict[str, Written]:
+    """Ends the runs that are not to run any more before later ones begin. Where that failed, what came of it, by the
+    later run: one that it had to end has begun, or will be decided again."""
+    changes, needed = {}, []
+    for run in leading:
+        plan = plans.get(run.task_id)
+        for each in lines[run.id].to_end if plan and is_current(run, plan) else ():
+            if plan and (change := ended_first(each, plan, lines[run.id], now=now)):
+                changes[each.id] = change
+                needed.append((run.id, each.id))
+    done = dict(zip(changes, tasks.commit(list(changes.values())) if changes else (), strict=True))
+    return {run: done[each] for run, each in needed if done[each] is not Written.DONE}
+
+
+def _is_still(run: Task, now: Task | None) -> bool:
+    return now is not None and now.version == run.version
