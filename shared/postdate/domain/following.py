@@ -26,7 +26,7 @@ ENOUGH: Final = "its task has run as often as it may"
 PASSED_OVER: Final = "missed, and a later run took its place"
 WAITS: Final = "waits for the run before it"
 # So many runs of a task may wait for the run before them, beside those that are caught up on.
-QUEUE_MAX: int = 10
+QUEUE_MAX: Final = 10
 QUEUE_POLL: Final = timedelta(seconds=5)
 # A run behind others that wait is woken by the one before it; this is for a call that gets lost.
 QUEUE_REST: Final = timedelta(minutes=5)

@@ -19,10 +19,10 @@ LOOKED_AT_MAX: Final = 25
 
 @dataclass(kw_only=True, slots=True)
 class Line:
-    """`not_over` are the nearest runs before it that are on, or are to run first; it `rests` if one of those waits
-    itself. `waiting` counts all that have not begun, where the search was to count them. `number` is the run's own
-    number as it turned out. `to_end` are runs that are not to run any more and could still begin. `unread` are the rows
-    to read before the search can go on, `left` those that one search does not come to."""
+    """`not_over` are the nearest runs before it that are on, or are to run first; it `rests` if one of those waits for
+    others itself. `waiting` counts all that have not begun, where the search was to count them. `number` is the run's
+    own number as it turned out. `to_end` are runs that are not to run any more and could still begin. `unread` are the
+    rows to read before the search can go on, `left` those that one search does not come to."""
 
     not_over: list[str] = field(default_factory=list)
     rests: bool = False
@@ -63,10 +63,10 @@ def line(
             found.number += passed and run.recurs is not None and id == run.recurs.passed
             found.number = max(found.number, 1 + (row.recurs.number if row.recurs else 0))
             found.waiting += waits
-            if row.phase is not Phase.RESTS and not is_far:
-                found.not_over.append(id)
-                found.rests |= waits and row.due_at != row.planned_at
-            if began or not counts:
+            if row.phase is not Phase.RESTS:
+                found.rests |= is_far
+                found.not_over += [] if is_far else [id]
+            if began or (is_far and not counts):
                 continue
             is_far = True
         todo.extend((each, skipped, is_far) for each, skipped in links(row))

@@ -86,6 +86,19 @@ def test_those_behind_the_first_rest(definition: Definition) -> None:
         assert asked(run, definition, rows).due_at == run.due_at + QUEUE_REST
 
 
+def test_a_run_behind_one_that_waits_for_its_flow_control_asks_by_its_message(definition: Definition) -> None:
+    """The run before it looks for a place again and again, and would otherwise wake it by a write each time."""
+    rows, _ = queue(definition, 2)
+    busy, head, second = rows
+    now = second.due_at
+    postponed = replace(head, due_at=now + SECOND, moved_at=now)
+    asks = follow(second, definition, over(busy), postponed, now=now).instead
+    assert asks.not_before == now + QUEUE_POLL
+    for each in (now + SECOND, now + MINUTE):
+        begins = follow(postponed, definition, over(busy), since=[second], now=each)
+        assert (begins.instead, begins.wakes) == (None, None)
+
+
 def test_a_run_that_leaves_the_queue_wakes_the_next(definition: Definition) -> None:
     rows, _ = queue(definition, 3)
     busy, head, second, third = rows
