@@ -19,7 +19,8 @@ MEANINGS: Final = {
     "max_runs": "How many runs begin at most.",
     "jitter_seconds": "By how much each run is due later at most, the same each time: so that not all begin at once. "
     "Less than what lies between two runs.",
-    "overlap": "What a run does while the one before it is not over: it is skipped, begins all the same, or waits.",
+    "overlap": "What a run does while the one before it is not over: it is skipped, begins all the same, or waits. Ten "
+    "may wait; further ones are skipped.",
     "catch_up": "Which of the runs that were missed are made up for: the latest, all, none. A minute late is not "
     "missed.",
     "catch_up_window_seconds": "How long ago they may have been due to be made up for.",

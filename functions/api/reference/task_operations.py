@@ -80,7 +80,8 @@ TASKS: Final = (
         "stays as it is, but `payload: null` is a payload and `flow_control: null` takes it away. `retry` and "
         "`flow_control` are replaced as a whole. A recurring task has other fields: null also takes away its "
         "`start_at`, `end_at`, `max_runs`, `expires_after_seconds` and `name`. A change "
-        "plans its next run anew, after now: it never begins one at once. What has begun ends as it was.",
+        "plans its next run anew, after now: it never begins one at once. What has begun ends as it was, and counts "
+        "for `overlap` and `max_runs`.",
         answer="Task",
         or_answer="RecurringTask",
         body=TaskChangeForm,
@@ -122,7 +123,8 @@ TASKS: Final = (
         path=f"{_TASK}/pause",
         name="pauseTask",
         summary="Pause a recurring task",
-        text="The run that is due next ends as SKIPPED, and none is planned after it. Pausing twice is no error.",
+        text="The run that is due next ends as SKIPPED at once, and none is planned after it. Pausing twice is no "
+        "error.",
         answer="RecurringTask",
         body=PauseForm,
         body_needed=False,
