@@ -119,6 +119,7 @@ LOCAL: Final = Environment(
     engine=Engine(
         also={
             "sqs:SendMessage": "sqs:SendMessageBatch",
+            "sqs:DeleteMessage": "sqs:DeleteMessageBatch",
             "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
         },
         unscoped={

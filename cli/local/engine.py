@@ -14,19 +14,23 @@ import runpy
 import tempfile
 import threading
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
-from ministack.services import dynamodb
+from ministack.services import dynamodb, sqs
 
 # Python's full garbage collections grow with the rows that the engine holds and stop all of it, 0.1 to 0.4 s each.
 _COLLECTED_AFTER: Final = (5_000, 10, 100_000)
 # A worker's start is half a second of one core: more at a time are all ready later.
 _STARTS_AT_ONCE: Final = 2
 _EXPRESSIONS: Final = 4096
+_CHANGES_A_QUEUE: Final = (
+    *("_collect_msgs", "_dlq_sweep", "_expire_retained"),
+    *("_act_send_message", "_act_delete_message", "_act_delete_message_batch"),
+)
 # A worker inherits these of the engine's variables. The others steer the engine, and a function would take them for
 # its own: Powertools, for instance, reads LOG_LEVEL.
 _INHERITED: Final = frozenset({"GATEWAY_PORT", "HOME", "LANG", "PATH", "TMPDIR"})
@@ -37,6 +41,25 @@ def quickened() -> None:
     dynamodb._tokenize = lambda text: list(remembered(text))
     dynamodb._condition_syntax_error = lru_cache(_EXPRESSIONS)(dynamodb._condition_syntax_error)
     dynamodb.copy = SimpleNamespace(deepcopy=copied)
+
+
+def kept_whole() -> None:
+    """Its event loop and the threads of its pollers exchange a queue's list of messages without a lock that both take:
+    a worker that receives and deletes by itself would bring back what a poller deletes, or lose what is sent."""
+    lock = sqs._queues_lock = threading.RLock()
+    for name in _CHANGES_A_QUEUE:
+        change = getattr(sqs, name)
+        locked = _holding(lock, change)
+        setattr(sqs, name, locked)
+        sqs._HANDLERS.update({action: locked for action, made in sqs._HANDLERS.items() if made is change})
+
+
+def _holding(lock: Any, change: Callable[..., Any]) -> Callable[..., Any]:
+    def held(*given: Any) -> Any:
+        with lock:
+            return change(*given)
+
+    return held
 
 
 def copied(value: Any) -> Any:
@@ -87,4 +110,5 @@ if __name__ == "__main__":
     gc.set_threshold(*_COLLECTED_AFTER)
     _started_in_turn()
     quickened()
+    kept_whole()
     runpy.run_module("ministack", run_name="__main__", alter_sys=True)

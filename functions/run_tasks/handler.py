@@ -1,7 +1,7 @@
 """Packets of due tasks from the queue -> each delivered at its instant, its outcome committed."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import cache
@@ -11,6 +11,8 @@ from functions.run_tasks.chain import Chain
 from functions.run_tasks.circuits import Circuits
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.gate import Gate
+from functions.run_tasks.intake import Intake
+from functions.run_tasks.places import Places
 from functions.run_tasks.run import Runner
 from functions.run_tasks.settings import Settings
 from functions.run_tasks.tally import Tally
@@ -20,9 +22,10 @@ from postdate.domain.sweeping import Horizon
 from postdate.runtime import aws, records, settings
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
+from postdate.runtime.further import SqsFurther
 from postdate.runtime.observability import logger, metrics
 from postdate.runtime.outbox import Outbox
-from postdate.runtime.queue import SqsQueue
+from postdate.runtime.queue import Received, SqsQueue
 from postdate.runtime.visibility import Visibility
 from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.flow_dynamo import DynamoFlow
@@ -46,6 +49,7 @@ class Wired:
         plan, retention = ShardPlan.parse(given.shard_plan), timedelta(days=given.retention_days)
         self.lease = timedelta(seconds=given.lease_seconds)
         self.visibility = Visibility(url=given.tasks_queue_url, client=sqs, lease=self.lease)
+        self.further = SqsFurther(url=given.tasks_queue_url, client=sqs)
         self.queue = SqsQueue(url=given.tasks_queue_url, client=sqs, clock=self.clock)
         self.dead_letters = SqsQueue(url=given.tasks_dlq_url, client=sqs, clock=self.clock)
         self.payloads = DynamoPayloads(table=given.payloads_table, client=dynamodb)
@@ -104,22 +108,22 @@ def wired() -> Wired:
 @metrics.log_metrics
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     messages, unreadable = records.read(event["Records"])
-    tally = Tally()
+    tally = Tally(packets=len(messages))
     try:
-        tally = _runner(context).run(messages)
+        tally = _runner(context, messages).run(messages)
     except Exception:
         # What was decided is stored or will be decided again; the messages bring it back.
         logger.exception("a batch broke off", extra={"action": "batch_broke_off"})
         tally.failed_messages |= {message.message_id for message in messages}
     failed = [message for message in messages if message.message_id in tally.failed_messages]
     wired().visibility.back_off(failed)
-    tally.tell(len(messages))
+    tally.tell()
     ids = [*unreadable, *(message.message_id for message in failed)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
 
 
-def _runner(context: Any) -> Runner:
-    given = wired()
+def _runner(context: Any, messages: Sequence[Received]) -> Runner:
+    given, places = wired(), Places()
 
     def seconds_left() -> float:
         return float(context.get_remaining_time_in_millis()) / 1000 - _SECONDS_TO_SETTLE
@@ -143,7 +147,17 @@ def _runner(context: Any) -> Runner:
             seconds_left=seconds_left,
         ),
         outbox=Outbox(queue=given.queue, dead_letters=given.dead_letters),
-        extend_messages=given.visibility.extend,
+        intake=Intake(
+            event=messages,
+            further=given.further,
+            extend=given.visibility.extend,
+            back_off=given.visibility.back_off,
+            places=places,
+            clock=given.clock,
+            lease=given.lease,
+            seconds_left=seconds_left,
+        ),
+        places=places,
         clock=given.clock,
         lease=given.lease,
         horizon=given.horizon,

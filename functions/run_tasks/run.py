@@ -15,11 +15,14 @@ A claim that is decided passes the gate before it is written (see `gate`): it ma
 
 One thread decides and commits; destinations work in threads of their own and report into an inbox. An item that is
 due goes before an outcome that waits to be written, and nothing waits for a slow neighbour.
+
+A worker that deliveries keep from ending takes further messages itself (see `intake`), and no tenant's deliveries take
+all of its places (see `places`).
 """
 
 import queue
 from bisect import insort
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -30,6 +33,8 @@ from functions.run_tasks.agenda import Call, in_turn, take_due
 from functions.run_tasks.chain import Chain, Ends, asks
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.gate import Gate, Held
+from functions.run_tasks.intake import Intake
+from functions.run_tasks.places import Places
 from functions.run_tasks.tally import Tally
 from postdate.domain import transitions
 from postdate.domain.due import PACKET_ITEMS_MAX, WAIT_MAX, Due, Via
@@ -50,6 +55,9 @@ _UNTRIED_PAUSE = timedelta(seconds=5)
 _FAILED = frozenset({State.RETRYING, State.DEAD, State.EXPIRED})
 
 
+_News = tuple[Delivery, Receipt] | list[Received]
+
+
 class Runner:
     """Made anew for each batch; everything it touches is given. `seconds_left` is this worker's time to live."""
 
@@ -61,7 +69,8 @@ class Runner:
         gate: Gate,
         deliveries: Deliveries,
         outbox: Outbox,
-        extend_messages: Callable[[Iterable[Received], timedelta], None],
+        intake: Intake,
+        places: Places,
         clock: Clock,
         lease: timedelta,
         horizon: Horizon,
@@ -74,44 +83,56 @@ class Runner:
         self._gate = gate
         self._deliveries = deliveries
         self._outbox = outbox
-        self._extend_messages = extend_messages
+        self._intake = intake
+        self._places = places
         self._clock = clock
         self._lease = lease
         self._horizon = horizon
         self._holder = holder
         self._seconds_left = seconds_left
         self._draw = draw
-        self._inbox: queue.SimpleQueue[tuple[Delivery, Receipt]] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[_News] = queue.SimpleQueue()
         self._known: dict[str, Task] = {}
         self._agenda: deque[Call] = deque()
         self._running: dict[tuple[str, int], tuple[Task, Call]] = {}
         self._ends: dict[str, Ends] = {}
-        self._in_flight = 0
+        self._parked: list[tuple[datetime, Call]] = []
         self._unwritten: list[tuple[Call, Transition]] = []
-        self._write_at = clock.now()
+        self._write_at = self._renew_at = clock.now()
         self._pause = _PAUSE
         self._tally = Tally()
 
     def run(self, messages: Sequence[Received]) -> Tally:
-        self._extend_messages(messages, self._lease + WAIT_MAX)
-        renew_at = self._clock.now() + self._lease / 2
-        agenda = self._agenda
-        agenda.extend(self._calls(messages))
-        while agenda or self._running:
-            now = self._clock.now()
-            if agenda and agenda[0].at <= now:
-                self._begin(take_due(agenda, now))
-            elif self._unwritten and self._write_at <= now:
-                self._write_outcomes()
-            elif renew_at <= now:
-                self._renew(messages)
-                renew_at = now + self._lease / 2
-            else:
-                instants = [renew_at, *(call.at for call in list(agenda)[:1])]
-                self._wait(min([*instants, *([self._write_at] if self._unwritten else [])]))
+        self._intake.renew()
+        self._renew_at = self._clock.now() + self._lease / 2
+        self._agenda.extend(self._calls(messages))
+        while self._agenda or self._running or self._parked or self._intake.asks:
+            self._go_on(self._clock.now())
         self._outbox.send()
         self._tally.failed_messages |= self._outbox.failed_messages
+        self._intake.let_go((), self._tally.failed_messages, at_once=True)
+        self._tally.packets = len(messages) + self._intake.taken
         return self._tally
+
+    def _go_on(self, now: datetime) -> None:
+        """The most urgent thing there is to do, or a wait for one."""
+        asks_at = self._intake.asks_at(len(self._agenda))
+        if self._agenda and self._agenda[0].at <= now:
+            self._begin(take_due(self._agenda, now))
+        elif self._unwritten and self._write_at <= now:
+            self._write_outcomes()
+        elif self._renew_at <= now:
+            self._renew()
+        elif self._parked and self._patience_ends() <= now:
+            self._send_on_parked(now)
+        elif asks_at is not None and asks_at <= now:
+            self._let_go()
+            self._intake.ask(self._inbox.put)
+        else:
+            instants = [self._renew_at, *(call.at for call in list(self._agenda)[:1])]
+            instants += [self._write_at] if self._unwritten else []
+            instants += [self._patience_ends()] if self._parked else []
+            self._wait(min(instants if asks_at is None else [*instants, asks_at]))
 
     def _calls(self, messages: Sequence[Received]) -> list[Call]:
         """What to look at in the order of its instants: what a worker may not wait for, at once."""
@@ -122,35 +143,119 @@ class Runner:
             for due in message.packet.dues
         ]
         try:
-            self._known = self._tasks.get_many(call.due.id for call in calls)
+            known = self._tasks.get_many(call.due.id for call in calls)
         except Unavailable:
             self._fail(calls)
             return []
-        self._deliveries.prefetch(self._known.values())
-        self._gate.foresee(self._known.values())
-        self._chain.foresee(self._known.values())
+        self._known |= known
+        self._deliveries.prefetch(known.values())
+        self._gate.foresee(known.values())
+        self._chain.foresee(known.values())
         return in_turn(calls)
 
     def _wait(self, until: datetime) -> None:
-        """Until the instant or the first outcome, whichever is sooner."""
-        if not self._in_flight:
+        """Until the instant or the first news, whichever is sooner."""
+        if not self._places.taken and not self._intake.asks:
             self._clock.sleep_until(until)
             return
         try:
-            finished = [self._inbox.get(timeout=max(0.0, (until - self._clock.now()).total_seconds()))]
+            news = [self._inbox.get(timeout=max(0.0, (until - self._clock.now()).total_seconds()))]
         except queue.Empty:
             return
-        while len(finished) < PACKET_ITEMS_MAX and not self._inbox.empty():
-            finished.append(self._inbox.get())
-        self._in_flight -= len(finished)
+        while len(news) < PACKET_ITEMS_MAX and not self._inbox.empty():
+            news.append(self._inbox.get())
+        finished = [each for each in news if isinstance(each, tuple)]
+        self._finish(finished)
+        for messages in news:
+            if isinstance(messages, list):
+                self._took(messages)
+
+    def _finish(self, finished: Sequence[tuple[Delivery, Receipt]]) -> None:
         now = self._clock.now()
         for delivery, receipt in finished:
             task, call = self._running[delivery.run_id, delivery.token]
+            self._places.end((delivery.run_id, delivery.token), now)
             self._unwritten.append((call, _outcome(task, receipt, now=now, draw=self._draw())))
-        self._write_outcomes()
+        if finished:
+            self._write_outcomes()
+            self._unpark()
+
+    def _took(self, messages: list[Received]) -> None:
+        """A call whose delivery may take longer than this worker still has is sent on."""
+        self._intake.took(messages)
+        calls = self._calls(messages)
+        left = self._seconds_left()
+        long = {
+            call.due
+            for call in calls
+            if (task := self._known.get(call.due.id)) and task.timeout_seconds > left
+        }
+        self._send_on([call for call in calls if call.due in long])
+        self._agenda = deque(in_turn([*self._agenda, *(call for call in calls if call.due not in long)]))
+
+    def _let_go(self) -> None:
+        """Lets go of messages whose calls are all dealt with: what follows from them has been sent."""
+        self._outbox.send()
+        calls = [
+            *self._agenda,
+            *(call for _, call in self._parked),
+            *(call for _, call in self._running.values()),
+        ]
+        ids = {call.due.id for call in calls}
+        self._known = {id: task for id, task in self._known.items() if id in ids}
+        failed = self._tally.failed_messages | self._outbox.failed_messages
+        self._intake.let_go((call.message.message_id for call in calls), failed)
+
+    def _with_places(self, calls: list[Call]) -> list[Call]:
+        """Calls for which there is a place; the others wait until a delivery of their tenant ends."""
+        placed: list[Call] = []
+        beginning: Counter[str] = Counter()
+        for call in calls:
+            tenant = call.message.packet.tenant
+            if beginning[tenant] < self._places.free(tenant) and beginning.total() < self._places.free_in_all:
+                beginning[tenant] += 1
+                placed.append(call)
+            else:
+                self._parked.append((self._clock.now(), call))
+        return placed
+
+    def _unpark(self) -> None:
+        parked, self._parked = self._parked, []
+        again = []
+        for since, call in parked:
+            if self._places.free(call.message.packet.tenant):
+                again.append(call)
+            else:
+                self._parked.append((since, call))
+        if again:
+            self._agenda = deque(in_turn([*self._agenda, *again]))
+
+    def _patience_ends(self) -> datetime:
+        return min(
+            self._places.patience_ends(call.message.packet.tenant, since) for since, call in self._parked
+        )
+
+    def _send_on_parked(self, now: datetime) -> None:
+        """Deliveries that hang have all places of their tenant here; later another worker, or this one, has some."""
+        parked, self._parked = self._parked, []
+        late = []
+        for since, call in parked:
+            if self._places.patience_ends(call.message.packet.tenant, since) <= now:
+                late.append(call)
+            else:
+                self._parked.append((since, call))
+        self._send_on(late)
+
+    def _send_on(self, calls: Iterable[Call]) -> None:
+        soon = self._clock.now() + (1 + self._draw()) * _PAUSE_MAX
+        for call in calls:
+            self._tally.deferred += 1
+            self._outbox.send_on(call.due, call.message, not_before=soon)
+        self._outbox.send()
 
     def _begin(self, calls: list[Call]) -> None:
         """Runs of recurring tasks come second: what has to be known and written first must make no other task late."""
+        calls = self._with_places(calls)
         recurring = {id for id, task in self._known.items() if task.recurs is not None}
         for taken in (
             [call for call in calls if call.due.id not in recurring],
@@ -271,8 +376,8 @@ class Runner:
             if task.attempts == 1 and task.lateness_ms is not None:
                 self._tally.lateness_ms.append(task.lateness_ms)
             self._running[task.id, task.token] = (task, call)
+            self._places.begin((task.id, task.token), task.tenant, self._clock.now())
             started.append(task)
-        self._in_flight += len(started)
         self._deliveries.start(started, self._report, unsent=self._unsent)
         for _, change in claimed:
             if ends := self._ends.pop(change.after.id, None):
@@ -293,7 +398,7 @@ class Runner:
         written = self._tasks.commit([change for _, change in self._unwritten])
         for call, change in _those(self._unwritten, written, Written.DONE):
             self._record(call, change)
-        self._send_on(_those(self._unwritten, written, Written.CONFLICT))
+        self._call_again(_those(self._unwritten, written, Written.CONFLICT))
         self._fail(call for call, _ in _those(self._unwritten, written, Written.REFUSED))
         kept = _those(self._unwritten, written, Written.UNAVAILABLE)
         if kept and self._seconds_left() <= 0:
@@ -309,7 +414,7 @@ class Runner:
         self._write_at = self._clock.now() + self._pause
         self._outbox.send()
 
-    def _send_on(self, fenced_off: list[tuple[Call, Transition]]) -> None:
+    def _call_again(self, fenced_off: list[tuple[Call, Transition]]) -> None:
         """Somebody else has the task, or had it and died before he sent what follows: this may be the last call that
         is left of it, so it is made once more when the lease that he got is over."""
         self._tally.fenced_off += len(fenced_off)
@@ -354,9 +459,11 @@ class Runner:
         pointer that was written late, and the closing pass takes it for one that the open pass saw."""
         return change.points and not self._horizon.reaches(change.after.due_at, self._clock.now())
 
-    def _renew(self, messages: Sequence[Received]) -> None:
+    def _renew(self) -> None:
         """Long work keeps what it holds: the messages, and the lease of each task that is still running."""
-        self._extend_messages(messages, self._lease + WAIT_MAX)
+        self._let_go()
+        self._intake.renew()
+        self._renew_at = self._clock.now() + self._lease / 2
         running = [task for task, _ in self._running.values()]
         self._tasks.extend(running, self._clock.now() + self._lease)
         self._gate.extend(running)

@@ -19,6 +19,7 @@ _KEPT_BACK: Final = {
 class Tally:
     """`kept_back` are runs that did not begin at their instant, by what became of them instead."""
 
+    packets: int = 0
     claimed: int = 0
     succeeded: int = 0
     accepted: int = 0
@@ -34,7 +35,7 @@ class Tally:
     failures: list[Task] = field(default_factory=list)
     failed_messages: set[str] = field(default_factory=set)
 
-    def tell(self, messages: int) -> None:
+    def tell(self) -> None:
         counts = {
             "TasksClaimed": self.claimed,
             "TasksSucceeded": self.succeeded,
@@ -48,7 +49,7 @@ class Tally:
             "OutcomesFencedOff": self.fenced_off,
             "MessagesFailed": len(self.failed_messages),
         } | {name: self.kept_back[state] for state, name in _KEPT_BACK.items()}
-        count("Packets", messages)
+        count("Packets", self.packets)
         for name, value in counts.items():
             if value:
                 count(name, value)

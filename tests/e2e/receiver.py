@@ -35,11 +35,13 @@ class Arrival:
 
 @dataclass(kw_only=True)
 class Receiver:
-    """`/status/<n>` answers n, `/redirect?to` sends elsewhere, `/hang-once` keeps its first caller waiting
-    until that has hung up, and `/tempers` answers each attempt as `temper_of` says."""
+    """`/status/<n>` answers n, `/redirect?to` sends elsewhere, `/hangs` keeps each caller waiting until that has hung
+    up, `/hang-once` only its first, and `/tempers` answers each attempt as `temper_of` says. While it `is_down`, every
+    path answers 503."""
 
     url: str
     arrivals: list[Arrival] = field(default_factory=list)
+    is_down: bool = False
 
     def of(self, task_id: str) -> list[Arrival]:
         return [arrival for arrival in self.arrivals if arrival.task_id == task_id]
@@ -80,6 +82,8 @@ def receiving() -> Iterator[Receiver]:
                     self.connection.shutdown(socket.SHUT_RDWR)
                 case "fails":
                     self.answer(500)
+                case "is down":
+                    self.answer(503)
                 case "asks to wait":
                     self.answer(429, Retry_After=str(ASKED_SECONDS))
                 case _ if path == "/redirect":
@@ -88,6 +92,10 @@ def receiving() -> Iterator[Receiver]:
                     self.answer(int(path.removeprefix("/status/")) if path.startswith("/status/") else 204)
 
         def _temper(self, path: str, arrival: Arrival) -> str:
+            if receiver.is_down:
+                return "is down"
+            if path == "/hangs":
+                return "hangs"
             if path == "/hang-once" and len(receiver.of(arrival.task_id)) == 1:
                 return "hangs"
             if path == "/tempers":

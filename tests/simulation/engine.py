@@ -97,7 +97,7 @@ class Engine:
         if service == "sqs":
             try:
                 found = sqs._HANDLERS[operation](dict(asked), asked.get("QueueUrl", ""))
-                return 200, quick.copied(found), []
+                return 200, quick.copied(_ended(found) if operation == "ReceiveMessage" else found), []
             except sqs._Err as error:
                 content = {"__type": f"com.amazonaws.sqs#{error.code}", "message": error.message}
                 return error.status, content, []
@@ -124,11 +124,7 @@ class Engine:
     def receive(self, queue: str, most: int = 10) -> list[dict[str, Any]]:
         """As the records of an event."""
         asked = {"MaxNumberOfMessages": most, "AttributeNames": ["All"], "WaitTimeSeconds": 0}
-        coroutine = sqs._act_receive_message(asked, self.urls[queue])
-        try:
-            coroutine.send(None)
-        except StopIteration as finished:
-            found = finished.value.get("Messages", ())
+        found = _ended(sqs._act_receive_message(asked, self.urls[queue])).get("Messages", ())
         return [
             {
                 "messageId": message["MessageId"],
@@ -162,6 +158,15 @@ class Engine:
         if status != 200:
             raise RuntimeError(f"{operation}: {body!r}")
         self._changes.clear()
+
+
+def _ended(receiving: Any) -> dict[str, Any]:
+    """What it receives at once: whoever waits for messages has to ask again."""
+    try:
+        receiving.send(None)
+    except StopIteration as finished:
+        return dict(finished.value)
+    raise RuntimeError("the engine waits")
 
 
 def _for_ever(seconds: float) -> None:

@@ -166,13 +166,13 @@ class Mix:
 
     @property
     def is_quiet(self) -> bool:
-        """Nothing is lost, late or wrong in such a run, and destinations keep no worker from other work."""
+        """Nothing is lost, late or wrong in such a run but destinations, which keep no worker from other work."""
         wrong = (
             *(self.rates, self.outage, self.fatal, self.duplicates, self.deletes_lost, self.delayed),
             self.lost,
         )
         wakes = self.ticks and self.heartbeat and self.skew <= 5 * SECOND and not self.newer_forms
-        return wakes and not any(wrong) and not {"is slow", "never answers"} & set(self.tempers)
+        return wakes and not any(wrong)
 
     @property
     def leaves_calls_alone(self) -> bool:
@@ -758,6 +758,28 @@ def _restored(mix: Mix, draws: Random) -> Mix:
     return replace(mix, skew=0, jumps=0, down=(10 * SECOND, draws.choice((90, 150)) * SECOND), requests=12)
 
 
+def _kept(mix: Mix, draws: Random) -> Mix:
+    """Destinations keep all workers, for up to a minute each, and everything has to be in time all the same."""
+    return replace(
+        _quiet(mix, draws),
+        executors=draws.choice((1, 2)),
+        payments=0.0,
+        recurring=0.0,
+        control=None,
+        untried=0.0,
+        tempers=("takes", "is slow", "never answers", "never answers"),
+        timeouts=(30, 60),
+        requests=10,
+        batches=0.3,
+        span=2 * MINUTE,
+    )
+
+
+def _kept_and_crashing(mix: Mix, draws: Random) -> Mix:
+    rates = {Fault.CRASH_BEFORE: 0.02, Fault.CRASH_AFTER: 0.02, Fault.THROTTLED: 0.05, Fault.PARTIAL: 0.05}
+    return replace(_kept(mix, draws), rates=rates, sticky=0.9, attempts=3)
+
+
 THEMES: Final = {
     "deployed": _deployed,
     "contested": _contested,
@@ -783,4 +805,6 @@ THEMES: Final = {
     "broken down": _broken_down,
     "overbooked": _overbooked,
     "restored": _restored,
+    "kept": _kept,
+    "kept and crashing": _kept_and_crashing,
 }

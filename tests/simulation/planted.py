@@ -39,6 +39,7 @@ _LINE: Final = "postdate.domain.line"
 _BEFORE: Final = "functions.run_tasks.before"
 _BREAKER: Final = "postdate.domain.breaker"
 _GATE: Final = "functions.run_tasks.gate"
+_INTAKE: Final = "functions.run_tasks.intake"
 _CHAIN: Final = "functions.run_tasks.chain"
 _FLOW: Final = "postdate.stores.flow_dynamo"
 _RUNS: Final = "functions.api.runs"
@@ -912,6 +913,28 @@ BUGS: Final = (
         "PROBE_EVERY if down_for < OFTEN_FOR else",
         "PROBE_EVERY * breaker.opened if down_for < OFTEN_FOR else",
         mix="restored",
+    ),
+    # What a worker does while deliveries keep it.
+    _bug(
+        "a worker that is kept takes nothing",
+        f"{_INTAKE}:Intake.asks_at",
+        "if self.asks or",
+        "if True or",
+        mix="kept",
+    ),
+    _bug(
+        "what a worker took is deleted before it is dealt with",
+        f"{_INTAKE}:Intake.let_go",
+        "self._open.keys() - set(unfinished)",
+        "list(self._open)",
+        mix="kept and crashing",
+    ),
+    _bug(
+        "what a worker took and could not finish is deleted",
+        f"{_INTAKE}:Intake.let_go",
+        "for message in done if message.message_id not in failed",
+        "for message in done",
+        mix="kept and crashing",
     ),
     # What only the boundary to AWS shows.
     _bug(

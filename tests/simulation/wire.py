@@ -182,7 +182,7 @@ class Wire:
             asked = asked_by_newer_code(call.operation, asked, forms=self.mix.newer_forms)
         if call.service == "dynamodb" and (why := refusal(asked)):
             return 400, {"__type": "ValidationException", "message": why}
-        status, content, changes = self.engine.answer(call.service, call.operation, asked)
+        status, content, changes = self._answered(call, asked)
         if call.operation in _STATEMENTS:
             content = self._worded(actor, call, content)
         if call.operation == "Query" and "IndexName" in call.asked and (self.mix.stale or self.mix.lag):
@@ -196,6 +196,17 @@ class Wire:
         if actor is not None and actor.is_newer and self.mix.newer_forms:
             content = told_to_newer_code(content)
         return status, content
+
+    def _answered(self, call: Call, asked: dict[str, Any]) -> tuple[int, dict[str, Any], list[Change]]:
+        if call.operation != "ReceiveMessage":
+            return self.engine.answer(call.service, call.operation, asked)
+        asked = {**asked, "MaxNumberOfMessages": self.hub.draws.choice((1, 2, 10))}
+        wait = asked.pop("WaitTimeSeconds", 0)
+        found = self.engine.answer(call.service, call.operation, {**asked, "WaitTimeSeconds": 0})
+        if wait and not found[1].get("Messages"):
+            self.hub.park(wait * SECOND)
+            found = self.engine.answer(call.service, call.operation, {**asked, "WaitTimeSeconds": 0})
+        return found
 
     def _in_part(self, actor: Actor, call: Call) -> Told:
         """Some parts of a batch are refused and the others done."""

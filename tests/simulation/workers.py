@@ -2,10 +2,13 @@
 
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Final
 
+from postdate.runtime.further import Took
+from postdate.runtime.queue import Received
 from postdate.targets.base import Delivery
 from tests.simulation.destination import Destination
 from tests.simulation.engine import RECEIVES, Engine
@@ -75,6 +78,9 @@ class Functions:
                 acknowledge=self.acknowledge,
             )
             wired.targets = {"sqs": target, "webhook": target}
+            wired.further = Asking(
+                functions=self, worker=actor, further=getattr(wired.further, "further", wired.further)
+            )
         self._pollers.setdefault(queue, [])
         return self.hub.spawn(actor, lambda: self._polling(actor, kind, queue))
 
@@ -103,6 +109,18 @@ class Functions:
             name = f"calls of one event of {kind}, at most"
             self.seen.reach[name] = max(self.seen.reach[name], actor.calls)
             actor.request = ""
+
+    def given(self, actor: Actor, messages: list[Received]) -> None:
+        """Beside those of its event."""
+        calls = {(due.id, due.version) for message in messages for due in message.packet.dues}
+        actor.calls_given |= calls
+        self.seen.reach["messages taken while kept"] += len(messages)
+        self.seen.had_last |= {
+            due.id
+            for message in messages
+            if message.receives == RECEIVES["tasks"]
+            for due in message.packet.dues
+        }
 
     def next_visible(self) -> int | None:
         """Wakes who waits for a message that is there; else when the next one will be."""
@@ -205,6 +223,54 @@ class Functions:
     def _living(self, actor: Actor) -> Callable[[], bool]:
         request = actor.request
         return lambda: actor.request == request and not actor.done
+
+
+@dataclass(kw_only=True, slots=True)
+class Asking:
+    """How a worker takes messages by itself: in a thread of its own, which dies with it and it with the thread."""
+
+    functions: Functions
+    worker: Actor
+    further: Any
+
+    def ask(self, took: Took, visible_after: timedelta) -> None:
+        functions, worker = self.functions, self.worker
+        lives = functions._living(worker)
+        asking = Actor(
+            name=f"{worker.name}, asking",
+            hub=functions.hub,
+            skew=worker.skew,
+            skew_max=worker.skew_max,
+            is_newer=worker.is_newer,
+            request=worker.request,
+            invoked_at=functions.hub.now,
+        )
+
+        def body() -> None:
+            try:
+                messages = self._received(visible_after)
+            except Crash:
+                if lives():
+                    functions.hub.kill(worker)
+                raise
+            if lives():
+                functions.given(worker, messages)
+                took(messages)
+
+        functions.hub.spawn(asking, body)
+
+    def delete(self, messages: Iterable[Received]) -> None:
+        kept, deletes_lost = [], self.functions.mix().deletes_lost
+        for message in messages:
+            if self.functions.hub.draws.random() < deletes_lost:
+                self.functions.seen.reach["delete lost"] += 1
+            else:
+                kept.append(message)
+        self.further.delete(kept)
+
+    def _received(self, visible_after: timedelta) -> list[Received]:
+        found: list[Received] = self.further._received(visible_after)
+        return found
 
 
 @dataclass(kw_only=True, slots=True)

@@ -19,6 +19,7 @@ from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
 from postdate.domain.task import KIND, Destination, Payload, State, Task
 from postdate.domain.transitions import Failure, Transition
+from postdate.runtime.further import Took
 from postdate.runtime.queue import MemoryQueue, Received
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_memory import MemoryLedger
@@ -219,6 +220,31 @@ class ScriptedQueue(MemoryQueue):
     def take(self) -> list[tuple[Packet, timedelta]]:
         taken, self.sent = self.sent, []
         return taken
+
+
+class ScriptedFurther:
+    """Gives what lies in `lies` to whoever asks, one batch at a time, and notes what is deleted. A question is answered
+    in another thread and after some real time, as the queue's is; when nothing lies there, a second has passed."""
+
+    ANSWERS_AFTER_SECONDS = 0.01
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+        self.lies: deque[list[Received]] = deque()
+        self.asked: list[timedelta] = []
+        self.deleted: list[str] = []
+
+    def ask(self, took: Took, visible_after: timedelta) -> None:
+        self.asked.append(visible_after)
+        Timer(self.ANSWERS_AFTER_SECONDS, self._answer, (took,)).start()
+
+    def _answer(self, took: Took) -> None:
+        if not self.lies:
+            self._clock.move(SECOND)
+        took(self.lies.popleft() if self.lies else [])
+
+    def delete(self, messages: Iterable[Received]) -> None:
+        self.deleted += [message.message_id for message in messages]
 
 
 class ScriptedTarget:

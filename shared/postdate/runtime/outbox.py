@@ -57,6 +57,10 @@ class Outbox:
         """`not_before` is the end of somebody's lease; without it the call travels as any other."""
         self._add("queue", message.packet.via, due, message, seen=True, not_before=not_before)
 
+    def send_on(self, due: Due, message: Received, *, not_before: datetime | None) -> None:
+        """As it came: a worker that did nothing about a call has not had it."""
+        self._add("queue", message.packet.via, due, message, seen=message.repeated, not_before=not_before)
+
     def send(self) -> None:
         lines, self._lines = sorted(self._lines, key=lambda line: line.together), []
         for where, group in groupby(lines, key=lambda line: line.where):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _BACK_OFF_MAX: Final = timedelta(minutes=15)
 _EXPONENT_MAX: Final = 16
+_ENTRIES_MAX: Final = 10
 
 
 class Visibility:
@@ -34,6 +35,15 @@ class Visibility:
         return min(self._lease * (1 << min(receives - 1, _EXPONENT_MAX)), _BACK_OFF_MAX)
 
     def _hide(self, messages: Sequence[tuple[Received, timedelta]]) -> None:
+        errors = [
+            error
+            for start in range(0, len(messages), _ENTRIES_MAX)
+            for error in self._hide_some(messages[start : start + _ENTRIES_MAX])
+        ]
+        if errors:
+            logger.warning("leases stay as they are", extra={"action": "not_extended", "errors": errors})
+
+    def _hide_some(self, messages: Sequence[tuple[Received, timedelta]]) -> list[str]:
         entries = [
             {
                 "Id": str(place),
@@ -42,12 +52,8 @@ class Visibility:
             }
             for place, (message, until) in enumerate(messages)
         ]
-        if not entries:
-            return
         try:
             answer = self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
-            errors = [failure["Code"] for failure in answer.get("Failed", ())]
         except (ClientError, BotoCoreError) as error:
-            errors = [type(error).__name__]
-        if errors:
-            logger.warning("leases stay as they are", extra={"action": "not_extended", "errors": errors})
+            return [type(error).__name__]
+        return [failure["Code"] for failure in answer.get("Failed", ())]

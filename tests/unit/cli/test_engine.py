@@ -1,4 +1,5 @@
 import tempfile
+import threading
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -6,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ministack.services import sqs
 
 from cli.local import ministack
-from cli.local.engine import Unpacked, copied, inherited
+from cli.local.engine import _CHANGES_A_QUEUE, Unpacked, copied, inherited, kept_whole
 from cli.local.place import Place
 
 _ROWS = st.recursive(
@@ -76,3 +78,27 @@ def _changeable(value: Any) -> set[int]:
     if isinstance(value, dict):
         return {id(value)}.union(*map(_changeable, value.values()))
     return {id(value)}.union(*map(_changeable, value)) if isinstance(value, list) else set()
+
+
+def test_a_queue_is_changed_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_queues_lock", *_CHANGES_A_QUEUE):
+        monkeypatch.setattr(sqs, name, getattr(sqs, name))
+    monkeypatch.setattr(sqs, "_HANDLERS", dict(sqs._HANDLERS))
+    url = sqs._act_create_queue({"QueueName": "kept-whole"}, "")["QueueUrl"]
+    kept_whole()
+    done = []
+
+    def send() -> None:
+        sqs._HANDLERS["SendMessageBatch"](
+            {"QueueUrl": url, "Entries": [{"Id": "1", "MessageBody": "b"}]}, url
+        )
+        done.append("sent")
+
+    sender = threading.Thread(target=send)
+    with sqs._queues_lock:
+        sender.start()
+        sender.join(0.05)
+        assert done == []
+        assert sqs._receive_messages_for_esm(url, 10) == [], "whoever holds it may go on"
+    sender.join(5)
+    assert len(sqs._receive_messages_for_esm(url, 10)) == 1

@@ -13,6 +13,8 @@ from functions.run_tasks.chain import Chain
 from functions.run_tasks.circuits import Circuits
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.gate import Gate
+from functions.run_tasks.intake import Intake
+from functions.run_tasks.places import Places
 from functions.run_tasks.run import Runner
 from functions.run_tasks.tally import Tally
 from postdate.domain.definition import Definition
@@ -40,6 +42,7 @@ from tests.unit.doubles import (
     SECOND,
     START,
     ManualClock,
+    ScriptedFurther,
     ScriptedQueue,
     ScriptedTarget,
     ScriptedTasks,
@@ -128,6 +131,8 @@ class Running:
         self.dead_letters = ScriptedQueue(self.clock)
         self.target = ScriptedTarget(self.clock)
         self.queue_target = ScriptedTarget(self.clock)
+        self.further = ScriptedFurther(self.clock)
+        self.backed_off: list[str] = []
         self.extended: list[tuple[list[str], timedelta]] = []
         self.on_extend: list[Callable[[], object]] = []
         self.dies_at = START + 15 * MINUTE
@@ -141,9 +146,10 @@ class Running:
         return found
 
     def run(self, *messages: Received, holder: str = "worker-1") -> Tally:
-        return self.runner(holder).run(messages)
+        return self.runner(*messages, holder=holder).run(messages)
 
-    def runner(self, holder: str = "worker-1") -> Runner:
+    def runner(self, *messages: Received, holder: str = "worker-1") -> Runner:
+        places = Places()
         return Runner(
             tasks=self.tasks,
             chain=Chain(
@@ -165,7 +171,17 @@ class Running:
                 seconds_left=self._seconds_left,
             ),
             outbox=Outbox(queue=self.queue, dead_letters=self.dead_letters),
-            extend_messages=self._extend,
+            intake=Intake(
+                event=messages,
+                further=self.further,
+                extend=self._extend,
+                back_off=lambda failed: self.backed_off.extend(each.message_id for each in failed),
+                places=places,
+                clock=self.clock,
+                lease=LEASE,
+                seconds_left=self._seconds_left,
+            ),
+            places=places,
             clock=self.clock,
             lease=LEASE,
             horizon=HORIZON,

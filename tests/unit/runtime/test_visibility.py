@@ -32,6 +32,13 @@ def hidden(sqs):
     return {entry["ReceiptHandle"]: entry["VisibilityTimeout"] for entry in entries}
 
 
+def test_more_messages_than_a_request_takes_are_hidden_in_several():
+    sqs = Sqs()
+    visibility(sqs).extend([message(number=number) for number in range(25)], LEASE)
+    assert [len(entries) for _, entries in sqs.hidden] == [10, 10, 5]
+    assert len({entry["ReceiptHandle"] for _, entries in sqs.hidden for entry in entries}) == 25
+
+
 def test_the_messages_of_a_batch_are_hidden_in_one_request():
     sqs = Sqs()
     visibility(sqs).extend([message(number=1), message(number=2)], LEASE + 3 * SECOND)

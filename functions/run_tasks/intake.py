@@ -1,0 +1,79 @@
+"""The messages that one worker answers for: those of its event, and those that it takes while deliveries keep it.
+
+Lambda deletes the messages of the event when the worker has ended. What the worker took itself it deletes as soon as
+all calls in it are dealt with; a worker that dies leaves it to come back when its lease is over.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from functions.run_tasks.places import PLACES, Places
+from postdate.domain.due import WAIT_MAX
+from postdate.runtime.clock import Clock
+from postdate.runtime.further import Further, Took
+from postdate.runtime.queue import Received
+
+HELD_AFTER: Final = timedelta(seconds=1)
+# A delivery that begins in a message that the worker took has at least this long.
+_SECONDS_LEFT_MIN: Final = 120
+_DELETED_EVERY: Final = timedelta(seconds=1)
+
+
+class Intake:
+    def __init__(
+        self,
+        *,
+        event: Sequence[Received],
+        further: Further,
+        extend: Callable[[Iterable[Received], timedelta], None],
+        back_off: Callable[[Iterable[Received]], None],
+        places: Places,
+        clock: Clock,
+        lease: timedelta,
+        seconds_left: Callable[[], float],
+    ) -> None:
+        self._event = event
+        self._further = further
+        self._extend = extend
+        self._back_off = back_off
+        self._places = places
+        self._clock = clock
+        self._lease = lease
+        self._seconds_left = seconds_left
+        self._open: dict[str, Received] = {}
+        self._deleted_at = clock.now()
+        self.asks = False
+        self.taken = 0
+
+    def renew(self) -> None:
+        self._extend([*self._event, *self._open.values()], self._lease + WAIT_MAX)
+
+    def asks_at(self, planned: int) -> datetime | None:
+        """When the worker asks for further messages, if its deliveries keep it until then: not while it has as many
+        calls as it has places, nor shortly before its time is over."""
+        oldest = self._places.oldest
+        full = self._places.taken + planned >= PLACES
+        if self.asks or oldest is None or full or self._seconds_left() < _SECONDS_LEFT_MIN:
+            return None
+        return oldest + HELD_AFTER
+
+    def ask(self, took: Took) -> None:
+        self.asks = True
+        self._further.ask(took, self._lease + WAIT_MAX)
+
+    def took(self, messages: Sequence[Received]) -> None:
+        self.asks = False
+        self.taken += len(messages)
+        self._open |= {message.message_id: message for message in messages}
+
+    def let_go(self, unfinished: Iterable[str], failed: Collection[str], *, at_once: bool = False) -> None:
+        """Deletes what is dealt with, and lets what failed come back later. `unfinished` are messages with calls that
+        are not."""
+        now = self._clock.now()
+        if not self._open or (now < self._deleted_at + _DELETED_EVERY and not at_once):
+            return
+        self._deleted_at = now
+        done = [self._open.pop(id) for id in self._open.keys() - set(unfinished)]
+        self._further.delete(message for message in done if message.message_id not in failed)
+        self._back_off([message for message in done if message.message_id in failed])
