@@ -121,7 +121,11 @@ def _wait_for(due_at: datetime) -> None:
 def main() -> None:
     asked = json.load(sys.stdin)
     queues, apart = asked["queues"], asked["apart"]
-    settings = {"TASKS_QUEUE_URL": queues["tasks"], "PAYMENTS_QUEUE_URL": queues["payments"]}
+    settings = {
+        "TASKS_QUEUE_URL": queues["tasks"],
+        "SLOW_QUEUE_URL": queues["tasks"],
+        "PAYMENTS_QUEUE_URL": queues["payments"],
+    }
     functions = Functions(("api", "sweep", "run-tasks", "settle"), tenant=asked["tenant"], settings=settings)
     meter = Meter(destination=asked["destination_url"])
     tasks = CountedTasks(

@@ -14,7 +14,7 @@ from cli.local.place import Place
 from cli.local.stack import Stack
 
 TENANT: Final = "demo"
-QUEUES: Final = ("tasks", "payments", "ticks")
+QUEUES: Final = ("tasks", "slow", "payments", "ticks")
 TIMEOUT_SECONDS: Final = 40
 
 
@@ -46,7 +46,8 @@ def made() -> Iterator[Bed]:
     with own("chaos") as (place, stack):
         sqs = aws.client("sqs")
         hidden = {"VisibilityTimeout": str(HIDDEN_SECONDS)}
-        sqs.set_queue_attributes(QueueUrl=stack.queues["tasks"], Attributes=hidden)
+        for name in ("tasks", "slow"):
+            sqs.set_queue_attributes(QueueUrl=stack.queues[name], Attributes=hidden)
         tables = Tables(aws.client("dynamodb"), environment("api", "run-tasks"))
         bed = Bed(place=place, stack=stack, sqs=sqs, functions=aws.client("lambda"), tables=tables)
         _provide_accounts(bed)

@@ -112,7 +112,7 @@ def look(
 
 def _queued(bed: Bed) -> dict[str, int]:
     """`ticks` is left out: its heartbeat never ends."""
-    return {name: queues.waiting(bed.sqs, bed.queues[name]) for name in ("tasks", "payments")}
+    return {name: queues.waiting(bed.sqs, bed.queues[name]) for name in ("tasks", "slow", "payments")}
 
 
 def _listed(counts: Mapping[str, int]) -> str:

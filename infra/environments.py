@@ -32,6 +32,7 @@ class Settings:
     payment_retry_max_seconds: int = 300
     loopback_destinations: bool = False
     response_timeout_seconds_max: int = 60
+    slow_lane: bool = True
 
     def variables(self) -> dict[str, str]:
         return {name.upper(): str(value).lower() for name, value in asdict(self).items()}
@@ -40,12 +41,13 @@ class Settings:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Size:
     """One function's size. `reserved` concurrency is its own and its limit; `consumers` is how many of it its
-    queue may keep busy, 0 when it reads none."""
+    queue may keep busy, 0 when it reads none, and `slow_consumers` how many the lane for slow destinations may."""
 
     memory_mb: int
     timeout_seconds: int
     reserved: int | None = None
     consumers: int = 0
+    slow_consumers: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +106,7 @@ LOCAL: Final = Environment(
         "api": Size(memory_mb=512, timeout_seconds=29),
         "authorize": Size(memory_mb=256, timeout_seconds=10),
         "sweep": Size(memory_mb=512, timeout_seconds=300, consumers=4),
-        "run_tasks": Size(memory_mb=512, timeout_seconds=900, consumers=12),
+        "run_tasks": Size(memory_mb=512, timeout_seconds=900, consumers=12, slow_consumers=4),
         # Short, because it is also the time after which a dead worker's payments come back: a batch waits 3 s for
         # its instants and needs a few more for its conflicts.
         "settle": Size(memory_mb=512, timeout_seconds=60, consumers=12),
@@ -132,7 +134,7 @@ LOCAL: Final = Environment(
 # A new account may run 10 functions at once. The queues keep 6 of them busy, so that 4 are left for requests.
 DEV: Final = Environment(
     name="dev",
-    settings=Settings(shard_plan="0=8", listing_shards=2),
+    settings=Settings(shard_plan="0=8", listing_shards=2, slow_lane=False),
     functions={
         "api": Size(memory_mb=1024, timeout_seconds=29),
         "authorize": Size(memory_mb=512, timeout_seconds=10),
@@ -152,7 +154,7 @@ STAGING: Final = Environment(
         "api": Size(memory_mb=1024, timeout_seconds=29, reserved=50),
         "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=50),
         "sweep": Size(memory_mb=1024, timeout_seconds=300, reserved=8, consumers=8),
-        "run_tasks": Size(memory_mb=1024, timeout_seconds=900, reserved=100, consumers=100),
+        "run_tasks": Size(memory_mb=1024, timeout_seconds=900, reserved=100, consumers=90, slow_consumers=10),
         "settle": Size(memory_mb=1024, timeout_seconds=60, reserved=100, consumers=100),
     },
     throttle=Throttle(requests_per_second=500, burst=1000),
@@ -168,7 +170,9 @@ PROD: Final = Environment(
         "api": Size(memory_mb=1769, timeout_seconds=29, reserved=150),
         "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=118),
         "sweep": Size(memory_mb=1769, timeout_seconds=300, reserved=32, consumers=32),
-        "run_tasks": Size(memory_mb=1024, timeout_seconds=900, reserved=200, consumers=200),
+        "run_tasks": Size(
+            memory_mb=1024, timeout_seconds=900, reserved=200, consumers=180, slow_consumers=20
+        ),
         "settle": Size(memory_mb=1024, timeout_seconds=60, reserved=400, consumers=400),
     },
     throttle=Throttle(requests_per_second=2000, burst=4000),

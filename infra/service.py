@@ -8,7 +8,7 @@ from infra.constructs.function import Function
 from infra.constructs.http_api import HttpApi
 from infra.constructs.layer import Layer
 from infra.constructs.waiver import waive
-from infra.environments import Environment
+from infra.environments import Environment, Size
 from infra.state import State
 
 GET: Final = "dynamodb:GetItem"
@@ -84,7 +84,7 @@ class Service(Stack):
         sweep.allow(state.tasks.queue.queue_arn, SEND)
         sweep.allow(state.payments.queue.queue_arn, SEND)
         sweep.allow(state.ticks.queue.queue_arn, SEND)
-        sweep.consume(state.ticks.queue, at_once=1)
+        sweep.consume(state.ticks.queue, at_once=1, consumers=self._size("sweep").consumers)
 
     def _run_tasks(self) -> None:
         run_tasks, state = self._function("run_tasks", recurs=True), self._state
@@ -97,7 +97,11 @@ class Service(Stack):
         for name in self._environment.destinations:
             self._allow_destination(run_tasks, "sqs", name, SEND)
             self._allow_destination(run_tasks, "events", f"event-bus/{name}", PUT_EVENTS)
-        run_tasks.consume(state.tasks.queue, at_once=10)
+        size = self._size("run_tasks")
+        run_tasks.consume(state.tasks.queue, at_once=10, consumers=size.consumers)
+        if size.slow_consumers:
+            run_tasks.allow(state.slow.queue.queue_arn, SEND, HIDE)
+            run_tasks.consume(state.slow.queue, at_once=10, consumers=size.slow_consumers, name="slow")
         self._read_payloads(run_tasks)
 
     def _read_payloads(self, run_tasks: Function) -> None:
@@ -135,7 +139,7 @@ class Service(Stack):
         settle.allow_in_transactions(state.journal.arn, PUT)
         settle.allow(state.payments.queue.queue_arn, SEND, HIDE)
         settle.allow(state.payments.dead_letters.queue_arn, SEND)
-        settle.consume(state.payments.queue, at_once=10)
+        settle.consume(state.payments.queue, at_once=10, consumers=self._size("settle").consumers)
 
     def _tick(self) -> None:
         """A tick that cannot be delivered joins the dead ticks: one place to look when the clock stands."""
@@ -152,6 +156,9 @@ class Service(Stack):
                 max_event_age=Duration.minutes(5),
             ),
         )
+
+    def _size(self, name: str) -> Size:
+        return self._environment.functions[name]
 
     def _function(self, name: str, *, recurs: bool = False) -> Function:
         return Function(

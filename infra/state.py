@@ -2,7 +2,7 @@ from aws_cdk import CfnOutput, Duration, Stack
 from constructs import Construct
 
 from infra.constructs.bucket import Bucket
-from infra.constructs.queue import Queue
+from infra.constructs.queue import Lane, Queue
 from infra.constructs.table import Table
 from infra.environments import Environment
 
@@ -35,12 +35,20 @@ class State(Stack):
                 environment=environment,
                 visible_after=Duration.seconds(environment.functions[reader].timeout_seconds),
                 receives=receives,
+                lanes=lanes,
             )
-            for name, reader, receives in (
-                ("tasks", "run_tasks", 8),
-                ("payments", "settle", 8),
-                ("ticks", "sweep", 5),
+            for name, reader, receives, lanes in (
+                ("tasks", "run_tasks", 8, ("slow",)),
+                ("payments", "settle", 8, ()),
+                ("ticks", "sweep", 5, ()),
             )
+        )
+        self.slow = Lane(
+            self,
+            "slow",
+            environment=environment,
+            of=self.tasks,
+            visible_after=Duration.seconds(environment.functions["run_tasks"].timeout_seconds),
         )
         for variable, value in self.variables().items():
             CfnOutput(self, variable.title().replace("_", ""), value=value)
@@ -54,6 +62,7 @@ class State(Stack):
         return {f"{table.node.id.upper()}_TABLE": table.name for table in tables} | {
             "PAYLOADS_BUCKET": self.payload_objects.bucket_name,
             "TASKS_QUEUE_URL": self.tasks.queue.queue_url,
+            "SLOW_QUEUE_URL": self.slow.queue.queue_url,
             "TASKS_DLQ_URL": self.tasks.dead_letters.queue_url,
             "PAYMENTS_QUEUE_URL": self.payments.queue.queue_url,
             "PAYMENTS_DLQ_URL": self.payments.dead_letters.queue_url,

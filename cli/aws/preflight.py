@@ -89,7 +89,7 @@ def _reserved(environment: Environment) -> int:
 def _shared(environment: Environment) -> int:
     """What the functions without a reservation take of the account's pool."""
     sizes = environment.functions.values()
-    return sum(size.consumers or ROOM for size in sizes if size.reserved is None)
+    return sum(size.consumers + size.slow_consumers or ROOM for size in sizes if size.reserved is None)
 
 
 def _reserved_now(functions: Any, name: str) -> int:

@@ -37,9 +37,9 @@ def warm(place: Place) -> None:
 
 
 def consumers(functions: Any, name: str) -> int:
-    """How many workers of a function its queue may keep busy."""
-    (mapping,) = functions.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
-    return int(mapping["ScalingConfig"]["MaximumConcurrency"])
+    """How many workers of a function its busiest queue may keep busy: they are the same for each of its queues."""
+    mappings = functions.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
+    return max(int(mapping["ScalingConfig"]["MaximumConcurrency"]) for mapping in mappings)
 
 
 def _called(functions: Any, name: str) -> dict[str, Any]:

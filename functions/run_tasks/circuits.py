@@ -6,7 +6,7 @@ It outlives its batches. What nobody can read or write holds nobody up: then cal
 closed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
@@ -79,6 +79,20 @@ class Circuits:
         self._read([circuit])
         return False
 
+    def slow(self, circuits: Iterable[Circuit]) -> frozenset[Circuit]:
+        """Those whose calls go by the lane for slow destinations. Calls to one that is left alone stay where they are:
+        they wait for its probe."""
+        now = self._clock.now()
+        return frozenset(
+            each
+            for each, breaker in self.breakers(circuits).items()
+            if breaker.is_slow(now) and breaker.open_until is None
+        )
+
+    def slowed(self, circuit: Circuit) -> None:
+        """A worker has waited long for it."""
+        self._change(circuit, lambda before, now: rules.slowed(before, now=now))
+
     def turns(self, circuit: Circuit, count: int) -> list[datetime]:
         """When so many calls that may not go out now are to ask again."""
         breaker, now = self.breaker(circuit), self._clock.now()
@@ -105,11 +119,17 @@ class Circuits:
             if not isinstance(receipt, Failed) or not receipt.down:
                 break
             failures += 1
+
+        def told(before: Breaker, now: datetime) -> Breaker:
+            alive = rules.answered(before, now=now) if failures < len(receipts) else before
+            return rules.failed(alive, failures, now=now) if failures else alive
+
+        self._change(circuit, told)
+
+    def _change(self, circuit: Circuit, changed: Callable[[Breaker, datetime], Breaker]) -> None:
         before = self.breaker(circuit)
         for _ in range(_TRIES):
-            now = self._clock.now()
-            alive = rules.answered(before, now=now) if failures < len(receipts) else before
-            after = rules.failed(alive, failures, now=now) if failures else alive
+            after = changed(before, self._clock.now())
             if after == before:
                 return
             try:
@@ -156,6 +176,17 @@ def _say(circuit: Circuit, before: Breaker, after: Breaker) -> None:
                 "tenant": circuit[0],
                 "destination": circuit[1],
                 "until": str(after.open_until),
+            },
+        )
+    elif after.slow_until != before.slow_until:
+        count("DestinationsSlow")
+        logger.info(
+            "a destination is slow",
+            extra={
+                "action": "destination_slow",
+                "tenant": circuit[0],
+                "destination": circuit[1],
+                "until": str(after.slow_until),
             },
         )
     elif before.opened and not after.opened:

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from postdate.domain.errors import Unavailable
 from postdate.domain.payload_ref import object_of
-from postdate.domain.task import Task
+from postdate.domain.task import Ack, Task
 from postdate.stores.objects import Objects, Unreadable
 from postdate.stores.payloads import Payloads
 from postdate.stores.tenants import Tenant
@@ -32,6 +32,7 @@ class Deliveries:
         readers: Executor,
         tenant: Callable[[str], Tenant | None],
         seconds_left: Callable[[], float],
+        response_seconds_max: int,
     ) -> None:
         self._targets = targets
         self._payloads = payloads
@@ -40,6 +41,7 @@ class Deliveries:
         self._readers = readers
         self._tenant = tenant
         self._seconds_left = seconds_left
+        self._response_seconds_max = response_seconds_max
         self._asked: set[str] = set()
         self._tenants: dict[str, Tenant] = {}
         self._texts: dict[str, str] = {}
@@ -119,7 +121,7 @@ class Deliveries:
             attempt=task.attempts,
             token=task.token,
             planned_at=task.planned_at,
-            timeout_seconds=max(1.0, min(task.timeout_seconds, self._seconds_left())),
+            timeout_seconds=max(1.0, min(self._waits(task), self._seconds_left())),
             destination=task.destination,
             payload=payload,
             signing_secrets=tenant.signing_secrets,
@@ -127,6 +129,13 @@ class Deliveries:
             buses_allowed=tenant.buses,
             ack=task.ack,
         )
+
+    def _waits(self, task: Task) -> int:
+        """For the answer to the delivery. With an explicit acknowledgement that is not the work itself, which has its
+        whole timeout; a task that was registered with more for its answer, when that was allowed, keeps it."""
+        if task.ack is Ack.RESPONSE:
+            return task.timeout_seconds
+        return min(task.timeout_seconds, self._response_seconds_max)
 
 
 def _made(payload: Callable[[Task], bytes | Failed | Untried], task: Task) -> bytes | Failed | Untried:

@@ -45,7 +45,12 @@ class Held:
     until: datetime
 
 
-Admitted = Transition | Held | None
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Elsewhere:
+    """Its destination is slow: it goes by the lane for such."""
+
+
+Admitted = Transition | Held | Elsewhere | None
 
 
 class Gate:
@@ -58,11 +63,13 @@ class Gate:
         circuits: Circuits,
         clock: Clock,
         lease: timedelta,
+        moves_slow: bool,
     ) -> None:
         self._flow = flow
         self._circuits = circuits
         self._clock = clock
         self._lease = lease
+        self._moves_slow = moves_slow
         self._heard: deque[tuple[Delivery, Receipt]] = deque()
         self._stays: dict[_Key, timedelta] = {}
         self._inside: dict[str, datetime] = {}
@@ -73,6 +80,16 @@ class Gate:
     def foresee(self, tasks: Iterable[Task]) -> None:
         """Looks at the breakers while there is still time until the instant."""
         self._circuits.foresee(circuit(task.tenant, task.destination) for task in tasks)
+
+    def elsewhere(self, tasks: Iterable[Task]) -> set[str]:
+        """The ids of those whose calls go by the lane for slow destinations, as long as there is time for it."""
+        ways = {task.id: circuit(task.tenant, task.destination) for task in tasks if task.state.waits}
+        slow = self._circuits.slow(ways.values()) if self._moves_slow else frozenset()
+        return {id for id, way in ways.items() if way in slow}
+
+    def slowed(self, circuits: Iterable[_Key]) -> None:
+        for each in circuits:
+            self._circuits.slowed(each)
 
     def hear(self, delivery: Delivery, receipt: Receipt) -> None:
         """Called by whichever thread ends a delivery."""
@@ -135,6 +152,8 @@ class Gate:
                     yield from self._until_tried(way, some, now)
                 case Circuit.RECOVERING:
                     yield from self._in_turn(way, some, now)
+                case Circuit.CLOSED if self._moves_slow and known[way].is_slow(now):
+                    yield from ((place, Elsewhere()) for place, _ in some)
 
     def _put_off(
         self, way: _Key, claims: list[_Claim], now: datetime, why: str

@@ -1,4 +1,8 @@
-"""Packets of due tasks from the queue -> each delivered at its instant, its outcome committed."""
+"""Packets of due tasks from one of two queues -> each delivered at its instant, its outcome committed.
+
+The queue `tasks` has all calls at first; those to slow destinations are moved to the queue `slow`, which has workers of
+its own.
+"""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -11,8 +15,8 @@ from functions.run_tasks.chain import Chain
 from functions.run_tasks.circuits import Circuits
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.gate import Gate
+from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.intake import Intake
-from functions.run_tasks.places import Places
 from functions.run_tasks.run import Runner
 from functions.run_tasks.settings import Settings
 from functions.run_tasks.tally import Tally
@@ -21,7 +25,7 @@ from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Horizon
 from postdate.runtime import aws, records, settings
 from postdate.runtime.cached import Cached
-from postdate.runtime.clock import SystemClock
+from postdate.runtime.clock import Clock, SystemClock
 from postdate.runtime.further import SqsFurther
 from postdate.runtime.observability import logger, metrics
 from postdate.runtime.outbox import Outbox
@@ -40,6 +44,16 @@ _SECONDS_TO_SETTLE = 10
 _READERS = 16
 
 
+class Lane:
+    """A queue of calls, and what its workers do with the messages in it."""
+
+    def __init__(self, *, url: str, sqs: Any, clock: Clock, lease: timedelta) -> None:
+        self.name = url.rpartition("/")[2]
+        self.queue = SqsQueue(url=url, client=sqs, clock=clock)
+        self.visibility = Visibility(url=url, client=sqs, lease=lease)
+        self.further = SqsFurther(url=url, client=sqs)
+
+
 class Wired:
     """What outlives a batch: tables, queues, and the connections of the destinations."""
 
@@ -48,9 +62,10 @@ class Wired:
         sqs, dynamodb, self.clock = aws.client("sqs"), aws.client("dynamodb"), SystemClock()
         plan, retention = ShardPlan.parse(given.shard_plan), timedelta(days=given.retention_days)
         self.lease = timedelta(seconds=given.lease_seconds)
-        self.visibility = Visibility(url=given.tasks_queue_url, client=sqs, lease=self.lease)
-        self.further = SqsFurther(url=given.tasks_queue_url, client=sqs)
-        self.queue = SqsQueue(url=given.tasks_queue_url, client=sqs, clock=self.clock)
+        self.response_seconds_max = given.response_timeout_seconds_max
+        self.tasks_lane = Lane(url=given.tasks_queue_url, sqs=sqs, clock=self.clock, lease=self.lease)
+        self.slow_lane = Lane(url=given.slow_queue_url, sqs=sqs, clock=self.clock, lease=self.lease)
+        self.moves_slow = given.slow_lane
         self.dead_letters = SqsQueue(url=given.tasks_dlq_url, client=sqs, clock=self.clock)
         self.payloads = DynamoPayloads(table=given.payloads_table, client=dynamodb)
         self.payloads_bucket = given.payloads_bucket
@@ -84,7 +99,7 @@ class Wired:
                 retention=retention,
             ),
             tasks=self.tasks,
-            queue=self.queue,
+            queue=self.tasks_lane.queue,
             runs=Runs(shards=plan),
             horizon=self.horizon,
             clock=self.clock,
@@ -107,23 +122,30 @@ def wired() -> Wired:
 @logger.inject_lambda_context
 @metrics.log_metrics
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    lane = _lane(event["Records"])
     messages, unreadable = records.read(event["Records"])
     tally = Tally(packets=len(messages))
     try:
-        tally = _runner(context, messages).run(messages)
+        tally = _runner(context, lane, messages).run(messages)
     except Exception:
         # What was decided is stored or will be decided again; the messages bring it back.
         logger.exception("a batch broke off", extra={"action": "batch_broke_off"})
         tally.failed_messages |= {message.message_id for message in messages}
     failed = [message for message in messages if message.message_id in tally.failed_messages]
-    wired().visibility.back_off(failed)
+    lane.visibility.back_off(failed)
     tally.tell()
     ids = [*unreadable, *(message.message_id for message in failed)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
 
 
-def _runner(context: Any, messages: Sequence[Received]) -> Runner:
-    given, places = wired(), Places()
+def _lane(event: Sequence[Mapping[str, Any]]) -> Lane:
+    """The queue that the event comes from: all of its messages are of one."""
+    slow = any(each.get("eventSourceARN", "").endswith(f":{wired().slow_lane.name}") for each in event[:1])
+    return wired().slow_lane if slow else wired().tasks_lane
+
+
+def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> Runner:
+    given, in_flight = wired(), InFlight()
 
     def seconds_left() -> float:
         return float(context.get_remaining_time_in_millis()) / 1000 - _SECONDS_TO_SETTLE
@@ -136,6 +158,7 @@ def _runner(context: Any, messages: Sequence[Received]) -> Runner:
             circuits=given.circuits,
             clock=given.clock,
             lease=given.lease,
+            moves_slow=given.moves_slow and lane is given.tasks_lane,
         ),
         deliveries=Deliveries(
             targets=given.targets,
@@ -145,19 +168,20 @@ def _runner(context: Any, messages: Sequence[Received]) -> Runner:
             readers=given.readers,
             tenant=given.tenants.get,
             seconds_left=seconds_left,
+            response_seconds_max=given.response_seconds_max,
         ),
-        outbox=Outbox(queue=given.queue, dead_letters=given.dead_letters),
+        outbox=Outbox(queue=lane.queue, dead_letters=given.dead_letters, slow=given.slow_lane.queue),
         intake=Intake(
             event=messages,
-            further=given.further,
-            extend=given.visibility.extend,
-            back_off=given.visibility.back_off,
-            places=places,
+            further=lane.further,
+            extend=lane.visibility.extend,
+            back_off=lane.visibility.back_off,
+            in_flight=in_flight,
             clock=given.clock,
             lease=given.lease,
             seconds_left=seconds_left,
         ),
-        places=places,
+        in_flight=in_flight,
         clock=given.clock,
         lease=given.lease,
         horizon=given.horizon,

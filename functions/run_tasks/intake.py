@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from functions.run_tasks.places import PLACES, Places
+from functions.run_tasks.in_flight import IN_FLIGHT_MAX, InFlight
 from postdate.domain.due import WAIT_MAX
 from postdate.runtime.clock import Clock
 from postdate.runtime.further import Further, Took
@@ -28,7 +28,7 @@ class Intake:
         further: Further,
         extend: Callable[[Iterable[Received], timedelta], None],
         back_off: Callable[[Iterable[Received]], None],
-        places: Places,
+        in_flight: InFlight,
         clock: Clock,
         lease: timedelta,
         seconds_left: Callable[[], float],
@@ -37,7 +37,7 @@ class Intake:
         self._further = further
         self._extend = extend
         self._back_off = back_off
-        self._places = places
+        self._in_flight = in_flight
         self._clock = clock
         self._lease = lease
         self._seconds_left = seconds_left
@@ -51,9 +51,9 @@ class Intake:
 
     def asks_at(self, planned: int) -> datetime | None:
         """When the worker asks for further messages, if its deliveries keep it until then: not while it has as many
-        calls as it has places, nor shortly before its time is over."""
-        oldest = self._places.oldest
-        full = self._places.taken + planned >= PLACES
+        calls as it can have in flight, nor shortly before its time is over."""
+        oldest = self._in_flight.oldest
+        full = self._in_flight.count + planned >= IN_FLIGHT_MAX
         if self.asks or oldest is None or full or self._seconds_left() < _SECONDS_LEFT_MIN:
             return None
         return oldest + HELD_AFTER

@@ -16,8 +16,8 @@ A claim that is decided passes the gate before it is written (see `gate`): it ma
 One thread decides and commits; destinations work in threads of their own and report into an inbox. An item that is
 due goes before an outcome that waits to be written, and nothing waits for a slow neighbour.
 
-A worker that deliveries keep from ending takes further messages itself (see `intake`), and no tenant's deliveries take
-all of its places (see `places`).
+A worker that deliveries keep from ending takes further messages itself (see `intake`), and no tenant's deliveries use
+up what it can have in flight (see `in_flight`).
 """
 
 import queue
@@ -31,10 +31,11 @@ from typing import assert_never
 
 from functions.run_tasks.agenda import Call, in_turn, take_due
 from functions.run_tasks.chain import Chain, Ends, asks
+from functions.run_tasks.circuits import circuit
 from functions.run_tasks.deliveries import Deliveries
-from functions.run_tasks.gate import Gate, Held
+from functions.run_tasks.gate import Elsewhere, Gate, Held
+from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.intake import Intake
-from functions.run_tasks.places import Places
 from functions.run_tasks.tally import Tally
 from postdate.domain import transitions
 from postdate.domain.due import PACKET_ITEMS_MAX, WAIT_MAX, Due, Via
@@ -70,7 +71,7 @@ class Runner:
         deliveries: Deliveries,
         outbox: Outbox,
         intake: Intake,
-        places: Places,
+        in_flight: InFlight,
         clock: Clock,
         lease: timedelta,
         horizon: Horizon,
@@ -84,7 +85,7 @@ class Runner:
         self._deliveries = deliveries
         self._outbox = outbox
         self._intake = intake
-        self._places = places
+        self._in_flight = in_flight
         self._clock = clock
         self._lease = lease
         self._horizon = horizon
@@ -96,7 +97,7 @@ class Runner:
         self._agenda: deque[Call] = deque()
         self._running: dict[tuple[str, int], tuple[Task, Call]] = {}
         self._ends: dict[str, Ends] = {}
-        self._parked: list[tuple[datetime, Call]] = []
+        self._stalled: list[tuple[datetime, Call]] = []
         self._unwritten: list[tuple[Call, Transition]] = []
         self._write_at = self._renew_at = clock.now()
         self._pause = _PAUSE
@@ -106,7 +107,7 @@ class Runner:
         self._intake.renew()
         self._renew_at = self._clock.now() + self._lease / 2
         self._agenda.extend(self._calls(messages))
-        while self._agenda or self._running or self._parked or self._intake.asks:
+        while self._agenda or self._running or self._stalled or self._intake.asks:
             self._go_on(self._clock.now())
         self._outbox.send()
         self._tally.failed_messages |= self._outbox.failed_messages
@@ -123,16 +124,21 @@ class Runner:
             self._write_outcomes()
         elif self._renew_at <= now:
             self._renew()
-        elif self._parked and self._patience_ends() <= now:
-            self._send_on_parked(now)
+        elif self._stalled and self._patience_ends() <= now:
+            self._send_on_stalled(now)
+        elif not self._inbox.empty():
+            self._wait(now)
+        elif (looks_at := self._in_flight.looks_at) is not None and looks_at <= now:
+            self._gate.slowed(self._in_flight.slow(now))
         elif asks_at is not None and asks_at <= now:
             self._let_go()
             self._intake.ask(self._inbox.put)
         else:
             instants = [self._renew_at, *(call.at for call in list(self._agenda)[:1])]
             instants += [self._write_at] if self._unwritten else []
-            instants += [self._patience_ends()] if self._parked else []
-            self._wait(min(instants if asks_at is None else [*instants, asks_at]))
+            instants += [self._patience_ends()] if self._stalled else []
+            instants += [at for at in (asks_at, looks_at) if at is not None]
+            self._wait(min(instants))
 
     def _calls(self, messages: Sequence[Received]) -> list[Call]:
         """What to look at in the order of its instants: what a worker may not wait for, at once."""
@@ -151,11 +157,13 @@ class Runner:
         self._deliveries.prefetch(known.values())
         self._gate.foresee(known.values())
         self._chain.foresee(known.values())
-        return in_turn(calls)
+        elsewhere = self._gate.elsewhere(known.values())
+        self._move([call for call in calls if call.due.id in elsewhere])
+        return in_turn(call for call in calls if call.due.id not in elsewhere)
 
     def _wait(self, until: datetime) -> None:
         """Until the instant or the first news, whichever is sooner."""
-        if not self._places.taken and not self._intake.asks:
+        if not self._in_flight.count and not self._intake.asks:
             self._clock.sleep_until(until)
             return
         try:
@@ -174,11 +182,11 @@ class Runner:
         now = self._clock.now()
         for delivery, receipt in finished:
             task, call = self._running[delivery.run_id, delivery.token]
-            self._places.end((delivery.run_id, delivery.token), now)
+            self._in_flight.end((delivery.run_id, delivery.token), now)
             self._unwritten.append((call, _outcome(task, receipt, now=now, draw=self._draw())))
         if finished:
             self._write_outcomes()
-            self._unpark()
+            self._wake()
 
     def _took(self, messages: list[Received]) -> None:
         """A call whose delivery may take longer than this worker still has is sent on."""
@@ -198,7 +206,7 @@ class Runner:
         self._outbox.send()
         calls = [
             *self._agenda,
-            *(call for _, call in self._parked),
+            *(call for _, call in self._stalled),
             *(call for _, call in self._running.values()),
         ]
         ids = {call.due.id for call in calls}
@@ -206,45 +214,54 @@ class Runner:
         failed = self._tally.failed_messages | self._outbox.failed_messages
         self._intake.let_go((call.message.message_id for call in calls), failed)
 
-    def _with_places(self, calls: list[Call]) -> list[Call]:
-        """Calls for which there is a place; the others wait until a delivery of their tenant ends."""
-        placed: list[Call] = []
+    def _with_capacity(self, calls: list[Call]) -> list[Call]:
+        """Calls whose tenant has capacity left; the others wait until a delivery of their tenant ends."""
+        begun: list[Call] = []
         beginning: Counter[str] = Counter()
         for call in calls:
             tenant = call.message.packet.tenant
-            if beginning[tenant] < self._places.free(tenant) and beginning.total() < self._places.free_in_all:
+            if (
+                beginning[tenant] < self._in_flight.free(tenant)
+                and beginning.total() < self._in_flight.free_in_all
+            ):
                 beginning[tenant] += 1
-                placed.append(call)
+                begun.append(call)
             else:
-                self._parked.append((self._clock.now(), call))
-        return placed
+                self._stalled.append((self._clock.now(), call))
+        return begun
 
-    def _unpark(self) -> None:
-        parked, self._parked = self._parked, []
+    def _wake(self) -> None:
+        stalled, self._stalled = self._stalled, []
         again = []
-        for since, call in parked:
-            if self._places.free(call.message.packet.tenant):
+        for since, call in stalled:
+            if self._in_flight.free(call.message.packet.tenant):
                 again.append(call)
             else:
-                self._parked.append((since, call))
+                self._stalled.append((since, call))
         if again:
             self._agenda = deque(in_turn([*self._agenda, *again]))
 
     def _patience_ends(self) -> datetime:
         return min(
-            self._places.patience_ends(call.message.packet.tenant, since) for since, call in self._parked
+            self._in_flight.patience_ends(call.message.packet.tenant, since) for since, call in self._stalled
         )
 
-    def _send_on_parked(self, now: datetime) -> None:
-        """Deliveries that hang have all places of their tenant here; later another worker, or this one, has some."""
-        parked, self._parked = self._parked, []
+    def _send_on_stalled(self, now: datetime) -> None:
+        """Deliveries that hang use up their tenant's share here; later another worker, or this one, has some left."""
+        stalled, self._stalled = self._stalled, []
         late = []
-        for since, call in parked:
-            if self._places.patience_ends(call.message.packet.tenant, since) <= now:
+        for since, call in stalled:
+            if self._in_flight.patience_ends(call.message.packet.tenant, since) <= now:
                 late.append(call)
             else:
-                self._parked.append((since, call))
+                self._stalled.append((since, call))
         self._send_on(late)
+
+    def _move(self, calls: Iterable[Call]) -> None:
+        for call in calls:
+            self._tally.moved += 1
+            self._outbox.move(call.due, call.message)
+        self._outbox.send()
 
     def _send_on(self, calls: Iterable[Call]) -> None:
         soon = self._clock.now() + (1 + self._draw()) * _PAUSE_MAX
@@ -255,7 +272,7 @@ class Runner:
 
     def _begin(self, calls: list[Call]) -> None:
         """Runs of recurring tasks come second: what has to be known and written first must make no other task late."""
-        calls = self._with_places(calls)
+        calls = self._with_capacity(calls)
         recurring = {id for id, task in self._known.items() if task.recurs is not None}
         for taken in (
             [call for call in calls if call.due.id not in recurring],
@@ -323,6 +340,8 @@ class Runner:
             claims, self._gate.admit([claim for _, claim in claims]), strict=True
         ):
             match change:
+                case Elsewhere():
+                    self._move([call])
                 case Held():
                     insort(self._agenda, replace(call, at=change.until), key=lambda call: call.at)
                 case None:
@@ -376,7 +395,8 @@ class Runner:
             if task.attempts == 1 and task.lateness_ms is not None:
                 self._tally.lateness_ms.append(task.lateness_ms)
             self._running[task.id, task.token] = (task, call)
-            self._places.begin((task.id, task.token), task.tenant, self._clock.now())
+            way = circuit(task.tenant, task.destination)
+            self._in_flight.begin((task.id, task.token), way, self._clock.now())
             started.append(task)
         self._deliveries.start(started, self._report, unsent=self._unsent)
         for _, change in claimed:

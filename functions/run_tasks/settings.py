@@ -10,6 +10,7 @@ class Settings:
     payloads_role_arn: str
     tenants_table: str
     tasks_queue_url: str
+    slow_queue_url: str
     tasks_dlq_url: str
     shard_plan: str
     listing_shards: int
@@ -18,3 +19,5 @@ class Settings:
     lease_seconds: int
     retention_days: int
     loopback_destinations: bool
+    response_timeout_seconds_max: int
+    slow_lane: bool

@@ -29,6 +29,7 @@ class Tally:
     dropped: int = 0
     deferred: int = 0
     postponed: int = 0
+    moved: int = 0
     fenced_off: int = 0
     kept_back: Counter[State] = field(default_factory=Counter)
     lateness_ms: list[float] = field(default_factory=list)
@@ -46,6 +47,7 @@ class Tally:
             "CallsDropped": self.dropped,
             "CallsDeferred": self.deferred,
             "CallsPostponed": self.postponed,
+            "CallsMoved": self.moved,
             "OutcomesFencedOff": self.fenced_off,
             "MessagesFailed": len(self.failed_messages),
         } | {name: self.kept_back[state] for state, name in _KEPT_BACK.items()}

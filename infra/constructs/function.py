@@ -91,14 +91,14 @@ class Function(aws_lambda.Function):
         if actions:
             self.add_to_role_policy(aws_iam.PolicyStatement(actions=actions, resources=[resource]))
 
-    def consume(self, queue: aws_sqs.IQueue, *, at_once: int) -> None:
+    def consume(self, queue: aws_sqs.IQueue, *, at_once: int, consumers: int, name: str = "messages") -> None:
         self.allow(queue.queue_arn, "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
         self.add_event_source_mapping(
-            "messages",
+            name,
             event_source_arn=queue.queue_arn,
             batch_size=at_once,
             report_batch_item_failures=True,
-            max_concurrency=self._environment.functions[self.node.id].consumers,
+            max_concurrency=consumers,
         )
 
 

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 from aws_cdk import Duration, Stack, aws_sqs
 from constructs import Construct
 
@@ -7,40 +9,80 @@ from infra.environments import Environment
 
 
 class Queue(Construct):
-    """A queue and its dead letters, which only this queue may fill and which a redrive sends back to it."""
+    """A queue and its dead letters, which only this queue and its `lanes` may fill. A redrive sends a letter back to
+    the queue it came from."""
 
     def __init__(
-        self, scope: Construct, name: str, *, environment: Environment, visible_after: Duration, receives: int
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        environment: Environment,
+        visible_after: Duration,
+        receives: int,
+        lanes: Sequence[str] = (),
     ) -> None:
         super().__init__(scope, name)
-        queue_name = environment.named(name)
-        # The two name each other, so one of them has to be named by its ARN.
-        source = aws_sqs.Queue.from_queue_arn(
-            self, "Source", Stack.of(self).format_arn(service="sqs", resource=queue_name)
-        )
+        # A queue and its dead letters name each other, so one of them has to be named by its ARN.
+        sources = [
+            aws_sqs.Queue.from_queue_arn(
+                self,
+                "Source" if source == name else f"Source-{source}",
+                Stack.of(self).format_arn(service="sqs", resource=environment.named(source)),
+            )
+            for source in (name, *lanes)
+        ]
         self.dead_letters = aws_sqs.Queue(
             self,
             "DeadLetters",
-            queue_name=f"{queue_name}-dlq",
+            queue_name=f"{environment.named(name)}-dlq",
             retention_period=Duration.days(14),
             encryption=aws_sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=environment.tls_only,
             redrive_allow_policy=aws_sqs.RedriveAllowPolicy(
-                redrive_permission=aws_sqs.RedrivePermission.BY_QUEUE, source_queues=[source]
+                redrive_permission=aws_sqs.RedrivePermission.BY_QUEUE, source_queues=sources
             ),
             removal_policy=removal_policy(environment),
         )
-        self.queue = aws_sqs.Queue(
+        letters = aws_sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=receives)
+        self.queue = _queue(self, name, environment=environment, visible_after=visible_after, letters=letters)
+
+
+class Lane(Construct):
+    """Another queue of the same messages, with the same dead letters."""
+
+    def __init__(
+        self, scope: Construct, name: str, *, environment: Environment, of: Queue, visible_after: Duration
+    ) -> None:
+        super().__init__(scope, name)
+        self.queue = _queue(
             self,
-            "Queue",
-            queue_name=queue_name,
-            visibility_timeout=visible_after,
-            # Dead letters keep the age they had here, and need time left for someone to look at them.
-            retention_period=Duration.days(4),
-            encryption=aws_sqs.QueueEncryption.SQS_MANAGED,
-            enforce_ssl=environment.tls_only,
-            dead_letter_queue=aws_sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=receives),
-            removal_policy=removal_policy(environment),
+            name,
+            environment=environment,
+            visible_after=visible_after,
+            letters=of.queue.dead_letter_queue,
         )
-        if not environment.tls_only:
-            waive(self, "SQS4", "This stack listens on the loopback interface and speaks plain HTTP.")
+
+
+def _queue(
+    construct: Construct,
+    name: str,
+    *,
+    environment: Environment,
+    visible_after: Duration,
+    letters: aws_sqs.DeadLetterQueue | None,
+) -> aws_sqs.Queue:
+    if not environment.tls_only:
+        waive(construct, "SQS4", "This stack listens on the loopback interface and speaks plain HTTP.")
+    return aws_sqs.Queue(
+        construct,
+        "Queue",
+        queue_name=environment.named(name),
+        visibility_timeout=visible_after,
+        # Dead letters keep the age they had here, and need time left for someone to look at them.
+        retention_period=Duration.days(4),
+        encryption=aws_sqs.QueueEncryption.SQS_MANAGED,
+        enforce_ssl=environment.tls_only,
+        dead_letter_queue=letters,
+        removal_policy=removal_policy(environment),
+    )

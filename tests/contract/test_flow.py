@@ -218,6 +218,34 @@ def test_of_many_who_want_to_try_one_does(on_aws: OnAws, key: str, now: datetime
     assert sum(won) == 1
 
 
+def test_a_breaker_that_nothing_is_held_against_any_more_is_written_like_any_other(
+    flow: Flow, key: str, now: datetime
+) -> None:
+    circuit = ("acme", f"webhook:{key}")
+    stumbling = rules.failed(Breaker(), 3, now=now)
+    assert flow.change_breaker(circuit, Breaker(), stumbling)
+    answered = rules.answered(stumbling, now=now)
+    assert flow.change_breaker(circuit, stumbling, answered)
+    assert flow.breakers([circuit])[circuit] == answered == Breaker(version=2)
+
+
+def test_a_destination_stays_slow_whatever_becomes_of_its_breaker(
+    flow: Flow, key: str, now: datetime
+) -> None:
+    circuit, before = ("acme", f"webhook:{key}"), Breaker()
+    for change in (
+        lambda breaker: rules.slowed(breaker, now=now),
+        lambda breaker: rules.failed(breaker, 10, now=now),
+        lambda breaker: rules.answered(breaker, now=now),
+    ):
+        after = change(before)
+        assert flow.change_breaker(circuit, before, after)
+        before = flow.breakers([circuit])[circuit]
+        assert before == after
+    assert before.is_slow(now + rules.SLOW_FOR - SECOND)
+    assert not before.is_slow(now + rules.SLOW_FOR)
+
+
 def test_a_tenants_states_are_what_is_held_against_his_destinations(
     flow: Flow, key: str, now: datetime
 ) -> None:

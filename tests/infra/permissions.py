@@ -7,6 +7,11 @@ Grants = dict[str, set[str]]
 TRACES: Final = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
 LOGS: Final = {"logs:CreateLogStream", "logs:PutLogEvents"}
 CONSUME: Final = {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
+CONSUME_LOCALLY: Final = {
+    *("sqs:SendMessageBatch", "sqs:ChangeMessageVisibilityBatch", "sqs:DeleteMessageBatch"),
+}
+# One environment is too small to have workers for slow destinations alone.
+WITHOUT_A_SLOW_LANE: Final = "dev"
 QUEUES: Final = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:"
 BUSES: Final = "arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/"
 READER: Final = "arn:<AWS::Partition>:iam::<AWS::AccountId>:role/postdate-{}-payload-reader"
@@ -68,6 +73,7 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:tenants": {"dynamodb:GetItem"},
         "table:flow": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"},
         "queue:tasks": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
+        "queue:slow": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
         "queue:tasks-dlq": {"sqs:SendMessage"},
         READER: {"sts:AssumeRole"},
         **DESTINATIONS_ON_AWS,
@@ -109,16 +115,17 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
     "sweep": {
         "queue:tasks": {"sqs:SendMessageBatch"},
         "queue:payments": {"sqs:SendMessageBatch"},
-        "queue:ticks": {"sqs:SendMessageBatch"},
+        "queue:ticks": {"sqs:SendMessageBatch", "sqs:DeleteMessageBatch"},
     },
     "run-tasks": {
         "*": {"dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"},
-        "queue:tasks": {"sqs:SendMessageBatch", "sqs:ChangeMessageVisibilityBatch"},
+        "queue:tasks": CONSUME_LOCALLY,
+        "queue:slow": CONSUME_LOCALLY,
         "queue:tasks-dlq": {"sqs:SendMessageBatch"},
         **DESTINATIONS_LOCALLY,
     },
     "settle": {
-        "queue:payments": {"sqs:SendMessageBatch", "sqs:ChangeMessageVisibilityBatch"},
+        "queue:payments": CONSUME_LOCALLY,
         "queue:payments-dlq": {"sqs:SendMessageBatch"},
     },
 }
@@ -126,6 +133,8 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
 
 def granted(role: str, *, environment: str) -> Grants:
     grants = {resource.format(environment): set(actions) for resource, actions in GRANTED[role].items()}
+    if environment == WITHOUT_A_SLOW_LANE:
+        grants.pop("queue:slow", None)
     if environment == "local":
         for resource in DESTINATIONS_ON_AWS:
             grants.pop(resource, None)

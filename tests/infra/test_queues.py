@@ -4,17 +4,19 @@ QUEUES = "AWS::SQS::Queue"
 MAPPINGS = "AWS::Lambda::EventSourceMapping"
 
 
-def test_every_queue_has_dead_letters_of_its_own(stacks: Stacks) -> None:
+def test_every_queue_has_dead_letters_and_a_lane_those_of_its_queue(stacks: Stacks) -> None:
     queues = stacks.properties(QUEUES)
     for name, queue in queues.items():
         if not name.endswith("-dlq"):
-            assert stacks.text(queue["RedrivePolicy"]["deadLetterTargetArn"]) == f"queue:{name}-dlq"
+            letters = "tasks" if name == "slow" else name
+            assert stacks.text(queue["RedrivePolicy"]["deadLetterTargetArn"]) == f"queue:{letters}-dlq"
     assert {
         name: each["RedrivePolicy"]["maxReceiveCount"]
         for name, each in queues.items()
         if "RedrivePolicy" in each
     } == {
         "tasks": 8,
+        "slow": 8,
         "payments": 8,
         "ticks": 5,
     }
@@ -26,16 +28,22 @@ def test_dead_letters_may_be_redriven_to_the_queue_they_came_from_and_come_from_
     for name, queue in stacks.properties(QUEUES).items():
         if name.endswith("-dlq"):
             allowed = queue["RedriveAllowPolicy"]
-            source = f"postdate-{stacks.environment.name}-{name.removesuffix('-dlq')}"
+            source = name.removesuffix("-dlq")
+            sources = [source, "slow"] if source == "tasks" else [source]
             assert allowed["redrivePermission"] == "byQueue"
-            assert [stacks.text(arn).rpartition(":")[2] for arn in allowed["sourceQueueArns"]] == [source]
+            assert [stacks.text(arn).rpartition(":")[2] for arn in allowed["sourceQueueArns"]] == [
+                f"postdate-{stacks.environment.name}-{each}" for each in sources
+            ]
 
 
 def test_dead_letters_outlive_the_messages_of_their_queue(stacks: Stacks) -> None:
     queues = stacks.properties(QUEUES)
     for name, queue in queues.items():
         if not name.endswith("-dlq"):
-            assert queue["MessageRetentionPeriod"] < queues[f"{name}-dlq"]["MessageRetentionPeriod"]
+            letters = queues[
+                stacks.text(queue["RedrivePolicy"]["deadLetterTargetArn"]).removeprefix("queue:")
+            ]
+            assert queue["MessageRetentionPeriod"] < letters["MessageRetentionPeriod"]
 
 
 def test_every_queue_is_encrypted(stacks: Stacks) -> None:
@@ -69,12 +77,20 @@ def test_every_mapping_reports_partial_failures_and_is_bounded(stacks: Stacks) -
         "queue:tasks",
         "queue:payments",
         "queue:ticks",
+        *(["queue:slow"] if stacks.environment.functions["run_tasks"].slow_consumers else []),
     }
     for mapping in mappings.values():
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
         assert 2 <= mapping["ScalingConfig"]["MaximumConcurrency"] <= 1000
         assert mapping["BatchSize"] <= 10
         assert "MaximumBatchingWindowInSeconds" not in mapping
+
+
+def test_calls_are_moved_to_the_slow_lane_where_it_has_workers(stacks: Stacks) -> None:
+    size = stacks.environment.functions["run_tasks"]
+    assert stacks.environment.settings.slow_lane == bool(size.slow_consumers)
+    if size.reserved is not None:
+        assert size.consumers + size.slow_consumers <= size.reserved, "throttled batches become dead letters"
 
 
 def test_a_message_stays_hidden_for_as_long_as_its_function_may_run(stacks: Stacks) -> None:

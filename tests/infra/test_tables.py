@@ -111,6 +111,7 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
         "FlowTable": "table:flow",
         "PayloadsBucket": "bucket:payload-objects-<AWS::AccountId>-<AWS::Region>",
         "TasksQueueUrl": "queue:tasks",
+        "SlowQueueUrl": "queue:slow",
         "TasksDlqUrl": "queue:tasks-dlq",
         "PaymentsQueueUrl": "queue:payments",
         "PaymentsDlqUrl": "queue:payments-dlq",

@@ -37,6 +37,7 @@ SETTINGS = {
     "RETENTION_DAYS": "35",
     "LOOPBACK_DESTINATIONS": "true",
     "RESPONSE_TIMEOUT_SECONDS_MAX": "60",
+    "SLOW_LANE": "true",
     "PAYLOADS_BUCKET": "integration-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/integration-payload-reader",
     "PAYMENT_ATTEMPTS_MAX": "3",
@@ -45,6 +46,7 @@ SETTINGS = {
 }
 QUEUES = {
     "tasks": "TASKS_QUEUE_URL",
+    "slow": "SLOW_QUEUE_URL",
     "tasks-dlq": "TASKS_DLQ_URL",
     "payments": "PAYMENTS_QUEUE_URL",
     "payments-dlq": "PAYMENTS_DLQ_URL",

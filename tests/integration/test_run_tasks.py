@@ -7,7 +7,11 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from standardwebhooks import Webhook
 
+from functions.run_tasks.circuits import circuit
+from postdate.domain.breaker import Breaker, slowed
 from postdate.domain.due import Via
+from postdate.domain.task import Destination
+from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.tenants import Tenant
 from tests.boundary import Boundary, Fault, Send, answered, unreachable
 from tests.e2e.receiver import Receiver
@@ -256,3 +260,41 @@ def test_a_queue_taken_off_the_tenants_list_is_refused_at_the_attempt(world: Wor
     assert world.run(calls(world, client)) == []
     assert states(client) == {task_id: "DEAD"}
     assert world.received(client.queue_url) == []
+
+
+@pytest.fixture
+def slow(world: World, client: Client, receiver: Receiver) -> dict[str, str]:
+    """A target whose calls go by the lane for slow destinations."""
+    flow = DynamoFlow(table=world.tables["flow"], client=world.dynamodb)
+    way = circuit(client.tenant, Destination(type="webhook", address=receiver.url))
+    assert flow.change_breaker(way, Breaker(), slowed(Breaker(), now=datetime.now(UTC)))
+    return {"type": "webhook", "url": f"{receiver.url}/status/503"}
+
+
+def test_a_call_to_a_slow_destination_runs_in_its_lane_and_its_retries_stay_there(
+    world: World, client: Client, receiver: Receiver, boundary: Boundary, slow: dict[str, str]
+) -> None:
+    task_id = client.register(target=slow, retry={"initial_seconds": 30, "jitter": False}).body["task_id"]
+    assert world.run(calls(world, client)) == []
+    assert (receiver.of(task_id), states(client)) == ([], {task_id: "PENDING"})
+    (moved,) = world.received(world.queues["slow"], tenant=client.tenant)
+    boundary.clear()
+    assert world.run([moved]) == []
+    assert len(receiver.of(task_id)) == 1
+    assert states(client) == {task_id: "RETRYING"}
+    assert world.sent(boundary.calls, "tasks") == []
+    ((packet, _),) = world.sent(boundary.calls, "slow")
+    assert [due.id for due in packet.dues] == [task_id]
+    hidden = {request["QueueUrl"] for request in boundary.asked("ChangeMessageVisibilityBatch")}
+    assert hidden == {world.queues["slow"]}
+
+
+def test_a_letter_from_either_lane_lies_with_the_others(
+    world: World, client: Client, slow: dict[str, str]
+) -> None:
+    task_id = client.register(target=slow, retry={"max_attempts": 1}).body["task_id"]
+    assert world.run(calls(world, client)) == []
+    assert world.run(world.received(world.queues["slow"], tenant=client.tenant)) == []
+    assert states(client) == {task_id: "DEAD"}
+    (letter,) = world.received(world.queues["tasks-dlq"], tenant=client.tenant)
+    assert json.loads(letter["body"])["dues"][0][0] == task_id

@@ -82,7 +82,8 @@ class World:
             AttributeNames=["All"],
             MessageAttributeNames=["All"],
         ).get("Messages"):
-            found += [_record(message) for message in messages]
+            arn = f"arn:aws:sqs:us-east-1:000000000000:{queue_url.rpartition('/')[2]}"
+            found += [_record(message) | {"eventSourceARN": arn} for message in messages]
         return [record for record in found if tenant is None or f'"tenant":"{tenant}"' in record["body"]]
 
     def run(self, records: Iterable[Record]) -> list[str]:

@@ -44,6 +44,8 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     flows.who_begins_is_in_its_room,
     flows.what_is_down_is_left_alone,
     flows.no_more_begin_than_may_while_it_recovers,
+    flows.a_destination_is_slow_that_kept_somebody_waiting,
+    flows.slow_destinations_have_a_lane,
 )
 AT_THE_END: Final[tuple[Callable[[Seen], None], ...]] = (
     items.i11_nothing_is_lost,

@@ -62,6 +62,8 @@ class Destination:
             case "never answers":
                 answered = int(delivery.timeout_seconds * SECOND)
                 receipt = Failed(reason="timed out", down=True)
+        way = delivery.tenant, delivery.destination.address
+        self.seen.waits[way].append((self.hub.now, self.hub.now + max(out, answered)))
         sent_anyway = draws.random() < 0.5
         arrives = temper != "is down"
 
@@ -84,12 +86,15 @@ class Destination:
     def _give_back(self, delivery: Delivery, report: Report, lives: Callable[[], bool]) -> None:
         self.seen.reach["not tried"] += 1
         self.seen.untried.add((delivery.run_id, delivery.token))
+        takes = int(self.hub.draws.uniform(0, 3) * SECOND)
+        way = delivery.tenant, delivery.destination.address
+        self.seen.waits[way].append((self.hub.now, self.hub.now + takes))
 
         def tell() -> None:
             if lives():
                 report(delivery, Untried(reason="not tried"))
 
-        self.hub.after(int(self.hub.draws.uniform(0, 3) * SECOND), tell)
+        self.hub.after(takes, tell)
 
     def _is_down(self, delivery: Delivery) -> bool:
         down = self.mix().down

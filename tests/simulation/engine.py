@@ -16,9 +16,13 @@ from tests.simulation import quick
 
 Row = Mapping[str, Mapping[str, Any]]
 TABLES: Final = {f"sim-{name}": name for name in tables.KEYS}
-QUEUES: Final = ("tasks", "payments", "ticks")
-_VISIBLE: Final = {"tasks": 900, "payments": 60, "ticks": 300}
-RECEIVES: Final = {"tasks": 8, "payments": 8, "ticks": 5}
+# Those of items, and that of the clock. The lane for slow destinations has the dead letters of the queue `tasks`.
+CALLS: Final = ("tasks", "slow", "payments")
+QUEUES: Final = (*CALLS, "ticks")
+_ARN: Final = "arn:aws:sqs:us-east-1:000000000000:sim-"
+_LETTERS: Final = {"slow": "tasks-dlq"}
+_VISIBLE: Final = {"tasks": 900, "slow": 900, "payments": 60, "ticks": 300}
+RECEIVES: Final = {"tasks": 8, "slow": 8, "payments": 8, "ticks": 5}
 _HANDLERS: Final = {
     "BatchExecuteStatement": dynamodb._batch_execute_statement,
     "BatchGetItem": dynamodb._batch_get_item,
@@ -60,10 +64,11 @@ class Engine:
             self._made("CreateTable", {"TableName": f"sim-{name}", **tables.definition(name)})
         self.urls: dict[str, str] = {}
         for name in QUEUES:
-            for full in (f"{name}-dlq", name):
+            letters = _LETTERS.get(name, f"{name}-dlq")
+            for full in (letters, name):
                 attributes = {"VisibilityTimeout": str(_VISIBLE[name])}
                 if full == name:
-                    arn = f"arn:aws:sqs:us-east-1:000000000000:sim-{name}-dlq"
+                    arn = f"{_ARN}{letters}"
                     attributes["RedrivePolicy"] = json.dumps(
                         {"deadLetterTargetArn": arn, "maxReceiveCount": RECEIVES[name]}
                     )
@@ -132,6 +137,7 @@ class Engine:
                 "body": message["Body"],
                 "attributes": dict(message["Attributes"]),
                 "messageAttributes": {},
+                "eventSourceARN": f"{_ARN}{queue}",
             }
             for message in found
         ]

@@ -179,6 +179,39 @@ def what_is_down_is_left_alone(seen: Seen, actor: Actor | None, changes: Sequenc
             raise Broken(f"breaker: {row['id']['S']} is one call too many to {way[1]}, which is being tried")
 
 
+def a_destination_is_slow_that_kept_somebody_waiting(
+    seen: Seen, actor: Actor | None, changes: Sequence[Change]
+) -> None:
+    """For two seconds, by the worker's own clock, which may be set in between."""
+    for key, before, after in _rows(changes, "breaker#"):
+        until = number(after, "slow_until")
+        if not until or until == (number(before, "slow_until") if before else 0):
+            continue
+        way, now = _way(key), seen.hub.now
+        if before is None or number(before, "slow_until") * 1000 < now:
+            seen.slow_since[way] = now
+        seen.reach["destination slow"] += 1
+        kept = any(start <= now - 2 * SECOND and end > start + 2 * SECOND for start, end in seen.waits[way])
+        if not kept and not seen.began.jumps:
+            raise Broken(f"slow: {way[1]} has kept nobody waiting")
+
+
+def slow_destinations_have_a_lane(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """Where nothing stands in the way of what workers tell each other, and the destination is neither down nor has
+    just come back: then its calls begin in turn where they are."""
+    if not seen.began.is_faultless or actor is None or actor.queue != "tasks":
+        return
+    for _, row in claimed(changes):
+        way, now = address(row), seen.hub.now
+        breaker = seen.engine.row("flow", way[0], f"breaker#sqs:{way[1]}")
+        if breaker is None or number(breaker, "slow_until") * 1000 <= now + 2 * seen.began.skew:
+            continue
+        disturbed = "open_until" in breaker or number(breaker, "closed_at") * 1000 > now - _MINUTE
+        longer = 2 * seen.began.skew if seen.began.jumps else 0
+        if not disturbed and now > seen.slow_since[way] + _BELIEVED + longer:
+            raise Broken(f"slow: {row['id']['S']} begins beside calls to quick destinations")
+
+
 def a_breaker_closes_when_it_is_answered(seen: Seen) -> None:
     for row in seen.engine.rows("flow"):
         if not row["name"]["S"].startswith("breaker#") or "open_until" not in row:

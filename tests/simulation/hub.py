@@ -28,9 +28,9 @@ class Actor:
     `asked` is its last call to AWS, `met` what the first try of it met; `spent` counts the calls of its invocation,
     which began at `invoked_at` and in which `faults` calls met a fault.
     `arrived` is what one call of the ledger has written so far: accounts that received money, and of which instant.
-    `path` is what a caller asks for, `items_asked` of how many items. One that `is_newer` runs newer code, and one
-    that has an event it does not survive `dies_after` so many calls. For one that is `rowless` AWS leaves out the rows
-    of refused statements until its invocation ends."""
+    `queue` is the one that it works for, `path` is what a caller asks for, `items_asked` of how many items. One
+    that `is_newer` runs newer code, and one that has an event it does not survive `dies_after` so many calls. For one
+    that is `rowless` AWS leaves out the rows of refused statements until its invocation ends."""
 
     name: str
     hub: "Hub"
@@ -48,6 +48,7 @@ class Actor:
     calls: int = 0
     word: tuple[str, int] | None = None
     asked: Any = None
+    queue: str = ""
     path: str = ""
     items_asked: int = 0
     spent: Counter[Any] = field(default_factory=Counter)

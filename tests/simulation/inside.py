@@ -62,6 +62,7 @@ SETTINGS: Final = {
     "RETENTION_DAYS": "35",
     "LOOPBACK_DESTINATIONS": "true",
     "RESPONSE_TIMEOUT_SECONDS_MAX": "900",
+    "SLOW_LANE": "true",
     "PAYLOADS_BUCKET": "sim-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/sim-payload-reader",
     "PAYMENT_ATTEMPTS_MAX": "3",

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from tests.simulation.engine import Change, Row
+from tests.simulation.engine import CALLS, Change, Row
 from tests.simulation.hub import Actor
 from tests.simulation.newer import ADDED
 from tests.simulation.rows import (
@@ -294,7 +294,7 @@ def i22_no_batch_breaks_off(seen: Seen) -> None:
 def i22_it_comes_to_rest(seen: Seen) -> None:
     """Asked when the time is over."""
     i11_nothing_is_lost(seen)
-    left = {queue: len(seen.engine.messages(queue)) for queue in ("tasks", "payments")}
+    left = {queue: len(seen.engine.messages(queue)) for queue in CALLS}
     raise Broken(f"I22: messages go round and round: {left}")
 
 

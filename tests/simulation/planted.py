@@ -877,7 +877,7 @@ BUGS: Final = (
     _bug(
         "a breaker never closes",
         f"{_BREAKER}:answered",
-        "return Breaker(closed_at=closed_at, version=breaker.version + 1)",
+        "return Breaker(closed_at=closed_at, slow_until=breaker.slow_until, version=breaker.version + 1)",
         "return breaker",
         mix="broken down",
     ),
@@ -935,6 +935,28 @@ BUGS: Final = (
         "for message in done if message.message_id not in failed",
         "for message in done",
         mix="kept and crashing",
+    ),
+    _bug(
+        "calls to a slow destination stay where they are",
+        f"{_GATE}:Gate.elsewhere",
+        "return {id for id, way in ways.items() if way in slow}",
+        "return set()",
+        (f"{_GATE}:Gate._past_breakers", "known[way].is_slow(now)", "False"),
+        mix="kept",
+    ),
+    _bug(
+        "a destination is slow at once",
+        "functions.run_tasks.in_flight:InFlight.begin",
+        "self._watched.append((now, delivery, circuit))",
+        "self._watched.append((now - SLOW_AFTER, delivery, circuit))",
+        mix="kept",
+    ),
+    _bug(
+        "a call that is moved is forgotten",
+        f"{_RUN}:Runner._move",
+        "self._outbox.move(call.due, call.message)",
+        "pass",
+        mix="kept",
     ),
     # What only the boundary to AWS shows.
     _bug(

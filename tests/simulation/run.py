@@ -24,7 +24,7 @@ from tests.simulation import boundary, chains, checkers, items, poison, queues, 
 from tests.simulation.bookkeeping import RESTING
 from tests.simulation.clients import INTERNAL, SCOPES, SECRET, Clients
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
-from tests.simulation.engine import Change
+from tests.simulation.engine import CALLS, Change
 from tests.simulation.hub import SECOND, Actor, Hub, Stuck
 from tests.simulation.inside import INSIDE
 from tests.simulation.mix import HOUR, MINUTE, Fault, Mix
@@ -232,6 +232,7 @@ class Run:
             self._skewed(self.functions.poll("sweep", "ticks"))
         for _ in range(mix.executors):
             self._skewed(self.functions.poll("run_tasks", "tasks"))
+            self._skewed(self.functions.poll("run_tasks", "slow"))
             self._skewed(self.functions.poll("settle", "payments"))
         Scheduler(
             hub=hub, engine=self.wire.engine, mix=lambda: self.mix, is_exact=mix.is_quiet and not self.script
@@ -273,7 +274,7 @@ class Run:
 
     def _is_quiet(self) -> bool:
         engine = self.wire.engine
-        return not self.seen.open and not engine.messages("tasks") and not engine.messages("payments")
+        return not self.seen.open and not any(engine.messages(queue) for queue in CALLS)
 
     def _let_letters_rest(self) -> None:
         """Until the audits of their items' minutes are over."""

@@ -83,6 +83,8 @@ class Seen:
     bodies: dict[tuple[str, str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     heard: list[Heard] = field(default_factory=list)
     untried: set[tuple[str, int]] = field(default_factory=set)
+    waits: dict[tuple[str, str], list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
+    slow_since: dict[tuple[str, str], int] = field(default_factory=dict)
     definitions: dict[str, list[tuple[int, Row]]] = field(default_factory=dict)
     planned: set[tuple[str, int, int]] = field(default_factory=set)
     triggers: Counter[str] = field(default_factory=Counter)

@@ -67,7 +67,7 @@ class Functions:
 
     def poll(self, kind: str, queue: str) -> Actor:
         name, wired = self.copy(kind)
-        actor = Actor(name=name, hub=self.hub, wired=wired)
+        actor = Actor(name=name, hub=self.hub, wired=wired, queue=queue)
         if kind == "run_tasks":
             target = Destination(
                 hub=self.hub,
@@ -78,9 +78,9 @@ class Functions:
                 acknowledge=self.acknowledge,
             )
             wired.targets = {"sqs": target, "webhook": target}
-            wired.further = Asking(
-                functions=self, worker=actor, further=getattr(wired.further, "further", wired.further)
-            )
+            lane = wired.slow_lane if queue == "slow" else wired.tasks_lane
+            further = getattr(lane.further, "further", lane.further)
+            lane.further = Asking(functions=self, worker=actor, further=further)
         self._pollers.setdefault(queue, [])
         return self.hub.spawn(actor, lambda: self._polling(actor, kind, queue))
 

@@ -10,6 +10,8 @@ that starts at 10 a second and doubles every two seconds, so that they do not fe
     HALF_OPEN   that instant has come, and one may try
     PROBING     one is trying; if nothing is heard of it, another may
     RECOVERING  calls go out, each at its place
+
+Beside that it remembers that a destination is slow: for ten minutes after a worker last waited long for it.
 """
 
 import math
@@ -27,6 +29,8 @@ PROBE_EVERY: Final = timedelta(seconds=20)
 OFTEN_FOR: Final = timedelta(minutes=10)
 OPEN_MAX: Final = timedelta(minutes=15)
 RECOVERY: Final = timedelta(seconds=20)
+SLOW_AFTER: Final = timedelta(seconds=2)
+SLOW_FOR: Final = timedelta(minutes=10)
 # A call that may not go out asks again at a turn of its own: the calls that wait for one destination are 500 a second
 # at most, however many there are.
 TURN: Final = timedelta(milliseconds=2)
@@ -49,7 +53,8 @@ class State(Enum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Breaker:
     """One tenant's calls to one destination. `failures` in a row since `since`; `opened` so many times since
-    `down_since` without an answer in between; `closed_at` is when a probe last got through."""
+    `down_since` without an answer in between; `closed_at` is when a probe last got through. Until `slow_until` its
+    calls go by the lane for slow destinations."""
 
     failures: int = 0
     since: datetime | None = None
@@ -58,6 +63,7 @@ class Breaker:
     open_until: datetime | None = None
     probe_until: datetime | None = None
     closed_at: datetime | None = None
+    slow_until: datetime | None = None
     version: int = 0
 
     def state(self, now: datetime) -> State:
@@ -69,6 +75,9 @@ class Breaker:
         if self.probe_until is not None and now < self.probe_until:
             return State.PROBING
         return State.HALF_OPEN
+
+    def is_slow(self, now: datetime) -> bool:
+        return self.slow_until is not None and now < self.slow_until
 
     def rests(self, now: datetime) -> bool:
         """Nothing is held against the destination, and no other worker is likely to change that this second."""
@@ -106,7 +115,14 @@ def answered(breaker: Breaker, *, now: datetime) -> Breaker:
     if breaker.open_until is None and not breaker.failures:
         return breaker
     closed_at = breaker.closed_at if breaker.open_until is None else now
-    return Breaker(closed_at=closed_at, version=breaker.version + 1)
+    return Breaker(closed_at=closed_at, slow_until=breaker.slow_until, version=breaker.version + 1)
+
+
+def slowed(breaker: Breaker, *, now: datetime) -> Breaker:
+    """It has kept a worker waiting; unchanged when that is known for at least half the time more."""
+    if breaker.is_slow(now + SLOW_FOR / 2):
+        return breaker
+    return _next(breaker, slow_until=instants.whole(now + SLOW_FOR))
 
 
 def probe(breaker: Breaker, *, now: datetime, until: datetime) -> Breaker | None:

@@ -16,7 +16,7 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.item import Item
 from postdate.runtime.queue import Queue, Received
 
-_Where = Literal["queue", "dead_letters"]
+_Where = Literal["queue", "dead_letters", "slow"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,8 +37,12 @@ class _Line:
 
 
 class Outbox:
-    def __init__(self, *, queue: Queue, dead_letters: Queue) -> None:
+    """`slow` is the queue of the lane for slow destinations, where there is one."""
+
+    def __init__(self, *, queue: Queue, dead_letters: Queue, slow: Queue | None = None) -> None:
         self._queues: dict[_Where, Queue] = {"queue": queue, "dead_letters": dead_letters}
+        if slow is not None:
+            self._queues["slow"] = slow
         self._lines: list[_Line] = []
         self.failed_messages: set[str] = set()
 
@@ -60,6 +64,10 @@ class Outbox:
     def send_on(self, due: Due, message: Received, *, not_before: datetime | None) -> None:
         """As it came: a worker that did nothing about a call has not had it."""
         self._add("queue", message.packet.via, due, message, seen=message.repeated, not_before=not_before)
+
+    def move(self, due: Due, message: Received) -> None:
+        """To the lane for slow destinations, as it came."""
+        self._add("slow", message.packet.via, due, message, seen=message.repeated)
 
     def send(self) -> None:
         lines, self._lines = sorted(self._lines, key=lambda line: line.together), []

@@ -31,7 +31,7 @@ _REMEMBERED_MAX: Final = 10_000
 _ROOM: Final = "room#"
 _BREAKER: Final = "breaker#"
 _FIELDS: Final = tuple(field.name for field in fields(Breaker))
-_INSTANTS: Final = frozenset({"since", "down_since", "open_until", "probe_until", "closed_at"})
+_INSTANTS: Final = frozenset({"since", "down_since", "open_until", "probe_until", "closed_at", "slow_until"})
 
 
 class DynamoFlow:
@@ -186,11 +186,7 @@ class DynamoFlow:
     def change_breaker(self, circuit: Circuit, before: Breaker, after: Breaker) -> bool:
         there = {name: value for name in _FIELDS if (value := getattr(after, name)) is not None}
         gone = [name for name in _FIELDS if name not in there]
-        latest = max(
-            value
-            for value in (after.probe_until, after.open_until, after.since, after.closed_at, instants.EPOCH)
-            if value
-        )
+        latest = max([instants.EPOCH, *(there[name] for name in _INSTANTS & there.keys())])
         return (
             self._update(
                 circuit[0],

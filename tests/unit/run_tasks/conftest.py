@@ -13,8 +13,8 @@ from functions.run_tasks.chain import Chain
 from functions.run_tasks.circuits import Circuits
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.gate import Gate
+from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.intake import Intake
-from functions.run_tasks.places import Places
 from functions.run_tasks.run import Runner
 from functions.run_tasks.tally import Tally
 from postdate.domain.definition import Definition
@@ -129,6 +129,8 @@ class Running:
         self.tenants = MemoryTenants()
         self.queue = ScriptedQueue(self.clock)
         self.dead_letters = ScriptedQueue(self.clock)
+        self.slow = ScriptedQueue(self.clock)
+        self.moves_slow = True
         self.target = ScriptedTarget(self.clock)
         self.queue_target = ScriptedTarget(self.clock)
         self.further = ScriptedFurther(self.clock)
@@ -149,7 +151,7 @@ class Running:
         return self.runner(*messages, holder=holder).run(messages)
 
     def runner(self, *messages: Received, holder: str = "worker-1") -> Runner:
-        places = Places()
+        in_flight = InFlight()
         return Runner(
             tasks=self.tasks,
             chain=Chain(
@@ -160,7 +162,13 @@ class Running:
                 horizon=HORIZON,
                 clock=self.clock,
             ),
-            gate=Gate(flow=self.flow, circuits=self.circuits, clock=self.clock, lease=LEASE),
+            gate=Gate(
+                flow=self.flow,
+                circuits=self.circuits,
+                clock=self.clock,
+                lease=LEASE,
+                moves_slow=self.moves_slow,
+            ),
             deliveries=Deliveries(
                 targets={"webhook": self.target, "sqs": self.queue_target},
                 payloads=self.payloads,
@@ -169,19 +177,20 @@ class Running:
                 readers=self.readers,
                 tenant=self.tenants.get,
                 seconds_left=self._seconds_left,
+                response_seconds_max=60,
             ),
-            outbox=Outbox(queue=self.queue, dead_letters=self.dead_letters),
+            outbox=Outbox(queue=self.queue, dead_letters=self.dead_letters, slow=self.slow),
             intake=Intake(
                 event=messages,
                 further=self.further,
                 extend=self._extend,
                 back_off=lambda failed: self.backed_off.extend(each.message_id for each in failed),
-                places=places,
+                in_flight=in_flight,
                 clock=self.clock,
                 lease=LEASE,
                 seconds_left=self._seconds_left,
             ),
-            places=places,
+            in_flight=in_flight,
             clock=self.clock,
             lease=LEASE,
             horizon=HORIZON,

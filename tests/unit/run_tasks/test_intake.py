@@ -1,17 +1,27 @@
-"""What a worker does while deliveries keep it: it takes further messages, and no tenant takes all of its places."""
+"""What a worker does while deliveries keep it: it takes further messages, and no tenant uses up its capacity."""
 
 from dataclasses import replace
 
 import pytest
 
+from functions.run_tasks.in_flight import IN_FLIGHT_MAX, PATIENCE, TENANT_IN_FLIGHT_MAX, InFlight
 from functions.run_tasks.intake import HELD_AFTER
-from functions.run_tasks.places import PATIENCE, PLACES, TENANT_PLACES, Places
 from postdate.domain.due import WAIT_MAX, Via
 from postdate.domain.task import State
 from postdate.targets.base import Delivered
 from tests.unit.doubles import LEASE, MINUTE, SECOND, START, a_task, message
 
 TAKEN = Delivered(http_status=200)
+
+
+WAY = ("demo", "webhook:hooks.example.com")
+
+
+@pytest.fixture
+def running(running):
+    """Without a lane for slow destinations: all calls stay where they are."""
+    running.moves_slow = False
+    return running
 
 
 def hangs(running, *tasks, moves=2 * SECOND):
@@ -165,7 +175,7 @@ def test_a_call_that_may_take_longer_than_the_worker_has_is_sent_on_as_it_came(r
     assert running.stored(long).version == 1
 
 
-class TestPlaces:
+class TestShares:
     def many(self, running, count, *, first=1, tenant="demo"):
         tasks = [a_task(number, tenant=tenant) for number in range(first, first + count)]
         running.stores(*tasks)
@@ -177,10 +187,10 @@ class TestPlaces:
             for start in range(0, len(tasks), 25)
         ]
 
-    def test_no_tenant_has_more_on_its_way_than_its_share_and_the_rest_is_sent_on_as_it_came(self, running):
+    def test_no_tenant_has_more_in_flight_than_its_share_and_the_rest_is_sent_on_as_it_came(self, running):
         hanging = self.many(running, 150)
         other = self.many(running, 40, first=1001, tenant="acme")
-        end = hangs(running, *hanging[:TENANT_PLACES])
+        end = hangs(running, *hanging[:TENANT_IN_FLIGHT_MAX])
         on_their_way = []
 
         def look():
@@ -192,7 +202,7 @@ class TestPlaces:
             *self.packets(hanging),
             *[replace(m, message_id=f"o{m.message_id}") for m in self.packets(other, "acme")],
         )
-        assert on_their_way == [TENANT_PLACES]
+        assert on_their_way == [TENANT_IN_FLIGHT_MAX]
         assert states(running, other) == {State.SUCCEEDED}
         waiting = [task for task in hanging if running.stored(task).version == 1]
         assert sorted(running.queue.ids) == sorted(task.id for task in waiting)
@@ -200,37 +210,41 @@ class TestPlaces:
         assert {packet.seen for packet in running.queue.packets} == {False}
         assert all(2 * SECOND <= delay <= 4 * SECOND for _, delay in running.queue.sent)
 
-    def test_a_call_without_a_place_begins_when_a_delivery_of_its_tenant_ends(self, running):
-        tasks = self.many(running, TENANT_PLACES + 50)
+    def test_a_call_without_capacity_begins_when_a_delivery_of_its_tenant_ends(self, running):
+        tasks = self.many(running, TENANT_IN_FLIGHT_MAX + 50)
         held = []
 
         def answered_later(delivery, report):
             held.append((delivery, report))
-            if len(held) == TENANT_PLACES:
+            if len(held) == TENANT_IN_FLIGHT_MAX:
                 while held:
                     each, told = held.pop()
                     told(each, TAKEN)
 
-        for task in tasks[:TENANT_PLACES]:
+        for task in tasks[:TENANT_IN_FLIGHT_MAX]:
             running.target.script[task.id].append(answered_later)
         running.run(*self.packets(tasks))
         assert states(running, tasks) == {State.SUCCEEDED}
         assert running.queue.sent == []
 
-    def test_all_tenants_together_have_no_more_on_their_way_than_there_are_places(self):
-        places = Places()
-        for number in range(PLACES - 10):
-            places.begin(number, f"tenant-{number % 5}", START)
-        assert (places.free("another"), places.free_in_all, places.taken) == (10, 10, PLACES - 10)
-        places.end(0, START + SECOND)
-        assert (places.free("another"), places.oldest) == (11, START)
+    def test_all_tenants_together_have_no_more_in_flight_than_a_worker_can(self):
+        in_flight = InFlight()
+        for number in range(IN_FLIGHT_MAX - 10):
+            in_flight.begin(number, (f"tenant-{number % 5}", "sqs:q"), START)
+        assert (in_flight.free("another"), in_flight.free_in_all, in_flight.count) == (
+            10,
+            10,
+            IN_FLIGHT_MAX - 10,
+        )
+        in_flight.end(0, START + SECOND)
+        assert (in_flight.free("another"), in_flight.oldest) == (11, START)
 
     @pytest.mark.parametrize("seconds", [0.5, 3])
     def test_a_call_waits_as_long_as_deliveries_of_its_tenant_end(self, seconds):
-        places = Places()
-        places.begin("a", "demo", START)
+        in_flight = InFlight()
+        in_flight.begin("a", WAY, START)
         since = START + SECOND
-        assert places.patience_ends("demo", since) == since + PATIENCE
-        places.end("a", START + seconds * SECOND)
-        assert places.patience_ends("demo", since) == max(since, START + seconds * SECOND) + PATIENCE
-        assert places.patience_ends("acme", since) == since + PATIENCE
+        assert in_flight.patience_ends("demo", since) == since + PATIENCE
+        in_flight.end("a", START + seconds * SECOND)
+        assert in_flight.patience_ends("demo", since) == max(since, START + seconds * SECOND) + PATIENCE
+        assert in_flight.patience_ends("acme", since) == since + PATIENCE

@@ -1,0 +1,80 @@
+"""How many deliveries one worker has on their way at once, and how many of them may be one tenant's.
+
+Deliveries that hang take capacity and nothing else: the worker goes on with other calls. A tenant whose share is used
+up waits for its own deliveries, and only while they end; after a second without an end its calls are sent on.
+
+A destination is slow when a fourth of what this worker has begun there was on its way for two seconds. One slow answer
+among many quick ones does not make it slow.
+"""
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Hashable
+from datetime import datetime, timedelta
+from typing import Final
+
+from postdate.domain.breaker import SLOW_AFTER
+from postdate.stores.flow import Circuit
+
+IN_FLIGHT_MAX: Final = 250
+TENANT_IN_FLIGHT_MAX: Final = 100
+PATIENCE: Final = timedelta(seconds=1)
+SLOW_SHARE: Final = 4
+
+
+class InFlight:
+    def __init__(self) -> None:
+        self._began: OrderedDict[Hashable, tuple[str, datetime]] = OrderedDict()
+        self._of_tenant: Counter[str] = Counter()
+        self._ended: dict[str, datetime] = {}
+        self._watched: deque[tuple[datetime, Hashable, Circuit]] = deque()
+        self._begun_there: Counter[Circuit] = Counter()
+        self._slow_there: Counter[Circuit] = Counter()
+
+    @property
+    def count(self) -> int:
+        return len(self._began)
+
+    @property
+    def free_in_all(self) -> int:
+        return IN_FLIGHT_MAX - self.count
+
+    @property
+    def oldest(self) -> datetime | None:
+        """When the delivery began that has been on its way for longest."""
+        return next((began for _, began in self._began.values()), None)
+
+    @property
+    def looks_at(self) -> datetime | None:
+        """When the next delivery will have been on its way for long."""
+        while self._watched and self._watched[0][1] not in self._began:
+            self._watched.popleft()
+        return self._watched[0][0] + SLOW_AFTER if self._watched else None
+
+    def free(self, tenant: str) -> int:
+        return max(0, min(self.free_in_all, TENANT_IN_FLIGHT_MAX - self._of_tenant[tenant]))
+
+    def begin(self, delivery: Hashable, circuit: Circuit, now: datetime) -> None:
+        tenant, _ = circuit
+        self._began[delivery] = tenant, now
+        self._of_tenant[tenant] += 1
+        self._begun_there[circuit] += 1
+        self._watched.append((now, delivery, circuit))
+
+    def end(self, delivery: Hashable, now: datetime) -> None:
+        tenant, _ = self._began.pop(delivery)
+        self._of_tenant[tenant] -= 1
+        self._ended[tenant] = now
+
+    def slow(self, now: datetime) -> set[Circuit]:
+        """Destinations that have turned out to be slow since this was asked last."""
+        found = set()
+        while (looks_at := self.looks_at) is not None and looks_at <= now:
+            _, _, circuit = self._watched.popleft()
+            self._slow_there[circuit] += 1
+            if self._slow_there[circuit] * SLOW_SHARE >= self._begun_there[circuit]:
+                found.add(circuit)
+        return found
+
+    def patience_ends(self, tenant: str, since: datetime) -> datetime:
+        """How long a call of this tenant goes on waiting for its share, if it has waited since then."""
+        return max(since, self._ended.get(tenant, since)) + PATIENCE
