@@ -9,15 +9,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks import Webhook
 
+from cli.client import Client
 from tests.e2e.conftest import RunningStack
 from tests.e2e.receiver import Receiver
 
 ENDED = ("SUCCEEDED", "DEAD", "CANCELLED")
 
 
-def ended(stack: RunningStack, task_id: str, *, seconds: float = 30) -> dict:
+def ended(stack: RunningStack, task_id: str, *, seconds: float = 30, client: Client | None = None) -> dict:
     """The task once it has ended."""
-    client, deadline = stack.client(), time.monotonic() + seconds
+    client, deadline = client or stack.client(), time.monotonic() + seconds
     while True:
         task = client.get(f"/api/v1/tasks/{task_id}").expect(200)
         if task["status"] in ENDED or time.monotonic() > deadline:

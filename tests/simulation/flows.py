@@ -14,6 +14,8 @@ _TO_OPEN: Final = 10
 # minute, ten are in one.
 _SURELY: Final = 2 * _TO_OPEN - 1
 _MINUTE: Final = 60 * SECOND
+# A clock shows whole milliseconds.
+_CLOCK_CUTS: Final = SECOND // 1000
 # A worker believes what it knows of a breaker for some seconds.
 _BELIEVED: Final = 10 * SECOND
 # A worker has calls this long before their instant.
@@ -182,7 +184,7 @@ def what_is_down_is_left_alone(seen: Seen, actor: Actor | None, changes: Sequenc
 def a_destination_is_slow_that_kept_somebody_waiting(
     seen: Seen, actor: Actor | None, changes: Sequence[Change]
 ) -> None:
-    """For two seconds, by the worker's own clock, which may be set in between."""
+    """For two seconds by the worker's own clock, which shows whole milliseconds and may be set in between."""
     for key, before, after in _rows(changes, "breaker#"):
         until = number(after, "slow_until")
         if not until or until == (number(before, "slow_until") if before else 0):
@@ -191,15 +193,16 @@ def a_destination_is_slow_that_kept_somebody_waiting(
         if before is None or number(before, "slow_until") * 1000 < now:
             seen.slow_since[way] = now
         seen.reach["destination slow"] += 1
-        kept = any(start <= now - 2 * SECOND and end > start + 2 * SECOND for start, end in seen.waits[way])
+        since = now - 2 * SECOND + _CLOCK_CUTS
+        kept = any(start <= since and end > start + 2 * SECOND for start, end in seen.waits[way])
         if not kept and not seen.began.jumps:
             raise Broken(f"slow: {way[1]} has kept nobody waiting")
 
 
 def slow_destinations_have_a_lane(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """Where nothing stands in the way of what workers tell each other, and the destination is neither down nor has
-    just come back: then its calls begin in turn where they are."""
-    if not seen.began.is_faultless or actor is None or actor.queue != "tasks":
+    """Where workers can read what other workers have noted, and the destination is neither down nor has just come back:
+    then its calls begin in turn where they are."""
+    if not seen.began.is_faultless or actor is None or actor.faults or actor.queue != "tasks":
         return
     for _, row in claimed(changes):
         way, now = address(row), seen.hub.now

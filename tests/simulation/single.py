@@ -14,7 +14,7 @@ from typing import Final
 from postdate.domain import instants
 from tests.simulation.bookkeeping import RESTING
 from tests.simulation.clients import INTERNAL, Clients
-from tests.simulation.destination import QUEUE
+from tests.simulation.destination import OTHER_QUEUE, QUEUE
 from tests.simulation.hub import SECOND, Actor
 from tests.simulation.mix import CRASHES, MINUTE, Control, Fault, Mix
 from tests.simulation.rows import number, request_of, text
@@ -65,16 +65,16 @@ class Case:
     without: Ended
 
 
-def _task(clients: Clients, actor: Actor, delay: int, **more: object) -> str:
+def _task(clients: Clients, actor: Actor, delay: int, name: str = "one", **more: object) -> str:
     form = {
         "target": {"type": "sqs", "queue_url": QUEUE},
         "payload": {"n": 1},
-        "name": "one",
+        "name": name,
         "delay_seconds": delay,
         "retry": {"max_attempts": 2, "initial_seconds": 5, "jitter": False},
         **more,
     }
-    answer = clients.ask(actor, "POST", "/api/v1/tasks", form, key="one")
+    answer = clients.ask(actor, "POST", "/api/v1/tasks", form, key=name)
     return str((answer.body or {}).get("task_id"))
 
 
@@ -197,6 +197,15 @@ def _backfilled(clients: Clients, actor: Actor) -> None:
     clients.ask(actor, "POST", f"{path}/backfill", {"from": first, "to": last})
 
 
+def _kept(clients: Clients, actor: Actor) -> None:
+    """A delivery keeps the only worker for eight seconds. Meanwhile a task to a quick destination falls due, which that
+    worker takes by itself, and another to the slow one, which it moves to the workers for slow destinations."""
+    _task(clients, actor, 1, timeout_seconds=8)
+    clients.hub.park(4 * SECOND)
+    _task(clients, actor, 1, name="two", target={"type": "sqs", "queue_url": OTHER_QUEUE})
+    _task(clients, actor, 1, name="three")
+
+
 def _nothing_but_time(clients: Clients, actor: Actor) -> None:
     """Two items that only the sweep can call, and time for all its passes over their minute."""
     _task(clients, actor, 230)
@@ -226,6 +235,12 @@ FLOWS: Final = (
         tempers=("refuses for good", "refuses", "takes"),
         fault_in=("run_tasks",),
         letters_rest=75 * MINUTE,
+    ),
+    Flow(
+        name="a task that keeps its worker, and two others meanwhile",
+        script=_kept,
+        tempers=("never answers", "takes"),
+        fault_in=("run_tasks",),
     ),
     Flow(name="a task, cancelled", script=_cancelled_task),
     Flow(name="a task, moved within the horizon", script=_moved_task),

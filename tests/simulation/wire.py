@@ -29,7 +29,9 @@ from tests.simulation.newer import asked_by_newer_code, told_to_newer_code
 Told = tuple[int, dict[str, Any]]
 _TRANSACTIONS: Final = frozenset({"TransactWriteItems", "ExecuteTransaction"})
 _STATEMENTS: Final = frozenset({"BatchExecuteStatement", "ExecuteTransaction"})
-_PARTS: Final = frozenset({"BatchExecuteStatement", "SendMessageBatch", "ChangeMessageVisibilityBatch"})
+_PARTS: Final = frozenset(
+    {"BatchExecuteStatement", "SendMessageBatch", "ChangeMessageVisibilityBatch", "DeleteMessageBatch"}
+)
 # So often in a row keys are left unread.
 _UNREAD: Final = (1, 3, 10, 60)
 _WRITES: Final = frozenset({"PutItem", "UpdateItem"})
