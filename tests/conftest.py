@@ -5,6 +5,7 @@ not read, so the engine is there anyway. It starts in 0.4 s, a call takes no lon
 write units as AWS does. `make test ENGINE=dynamodb-local` runs them with Amazon's own engine for DynamoDB.
 """
 
+import os
 import socket
 import time
 import warnings
@@ -51,7 +52,7 @@ def engine(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture
-def boundary(engine: Engines, monkeypatch: pytest.MonkeyPatch) -> Iterator["Boundary"]:
+def boundary(engine: Engines) -> Iterator["Boundary"]:
     """Clients made meanwhile speak to the engine, and what they say passes here."""
     import botocore.endpoint  # what a unit test need not wait for
 
@@ -59,11 +60,13 @@ def boundary(engine: Engines, monkeypatch: pytest.MonkeyPatch) -> Iterator["Boun
 
     # botocore draws how long it waits before it tries again; the order of things does not depend on it.
     at_once = SimpleNamespace(time=time.time, sleep=lambda seconds: None)
-    monkeypatch.setattr(botocore.endpoint, "time", at_once)
     BOUNDARY.clear()
     BOUNDARY.rowless, BOUNDARY.refuses = False, True
-    with speaking_to(engine):
+    # A patch of its own: the test's `monkeypatch` may be undone after the environment has been put back.
+    with pytest.MonkeyPatch.context() as patch, speaking_to(engine):
+        patch.setattr(botocore.endpoint, "time", at_once)
         yield BOUNDARY
+    assert "AWS_ENDPOINT_URL" not in os.environ, "the tests that follow would speak to the engine"
     BOUNDARY.clear()
 
 

@@ -18,7 +18,8 @@
     │   ├── DestinationNotAllowed
     │   ├── PayloadTooLarge
     │   ├── MethodNotAllowed      the path is known, and takes other methods
-    │   └── UnsupportedMediaType  the body is said to be something else than JSON
+    │   ├── UnsupportedMediaType  the body is said to be something else than JSON
+    │   └── NotRecoverable        a restore cannot be recovered as asked; no request meets this error
     ├── Conflict              somebody was faster: load again, decide again
     │   └── IdempotencyInProgress
     └── Unavailable           later: a service did not answer or asked for less
@@ -178,3 +179,7 @@ class IdempotencyInProgress(Conflict):
     """A request with this Idempotency-Key is still being worked on."""
 
     code = "idempotency_in_progress"
+
+
+class NotRecoverable(Rejected):
+    """The restored tables cannot be recovered as asked."""

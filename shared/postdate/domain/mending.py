@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Final
 
 from postdate.domain import money
-from postdate.domain.errors import Rejected
+from postdate.domain.errors import NotRecoverable
 from postdate.domain.invariants import Books
 from postdate.domain.item import Phase
 from postdate.domain.movement import Movement, Type, movement_id
@@ -36,7 +36,7 @@ class Kept(StrEnum):
     JOURNAL = "journal"
 
 
-class NotTogether(Rejected):
+class NotTogether(NotRecoverable):
     """Payments and journal were restored, and the accounts were not: restore the table accounts to that instant too."""
 
 

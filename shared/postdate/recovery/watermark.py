@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from postdate.domain import instants
-from postdate.domain.errors import Rejected, Unavailable
+from postdate.domain.errors import NotRecoverable, Unavailable
 from postdate.domain.sweeping import AUDITED_AFTER, Groups, Progress, Stage, Watermark
 from postdate.stores.passes import KEPT, Passes
 
@@ -21,7 +21,7 @@ _DAY: Final = 24 * 60
 _TRIES: Final = 5
 
 
-class NotNoted(Rejected):
+class NotNoted(NotRecoverable):
     """The table slots has no notes of that time: say from which minute on the passes are to be made again."""
 
 
