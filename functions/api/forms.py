@@ -65,6 +65,10 @@ class Form(BaseModel):
         """As the caller writes it."""
         return type(self).model_fields[field].alias or field
 
+    def at_default(self, field: str) -> bool:
+        """True also for a default that the caller sends: generated clients send all of them."""
+        return bool(getattr(self, field) == type(self).model_fields[field].default)
+
 
 def parsed(form: type[FormT], text: bytes | str, within: str = "") -> FormT:
     """Reads a body as the form.

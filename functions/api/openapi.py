@@ -32,30 +32,19 @@ from functions.api.reference import (
     task_answers,
 )
 from functions.api.reference.operation import Operation
-from functions.api.reference.operations import OPERATIONS
+from functions.api.reference.operations import GROUPS, OPERATIONS, TAGS
 from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
-from functions.api.tasks.forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm
-from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm, RecurringChangeForm
+from functions.api.tasks.forms import BatchForm, BatchTaskForm, ChangeForm, TaskForm
+from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm
 
 VERSION: Final = "0.1.0"
 FORMS: Final = (
     *(PaymentForm, PaymentBatchForm, BatchPaymentForm, PaymentChangeForm, ExecutionForm),
     *(AccountForm, DepositForm, AdjustmentForm),
-    *(TaskForm, BatchForm, BatchTaskForm, TaskChangeForm, RecurringChangeForm),
+    *(TaskForm, BatchForm, BatchTaskForm, ChangeForm),
     *(PauseForm, BackfillForm, PreviewForm),
     *(CompleteForm, FailForm, HeartbeatForm, JobForm),
 )
-_TASK: Final = ("run_at", "delay_seconds", "cron")
-_PAYMENT: Final = ("scheduled_time", "delay_seconds")
-_ONE_OF: Final = {
-    "TaskForm": _TASK,
-    "BatchTaskForm": _TASK,
-    "JobForm": ("runAt", "delaySeconds", "cron"),
-    "PreviewForm": ("cron", "task_id"),
-    "PaymentForm": _PAYMENT,
-    "BatchPaymentForm": _PAYMENT,
-}
-_AT_MOST_ONE_OF: Final = {"TaskChangeForm": ("run_at", "delay_seconds"), "PaymentChangeForm": _PAYMENT}
 _SCHEMAS: Final = "#/components/schemas/"
 
 
@@ -68,11 +57,13 @@ def document() -> dict[str, Any]:
         "info": {"title": "Postdate", "version": VERSION, "description": _ABOUT},
         "servers": [{"url": "."}],
         "security": [{"key": []}],
+        "tags": [{"name": name, "description": text} for name, text, _ in GROUPS],
         "paths": paths,
         "webhooks": receiving.webhooks(),
         "components": {
             "schemas": _forms() | _answers(sorted(told)),
             "parameters": fields.PARAMETERS,
+            "responses": {"RateLimited": {"description": _GATEWAY, "content": _OF_GATEWAY}},
             "headers": fields.HEADERS,
             "examples": told,
             "securitySchemes": {
@@ -117,6 +108,7 @@ _GATEWAY: Final = "The gateway's rate is used up. Not a problem+json."
 def _described(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
+        "tags": [TAGS[operation.name]],
         "summary": operation.summary,
         "description": operation.text,
         "security": [{operation.scheme: [operation.scope]}] if operation.scope else [],
@@ -127,11 +119,8 @@ def _described(operation: Operation) -> dict[str, Any]:
             {"$ref": f"#/components/parameters/{name}"} for name in operation.parameters
         ]
     if operation.body:
-        names = [body.__name__ for body in (operation.body, operation.or_body) if body]
-        content = {
-            "schema": _ref(names[0]) if len(names) == 1 else {"anyOf": [_ref(name) for name in names]},
-            "examples": {label: one for name in names for label, one in examples.REQUESTS[name].items()},
-        }
+        name = operation.body.__name__
+        content = {"schema": _ref(name), "examples": examples.REQUESTS[name]}
         described["requestBody"] = {
             "required": operation.body_needed,
             "content": {"application/json": content},
@@ -174,7 +163,7 @@ def _failures(operation: Operation) -> dict[str, Any]:
     if operation.scheme == "key":
         failures["401"]["description"] += f". {_NO_KEY}"
         failures["401"]["content"] |= _OF_GATEWAY
-    return failures | {"429": {"description": _GATEWAY, "content": _OF_GATEWAY}}
+    return failures | {"429": {"$ref": "#/components/responses/RateLimited"}}
 
 
 def _problems() -> dict[str, dict[str, Any]]:
@@ -205,11 +194,6 @@ def _forms() -> dict[str, Any]:
             field["description"] = fields.MEANINGS[to_snake(name)]
     schemas["BatchForm"]["properties"]["tasks"]["items"] = _ref("BatchTaskForm")
     schemas["PaymentBatchForm"]["properties"]["payments"]["items"] = _ref("BatchPaymentForm")
-    for name, ways in _ONE_OF.items():
-        schemas[name]["oneOf"] = [_given(way) for way in ways]
-    for name, ways in _AT_MOST_ONE_OF.items():
-        schemas[name] |= {"minProperties": 1, "not": {"allOf": [_given(way) for way in ways]}}
-    schemas["RecurringChangeForm"]["minProperties"] = 1
     return schemas
 
 
@@ -226,8 +210,3 @@ def _answers(codes: list[str]) -> dict[str, Any]:
 
 def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"{_SCHEMAS}{name}"}
-
-
-def _given(field: str) -> dict[str, Any]:
-    kind = "integer" if to_snake(field) == "delay_seconds" else "string"
-    return {"required": [field], "properties": {field: {"type": kind}}}

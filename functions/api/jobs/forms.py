@@ -9,6 +9,8 @@ from functions.api.tasks.forms import BatchTaskForm
 
 
 class JobForm(BatchTaskForm):
+    """Exactly one of `runAt`, `delaySeconds` and `cron` is needed; further rules as for a task."""
+
     model_config = ConfigDict(alias_generator=to_camel)
 
 

@@ -29,6 +29,8 @@ MetadataText = Annotated[str, Field(max_length=500), SEEN]
 
 
 class PaymentForm(Form):
+    """Exactly one of `scheduled_time` and `delay_seconds` is needed."""
+
     from_account_id: AccountId
     to_account_id: AccountId
     amount: Amount
@@ -53,6 +55,8 @@ class PaymentForm(Form):
 
 
 class BatchPaymentForm(PaymentForm):
+    """A payment of a batch, with its own key. Exactly one of `scheduled_time` and `delay_seconds` is needed."""
+
     idempotency_key: str | None = Field(None, pattern=patterns.IDEMPOTENCY_KEY)
 
 
@@ -61,6 +65,8 @@ class PaymentBatchForm(Form):
 
 
 class PaymentChangeForm(Form):
+    """At least one field is needed. `scheduled_time` and `delay_seconds` exclude each other."""
+
     scheduled_time: Instant | None = None
     delay_seconds: int | None = Field(None, ge=1, le=DELAY_SECONDS_MAX)
     amount: Amount | None = None

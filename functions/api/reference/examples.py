@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from functions.api.reference import payment_examples, run_examples
-from functions.api.tasks.forms import view
+from functions.api.tasks.view import view
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.retry import RetryPolicy
@@ -105,18 +105,16 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
             "value": {"to_journal": True, "reason": "a table was restored from a backup"},
         },
     },
-    "TaskChangeForm": {
+    "ChangeForm": {
         "later": {"summary": "Another instant", "value": {"run_at": "2026-11-18T18:00:00Z"}},
         "payload": {"summary": "Another payload", "value": {"payload": {"order": 4712}}},
         "flow": {
             "summary": "Held back",
             "value": {"flow_control": {"key": "mail", "rate": 10, "parallelism": 3}},
         },
-    },
-    "RecurringChangeForm": {
         "plan": {"summary": "Of one that recurs: another plan", "value": {"cron": "0 9 * * MON-FRI"}},
         "end": {"summary": "Of one that recurs: no end", "value": {"end_at": None}},
-        "flow": {"summary": "Of one that recurs: no longer held back", "value": {"flow_control": None}},
+        "free": {"summary": "Of one that recurs: no longer held back", "value": {"flow_control": None}},
     },
     "PauseForm": {"why": {"summary": "With a reason", "value": {"reason": "stocktaking"}}},
     "BackfillForm": {

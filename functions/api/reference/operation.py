@@ -9,7 +9,7 @@ from functions.api.forms import Form
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Operation:
     """`answer` names a schema, `codes` the errors beside those that every operation with a key may answer. `scheme` is
-    how the key is shown. `or_answer` and `or_body` are those of a recurring task."""
+    how the key is shown. `or_answer` is that of a recurring task."""
 
     method: str
     path: str
@@ -20,7 +20,6 @@ class Operation:
     or_answer: str | None = None
     status: int = 200
     body: type[Form] | None = None
-    or_body: type[Form] | None = None
     body_needed: bool = True
     scope: str | None = None
     scheme: Literal["key", "internal"] = "key"

@@ -8,7 +8,7 @@ from functions.api.reference.payment_operations import PAYMENTS
 from functions.api.reference.run_operations import JOBS, RUNS
 from functions.api.reference.task_operations import TASKS
 
-_OPERATORS: Final = (
+_AUDIT: Final = (
     Operation(
         method="get",
         path="/api/v1/audit",
@@ -48,4 +48,15 @@ _PAGES: Final = (
     ),
 )
 
-OPERATIONS: Final = (*PAYMENTS, *ACCOUNTS, *TASKS, *RUNS, *JOBS, *_OPERATORS, *_PAGES)
+# Of each group: its name, its purpose, and its operations.
+GROUPS: Final = (
+    ("payments", "Delayed transfers between accounts.", PAYMENTS),
+    ("accounts", "Balances, limits and the journal.", ACCOUNTS),
+    ("tasks", "Calls at an instant, or again and again.", TASKS),
+    ("runs", "The occurrences of tasks, and acknowledgements.", RUNS),
+    ("jobs", "Tasks under the names of the job API.", JOBS),
+    ("audit", "Checks of the books.", _AUDIT),
+    ("service", "Health and description of the API.", _PAGES),
+)
+OPERATIONS: Final = tuple(operation for _, _, operations in GROUPS for operation in operations)
+TAGS: Final = {operation.name: group for group, _, operations in GROUPS for operation in operations}

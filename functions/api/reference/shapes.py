@@ -46,11 +46,10 @@ def page_of(things: str, *schemas: str) -> Schema:
 
 
 def results_of(thing: str, *schemas: str) -> Schema:
-    """What a batch is answered."""
-    result = {
-        "oneOf": [
-            every(**{"index": COUNT, thing: either(*schemas)}),
-            every(index=COUNT, error=ref("Problem")),
-        ]
+    """The answer to a batch."""
+    result: Schema = every(index=COUNT)
+    result["properties"] |= {
+        thing: told(either(*schemas), f"The {thing}, unless it was refused."),
+        "error": told(ref("Problem"), "Why it was refused."),
     }
     return every(results=told(list_of(result), "In the order of what was sent."))

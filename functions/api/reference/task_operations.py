@@ -3,8 +3,8 @@
 from typing import Final
 
 from functions.api.reference.operation import Operation
-from functions.api.tasks.forms import BatchForm, TaskChangeForm, TaskForm
-from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm, RecurringChangeForm
+from functions.api.tasks.forms import BatchForm, ChangeForm, TaskForm
+from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm
 
 _TASK: Final = "/api/v1/tasks/{task_id}"
 _REFUSED: Final = (
@@ -84,8 +84,7 @@ TASKS: Final = (
         "for `overlap` and `max_runs`.",
         answer="Task",
         or_answer="RecurringTask",
-        body=TaskChangeForm,
-        or_body=RecurringChangeForm,
+        body=ChangeForm,
         scope="tasks:write",
         parameters=("task_id", "IfMatch"),
         headers=("ETag",),

@@ -1,13 +1,14 @@
-"""What a caller may say about a task, and what we say back."""
+"""The bodies of requests about tasks."""
 
 import json
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
 from functions.api import patterns
-from functions.api.forms import DELAY_SECONDS_MAX, Form, Instant, text_of
+from functions.api.forms import DELAY_SECONDS_MAX, Form, Instant
 from functions.api.texts import SEEN
 from postdate.domain import instants
 from postdate.domain.catch_up import WINDOW_MAX, CatchUp
@@ -17,12 +18,15 @@ from postdate.domain.flow import PARALLELISM_MAX, FlowControl
 from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 from postdate.domain.retry import ATTEMPTS_MAX, RetryPolicy
 from postdate.domain.schedule import JITTER_SECONDS_MAX
-from postdate.domain.task import Ack, Destination, State, Task
+from postdate.domain.task import Ack, Destination
 
 PAST_ALLOWED = timedelta(minutes=1)
 OF_RECURRING: Final = (
     *("timezone", "start_at", "end_at", "max_runs", "jitter_seconds"),
     *("overlap", "catch_up", "catch_up_window_seconds"),
+)
+_OF_ONE_TIME: Final = frozenset(
+    {"run_at", "delay_seconds", "target", "payload", "payload_ref", "retry", "flow_control"}
 )
 _MAY_BE_NULL: Final = frozenset({"payload", "flow_control"})
 _USUAL: Final = RetryPolicy()
@@ -85,6 +89,8 @@ class RetryForm(Form):
 
 
 class FlowControlForm(Form):
+    """`rate`, `parallelism` or both are needed. Only with a `rate` may `period_seconds` differ from its default."""
+
     key: Name
     rate: int | None = Field(None, ge=1, le=10_000)
     period_seconds: int = Field(1, ge=1, le=86_400)
@@ -94,7 +100,7 @@ class FlowControlForm(Form):
     def _controls_something(self) -> "FlowControlForm":
         if self.rate is None and self.parallelism is None:
             raise ValueError("one of rate and parallelism is needed")
-        if self.rate is None and "period_seconds" in self.model_fields_set:
+        if self.rate is None and not self.at_default("period_seconds"):
             raise ValueError("period_seconds needs a rate")
         return self
 
@@ -103,7 +109,10 @@ class FlowControlForm(Form):
 
 
 class TaskForm(Form):
-    """Once, at `run_at` or after `delay_seconds`; or again and again, as `cron` says."""
+    """Exactly one of `run_at`, `delay_seconds` and `cron` is needed. With a `cron` the task is a recurring one; only
+    then may `timezone`, `start_at`, `end_at`, `max_runs`, `jitter_seconds`, `overlap`, `catch_up` and
+    `catch_up_window_seconds` differ from their defaults. At most one of `payload` and `payload_ref` is given.
+    """
 
     run_at: Instant | None = None
     delay_seconds: int | None = Field(None, ge=0, le=DELAY_SECONDS_MAX)
@@ -134,18 +143,21 @@ class TaskForm(Form):
             raise ValueError(
                 f"one of {', '.join(map(self.named, ('run_at', 'delay_seconds', 'cron')))} is needed"
             )
-        given = [name for name in OF_RECURRING if name in self.model_fields_set]
-        if self.cron is None and (wrong := [name for name in given if getattr(self, name) is not None]):
+        if self.cron is None and (wrong := [name for name in OF_RECURRING if not self.at_default(name)]):
             raise ValidationFailed([(self.named(name), "needs a cron") for name in wrong])
         return self
 
     @model_validator(mode="after")
     def _says_what(self) -> "TaskForm":
-        refuse_two_payloads(self, self.payload_ref)
+        refuse_two_payloads(self, self.payload is not None)
         return self
 
 
 class BatchTaskForm(TaskForm):
+    """A task of a batch. Exactly one of `run_at`, `delay_seconds` and `cron` is needed; further rules as for a single
+    task.
+    """
+
     idempotency_key: str | None = Field(None, pattern=patterns.IDEMPOTENCY_KEY)
 
 
@@ -153,25 +165,51 @@ class BatchForm(Form):
     tasks: list[JsonValue] = Field(min_length=1, max_length=100)
 
 
-class TaskChangeForm(Form):
+class ChangeForm(Form):
+    """At least one field is needed. `run_at` and `delay_seconds` exclude each other, and so do `payload` and
+    `payload_ref`. Of a one-time task, `run_at`, `delay_seconds`, `target`, `payload`, `payload_ref`, `retry` and
+    `flow_control` can be changed; of a recurring task, all but `run_at` and `delay_seconds`.
+    """
+
     run_at: Instant | None = None
     delay_seconds: int | None = Field(None, ge=0, le=DELAY_SECONDS_MAX)
+    cron: Cron | None = None
+    timezone: Zone | None = None
+    start_at: Instant | None = None
+    end_at: Instant | None = None
+    max_runs: MaxRuns | None = None
+    jitter_seconds: JitterSeconds | None = None
+    overlap: Overlap | None = None
+    catch_up: CatchUp | None = None
+    catch_up_window_seconds: WindowSeconds | None = None
     target: TargetForm | None = None
     payload: JsonValue = None
     payload_ref: PayloadRef | None = None
     retry: RetryForm | None = None
+    timeout_seconds: TimeoutSeconds | None = None
+    ack: Ack | None = None
+    expires_after_seconds: ExpirySeconds | None = None
     flow_control: FlowControlForm | None = None
+    name: Name | None = None
+    tags: Tags | None = None
+
+    def refuse(self, fields: Iterable[str], message: str) -> None:
+        wrong = [name for name in fields if getattr(self, name) is not None]
+        if wrong:
+            raise ValidationFailed([(name, message) for name in wrong])
+
+
+class TaskChangeForm(ChangeForm):
+    """A change of a one-time task."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> "TaskChangeForm":
-        changed = {
-            name for name in self.model_fields_set if name in _MAY_BE_NULL or getattr(self, name) is not None
-        }
-        if not changed:
+        self.refuse(ChangeForm.model_fields.keys() - _OF_ONE_TIME, "can be changed of a recurring task only")
+        if not any(name in _MAY_BE_NULL or getattr(self, name) is not None for name in self.model_fields_set):
             raise ValueError("nothing to change")
         if self.run_at is not None and self.delay_seconds is not None:
             raise ValueError("only one of run_at and delay_seconds makes sense")
-        refuse_two_payloads(self, self.payload_ref)
+        refuse_two_payloads(self, "payload" in self.model_fields_set)
         return self
 
 
@@ -197,9 +235,9 @@ def flow(given: FlowControlForm | None) -> FlowControl | None:
     return None if given is None else given.control()
 
 
-def refuse_two_payloads(form: Form, ref: str | None) -> None:
-    """null is a payload as well."""
-    if ref is not None and "payload" in form.model_fields_set:
+def refuse_two_payloads(form: TaskForm | ChangeForm, given: bool) -> None:
+    """`given`: whether the request has a payload. In a change null is one."""
+    if given and form.payload_ref is not None:
         raise ValueError(f"only one of {form.named('payload')} and {form.named('payload_ref')} makes sense")
 
 
@@ -211,86 +249,3 @@ def payload_text(payload: JsonValue) -> str:
     if len(text.encode()) > PAYLOAD_BYTES_MAX:
         raise PayloadTooLarge
     return text
-
-
-def view(task: Task) -> dict[str, Any]:
-    """A task as its owner sees it. Values of headers may be credentials: only their names are told."""
-    return {
-        "task_id": task.id,
-        "status": task.state.value,
-        "name": task.name,
-        "tags": list(task.tags),
-        "target": target(task.destination),
-        "payload_ref": task.payload.ref,
-        "run_at": text_of(task.planned_at),
-        "next_run_at": text_of(task.due_at) if task.state.waits else None,
-        "attempts": task.attempts,
-        "last_run": _last_run(task),
-        "error": task.error,
-        "retry": retry(task.retry),
-        "timeout_seconds": task.timeout_seconds,
-        "ack": task.ack.value,
-        "expires_at": text_of(task.expires_at),
-        "flow_control": flow_control(task.flow),
-        "created_at": text_of(task.created_at),
-        "version": task.version,
-        "history": [
-            {
-                "version": line.version,
-                "at": text_of(line.at),
-                "status": line.to.value,
-                "attempt": line.attempt,
-                "reason": line.why,
-            }
-            for line in task.history
-        ],
-    }
-
-
-def retry(policy: RetryPolicy) -> dict[str, Any]:
-    return {name: getattr(policy, name) for name in RetryPolicy.__dataclass_fields__}
-
-
-def flow_control(flow: FlowControl | None) -> dict[str, Any] | None:
-    if flow is None:
-        return None
-    return {name: getattr(flow, name) for name in FlowControl.__dataclass_fields__}
-
-
-def target(destination: Destination) -> dict[str, Any]:
-    if destination.type == "sqs":
-        return {"type": "sqs", "queue_url": destination.address}
-    if destination.type == "eventbridge":
-        return {"type": "eventbridge", "bus": destination.address, "detail_type": destination.detail_type}
-    headers = {name: "***" for name, _ in destination.headers}
-    return {
-        "type": destination.type,
-        "url": destination.address,
-        "method": destination.method,
-        "headers": headers,
-    }
-
-
-def _last_run(task: Task) -> dict[str, Any] | None:
-    """The newest attempt as the history tells it: the line after its start says how it ended. A claim under which
-    nothing was sent is none: the line after it counts one attempt less."""
-    lines = task.history
-    ends = (*lines[1:], None)
-    starts = [
-        place
-        for place, (line, end) in enumerate(zip(lines, ends, strict=True))
-        if line.to is State.RUNNING and not (end and end.attempt < line.attempt)
-    ]
-    if not starts:
-        return None
-    start, *later = task.history[starts[-1] :]
-    end = later[0] if later else None
-    ended_well = end is not None and end.to is State.SUCCEEDED
-    return {
-        "planned_at": text_of(task.planned_at),
-        "started_at": text_of(start.at),
-        "finished_at": text_of(end.at if end else None),
-        "lateness_ms": task.lateness_ms,
-        "token": task.token,
-        "status": "RUNNING" if end is None else "SUCCEEDED" if ended_well else "FAILED",
-    }

@@ -9,7 +9,8 @@ from pydantic import JsonValue
 
 from functions.api.errors import problem
 from functions.api.forms import fingerprint, part_of_batch
-from functions.api.tasks import forms, recurring_view, timeouts
+from functions.api.tasks import recurring_view, timeouts
+from functions.api.tasks import view as views
 from functions.api.tasks.destinations import refusals
 from functions.api.tasks.forms import TaskForm, due_at, expires_after, flow
 from functions.api.tasks.payloads import payload_of
@@ -53,7 +54,7 @@ def register(
 
 def view(answer: Answer) -> dict[str, Any]:
     if isinstance(answer, Registered):
-        return forms.view(answer.task)
+        return views.view(answer.task)
     definition = answer.definition
     return recurring_view.view(definition, runs=(), now=definition.created_at)
 

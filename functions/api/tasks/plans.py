@@ -4,35 +4,16 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, model_validator
 
 from functions.api.forms import Form, Instant
-from functions.api.tasks.forms import (
-    Cron,
-    ExpirySeconds,
-    FlowControlForm,
-    JitterSeconds,
-    MaxRuns,
-    Name,
-    PayloadRef,
-    RetryForm,
-    Tags,
-    TargetForm,
-    TaskForm,
-    TimeoutSeconds,
-    WindowSeconds,
-    Zone,
-    flow,
-    refuse_two_payloads,
-)
+from functions.api.tasks.forms import ChangeForm, Cron, TaskForm, Zone, flow, refuse_two_payloads
 from functions.api.texts import SEEN
 from postdate.domain import cron, instants
-from postdate.domain.catch_up import CatchUp
-from postdate.domain.definition import Definition, Overlap
+from postdate.domain.definition import Definition
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.preview import COUNT_MAX
 from postdate.domain.schedule import Schedule
-from postdate.domain.task import Ack
 
 # What null takes away; null for anything else leaves it as it is.
 _MAY_BE_MISSING: Final = frozenset(
@@ -43,32 +24,15 @@ _OF_SCHEDULE: Final = frozenset({"cron", "timezone", "start_at", "end_at", "max_
 Reason = Annotated[str, Field(min_length=1, max_length=200), SEEN]
 
 
-class RecurringChangeForm(Form):
-    cron: Cron | None = None
-    timezone: Zone | None = None
-    start_at: Instant | None = None
-    end_at: Instant | None = None
-    max_runs: MaxRuns | None = None
-    jitter_seconds: JitterSeconds | None = None
-    overlap: Overlap | None = None
-    catch_up: CatchUp | None = None
-    catch_up_window_seconds: WindowSeconds | None = None
-    target: TargetForm | None = None
-    payload: JsonValue = None
-    payload_ref: PayloadRef | None = None
-    retry: RetryForm | None = None
-    timeout_seconds: TimeoutSeconds | None = None
-    ack: Ack | None = None
-    expires_after_seconds: ExpirySeconds | None = None
-    flow_control: FlowControlForm | None = None
-    name: Name | None = None
-    tags: Tags | None = None
+class RecurringChangeForm(ChangeForm):
+    """A change of a recurring task."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> "RecurringChangeForm":
+        self.refuse(("run_at", "delay_seconds"), "can be changed of a one-time task only")
         if not self.changed():
             raise ValueError("nothing to change")
-        refuse_two_payloads(self, self.payload_ref)
+        refuse_two_payloads(self, "payload" in self.model_fields_set)
         return self
 
     def changed(self) -> frozenset[str]:
@@ -104,7 +68,7 @@ class BackfillForm(Form):
 
 
 class PreviewForm(Form):
-    """Of a cron, or of a task that is there."""
+    """Exactly one of `cron` and `task_id` is needed. `timezone` goes with a `cron` only."""
 
     cron: Cron | None = None
     timezone: Zone | None = None

@@ -7,7 +7,7 @@ from typing import Any, Final
 from functions.api.forms import text_of
 from functions.api.runs.forms import summary
 from functions.api.tasks.chain import next_run_at
-from functions.api.tasks.forms import flow_control, retry, target
+from functions.api.tasks.view import flow_control, retry, target
 from postdate.domain.definition import Definition
 from postdate.domain.task import State, Task
 

@@ -12,6 +12,7 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 from functions.api import requests
 from functions.api.forms import parsed
 from functions.api.tasks import forms, orders, recurring_view, timeouts
+from functions.api.tasks import view as one_time
 from functions.api.tasks.forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm, due_at
 from functions.api.tasks.listing import Query, page
 from functions.api.tasks.payloads import payload_of
@@ -100,7 +101,7 @@ def cancel(task_id: str) -> Response[Any]:
 
 def view(task: Task | Definition) -> dict[str, Any]:
     if isinstance(task, Task):
-        return forms.view(task)
+        return one_time.view(task)
     return recurring_view.view(task, runs=wired().chain.newest(task), now=wired().clock.now())
 
 

@@ -3,8 +3,9 @@ import json
 import pytest
 
 from functions.api.forms import parsed
-from functions.api.tasks.forms import TaskChangeForm, TaskForm, flow, view
+from functions.api.tasks.forms import TaskChangeForm, TaskForm, flow
 from functions.api.tasks.plans import RecurringChangeForm
+from functions.api.tasks.view import view
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.flow import FlowControl
 from tests.unit.doubles import a_task

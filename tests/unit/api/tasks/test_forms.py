@@ -14,8 +14,8 @@ from functions.api.tasks.forms import (
     TaskForm,
     due_at,
     payload_text,
-    view,
 )
+from functions.api.tasks.view import view
 from postdate.domain.errors import Malformed, PayloadTooLarge, ValidationFailed
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import Destination, State

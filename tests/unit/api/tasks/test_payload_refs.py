@@ -4,10 +4,11 @@ import pytest
 
 from functions.api.forms import fingerprint, parsed
 from functions.api.jobs.forms import JobForm
-from functions.api.tasks.forms import TaskChangeForm, TaskForm, view
+from functions.api.tasks.forms import TaskChangeForm, TaskForm
 from functions.api.tasks.payloads import payload_of
 from functions.api.tasks.plans import RecurringChangeForm
 from functions.api.tasks.recurring_view import view as recurring_view
+from functions.api.tasks.view import view
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.task import Payload
 from tests.unit.doubles import START
@@ -48,13 +49,24 @@ def test_a_job_is_told_under_its_own_names():
     assert [field for field, _ in refused.value.fields] == ["payloadRef"]
 
 
-@pytest.mark.parametrize(("form", "asked"), FORMS)
-@pytest.mark.parametrize("given", [{"n": 1}, None])
+@pytest.mark.parametrize(
+    ("form", "asked", "given"),
+    [
+        *((form, asked, {"n": 1}) for form, asked in FORMS),
+        *((form, asked, None) for form, asked in FORMS[1:]),
+    ],
+)
 def test_a_payload_and_a_reference_are_one_too_many(form, asked, given):
     with pytest.raises(ValidationFailed) as refused:
         parsed(form, json.dumps(asked | {"payload": given, "payload_ref": REF}))
     ((field, message),) = refused.value.fields
     assert (field, message) == ("body", "only one of payload and payload_ref makes sense")
+
+
+def test_the_default_payload_of_a_generated_client_goes_with_a_reference():
+    sent = parsed(TaskForm, json.dumps(ASKED | {"payload": None, "payload_ref": REF}))
+    assert payload(TaskForm, **ASKED, payload=None, payload_ref=REF).ref == REF
+    assert fingerprint(sent) == fingerprint(parsed(TaskForm, json.dumps(ASKED | {"payload_ref": REF})))
 
 
 def test_another_reference_is_another_request():

@@ -75,10 +75,20 @@ def test_what_makes_no_plan_is_refused_by_the_field_that_says_so(changes, field)
 
 
 USED = {
-    "timezone": "UTC",
+    "timezone": "Europe/Berlin",
     "start_at": "2026-11-18T10:06:00Z",
     "end_at": "2026-11-18T10:06:00Z",
     "max_runs": 1,
+    "jitter_seconds": 1,
+    "overlap": "allow",
+    "catch_up": "none",
+    "catch_up_window_seconds": 1,
+}
+DEFAULTS = {
+    "timezone": "UTC",
+    "start_at": None,
+    "end_at": None,
+    "max_runs": None,
     "jitter_seconds": 0,
     "overlap": "skip",
     "catch_up": "latest",
@@ -87,17 +97,23 @@ USED = {
 
 
 def test_each_field_of_recurring_tasks_is_known_as_one():
-    assert set(USED) == set(OF_RECURRING)
+    assert set(USED) == set(DEFAULTS) == set(OF_RECURRING)
 
 
 @pytest.mark.parametrize("field", USED)
 @pytest.mark.parametrize("when", [{"delay_seconds": 5}, {"run_at": "2026-11-18T10:06:00Z"}], ids=str)
-def test_a_field_of_recurring_tasks_needs_a_cron_even_where_it_says_the_usual(field, when):
+def test_a_field_of_recurring_tasks_needs_a_cron(field, when):
     assert refused(TaskForm, {"target": HOOK, field: USED[field]} | when) == [field]
 
 
 def test_all_fields_that_need_a_cron_are_named_at_once():
     assert refused(TaskForm, {"target": HOOK, "delay_seconds": 5} | USED) == list(OF_RECURRING)
+
+
+def test_defaults_of_recurring_tasks_that_a_generated_client_sends_need_no_cron():
+    once = {"target": HOOK, "delay_seconds": 5}
+    sent = parsed(TaskForm, json.dumps(once | DEFAULTS | {"run_at": None, "cron": None}))
+    assert fingerprint(sent) == fingerprint(parsed(TaskForm, json.dumps(once)))
 
 
 def test_what_every_task_may_say_needs_no_cron():
@@ -116,16 +132,9 @@ def test_what_is_not_said_about_a_plan_is_the_usual():
     assert (form.overlap, form.catch_up, form.catch_up_window_seconds) == ("skip", "latest", 86_400)
 
 
-@pytest.mark.parametrize("field", [name for name in USED if name != "timezone"])
+@pytest.mark.parametrize("field", USED)
 def test_every_difference_in_a_plan_is_another_request(field):
-    other = {
-        **USED,
-        "overlap": "allow",
-        "catch_up": "none",
-        "catch_up_window_seconds": 1,
-        "jitter_seconds": 1,
-    }
-    differs = parsed(TaskForm, json.dumps(CRON | {field: other[field]}))
+    differs = parsed(TaskForm, json.dumps(CRON | {field: USED[field]}))
     assert fingerprint(differs) != fingerprint(parsed(TaskForm, json.dumps(CRON)))
 
 
@@ -188,7 +197,7 @@ class TestJobs:
             ({"run_at": "2026-11-18T10:06:00Z"}, "run_at"),
             ({"delaySeconds": 5, "jitterSeconds": 1}, "jitterSeconds"),
             ({"delaySeconds": 5, "payloadRef": 1}, "payloadRef"),
-            ({"delaySeconds": 5, "payloadRef": "s3://b/demo/a", "payload": None}, "body"),
+            ({"delaySeconds": 5, "payloadRef": "s3://b/demo/a", "payload": 1}, "body"),
             ({"delaySeconds": 5, "idempotencyKey": ""}, "idempotencyKey"),
             ({}, "body"),
         ],
