@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import boto3
 from botocore import handlers
@@ -14,8 +14,10 @@ from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, 
 from botocore.httpsession import URLLib3Session
 
 from tests import gaps
-from tests.refusals import refusal
+from tests.refusals import in_part, refusal
 
+# The engine answers these otherwise than AWS.
+_OTHERWISE: Final = frozenset({"BatchExecuteStatement", "ExecuteTransaction", "BatchGetItem"})
 Send: TypeAlias = Callable[[], AWSResponse]
 Fault: TypeAlias = Callable[[AWSPreparedRequest, Send], AWSResponse]
 
@@ -47,7 +49,7 @@ class _Plan:
 class Boundary:
     """Every request of the API looks at its key, now and then in a table: these calls are neither noted nor failed,
     unless a test `admits` them. While it is `rowless`, statements are refused without the row in their way. While it
-    `refuses`, it stops what AWS would refuse before the engine sees it."""
+    `refuses`, it refuses what AWS would refuse and leaves unread what is too much to read at once."""
 
     calls: list[Call] = field(default_factory=list)
     admits: bool = False
@@ -88,28 +90,46 @@ class Boundary:
         self.calls.append(call)
         for plan in self._plans:
             if plan.faults and call.operation in plan.operations and plan.when(call):
-                return plan.faults.pop(0)(request, lambda: self._session.send(request))
-        if service == "dynamodb" and self.refuses and (why := refusal(call.asked)):
-            content = {"__type": "ValidationException", "message": why}
-            return _response(request, 400, json.dumps(content).encode())
-        if call.operation in ("BatchExecuteStatement", "ExecuteTransaction", "BatchGetItem"):
-            return self._as_aws_answers(call, request)
-        return None
+                return plan.faults.pop(0)(request, lambda: self._sent(call, request))
+        return self._sent(call, request) if call.operation in _OTHERWISE else None
 
-    def _as_aws_answers(self, call: Call, request: AWSPreparedRequest) -> AWSResponse:
+    def _sent(self, call: Call, request: AWSPreparedRequest) -> AWSResponse:
+        """The engine's answer, made what AWS answers."""
+        if call.operation not in _OTHERWISE:
+            return self._session.send(request)
+        told: dict[str, Any] | None = None
+        if self.refuses:
+            if why := refusal(call.asked):
+                return _response(request, 400, _content({"__type": "ValidationException", "message": why}))
+            told = in_part(call.asked, lambda kept: self._told(kept, _asking(request, kept))[1])
+        if told is not None:
+            return _response(request, 200 if "Responses" in told else 400, _content(told))
+        status, told = self._told(call.asked, request)
+        return _response(request, status, _content(told))
+
+    def _told(self, asked: Mapping[str, Any], request: AWSPreparedRequest) -> tuple[int, dict[str, Any]]:
         sent = self._session.send(request)
         answer = json.loads(sent.content)
-        if call.operation == "BatchGetItem":
-            told = gaps.read_in_part(call.asked, answer)
-        else:
-            client = _client(request.url)
-            told = gaps.worded(
-                call.asked,
-                answer,
-                lambda table, key: client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item"),
-                rowless=self.rowless,
-            )
-        return _response(request, sent.status_code, json.dumps(told).encode())
+        if "RequestItems" in asked:
+            return sent.status_code, gaps.read_in_part(asked, answer) if self.refuses else answer
+        client = _client(request.url)
+        return sent.status_code, gaps.worded(
+            asked,
+            answer,
+            lambda table, key: client.get_item(TableName=table, Key=key, ConsistentRead=True).get("Item"),
+            rowless=self.rowless,
+        )
+
+
+def _content(answer: Mapping[str, Any]) -> bytes:
+    return json.dumps(answer).encode()
+
+
+def _asking(request: AWSPreparedRequest, asked: Mapping[str, Any]) -> AWSPreparedRequest:
+    """The request with another body. No engine looks at signatures of bodies."""
+    body = _content(asked)
+    headers = {**request.headers, "Content-Length": str(len(body))}
+    return AWSPreparedRequest(request.method, request.url, headers, body, request.stream_output)
 
 
 @cache

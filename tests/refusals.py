@@ -1,69 +1,74 @@
-"""What AWS refuses and the local engine takes: a request as a whole, because of its form."""
+"""Requests that AWS refuses because of their form, and the local engine takes.
 
-from collections.abc import Iterator, Mapping, Sequence
+Almost all of them are statements: the engine looks at the forms of its other calls as AWS does. Amazon's own engine
+refuses each of these as well, and the contract tests ask it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, TypeAlias
 
 from tests import partiql, tables
 
-Row = Mapping[str, Mapping[str, Any]]
-Touched = tuple[str, tuple[str, ...]]
-_AT_MOST: Final = {"Statements": 25, "TransactStatements": 100, "TransactItems": 100, "Keys": 100}
+Asked: TypeAlias = Mapping[str, Any]
+Answer: TypeAlias = dict[str, Any]
+_KEYS_MAX: Final = 100
 _DIGITS_MAX: Final = 38
-_EXPRESSION_BYTES_MAX: Final = 4096
 _STATEMENT_LENGTH_MAX: Final = 8192
-_EXPRESSIONS: Final = (
-    "ConditionExpression",
-    "KeyConditionExpression",
-    "ProjectionExpression",
-    "UpdateExpression",
-)
+_EMPTY: Final = ({"S": ""}, {"B": ""})
 _KEY_NAMES: Final = {
     table: frozenset({*keys, *(name for index in tables.INDEXES.get(table, {}).values() for name in index)})
     for table, keys in tables.KEYS.items()
 }
 
 
-def refusal(asked: Mapping[str, Any]) -> str | None:
-    """Why AWS would not look at this request to DynamoDB, in words like its own."""
-    parts = list(_parts(asked))
-    for name, most in _AT_MOST.items():
-        if sum(len(each[name]) for each in (asked, *parts) if name in each) > most:
-            return f"Member must have length less than or equal to {most}: {name}"
-    touched = [row for part in parts for row in _rows_of(part)]
-    if len(set(touched)) < len(touched):
-        return "Provided list of item keys contains duplicates"
-    if len({_reads(part) for part in parts if "Statement" in part}) > 1:
-        return "Statements must be either all reads or all writes"
-    return next((why for part in parts for why in _faults(part)), None)
-
-
-def _parts(asked: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What each row is asked for; a request for one row is its own part."""
+def refusal(asked: Asked) -> str | None:
+    """Why AWS refuses this request to DynamoDB as a whole, in words like its own."""
     match asked:
-        case {"Statements": list(parts)} | {"TransactStatements": list(parts)}:
-            yield from parts
-        case {"TransactItems": list(actions)}:
-            for action in actions:
-                yield from action.values()
-        case {"RequestItems": dict(by_table)}:
-            for table, wanted in by_table.items():
-                yield {"TableName": table, **wanted}
-        case _:
-            yield asked
+        case {"Statements": list(statements)}:
+            return next(_faults(statements), None)
+        case {"TransactStatements": list(statements)}:
+            return next(chain(_faults(statements), filter(None, map(_empty_key, statements))), None)
+        case {"RequestItems": dict(by_table)} if _keys(by_table) > _KEYS_MAX:
+            return "Too many items requested for the BatchGetItem call"
+    return None
 
 
-def _rows_of(part: Mapping[str, Any]) -> Iterator[Touched]:
-    if "Statement" in part:
-        yield _touched(partiql.table_of(part), partiql.named(part))
-    elif row := part.get("Item") or part.get("Key"):
-        yield _touched(part["TableName"], row)
-    for key in part.get("Keys", ()):
-        yield _touched(part["TableName"], key)
+def in_part(asked: Asked, carry_out: Callable[[Asked], Answer]) -> Answer | None:
+    """The answer to a batch of statements of which AWS refuses some alone; None if it refuses none."""
+    statements = asked.get("Statements", ())
+    errors = [_empty_key(statement) for statement in statements]
+    if not any(errors):
+        return None
+    kept = [statement for statement, error in zip(statements, errors, strict=True) if not error]
+    answer = carry_out({**asked, "Statements": kept}) if kept else {"Responses": []}
+    if "Responses" not in answer:
+        return answer
+    made = iter(answer["Responses"])
+    refused = (
+        {"Error": {"Code": "ValidationError", "Message": error}} if error else None for error in errors
+    )
+    answer["Responses"] = [each or next(made) for each in refused]
+    return answer
 
 
-def _touched(table: str, row: Row) -> Touched:
-    return table, tuple(str(row[name]) for name in tables.KEYS[_name(table)])
+def _faults(statements: Sequence[Asked]) -> Iterator[str]:
+    if any(len(each["Statement"]) > _STATEMENT_LENGTH_MAX for each in statements):
+        yield f"Member must have length less than or equal to {_STATEMENT_LENGTH_MAX}"
+    if any(count > 1 for count in Counter(map(_touched, statements)).values()):
+        yield "One request cannot include multiple operations on one item"
+    if len({each["Statement"].startswith("SELECT") for each in statements}) > 1:
+        yield "One request cannot include both reads and writes"
+    numbers = (number for each in statements for number in _numbers(each.get("Parameters", ())))
+    if any(_digits(number) > _DIGITS_MAX for number in numbers):
+        yield f"DynamoDB only supports precision up to {_DIGITS_MAX} digits"
+
+
+def _touched(statement: Asked) -> tuple[str, ...]:
+    table, row = partiql.table_of(statement), partiql.named(statement)
+    return table, *(str(row[name]) for name in tables.KEYS[_name(table)])
 
 
 def _name(table: str) -> str:
@@ -71,47 +76,34 @@ def _name(table: str) -> str:
     return next(part for part in reversed(table.split("-")) if part in tables.KEYS)
 
 
-def _reads(statement: Mapping[str, Any]) -> bool:
-    return str(statement["Statement"]).startswith("SELECT")
-
-
-def _faults(part: Mapping[str, Any]) -> Iterator[str]:
-    for name in _EXPRESSIONS:
-        if len(str(part.get(name, "")).encode()) > _EXPRESSION_BYTES_MAX:
-            yield f"Expression size has exceeded the maximum allowed size: {name}"
-    if len(str(part.get("Statement", ""))) > _STATEMENT_LENGTH_MAX:
-        yield "Statement length exceeds 8192"
-    for number in _numbers(part):
-        if len(Decimal(number).normalize().as_tuple().digits) > _DIGITS_MAX:
-            yield "Attempting to store more than 38 significant digits in a Number"
-    for name in _empty_keys(part):
-        yield f"The AttributeValue for a key attribute cannot contain an empty string value. Key: {name}"
-
-
 def _numbers(value: Any) -> Iterator[str]:
     match value:
-        case {"N": str(number), **others} if not others:
+        case {"N": str(number)}:
             yield number
-        case {"NS": list(numbers), **others} if not others:
+        case {"NS": list(numbers)}:
             yield from numbers
-        case dict():
-            for each in value.values():
-                yield from _numbers(each)
+        case {"L": list(values)} | {"M": dict(values)}:
+            yield from _numbers(values)
         case list():
             for each in value:
                 yield from _numbers(each)
+        case dict():
+            for each in value.values():
+                yield from _numbers(each)
 
 
-def _empty_keys(part: Mapping[str, Any]) -> Iterator[str]:
-    pairs: Sequence[tuple[str, Any]] = ()
-    if "Statement" in part:
-        table, pairs = partiql.table_of(part), partiql.pairs(part)
-    else:
-        table = part.get("TableName", "")
-        pairs = [*part.get("Item", {}).items(), *part.get("Key", {}).items()]
-        pairs += [pair for key in part.get("Keys", ()) for pair in key.items()]
-    keys = _KEY_NAMES[_name(table)] if table else frozenset()
-    yield from (name for name, value in pairs if name in keys and value in ({"S": ""}, {"B": ""}))
-    condition = part.get("KeyConditionExpression", "").replace("(", " ").replace(")", " ").replace(",", " ")
-    given = part.get("ExpressionAttributeValues", {})
-    yield from (word for word in condition.split() if given.get(word) in ({"S": ""}, {"B": ""}))
+def _digits(number: str) -> int:
+    """Significant ones. A number that is none is refused by the engine itself."""
+    if len(number) <= _DIGITS_MAX:
+        return 0
+    return len("".join(map(str, Decimal(number).as_tuple().digits)).strip("0"))
+
+
+def _empty_key(statement: Asked) -> str | None:
+    names = _KEY_NAMES[_name(partiql.table_of(statement))]
+    empty = (name for name, value in partiql.pairs(statement) if name in names and value in _EMPTY)
+    return next((f"The value for a key attribute cannot be empty. Key: {name}" for name in empty), None)
+
+
+def _keys(by_table: Mapping[str, Any]) -> int:
+    return sum(len(wanted["Keys"]) for wanted in by_table.values() if "Keys" in wanted)
