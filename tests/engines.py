@@ -49,6 +49,8 @@ def speaking_to(engines: Engines) -> Iterator[None]:
 @contextmanager
 def dynamodb_local() -> Iterator[str]:
     """Its address, once it has made a table. It ends with its standard input, whatever becomes of this process."""
+    if not (BUILT / "Loopback.class").exists():
+        raise RuntimeError("DynamoDB Local is not built: `make test ENGINE=dynamodb-local` does that first")
     java = subprocess.Popen(
         [*_JAVA, "Loopback"],
         stdin=subprocess.PIPE,

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests import engines
 from tests.dynamodb_local import build
 from tests.dynamodb_local.differences import DIFFERENCES
 
@@ -26,6 +27,44 @@ def test_everything_that_maven_fetches_has_a_fixed_version() -> None:
     versions = [each.findtext("version") or "" for each in fetched]
     assert len(versions) == 2
     assert all(version.replace(".", "").isdecimal() for version in versions)
+
+
+def test_nothing_is_fetched_that_telemetry_is_sent_with() -> None:
+    names = [line.split()[1] for line in build.HASHES.read_text().splitlines()]
+    assert "DynamoDBLocal-2.6.1.jar" in names
+    assert not [name for name in names if name.startswith(("pinpoint", "cognitoidentity"))]
+
+
+@pytest.mark.parametrize(
+    ("tools", "told"),
+    [
+        ({}, "Not on the PATH: java, javac, mvn."),
+        ({"java": "", "javac": "javac 17.0.15"}, "Not on the PATH: mvn."),
+        ({"java": "", "javac": "javac 11.0.2", "mvn": ""}, "The JDK on the PATH is another: javac 11.0.2."),
+        ({"java": "", "javac": "javac 1.8.0_412", "mvn": ""}, "is another: javac 1.8.0_412."),
+    ],
+)
+def test_a_machine_without_the_tools_is_told_what_it_lacks(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tools: dict[str, str],
+    told: str,
+) -> None:
+    for name, answer in tools.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert build.main() == 2
+    needed, why = capsys.readouterr().err.splitlines()
+    assert needed.startswith("ENGINE=dynamodb-local needs Java 17 or newer, as a JDK, and Maven")
+    assert why.endswith(told)
+
+
+def test_an_engine_that_is_not_built_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(engines, "BUILT", tmp_path)
+    with pytest.raises(RuntimeError, match="make test ENGINE=dynamodb-local"), engines.dynamodb_local():
+        pass
 
 
 @pytest.mark.parametrize("change", ["none", "changed", "missing", "too many"])
