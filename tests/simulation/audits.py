@@ -36,13 +36,13 @@ def _can_be_called(row: Row) -> bool:
 
 
 def _is_audited(seen: Seen, slot: str) -> bool:
-    """An audit that was made by a clock that is ahead is made again."""
+    """An audit that was made by a clock that is ahead is made again, and so is one of an earlier epoch."""
     minute, _, shard = slot.partition("#")
     begins = round(datetime.fromisoformat(minute).replace(tzinfo=UTC).timestamp()) * SECOND
     if seen.hub.now < begins + MINUTE + HOUR - seen.began.skew:
         return False
+    watermark = seen.engine.row("slots", "clock", "watermark") or {}
     done = seen.engine.row("slots", "passes", f"{minute}#{int(shard) // SHARDS_PER_GROUP:02d}")
-    if done is not None:
+    if done is not None and number(done, "epoch") == number(watermark, "epoch"):
         return text(done, "stage") == "audit"
-    watermark = seen.engine.row("slots", "clock", "watermark")
-    return watermark is not None and begins // MINUTE <= number(watermark, "number")
+    return begins // MINUTE <= number(watermark, "number")

@@ -87,7 +87,8 @@ class Mix:
     one, `untried` that of deliveries that are not sent for a reason of the worker's own. With `far_retries` each
     retry is a quarter of an hour away. With `duplicate_key` a transaction's statement that inserts a row which exists
     is refused by a ValidationError, else by a DuplicateItem: AWS's engines differ. `lifetime` is how long
-    after its instant an attempt may begin."""
+    after its instant an attempt may begin, `rewinds` how often a restore takes all calls and the watermark is put
+    back."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -141,6 +142,7 @@ class Mix:
     deadlines: float = 0.04
     untried: float = 0.0
     duplicate_key: bool = False
+    rewinds: int = 0
 
     @property
     def is_at_once(self) -> bool:
@@ -170,6 +172,7 @@ class Mix:
         wrong = (
             *(self.rates, self.outage, self.fatal, self.duplicates, self.deletes_lost, self.delayed),
             self.lost,
+            self.rewinds,
         )
         wakes = self.ticks and self.heartbeat and self.skew <= 5 * SECOND and not self.newer_forms
         return wakes and not any(wrong)
@@ -177,7 +180,7 @@ class Mix:
     @property
     def leaves_calls_alone(self) -> bool:
         """Whatever dies in such a run, no call is away for as long as an audit waits."""
-        if self.fatal or self.lost or self.newer_forms:
+        if self.fatal or self.lost or self.newer_forms or self.rewinds:
             return False
         short = self.outage is None or self.outage.duration <= 3 * MINUTE or self.outage.service == "workers"
         pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
@@ -780,6 +783,22 @@ def _kept_and_crashing(mix: Mix, draws: Random) -> Mix:
     return replace(_kept(mix, draws), rates=rates, sticky=0.9, attempts=3)
 
 
+def _rewound(mix: Mix, draws: Random) -> Mix:
+    """Tables are restored while sweepers are at work, some of which stand still meanwhile."""
+    return replace(
+        mix,
+        rewinds=draws.choice((1, 1, 2)),
+        rates={Fault.CRASH_AFTER: 0.02, Fault.PAUSED: draws.choice((0.0, 0.05))},
+        sweepers=draws.choice((1, 2, 3)),
+        delayed=0.0,
+        outage=None,
+        fatal=0.0,
+        lost=0,
+        skew=min(mix.skew, 5 * SECOND),
+        span=4 * MINUTE,
+    )
+
+
 THEMES: Final = {
     "deployed": _deployed,
     "contested": _contested,
@@ -807,4 +826,5 @@ THEMES: Final = {
     "restored": _restored,
     "kept": _kept,
     "kept and crashing": _kept_and_crashing,
+    "rewound": _rewound,
 }

@@ -30,6 +30,7 @@ from tests.simulation.inside import INSIDE
 from tests.simulation.mix import HOUR, MINUTE, Fault, Mix
 from tests.simulation.newer import in_newer_form
 from tests.simulation.poison import calls_in
+from tests.simulation.rewinding import Rewinding
 from tests.simulation.rows import is_item, number, text, waits_for_a_person
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.transitions import FINAL
@@ -237,6 +238,14 @@ class Run:
         Scheduler(
             hub=hub, engine=self.wire.engine, mix=lambda: self.mix, is_exact=mix.is_quiet and not self.script
         ).start()
+        if mix.rewinds:
+            Rewinding(
+                hub=hub,
+                engine=self.wire.engine,
+                seen=self.seen,
+                mix=lambda: self.mix,
+                first=START_US // MINUTE - 1,
+            ).start()
         poison.send(hub, self.wire.engine, self.seen.poison, count=mix.poison, within=mix.span)
         if self.script is not None:
             self.clients.follow(TENANTS[0], self.script)

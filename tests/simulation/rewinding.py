@@ -1,0 +1,84 @@
+"""A restore in the middle of a run: what waits is in its table, its calls are gone, and the notes of later say that all
+of it was called and audited. The watermark is put back, as `postdate recover` does it, while sweepers are at work."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from tests.simulation.engine import Engine
+from tests.simulation.hub import SECOND, Actor, Hub
+from tests.simulation.inside import SETTINGS
+from tests.simulation.mix import MINUTE, SHARDS_PER_GROUP, Mix
+from tests.simulation.poison import calls_in
+from tests.simulation.rows import number, waits_for_a_person
+from tests.simulation.seen import Seen
+
+_AHEAD: Final = int(SETTINGS["OPEN_LEAD_SECONDS"]) * SECOND // MINUTE + 1
+_STEPS_OF_A_TICK: Final = 40
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rewinding:
+    """`first` is the minute with which the run began."""
+
+    hub: Hub
+    engine: Engine
+    seen: Seen
+    mix: Callable[[], Mix]
+    first: int
+
+    def start(self) -> None:
+        actor = Actor(name="operator", hub=self.hub)
+        self.hub.spawn(actor, self._work)
+
+    def _work(self) -> None:
+        """Each time in the middle of a tick: that is when a sweeper knows what will not be true."""
+        for _ in range(self.seen.began.rewinds):
+            self.hub.park(int(self.hub.draws.uniform(0, self.mix().span)))
+            if self.seen.calm_at:
+                return
+            self.engine.send("ticks", json.dumps({"kind": "tick"}))
+            self.hub.stirred = True
+            for _ in range(self.hub.draws.randrange(_STEPS_OF_A_TICK)):
+                self.hub.park()
+            self._restore()
+
+    def _restore(self) -> None:
+        clock = self.engine.row("slots", "clock", "watermark") or {}
+        epoch = number(clock, "epoch")
+        for minute in range(self.first, self.hub.now // MINUTE + _AHEAD + 1):
+            self._note(minute, epoch)
+        self._lose_calls()
+        put_back = {"number": {"N": str(self.first - 1)}, "epoch": {"N": str(epoch + 1)}}
+        self.engine.write("slots", {"scope": {"S": "clock"}, "name": {"S": "watermark"}} | put_back)
+        self.seen.reach["watermark put back"] += 1
+        self.hub.note(f"the watermark is put back, epoch {epoch + 1}")
+
+    def _note(self, minute: int, epoch: int) -> None:
+        """Of an audit in the epoch before."""
+        begins = _text(minute)
+        for group in range(-(-self.seen.began.shards // SHARDS_PER_GROUP)):
+            row = {
+                "scope": {"S": "passes"},
+                "name": {"S": f"{begins}#{group:02d}"},
+                "stage": {"S": "audit"},
+                "at": {"N": str(minute * MINUTE // 1000)},
+                "audited": {"N": str(self.hub.now // 1000)},
+            }
+            self.engine.write("slots", row | ({"epoch": {"N": str(epoch)}} if epoch else {}))
+
+    def _lose_calls(self) -> None:
+        """But for those of what waits for a person: its letter is all that brings it back."""
+        dead = {row["id"]["S"] for row in self.seen.items() if waits_for_a_person(row)}
+        for queue in ("tasks", "payments"):
+            for message in list(self.engine.messages(queue)):
+                ids = {id for id, _, _ in calls_in(message["body"])}
+                if ids and not ids & dead:
+                    self.engine.messages(queue).remove(message)
+                    self.seen.lost |= ids
+
+
+def _text(minute: int) -> str:
+    return f"{datetime.fromtimestamp(minute * MINUTE // SECOND, tz=UTC):%Y-%m-%dT%H:%M}"
