@@ -13,9 +13,11 @@ import pytest
 
 from cli.aws.restored import equipped
 from cli.recovery import Recovery
+from functions.api.accounts.restate import QUIET
 from functions.api.audit import Auditor
 from functions.api.wiring import wired
 from infra.environments import PROD
+from postdate.domain.instants import milliseconds
 from postdate.domain.transitions import TOKENS_AHEAD
 from postdate.runtime.clock import SystemClock
 from tests.boundary import Boundary
@@ -129,6 +131,15 @@ class Drill:
         found: dict[str, Any] = recovery.run(first=self.since - timedelta(minutes=2))
         return found
 
+    def has_rested(self, account: str) -> None:
+        """As long as an account has to be unchanged before it is set right."""
+        self.world.dynamodb.update_item(
+            TableName=self.world.tables["accounts"],
+            Key={"account": {"S": f"{self.client.tenant}#{account}"}},
+            UpdateExpression="SET updated = :updated",
+            ExpressionAttributeValues={":updated": {"N": str(milliseconds(datetime.now(UTC) - QUIET))}},
+        )
+
     def audit(self) -> list[str]:
         """The checks that do not hold, with what they observed."""
         found = Auditor(ledger=wired().ledger, clock=wired().clock).audit(self.client.tenant)
@@ -204,6 +215,9 @@ def test_lost_items_come_back_and_nothing_moves_twice(drill: Drill) -> None:
 
     adjustment = {"to_journal": True, "reason": "items were restored"}
     carol = "/api/v1/accounts/carol/adjustments"
+    early = drill.client.call("POST", carol, adjustment, {"idempotency-key": "carol"})
+    assert (early.status, early.body["code"]) == (409, "invalid_state"), "it has changed since the instant"
+    drill.has_rested("carol")
     assert drill.client.call("POST", carol, adjustment, {"idempotency-key": "carol"}).status == 201
     assert drill.client.call("POST", f"/api/v1/payments/{drill.cancelled}/cancel").status == 200
     assert balances(drill)["carol"] == (100, 0)

@@ -180,7 +180,7 @@ class Mix:
     @property
     def leaves_calls_alone(self) -> bool:
         """Whatever dies in such a run, no call is away for as long as an audit waits."""
-        if self.fatal or self.lost or self.newer_forms or self.rewinds:
+        if self.fatal or self.lost or self.newer_forms:
             return False
         short = self.outage is None or self.outage.duration <= 3 * MINUTE or self.outage.service == "workers"
         pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
@@ -790,6 +790,7 @@ def _rewound(mix: Mix, draws: Random) -> Mix:
         rewinds=draws.choice((1, 1, 2)),
         rates={Fault.CRASH_AFTER: 0.02, Fault.PAUSED: draws.choice((0.0, 0.05))},
         sweepers=draws.choice((1, 2, 3)),
+        pause=min(mix.pause, 2 * MINUTE),
         delayed=0.0,
         outage=None,
         fatal=0.0,

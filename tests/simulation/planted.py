@@ -343,13 +343,6 @@ BUGS: Final = (
         mix="rewound",
     ),
     _bug(
-        "what a sweeper of an earlier epoch notes counts",
-        f"{_SWEEP}.sweep_group:GroupSweeper.sweep",
-        "epoch=sweep.epoch,\n        )",
-        "epoch=(self.passes.watermark() or sweep).epoch,\n        )",
-        mix="rewound",
-    ),
-    _bug(
         "packets that the queue refused are forgotten",
         "postdate.runtime.queue:SqsQueue._send_chunk",
         'failure["Id"] for failure in response.get("Failed", ())',

@@ -10,7 +10,7 @@ from typing import Final
 from tests.simulation.engine import Engine
 from tests.simulation.hub import SECOND, Actor, Hub
 from tests.simulation.inside import SETTINGS
-from tests.simulation.mix import MINUTE, SHARDS_PER_GROUP, Mix
+from tests.simulation.mix import HOUR, MINUTE, SHARDS_PER_GROUP, Mix
 from tests.simulation.poison import calls_in
 from tests.simulation.rows import number, waits_for_a_person
 from tests.simulation.seen import Seen
@@ -48,29 +48,34 @@ class Rewinding:
     def _restore(self) -> None:
         clock = self.engine.row("slots", "clock", "watermark") or {}
         epoch = number(clock, "epoch")
+        all_passes = self.hub.draws.random() < 0.75
         for minute in range(self.first, self.hub.now // MINUTE + _AHEAD + 1):
-            self._note(minute, epoch)
+            self._note(minute, epoch, all_passes=all_passes)
         self._lose_calls()
         put_back = {"number": {"N": str(self.first - 1)}, "epoch": {"N": str(epoch + 1)}}
         self.engine.write("slots", {"scope": {"S": "clock"}, "name": {"S": "watermark"}} | put_back)
         self.seen.reach["watermark put back"] += 1
         self.hub.note(f"the watermark is put back, epoch {epoch + 1}")
 
-    def _note(self, minute: int, epoch: int) -> None:
-        """Of an audit in the epoch before."""
-        begins = _text(minute)
+    def _note(self, minute: int, epoch: int, *, all_passes: bool) -> None:
+        """Of the last pass that can have been made by now, in the epoch before; or of all, as hours later."""
+        begins, passed = _text(minute), self.hub.now - (minute + 1) * MINUTE
+        stage = "audit" if all_passes or passed >= HOUR else "close" if passed >= MINUTE else "open"
         for group in range(-(-self.seen.began.shards // SHARDS_PER_GROUP)):
             row = {
                 "scope": {"S": "passes"},
                 "name": {"S": f"{begins}#{group:02d}"},
-                "stage": {"S": "audit"},
+                "stage": {"S": stage},
                 "at": {"N": str(minute * MINUTE // 1000)},
-                "audited": {"N": str(self.hub.now // 1000)},
             }
+            if stage == "audit":
+                row["audited"] = {"N": str(self.hub.now // 1000)}
             self.engine.write("slots", row | ({"epoch": {"N": str(epoch)}} if epoch else {}))
 
     def _lose_calls(self) -> None:
-        """But for those of what waits for a person: its letter is all that brings it back."""
+        """But for those of what waits for a person: its letter is all that brings it back. What has changed since
+        it was registered may be left to the audit: its call was no sweep's."""
+        self.seen.under_way |= {row["id"]["S"] for row in self.seen.items() if number(row, "version") > 1}
         dead = {row["id"]["S"] for row in self.seen.items() if waits_for_a_person(row)}
         for queue in ("tasks", "payments"):
             for message in list(self.engine.messages(queue)):

@@ -68,9 +68,10 @@ class Seen:
     versions of each, with the instant of each; `untried` the runs and tokens under which nothing was sent; `places`
     and `begun` those of each key with a rate, `opened` when a destination was last given up. `calls` is how often each
     item was called; `doubled` are items whose call two workers had at once, `had_last` those whose call was given for
-    the last time, `lost` those whose call vanished, `owners` the tenants of all items and definitions, `pointers` the
-    slots that point to an item, `bodies` those that each key was given with, `damaged` by how much the row of an
-    account was changed by hand. `written` is when each of them was, `poison` how much of it each queue was sent."""
+    the last time, `lost` those whose call vanished, `under_way` those that had changed when a restore took their
+    call, `owners` the tenants of all items and definitions, `pointers` the slots that point to an item, `bodies` those
+    that each key was given with, `damaged` by how much the row of an account was changed by hand. `written` is when
+    each of them was, `poison` how much of it each queue was sent."""
 
     hub: Hub
     engine: Engine
@@ -94,6 +95,7 @@ class Seen:
     opened: dict[tuple[str, str], int] = field(default_factory=dict)
     calls: Counter[str] = field(default_factory=Counter)
     doubled: set[str] = field(default_factory=set)
+    under_way: set[str] = field(default_factory=set)
     had_last: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
     pointers: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
