@@ -8,7 +8,7 @@ from postdate.domain.definition import is_definition
 from tests import partiql, tables
 from tests.simulation.engine import TABLES
 from tests.simulation.hub import SECOND, Actor
-from tests.simulation.rows import text
+from tests.simulation.rows import recurs, text
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.wire import Call
 
@@ -20,9 +20,13 @@ TRIES_MAX: Final = 5 * 8
 CALLS_MAX: Final = 5 * 12
 # An outcome that cannot be written is tried again as long as its worker lives, every two seconds, with five tries.
 TRIES_PER_SECOND: Final = 3
+# A run that waits for others reads their rows and its own and sends its next call every five seconds. Another pass of
+# the sweep may have sent it a second call, and runs behind it read its row as well.
+QUEUED_PER_SECOND: Final = 1
 MESSAGES: Final = "messages"
 LISTS: Final = "lists"
 _READS: Final = frozenset({"BatchGetItem", "GetItem", "Query"})
+_ASKS: Final = _READS | {"SendMessageBatch"}
 # A request that sets an account right reads the account ten times: two looks of five tries.
 _LOOKS: Final = 10
 # Rows that many items share: each of these items may ask for them.
@@ -35,9 +39,11 @@ _OWNED_BY_ITEM: Final = frozenset({"items", "payloads", MESSAGES})
 
 def i17_calls_within_a_budget(seen: Seen, actor: Actor, call: Call, touched: list[Touched]) -> None:
     """However much fails, one invocation asks for one thing only so often, and for no more things than it has items.
-    Passes of the sweep have no item of their own. What a worker has begun it asks for as long as it lives."""
+    Passes of the sweep have no item of their own. What a worker has begun it asks for as long as it lives, and so it
+    does for runs of a queue."""
     items = max(1, len(actor.calls_given), actor.items_asked)
-    later = TRIES_PER_SECOND * (seen.hub.now - actor.invoked_at) // SECOND
+    seconds = (seen.hub.now - actor.invoked_at) // SECOND
+    later = TRIES_PER_SECOND * seconds
     actor.spent["all"] += 1
     if actor.spent["all"] > (items + 1) * (CALLS_MAX + later) and not actor.name.startswith("sweep"):
         raise Broken(f"I17: {actor.spent['all']} calls of one invocation for {items} items")
@@ -47,8 +53,9 @@ def i17_calls_within_a_budget(seen: Seen, actor: Actor, call: Call, touched: lis
         if actor.spent[name] <= TRIES_MAX:
             continue
         shared = table in _SHARED or is_definition(key[-1])
-        begun = shared or _has_begun(seen, actor, key)
-        most = (TRIES_MAX + (later if begun else 0)) * (items if shared else 1)
+        asks = call.operation in _ASKS and _is_in_turn(seen, key)
+        more = later if shared or _has_begun(seen, actor, key) else QUEUED_PER_SECOND * seconds * asks
+        most = (TRIES_MAX + more) * (items if shared else 1)
         if call.operation in _READS and actor.path.endswith("/adjustments"):
             most *= _LOOKS
         if actor.spent[name] > most:
@@ -64,6 +71,11 @@ def _has_begun(seen: Seen, actor: Actor, key: tuple[str, ...]) -> bool:
     row = seen.item(id)
     runs = row is not None and text(row, "status") == "RUNNING"
     return runs or any(taken.run == id and taken.worker == actor.name for taken in seen.taken)
+
+
+def _is_in_turn(seen: Seen, key: tuple[str, ...]) -> bool:
+    run = (row := seen.item(key[-1])) and recurs(row)
+    return bool(run and run.number)
 
 
 def i19_asks_only_for_the_tenants_own(seen: Seen, actor: Actor, call: Call, touched: list[Touched]) -> None:

@@ -34,7 +34,8 @@ Script = Callable[[Clients, Actor], None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Flow:
-    """`fault_in` are the functions whose calls meet faults, `letters_rest` is as in a mix."""
+    """`fault_in` are the functions whose calls meet faults, `letters_rest` is as in a mix. In a flow that `polls`, only
+    the first and the last of equal calls meet faults."""
 
     name: str
     script: Script
@@ -42,6 +43,7 @@ class Flow:
     fault_in: tuple[str, ...] = ("client", "run_tasks", "settle")
     control: Control | None = None
     letters_rest: int = 0
+    polls: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -166,17 +168,32 @@ def _set_right(clients: Clients, actor: Actor) -> None:
         raise Broken(f"I14: {RESTING} is answered {answer.http} and not set right")
 
 
-def _recurring(clients: Clients, actor: Actor) -> str:
-    """Two runs, of the next two minutes."""
-    end = instants.from_milliseconds((clients.hub.now // MINUTE + 2) * 60_000)
+def _recurring(clients: Clients, actor: Actor, *, runs: int = 2, **more: object) -> str:
+    """Two runs, of the next two minutes, or more."""
+    end = instants.from_milliseconds((clients.hub.now // MINUTE + runs) * 60_000)
     form = {
         "target": {"type": "sqs", "queue_url": QUEUE},
         "name": "one",
         "cron": "* * * * *",
         "end_at": end.isoformat(timespec="milliseconds"),
+        **more,
     }
     answer = clients.ask(actor, "POST", "/api/v1/tasks", form, key="one")
     return str((answer.body or {}).get("task_id"))
+
+
+def _changed_while_its_run_is_on(clients: Clients, actor: Actor) -> None:
+    """The first run waits for its second attempt when its task is changed, and when the next run is due."""
+    retry = {"max_attempts": 2, "initial_seconds": 75, "jitter": False}
+    id = _recurring(clients, actor, overlap="queue", retry=retry)
+    clients.hub.park(MINUTE - clients.hub.now % MINUTE + 20 * SECOND)
+    clients.ask(actor, "PATCH", f"/api/v1/tasks/{id}", {"name": "other"})
+
+
+def _queued(clients: Clients, actor: Actor) -> None:
+    """The first run is over when two others wait for it."""
+    retry = {"max_attempts": 2, "initial_seconds": 130, "jitter": False}
+    _recurring(clients, actor, runs=3, overlap="queue", retry=retry)
 
 
 def _changed_recurring(clients: Clients, actor: Actor) -> None:
@@ -261,6 +278,20 @@ FLOWS: Final = (
         name="a recurring task: paused, resumed, changed, triggered, cancelled",
         script=_changed_recurring,
         fault_in=("client",),
+    ),
+    Flow(
+        name="a recurring task, changed while its run is on",
+        script=_changed_while_its_run_is_on,
+        tempers=("refuses", "takes"),
+        fault_in=("client", "run_tasks"),
+        polls=True,
+    ),
+    Flow(
+        name="a recurring task whose runs wait for one another",
+        script=_queued,
+        tempers=("refuses", "takes"),
+        fault_in=("run_tasks",),
+        polls=True,
     ),
     Flow(name="a recurring task, backfilled", script=_backfilled, fault_in=("client",)),
     Flow(name="a payment", script=lambda c, a: _payment(c, a, 5) and None),
@@ -351,7 +382,7 @@ def tried(
 def cases(flow: Flow) -> Iterator[Case]:
     """Every call of the flow with every fault that it can meet."""
     without, calls = tried(flow, -1, None)
-    for place, call in enumerate(calls):
+    for place, call in _tried_at(flow, calls):
         for fault in filter(call.can_meet, Fault):
             for each_time in (False,) if fault in _ONCE else (False, True):
                 ended, _ = tried(flow, place, fault, each_time=each_time)
@@ -363,6 +394,23 @@ def cases(flow: Flow) -> Iterator[Case]:
                     ended=ended,
                     without=without,
                 )
+
+
+def _tried_at(flow: Flow, calls: list[Call]) -> list[tuple[int, Call]]:
+    """The calls that meet faults, with their places among all calls."""
+    places = list(enumerate(calls))
+    if not flow.polls:
+        return places
+    first = {_likeness(call): place for place, call in reversed(places)}
+    last = {_likeness(call): place for place, call in places}
+    kept = {*first.values(), *last.values()}
+    return [(place, call) for place, call in places if place in kept]
+
+
+def _likeness(call: Call) -> tuple[str, str]:
+    """Equal for calls that ask for the same rows or send the same messages, whatever their receipts."""
+    entries = [entry.get("MessageBody") for entry in call.asked.get("Entries", ())]
+    return call.operation, str(entries or call.asked)
 
 
 def all_cases(name: str) -> list[Case]:
