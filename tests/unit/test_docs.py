@@ -10,7 +10,10 @@ import pytest
 from postdate.domain import definition, money, payment, task, transitions
 from postdate.domain.retry import RetryPolicy
 
-PAGES: Final = [Path("README.md"), Path("CHANGELOG.md"), *sorted(Path("docs").rglob("*.md"))]
+PAGES: Final = [
+    *map(Path, ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted(Path("docs").rglob("*.md")),
+]
 TEXTS: Final = {page: page.read_text(encoding="utf-8") for page in PAGES}
 README: Final = TEXTS[Path("README.md")]
 SOURCE: Final = "\n".join(
