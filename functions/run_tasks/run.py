@@ -22,7 +22,7 @@ up what it can have in flight (see `in_flight`).
 
 import queue
 from bisect import insort
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -36,6 +36,7 @@ from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.gate import Elsewhere, Gate, Held
 from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.intake import Intake
+from functions.run_tasks.stalled import Stalled
 from functions.run_tasks.tally import Tally
 from postdate.domain import transitions
 from postdate.domain.due import PACKET_ITEMS_MAX, WAIT_MAX, Due, Via
@@ -97,7 +98,7 @@ class Runner:
         self._agenda: deque[Call] = deque()
         self._running: dict[tuple[str, int], tuple[Task, Call]] = {}
         self._ends: dict[str, Ends] = {}
-        self._stalled: list[tuple[datetime, Call]] = []
+        self._stalled = Stalled(in_flight)
         self._unwritten: list[tuple[Call, Transition]] = []
         self._write_at = self._renew_at = clock.now()
         self._pause = _PAUSE
@@ -107,7 +108,7 @@ class Runner:
         self._intake.renew()
         self._renew_at = self._clock.now() + self._lease / 2
         self._agenda.extend(self._calls(messages))
-        while self._agenda or self._running or self._stalled or self._intake.asks:
+        while self._agenda or self._running or self._stalled.calls or self._intake.asks:
             self._go_on(self._clock.now())
         self._outbox.send()
         self._tally.failed_messages |= self._outbox.failed_messages
@@ -124,8 +125,8 @@ class Runner:
             self._write_outcomes()
         elif self._renew_at <= now:
             self._renew()
-        elif self._stalled and self._patience_ends() <= now:
-            self._send_on_stalled(now)
+        elif (patience_ends := self._stalled.patience_ends) is not None and patience_ends <= now:
+            self._send_on(self._stalled.out_of_patience(now))
         elif not self._inbox.empty():
             self._wait(now)
         elif (looks_at := self._in_flight.looks_at) is not None and looks_at <= now:
@@ -136,8 +137,7 @@ class Runner:
         else:
             instants = [self._renew_at, *(call.at for call in list(self._agenda)[:1])]
             instants += [self._write_at] if self._unwritten else []
-            instants += [self._patience_ends()] if self._stalled else []
-            instants += [at for at in (asks_at, looks_at) if at is not None]
+            instants += [at for at in (patience_ends, asks_at, looks_at) if at is not None]
             self._wait(min(instants))
 
     def _calls(self, messages: Sequence[Received]) -> list[Call]:
@@ -206,7 +206,7 @@ class Runner:
         self._outbox.send()
         calls = [
             *self._agenda,
-            *(call for _, call in self._stalled),
+            *self._stalled.calls,
             *(call for _, call in self._running.values()),
         ]
         ids = {call.due.id for call in calls}
@@ -214,48 +214,9 @@ class Runner:
         failed = self._tally.failed_messages | self._outbox.failed_messages
         self._intake.let_go((call.message.message_id for call in calls), failed)
 
-    def _with_capacity(self, calls: list[Call]) -> list[Call]:
-        """Calls whose tenant has capacity left; the others wait until a delivery of their tenant ends."""
-        begun: list[Call] = []
-        beginning: Counter[str] = Counter()
-        for call in calls:
-            tenant = call.message.packet.tenant
-            if (
-                beginning[tenant] < self._in_flight.free(tenant)
-                and beginning.total() < self._in_flight.free_in_all
-            ):
-                beginning[tenant] += 1
-                begun.append(call)
-            else:
-                self._stalled.append((self._clock.now(), call))
-        return begun
-
     def _wake(self) -> None:
-        stalled, self._stalled = self._stalled, []
-        again = []
-        for since, call in stalled:
-            if self._in_flight.free(call.message.packet.tenant):
-                again.append(call)
-            else:
-                self._stalled.append((since, call))
-        if again:
+        if again := self._stalled.wake():
             self._agenda = deque(in_turn([*self._agenda, *again]))
-
-    def _patience_ends(self) -> datetime:
-        return min(
-            self._in_flight.patience_ends(call.message.packet.tenant, since) for since, call in self._stalled
-        )
-
-    def _send_on_stalled(self, now: datetime) -> None:
-        """Deliveries that hang use up their tenant's share here; later another worker, or this one, has some left."""
-        stalled, self._stalled = self._stalled, []
-        late = []
-        for since, call in stalled:
-            if self._in_flight.patience_ends(call.message.packet.tenant, since) <= now:
-                late.append(call)
-            else:
-                self._stalled.append((since, call))
-        self._send_on(late)
 
     def _move(self, calls: Iterable[Call]) -> None:
         for call in calls:
@@ -272,7 +233,7 @@ class Runner:
 
     def _begin(self, calls: list[Call]) -> None:
         """Runs of recurring tasks come second: what has to be known and written first must make no other task late."""
-        calls = self._with_capacity(calls)
+        calls = self._stalled.with_capacity(calls, self._clock.now())
         recurring = {id for id, task in self._known.items() if task.recurs is not None}
         for taken in (
             [call for call in calls if call.due.id not in recurring],
