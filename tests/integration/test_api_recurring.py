@@ -58,7 +58,7 @@ def test_a_batch_mixes_what_runs_once_and_what_recurs(client: Client) -> None:
         usual | {"cron": "0 0 * * *"},
         usual | {"delay_seconds": 600},
         usual | {"cron": "0 0 31 2 *"},
-        usual | {"delay_seconds": 600, "overlap": "skip"},
+        usual | {"delay_seconds": 600, "overlap": "queue"},
         usual | {"cron": "0 0 * * *", "idempotency_key": "b"},
     ]
     results = client.call("POST", f"{TASKS}/batch", {"tasks": batch}).body["results"]

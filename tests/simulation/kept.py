@@ -7,7 +7,7 @@ mistake no more has to be made anew, by `postdate-sim --shrink`.
 from dataclasses import dataclass
 from typing import Final
 
-SEEDS: Final = 40
+SEEDS: Final = 400
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
