@@ -7,12 +7,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from postdate.runtime.clock import SystemClock
-from postdate.stores.keys import INTERNAL, ApiKey, DynamoKeys, Keys, bearer_text, hash_of
+from postdate.stores.keys import INTERNAL, OPS, ApiKey, DynamoKeys, Keys, bearer_text, hash_of
 from postdate.stores.tenants import DynamoTenants, Tenant
 
-SCOPES: Final = frozenset(
-    {"payments:write", "payments:read", "tasks:write", "tasks:read", "accounts:read", "ops"}
-)
+# What a key has unless more is asked for.
+READS: Final = frozenset({"payments:read", "tasks:read", "accounts:read"})
+WRITES: Final = frozenset({"payments:write", "tasks:write"})
+ADMIN: Final = "admin"
+# What can be asked for. The scope of operators comes with an operator's key alone.
+SCOPES: Final = READS | WRITES | {ADMIN}
+OPERATOR: Final = READS | {OPS}
 INTERNAL_SLOTS: Final = ("internal1", "internal2")
 KEPT_AFTER_ROTATION: Final = timedelta(hours=1)
 
@@ -28,9 +32,16 @@ def tenant(
     return wanted
 
 
-def key(table: str, tenant: str, scopes: frozenset[str] = SCOPES) -> str:
+def key(
+    table: str, tenant: str, scopes: frozenset[str] = READS, *, accounts: frozenset[str] | None = None
+) -> str:
     """A new key of that tenant, as the text its holder sends. Only its hash is kept: it is told once."""
-    return _kept(DynamoKeys(table=table), secrets.token_hex(8), tenant, scopes)
+    return _kept(DynamoKeys(table=table), secrets.token_hex(8), tenant, scopes, accounts)
+
+
+def operator_key(table: str, scopes: frozenset[str] = OPERATOR) -> str:
+    """A new key of an operator, who belongs to no tenant. It is told once."""
+    return _kept(DynamoKeys(table=table), secrets.token_hex(8), None, scopes | {OPS})
 
 
 def internal_token(table: str) -> str:
@@ -57,9 +68,15 @@ def _end(key: ApiKey | None) -> datetime:
     return key.expires_at or datetime.max.replace(tzinfo=UTC)
 
 
-def _kept(keys: Keys, id: str, tenant: str, scopes: frozenset[str]) -> str:
+def _kept(
+    keys: Keys,
+    id: str,
+    tenant: str | None,
+    scopes: frozenset[str],
+    accounts: frozenset[str] | None = None,
+) -> str:
     secret = secrets.token_urlsafe(32)
-    keys.put(ApiKey(id=id, secret_sha256=hash_of(secret), tenant=tenant, scopes=scopes))
+    keys.put(ApiKey(id=id, secret_sha256=hash_of(secret), tenant=tenant, scopes=scopes, accounts=accounts))
     return bearer_text(id, secret)
 
 

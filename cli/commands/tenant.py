@@ -20,13 +20,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bus", action="append", default=[], metavar="NAME", help="an event bus its tasks may go to"
     )
-    parser.add_argument("--admin", action="store_true", help="the key also administers")
+    scope_arguments(parser)
+    parser.add_argument(
+        "--account",
+        action="append",
+        metavar="ID",
+        help="an account that the key may pay from and administer (all)",
+    )
+
+
+def scope_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--scope",
+        action="append",
+        default=[],
+        choices=sorted(tenants.SCOPES),
+        help="what the key may do, beside reading",
+    )
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Speaks to the account that the environment's credentials are for, as `make deploy` does."""
     environment = ENVIRONMENTS[options.env]
-    scopes = tenants.SCOPES | ({"admin"} if options.admin else set())
     with reaching(options.env):
         made = tenants.tenant(
             environment.table("tenants"),
@@ -34,10 +49,17 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             queue_urls=frozenset(options.queue),
             buses=frozenset(options.bus),
         )
-        key = tenants.key(environment.table("keys"), options.tenant, scopes)
+        key = tenants.key(
+            environment.table("keys"),
+            options.tenant,
+            tenants.READS | set(options.scope),
+            accounts=None if options.account is None else frozenset(options.account),
+        )
     return {
         "tenant": made.id,
         "key": key,
+        "scopes": sorted(tenants.READS | set(options.scope)),
+        "accounts": options.account,
         "signing_secret": made.signing_secrets[0],
         "queue_urls": sorted(made.queue_urls),
         "buses": sorted(made.buses),
@@ -48,6 +70,8 @@ def show(answer: dict[str, Any]) -> str:
     lines = [
         f"Tenant {answer['tenant']}. Its key is told only now:",
         f"  key             {answer['key']}",
+        f"  its scopes      {' '.join(answer['scopes'])}",
+        *(f"  its account     {account}" for account in answer["accounts"] or []),
         f"  signing secret  {answer['signing_secret']}",
         *(f"  may send to     {name}" for name in (*answer["queue_urls"], *answer["buses"])),
     ]

@@ -12,11 +12,13 @@ from cli.local.place import Place
 class Keys:
     """`api_key` has every scope of the demo tenant but administration, `other_tenant_key` those of another tenant.
 
-    `internal_token` opens the internal routes and nothing else.
+    `operator_key` belongs to no tenant and has every scope. `internal_token` opens the internal routes and nothing
+    else.
     """
 
     api_key: str
     admin_key: str
+    operator_key: str
     other_tenant_key: str
     internal_token: str
 

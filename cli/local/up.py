@@ -13,7 +13,7 @@ from cli.local.stack import Keys, Stack, saved
 from cli.local.warm import warm
 from cli.progress import say, step
 
-ADMIN: Final = tenants.SCOPES | {"admin"}
+USUAL: Final = tenants.READS | tenants.WRITES
 
 
 def up(place: Place) -> Stack:
@@ -61,9 +61,10 @@ def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int
     demo = tenants.tenant(table, "demo", queue_urls=frozenset({queue_url}), buses=frozenset({bus}))
     other = tenants.tenant(table, "other")
     bearers = known or Keys(
-        api_key=tenants.key(keys, demo.id),
-        admin_key=tenants.key(keys, demo.id, ADMIN),
-        other_tenant_key=tenants.key(keys, other.id),
+        api_key=tenants.key(keys, demo.id, USUAL),
+        admin_key=tenants.key(keys, demo.id, USUAL | {tenants.ADMIN}),
+        operator_key=tenants.operator_key(keys, tenants.SCOPES),
+        other_tenant_key=tenants.key(keys, other.id, USUAL),
         internal_token=tenants.internal_token(keys),
     )
     api_url = f"{place.endpoint_url}/_aws/execute-api/{outputs['ApiId']}"
@@ -74,6 +75,7 @@ def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int
         region=aws.REGION,
         api_key=bearers.api_key,
         admin_key=bearers.admin_key,
+        operator_key=bearers.operator_key,
         other_tenant_key=bearers.other_tenant_key,
         internal_token=bearers.internal_token,
         signing_secret=demo.signing_secrets[0],

@@ -3,33 +3,51 @@ looked at again here: a key that was revoked, narrowed or replaced is another on
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from functions.api.caller import Caller
-from postdate.domain.errors import Unauthenticated
+from postdate.domain.errors import Forbidden, Unauthenticated
 from postdate.runtime.clock import Clock
 from postdate.stores.keys import ApiKey, shown
+
+TENANT_HEADER: Final = "Postdate-Tenant"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Admission:
-    """`key` finds a key by its id, as it was a short time ago at most."""
+    """`key` finds a key by its id, as it was a short time ago at most. `is_tenant` tells whether there is a tenant."""
 
     key: Callable[[str], ApiKey | None]
+    is_tenant: Callable[[str], bool]
     clock: Clock
 
-    def caller(self, request_context: Mapping[str, Any], authorization: str) -> Caller:
+    def caller(self, request_context: Mapping[str, Any], authorization: str, named: str | None) -> Caller:
+        """The caller, for the tenant that its key belongs to or that the header `named`.
+
+        Raises as `admit` does, and Forbidden for a tenant's key that names another tenant or an operator's key that
+        names none that there is.
+        """
+        key = self.admit(request_context, authorization)
+        if key.tenant is not None:
+            if named not in (None, key.tenant):
+                raise Forbidden("this key belongs to one tenant, and may not act for another")
+            return Caller.of(key, key.tenant)
+        if not named or not self.is_tenant(named):
+            raise Forbidden(f"an operator's key names the tenant it acts for in {TENANT_HEADER}")
+        return Caller.of(key, named)
+
+    def admit(self, request_context: Mapping[str, Any], authorization: str) -> ApiKey:
         """Raises Unauthenticated for a key that is not good now, and Unavailable if that cannot be told now."""
         if not _may_be_known(request_context):
             raise Unauthenticated
         key = shown(authorization, self.key, now=self.clock.now())
         if key is None:
             raise Unauthenticated
-        return Caller.of(key)
+        return key
 
 
 def _may_be_known(request_context: Mapping[str, Any]) -> bool:
     """False for a key that the authorizer has found to be none of ours: no row is read for it. What the authorizer
     could not tell is told here."""
     found = (request_context.get("authorizer") or {}).get("lambda") or {}
-    return bool(found.get("tenant") or found.get("unavailable"))
+    return bool(found.get("key_id") or found.get("unavailable"))

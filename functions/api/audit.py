@@ -40,7 +40,7 @@ _AT_ONCE = 8
 @router.get("/api/v1/audit")
 def audit() -> dict[str, Any]:
     event = router.current_event
-    tenant = requests.caller(event, "ops").tenant
+    tenant = requests.caller(event, "admin").tenant
     after = requests.parameters(event).get("after", "")
     if len(after.encode()) > AFTER_BYTES_MAX:
         raise ValidationFailed([("after", "is no account's name")])

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from postdate.domain.errors import Forbidden
-from postdate.stores.keys import INTERNAL, ApiKey
+from postdate.stores.keys import INTERNAL, OPS, ApiKey
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
-    """`accounts` are those that the key may pay from; None for all of its tenant's."""
+    """`tenant` may be the one that an operator acts for. `accounts` are those that the key may pay from and administer;
+    None for all of the tenant's."""
 
     tenant: str
     key_id: str
@@ -16,10 +17,18 @@ class Caller:
     accounts: frozenset[str] | None = None
 
     @classmethod
-    def of(cls, key: ApiKey) -> "Caller":
-        """A key for internal calls is not to be used as a bearer: it keeps no other scope."""
+    def of(cls, key: ApiKey, tenant: str) -> "Caller":
+        """A key for internal calls is not to be used as a bearer: it keeps no other scope. A tenant's key never has the
+        scope of operators, whatever its row says."""
         scopes = frozenset({INTERNAL}) if INTERNAL in key.scopes else key.scopes
-        return cls(tenant=key.tenant, key_id=key.id, scopes=scopes, accounts=key.accounts)
+        if key.tenant is not None:
+            scopes -= {OPS}
+        return cls(tenant=tenant, key_id=key.id, scopes=scopes, accounts=key.accounts)
+
+    @property
+    def operates(self) -> bool:
+        """True for an operator, who may cancel what waits for a person."""
+        return OPS in self.scopes
 
     def needs(self, scope: str) -> "Caller":
         if scope not in self.scopes:
@@ -27,6 +36,14 @@ class Caller:
         return self
 
     def pays_from(self, account: str) -> "Caller":
-        if self.accounts is not None and account not in self.accounts:
+        if self._is_bound_elsewhere(account):
             raise Forbidden(f"this key may not pay from the account {account}")
         return self
+
+    def administers(self, account: str) -> "Caller":
+        if self._is_bound_elsewhere(account):
+            raise Forbidden(f"this key may not administer the account {account}")
+        return self
+
+    def _is_bound_elsewhere(self, account: str) -> bool:
+        return self.accounts is not None and account not in self.accounts

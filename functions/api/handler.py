@@ -9,6 +9,7 @@ from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
 from functions.api import audit, errors, methods, pages, requests
 from functions.api.accounts import routes as accounts
+from functions.api.admission import TENANT_HEADER
 from functions.api.jobs import routes as jobs
 from functions.api.payments import routes as payments
 from functions.api.runs import routes as runs
@@ -21,6 +22,7 @@ from postdate.runtime.observability import count, logger, metrics, note
 # No call to AWS begins when less than this is left: the last one may take its whole time, then the answer is made. The
 # gateway has counted a cold start as well.
 _KEPT_SECONDS: Final = aws.CALL_SECONDS + 4
+_TENANT_CHARACTERS_NOTED: Final = 100
 # An escaped character takes up to three times as many bytes as itself, and an answer has 6 MB.
 app = APIGatewayHttpResolver(serializer=partial(json.dumps, ensure_ascii=False, separators=(",", ":")))
 app.include_router(tasks.router)
@@ -48,7 +50,7 @@ def unknown_path(_: NotFoundError) -> Response[str]:
     """Whether a path exists is told only to those who may ask."""
     method, path = app.current_event.http_method, app.current_event.path
     try:
-        requests.anybody(app.current_event)
+        requests.admit(app.current_event)
     except PostdateError as error:
         return _answer(error)
     allowed = methods.taken_by(path)
@@ -73,7 +75,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
         answer = _resolved(event, context)
     count("Requests")
     count(f"Answers{answer['statusCode'] // 100}xx")
-    _note(event["requestContext"], answer["statusCode"])
+    _note(event, answer["statusCode"])
     return answer
 
 
@@ -86,11 +88,15 @@ def _resolved(event: dict[str, Any], context: Any) -> dict[str, Any]:
     return app.resolve(as_get, context) | {"body": "", "isBase64Encoded": False}
 
 
-def _note(request: dict[str, Any], status: int) -> None:
-    """The line of metrics is the one line of every request, so it names the request."""
+def _note(event: dict[str, Any], status: int) -> None:
+    """The line of metrics is the one line of every request, so it names the request. An operator's key has no tenant;
+    then the one that the request names is noted."""
+    request = event["requestContext"]
     note("request_id", request["requestId"])
     caller = (request.get("authorizer") or {}).get("lambda") or {}
-    note("tenant", caller.get("tenant", ""))
+    named = event.get("headers", {}).get(TENANT_HEADER.lower(), "") if caller.get("key_id") else ""
+    note("tenant", caller.get("tenant") or named[:_TENANT_CHARACTERS_NOTED])
+    note("key_id", caller.get("key_id", ""))
     note("method", request["http"]["method"])
     note("path", request["http"]["path"])
     note("status", status)

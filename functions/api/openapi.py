@@ -96,7 +96,8 @@ _ABOUT: Final = (
 )
 _KEY: Final = (
     "`Authorization: Bearer pd_<key id>_<secret>`. A key belongs to one tenant and has scopes. It may be "
-    "bound to accounts: then it pays from no other."
+    "bound to accounts: then it pays from no other, and administers no other. An operator's key belongs to no tenant: "
+    "each request names in the header `Postdate-Tenant` the one that it acts for."
 )
 _INTERNAL: Final = "`X-Internal-Auth: pd_<key id>_<secret>`, of a key with the scope `internal`."
 _NO_KEY: Final = "A request without any Authorization is answered by the gateway, and not with a problem."

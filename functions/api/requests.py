@@ -9,6 +9,7 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 
 from functions.api import patterns
+from functions.api.admission import TENANT_HEADER
 from functions.api.caller import Caller
 from functions.api.wiring import wired
 from postdate.domain.errors import (
@@ -31,12 +32,18 @@ _REPLACED: Final = "\ufffd"
 
 
 def caller(event: BaseProxyEvent, scope: str) -> Caller:
-    return anybody(event).needs(scope)
+    """Whoever calls, and for which tenant. Raises Forbidden if the key does not have that scope."""
+    named = event.headers.get(TENANT_HEADER.lower())
+    return wired().admission.caller(event["requestContext"], _shown(event), named).needs(scope)
 
 
-def anybody(event: BaseProxyEvent) -> Caller:
-    """Whoever calls, with any scope or none."""
-    return wired().admission.caller(event["requestContext"], event.headers.get("authorization") or "")
+def admit(event: BaseProxyEvent) -> None:
+    """Raises Unauthenticated unless the request shows a good key: any tenant's, or an operator's."""
+    wired().admission.admit(event["requestContext"], _shown(event))
+
+
+def _shown(event: BaseProxyEvent) -> str:
+    return event.headers.get("authorization") or ""
 
 
 def body(event: BaseProxyEvent, *, bytes_max: int = BODY_BYTES_MAX) -> bytes:

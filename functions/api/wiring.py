@@ -64,7 +64,9 @@ class Wired:
         )
         self._keys = DynamoKeys(table=given.keys_table, client=dynamodb)
         self.keys = Cached(self._keys.get, keep=_KEY_KEPT, clock=self.clock)
-        self.admission = Admission(key=self.keys.get, clock=self.clock)
+        self.admission = Admission(
+            key=self.keys.get, is_tenant=lambda id: self.tenants.get(id) is not None, clock=self.clock
+        )
         self._given = given
         self._plan = ShardPlan.parse(given.shard_plan)
         self._retention = timedelta(days=given.retention_days)

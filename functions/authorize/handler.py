@@ -1,4 +1,4 @@
-"""A request's bearer key -> who is calling: tenant and key, or nobody.
+"""A request's bearer key -> who is calling: tenant and key, a key alone for an operator, or nobody.
 
 The gateway asks for each key once a minute, and not at all for a request without one. The function never refuses: the
 API answers for an unknown key itself, so that this refusal too is a problem with a code.
@@ -44,7 +44,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         count("KeysNotRead")
         return _found({"tenant": "", "key_id": "", "unavailable": "true"})
     count("KeysAccepted" if key else "KeysRefused")
-    return _found({"tenant": key.tenant, "key_id": key.id} if key else {"tenant": "", "key_id": ""})
+    return _found({"tenant": key.tenant or "", "key_id": key.id} if key else {"tenant": "", "key_id": ""})
 
 
 def _key(authorization: str) -> ApiKey | None:

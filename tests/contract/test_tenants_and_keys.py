@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -56,13 +57,16 @@ def test_a_key_is_read_back_as_it_was_written(keys: Keys, now: datetime) -> None
         scopes=frozenset({"tasks:read", "tasks:write", "ops"}),
         expires_at=now.replace(microsecond=0) + timedelta(days=1),
     )
+    operators = ApiKey(id="k6", secret_sha256=hash_of("s6"), tenant=None, scopes=frozenset({"ops"}))
     keys.put(for_ever)
     keys.put(expiring)
+    keys.put(operators)
     for bound in (frozenset({"a", "b:1"}), frozenset[str]()):
         keys.put(replace(for_ever, id="k5", accounts=bound))
         assert keys.get("k5") == replace(for_ever, id="k5", accounts=bound)
     assert keys.get("k1") == for_ever
     assert keys.get("k2") == expiring
+    assert keys.get("k6") == operators
 
 
 def test_a_revoked_key_accepts_its_secret_no_more(keys: Keys, now: datetime) -> None:
@@ -90,3 +94,14 @@ def test_of_a_keys_secret_only_a_hash_is_stored(on_aws: OnAws) -> None:
     )
     row = on_aws.dynamodb.get_item(TableName=on_aws.names["keys"], Key={"key_id": {"S": "k4"}})["Item"]
     assert "hunter2" not in str(row)
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [{}, {"operator": {"BOOL": False}}, {"operator": {"BOOL": True}, "tenant": {"S": "acme"}}],
+    ids=str,
+)
+def test_a_key_that_lost_its_tenant_is_nobodys_and_no_operators(on_aws: OnAws, owner: dict[str, Any]) -> None:
+    row = {"key_id": {"S": "k7"}, "secret_sha256": {"S": hash_of("s7")}, "scopes": {"L": [{"S": "ops"}]}}
+    on_aws.dynamodb.put_item(TableName=on_aws.names["keys"], Item=row | owner)
+    assert on_aws.keys.get("k7") is None

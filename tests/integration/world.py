@@ -24,7 +24,7 @@ from postdate.stores.keys import ApiKey, DynamoKeys, bearer_text, hash_of
 from postdate.stores.tenants import DynamoTenants, Tenant
 from tests.boundary import Call
 
-ALL_SCOPES: Final = "accounts:read admin ops payments:read payments:write tasks:read tasks:write"
+ALL_SCOPES: Final = "accounts:read admin payments:read payments:write tasks:read tasks:write"
 SECRET: Final = "secret"
 SIGNING_SECRET: Final = "whsec_c2lnbmluZy1zZWNyZXQtb2YtYS10ZXN0"
 Record: TypeAlias = dict[str, Any]
@@ -133,12 +133,13 @@ def _keys(table: str) -> DynamoKeys:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Client:
     """Requests of one tenant, as they reach the function behind its authorizer, with a key of the tenant's that has
-    these scopes. A key that is bound to no account pays from each."""
+    these scopes; or those of an operator who acts for the tenant. A key that is bound to no account pays from each."""
 
     tenant: str
     queue_url: str = ""
     scopes: str = ALL_SCOPES
     bound_to: frozenset[str] | None = None
+    operates: bool = False
 
     def __post_init__(self) -> None:
         keys = _keys(os.environ["KEYS_TABLE"])
@@ -147,7 +148,7 @@ class Client:
             ApiKey(
                 id=self.key_id,
                 secret_sha256=hash_of(SECRET),
-                tenant=self.tenant,
+                tenant=None if self.operates else self.tenant,
                 scopes=scopes,
                 accounts=self.bound_to,
             )
@@ -156,7 +157,7 @@ class Client:
     @property
     def key_id(self) -> str:
         bound = sorted(self.bound_to) if self.bound_to is not None else None
-        return hash_of(repr((self.tenant, self.scopes, bound)))[:16]
+        return hash_of(repr((self.tenant, self.scopes, bound, self.operates)))[:16]
 
     @property
     def target(self) -> dict[str, Any]:
@@ -210,13 +211,16 @@ class Client:
                 "content-type": "application/json",
                 "host": "test",
                 "authorization": authorization,
+                **({"postdate-tenant": self.tenant} if self.operates else {}),
                 **(headers or {}),
             },
             "requestContext": {
                 "http": {"method": method, "path": path},
                 "stage": "$default",
                 "requestId": "request-1",
-                "authorizer": {"lambda": {"tenant": self.tenant, "key_id": self.key_id}},
+                "authorizer": {
+                    "lambda": {"tenant": "" if self.operates else self.tenant, "key_id": self.key_id}
+                },
             },
             "body": body if body is None or isinstance(body, str) else json.dumps(body),
             "isBase64Encoded": False,

@@ -33,7 +33,7 @@ _LOOKS: Final = 10
 _SHARED: Final = frozenset({"accounts", "flow", "tenants"})
 # A tenant's own key bears its name here.
 _OWNED_BY_KEY: Final = frozenset({"accounts", "flow", "journal", "idempotency", "tenants", "keys", LISTS})
-_NOBODYS: Final = {("keys", "internal")}
+_NOBODYS: Final = {("keys", "internal"), ("keys", "operator")}
 _OWNED_BY_ITEM: Final = frozenset({"items", "payloads", MESSAGES})
 
 

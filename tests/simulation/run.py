@@ -22,7 +22,7 @@ from postdate.stores import account_row, movement_row
 from postdate.stores.keys import hash_of
 from tests.simulation import boundary, chains, checkers, items, poison, queues, zoned
 from tests.simulation.bookkeeping import RESTING
-from tests.simulation.clients import INTERNAL, SCOPES, SECRET, Clients
+from tests.simulation.clients import INTERNAL, OPERATOR, SCOPES, SECRET, Clients
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
 from tests.simulation.engine import CALLS, Change
 from tests.simulation.hub import SECOND, Actor, Hub, Stuck
@@ -77,15 +77,17 @@ def furnish() -> None:
             )
             put("journal", movement_row.attributes_of(movement, listing_shards=2))
         _put_key(tenant, tenant, SCOPES)
+    _put_key(OPERATOR, None, "ops payments:write")
     _put_key(INTERNAL.split("_")[1], "us", "internal")
     _swept_until(START_US // MINUTE - 2)
 
 
-def _put_key(id: str, tenant: str, scopes: str) -> None:
+def _put_key(id: str, tenant: str | None, scopes: str) -> None:
+    owner: dict[str, Any] = {"operator": {"BOOL": True}} if tenant is None else {"tenant": {"S": tenant}}
     row = {
         "key_id": {"S": id},
         "secret_sha256": {"S": hash_of(SECRET)},
-        "tenant": {"S": tenant},
+        **owner,
         "scopes": {"L": [{"S": scope} for scope in scopes.split()]},
     }
     INSIDE.engine.put("keys", row)

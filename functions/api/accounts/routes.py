@@ -40,8 +40,9 @@ _FORECAST_USUAL = timedelta(days=30)
 @router.post("/api/v1/accounts")
 def create() -> Response[Any]:
     event = router.current_event
-    tenant = requests.caller(event, ADMIN).tenant
+    caller = requests.caller(event, ADMIN)
     form = parsed(AccountForm, requests.body(event))
+    tenant = caller.administers(form.account_id).tenant
     limits = form.limits.limits()
     opened = open_account(tenant, form.account_id, limits, ledger=wired().ledger, clock=wired().clock)
     headers = {"Location": f"/api/v1/accounts/{opened.account.id}"}
@@ -69,16 +70,17 @@ def get(account_id: str) -> Response[Any]:
 
 @router.post("/api/v1/accounts/<account_id>/deposits")
 def deposit(account_id: str) -> Response[Any]:
-    tenant = requests.caller(router.current_event, ADMIN).tenant
+    account = unquote(account_id)
+    tenant = _administrator_of(account)
     form = parsed(DepositForm, requests.body(router.current_event))
-    return _moved(tenant, unquote(account_id), Type.DEPOSIT, form, form.amount, None)
+    return _moved(tenant, account, Type.DEPOSIT, form, form.amount, None)
 
 
 @router.post("/api/v1/accounts/<account_id>/adjustments")
 def adjust(account_id: str) -> Response[Any]:
-    tenant = requests.caller(router.current_event, ADMIN).tenant
-    form = parsed(AdjustmentForm, requests.body(router.current_event))
     account = unquote(account_id)
+    tenant = _administrator_of(account)
+    form = parsed(AdjustmentForm, requests.body(router.current_event))
     if form.amount is not None:
         return _moved(tenant, account, Type.ADJUSTMENT, form, form.amount, form.reason)
     return _told(
@@ -113,6 +115,11 @@ def get_forecast(account_id: str) -> dict[str, Any]:
     if unknown_names := sorted(parameters.keys() - {"until"}):
         raise ValidationFailed([(name, "is not a known parameter") for name in unknown_names])
     return forecast_view(forecast(account, _until(parameters.get("until")), wired().ledger))
+
+
+def _administrator_of(account: str) -> str:
+    """The tenant of a caller who may administer that account."""
+    return requests.caller(router.current_event, ADMIN).administers(account).tenant
 
 
 def _account(id: str) -> Account:
@@ -164,7 +171,7 @@ def _told(moved: Moved, account: str) -> Response[Any]:
 
 
 def _set(account_id: str, status: Status) -> Response[Any]:
-    tenant, ledger = requests.caller(router.current_event, ADMIN).tenant, wired().ledger
+    tenant, ledger = _administrator_of(unquote(account_id)), wired().ledger
     id = find(ledger, tenant, unquote(account_id)).id
     account = ledger.set_status(tenant, id, status, now=wired().clock.now())
     if account is None:

@@ -40,7 +40,7 @@ class Changer:
 
     def cancel(self, caller: Caller, id: str, *, version: int | None) -> Payment:
         def decide(payment: Payment, now: datetime) -> Posting | None:
-            return money.cancel(payment, now=now, operator="ops" in caller.scopes)
+            return money.cancel(payment, now=now, operator=caller.operates)
 
         return self._changed(caller, id, version, decide)
 

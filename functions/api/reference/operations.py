@@ -18,7 +18,7 @@ _AUDIT: Final = (
         "never stood still are named in `moving`: nothing is said of them. When there is no time for all accounts, "
         "`goes_on_after` says where to go on with `after`.",
         answer="Audit",
-        scope="ops",
+        scope="admin",
         parameters=("audit_after",),
         codes=("validation_failed",),
     ),

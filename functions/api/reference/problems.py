@@ -36,8 +36,9 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
     ),
     (
         errors.Forbidden("this needs the scope tasks:write"),
-        "The key does not have the scope that this needs, or may not pay from this account.",
-        "Use a key that has the scope, or the account, named in `detail`.",
+        "The key does not have the scope that this needs, may not pay from or administer this account, or may not act "
+        "for the tenant in `Postdate-Tenant`.",
+        "Use a key that has the scope, the account or the tenant named in `detail`.",
     ),
     (
         errors.NotFound(f"there is no task {TASK_ID}"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.attributes import BooleanAttribute, ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist
 from pynamodb.models import Model
 
@@ -19,17 +19,19 @@ if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 INTERNAL: Final = "internal"
+OPS: Final = "ops"
 _PREFIX = "pd"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApiKey:
-    """`accounts`: those that it may pay from; None for all of its tenant's. A key with the scope INTERNAL is another
-    service's, and good for nothing else."""
+    """`tenant` is None for an operator's key, which names the tenant it acts for in each request. `accounts`: those
+    that it may pay from and administer; None for all. A key with the scope INTERNAL is another service's, and good for
+    nothing else."""
 
     id: str
     secret_sha256: str
-    tenant: str
+    tenant: str | None
     scopes: frozenset[str]
     accounts: frozenset[str] | None = None
     expires_at: datetime | None = None
@@ -75,7 +77,8 @@ class Keys(Protocol):
 class _Row(Model):
     key_id = UnicodeAttribute(hash_key=True)
     secret_sha256 = UnicodeAttribute()
-    tenant = UnicodeAttribute()
+    tenant = UnicodeAttribute(null=True)
+    operator = BooleanAttribute(null=True)
     scopes: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute)
     accounts: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
     expires_at = NumberAttribute(null=True)
@@ -97,6 +100,9 @@ class DynamoKeys:
                 row = self._rows.get(id, consistent_read=True)
             except DoesNotExist:
                 return None
+        # Only a key that says so is an operator's: a row that lost its tenant is nobody's.
+        if (row.tenant is None) != bool(row.operator):
+            return None
         expires = None if row.expires_at is None else instants.from_milliseconds(int(row.expires_at) * 1000)
         return ApiKey(
             id=row.key_id,
@@ -112,6 +118,7 @@ class DynamoKeys:
             key_id=key.id,
             secret_sha256=key.secret_sha256,
             tenant=key.tenant,
+            operator=True if key.tenant is None else None,
             scopes=sorted(key.scopes),
             accounts=None if key.accounts is None else sorted(key.accounts),
             expires_at=None if key.expires_at is None else int(key.expires_at.timestamp()),

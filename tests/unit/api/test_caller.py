@@ -7,7 +7,7 @@ from postdate.stores.keys import ApiKey, hash_of
 
 def caller(*scopes, **fields):
     key = ApiKey(id="k1", secret_sha256=hash_of("secret"), tenant="demo", scopes=frozenset(scopes), **fields)
-    return Caller.of(key)
+    return Caller.of(key, "demo")
 
 
 def test_a_caller_is_what_its_key_says():
@@ -29,6 +29,30 @@ def test_a_key_that_is_bound_to_accounts_pays_from_those_alone(accounts):
         else:
             with pytest.raises(Forbidden, match="this key may not pay from"):
                 bound.pays_from(account)
+
+
+@pytest.mark.parametrize("accounts", [frozenset(), frozenset({"a"}), None], ids=["none", "one", "any"])
+def test_a_key_administers_the_accounts_that_it_pays_from_and_no_other(accounts):
+    bound = caller("admin", accounts=accounts)
+    for account in ("a", "b", "A", ""):
+        if accounts is None or account in accounts:
+            assert bound.administers(account) is bound
+        else:
+            with pytest.raises(Forbidden, match="this key may not administer"):
+                bound.administers(account)
+
+
+def test_a_tenants_key_is_no_operator_whatever_its_row_says():
+    assert not caller("ops", "payments:write").operates
+    assert caller("ops", "payments:write").scopes == {"payments:write"}
+
+
+def test_an_operators_key_acts_for_the_tenant_that_is_named_and_keeps_its_scopes():
+    key = ApiKey(
+        id="o1", secret_sha256=hash_of("secret"), tenant=None, scopes=frozenset({"ops", "payments:write"})
+    )
+    acting = Caller.of(key, "acme")
+    assert (acting.tenant, acting.scopes, acting.operates) == ("acme", key.scopes, True)
 
 
 def test_a_key_for_internal_calls_is_good_for_nothing_as_a_bearer():

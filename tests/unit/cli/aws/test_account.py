@@ -98,7 +98,15 @@ def test_an_environment_without_a_stack_is_told_from_one_without_credentials(
     assert str(refused.value) == told
 
 
-@pytest.mark.parametrize("command", [["tenant", "acme", "--env", "dev"], ["internal-token", "--env", "dev"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["tenant", "acme", "--env", "dev"],
+        ["operator", "--env", "dev", "--scope", "tasks:write"],
+        ["internal-token", "--env", "dev"],
+    ],
+    ids=lambda command: command[0],
+)
 def test_a_command_tells_it_in_one_line_and_by_its_status(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
