@@ -12,10 +12,11 @@ CDK := $(PYTHON) -m cli.local.cdk
 # The repository's commands. The wheel has none: it holds the package that the functions share.
 COMMANDS = $(PYTHON) -m cli.local.commands
 INTERPRETERS := python3 python3.14 python3.13 python3.12 python3.11
+IN_PROCESSES := --numprocesses auto --maxprocesses 4
 
 ONLINE := { echo "Setting up needs the package index that pip is set up for, and did not get what it needs: see above." >&2; exit 2; }
 
-.PHONY: help up down test test-on-ministack test-on-dynamodb-local check prove chaos bench deploy synth layer lock clean
+.PHONY: help up down test test-on-ministack test-on-dynamodb-local check check-here check-on-python prove chaos bench deploy synth layer lock clean
 .DELETE_ON_ERROR:
 
 help: ## what there is to make
@@ -27,11 +28,17 @@ up: $(READY)/infra ## start the local stack, run a payment and a task on it (POR
 down: ## stop what `make up` started (PORT=)
 	@if [ -x .venv/bin/postdate ]; then .venv/bin/postdate down; else echo "Nothing is set up here, so nothing runs."; fi
 
-check: $(READY)/dev ## format, lint, types, unit and contract tests
+check: $(READY)/dev ## format, lint, types, unit and contract tests; with PY=3.14 or 3.11 the tests on that Python
+	@$(MAKE) --no-print-directory $(if $(PY),check-on-python,check-here)
+
+check-here: $(READY)/dev
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
-	@.venv/bin/pytest --numprocesses auto --maxprocesses 4 tests/unit tests/contract
+	@.venv/bin/pytest $(IN_PROCESSES) tests/unit tests/contract
+
+check-on-python: $(READY)/dev
+	@python=$$($(PYTHON) -m tests.pythons "$(PY)") && "$$python" -m pytest $(IN_PROCESSES) tests/unit tests/contract
 
 test: $(READY)/dev ## the whole suite on local stacks; with ENGINE=dynamodb-local the stores and functions on Amazon's engine
 	@case "$(ENGINE)" in ministack|dynamodb-local) ;; \
@@ -39,7 +46,7 @@ test: $(READY)/dev ## the whole suite on local stacks; with ENGINE=dynamodb-loca
 	@$(MAKE) --no-print-directory test-on-$(ENGINE)
 
 test-on-dynamodb-local: $(READY)/dev $(READY)/dynamodb-local
-	@.venv/bin/pytest --numprocesses auto --maxprocesses 4 --engine dynamodb-local tests/contract tests/integration
+	@.venv/bin/pytest $(IN_PROCESSES) --engine dynamodb-local tests/contract tests/integration
 
 test-on-ministack: $(READY)/dev
 	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" $(PYTHON) -m tests.side_by_side

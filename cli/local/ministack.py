@@ -29,7 +29,9 @@ PROGRAM: Final = Path(__file__).with_name("engine.py")
 
 
 def installed() -> Path:
-    return built(BUILD / "ministack", _install, of=(REQUIREMENTS, sys.base_prefix, sys.version))
+    """For each Python its own: the tests on one do not replace the engine that runs on another."""
+    named = f"ministack-{sys.version_info.major}.{sys.version_info.minor}"
+    return built(BUILD / named, _install, of=(REQUIREMENTS, sys.base_prefix, sys.version))
 
 
 def running(place: Place) -> Process | None:
