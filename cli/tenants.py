@@ -2,6 +2,7 @@
 
 import base64
 import secrets
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -21,13 +22,12 @@ INTERNAL_SLOTS: Final = ("internal1", "internal2")
 KEPT_AFTER_ROTATION: Final = timedelta(hours=1)
 
 
-def tenant(
-    table: str, id: str, *, queue_urls: frozenset[str] = frozenset(), buses: frozenset[str] = frozenset()
-) -> Tenant:
-    """The tenant, allowed these beside what it may use already. Its signing secret stays what it was."""
+def tenant(table: str, id: str, *, destinations: Iterable[tuple[str, str]] = ()) -> Tenant:
+    """The tenant, allowed these pairs of kind and address beside what it may use already. Its signing
+    secret stays what it was."""
     tenants = DynamoTenants(table=table)
     known = tenants.get(id) or Tenant(id=id, signing_secrets=(_signing_secret(),))
-    wanted = replace(known, queue_urls=known.queue_urls | queue_urls, buses=known.buses | buses)
+    wanted = replace(known, destinations=known.destinations | frozenset(destinations))
     tenants.put(wanted)
     return wanted
 

@@ -10,6 +10,8 @@ from infra.constructs.layer import Layer
 from infra.constructs.waiver import waive
 from infra.environments import Environment, Size
 from infra.state import State
+from postdate.targets.kind import Service as TargetService
+from postdate.targets.registry import KINDS
 
 GET: Final = "dynamodb:GetItem"
 BATCH_GET: Final = "dynamodb:BatchGetItem"
@@ -22,7 +24,6 @@ SEND: Final = "sqs:SendMessage"
 HIDE: Final = "sqs:ChangeMessageVisibility"
 GET_OBJECT: Final = "s3:GetObject"
 ASSUME: Final = "sts:AssumeRole"
-PUT_EVENTS: Final = "events:PutEvents"
 
 
 class Service(Stack):
@@ -95,8 +96,9 @@ class Service(Stack):
         run_tasks.allow(state.tasks.queue.queue_arn, SEND, HIDE)
         run_tasks.allow(state.tasks.dead_letters.queue_arn, SEND)
         for name in self._environment.destinations:
-            self._allow_destination(run_tasks, "sqs", name, SEND)
-            self._allow_destination(run_tasks, "events", f"event-bus/{name}", PUT_EVENTS)
+            for kind in KINDS.values():
+                if kind.service is not None:
+                    self._allow_destination(run_tasks, kind.service, name)
         size = self._size("run_tasks")
         run_tasks.consume(state.tasks.queue, at_once=10, consumers=size.consumers)
         if size.slow_consumers:
@@ -123,12 +125,13 @@ class Service(Stack):
         )
         run_tasks.allow(self._reader_arn, ASSUME)
 
-    def _allow_destination(self, run_tasks: Function, service: str, resource: str, action: str) -> None:
-        run_tasks.allow(self.format_arn(service=service, resource=resource), action)
+    def _allow_destination(self, run_tasks: Function, service: TargetService, name: str) -> None:
+        resource = service.resource.format(name)
+        run_tasks.allow(self.format_arn(service=service.name, resource=resource), *service.actions)
         waive(
             self,
-            f"IAM5[Resource::arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>:{resource}]",
-            "Tenants' own queues and buses come and go without a release; their names are ours to give.",
+            f"IAM5[Resource::arn:<AWS::Partition>:{service.name}:<AWS::Region>:<AWS::AccountId>:{resource}]",
+            "Tenants' own destinations come and go without a release; their names are ours to give.",
         )
 
     def _settle(self) -> None:

@@ -1,4 +1,4 @@
-"""Make a tenant of an environment on AWS, or let it use more queues and buses, and give it a new key."""
+"""Make a tenant of an environment on AWS, or let it use more destinations, and give it a new key."""
 
 import argparse
 import re
@@ -7,19 +7,24 @@ from typing import Any, Final
 from cli import tenants
 from cli.aws.reach import reaching
 from infra.environments import ENVIRONMENTS
+from postdate.targets.registry import KINDS
 
+LISTED: Final = {kind.name: kind.listed for kind in KINDS.values() if kind.listed is not None}
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tenant", type=_name, help="lower-case letters, digits and hyphens")
     parser.add_argument("--env", required=True, choices=("dev", "staging", "prod"), help="which environment")
-    parser.add_argument(
-        "--queue", action="append", default=[], metavar="URL", help="an SQS queue its tasks may go to"
-    )
-    parser.add_argument(
-        "--bus", action="append", default=[], metavar="NAME", help="an event bus its tasks may go to"
-    )
+    for name, listed in LISTED.items():
+        parser.add_argument(
+            f"--{listed.noun}",
+            dest=name,
+            action="append",
+            default=[],
+            metavar=listed.metavar,
+            help=listed.help,
+        )
     scope_arguments(parser)
     parser.add_argument(
         "--account",
@@ -46,8 +51,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         made = tenants.tenant(
             environment.table("tenants"),
             options.tenant,
-            queue_urls=frozenset(options.queue),
-            buses=frozenset(options.bus),
+            destinations=[(name, address) for name in LISTED for address in getattr(options, name)],
         )
         key = tenants.key(
             environment.table("keys"),
@@ -61,8 +65,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "scopes": sorted(tenants.READS | set(options.scope)),
         "accounts": options.account,
         "signing_secret": made.signing_secrets[0],
-        "queue_urls": sorted(made.queue_urls),
-        "buses": sorted(made.buses),
+        "destinations": {name: sorted(made.allowed(name)) for name in LISTED},
     }
 
 
@@ -73,7 +76,7 @@ def show(answer: dict[str, Any]) -> str:
         f"  its scopes      {' '.join(answer['scopes'])}",
         *(f"  its account     {account}" for account in answer["accounts"] or []),
         f"  signing secret  {answer['signing_secret']}",
-        *(f"  may send to     {name}" for name in (*answer["queue_urls"], *answer["buses"])),
+        *(f"  may send to     {each}" for listed in answer["destinations"].values() for each in listed),
     ]
     return "\n".join(lines)
 

@@ -13,6 +13,7 @@ from typing import Final
 from cli.local import bytecode, uv
 from cli.local.once import BUILD, ROOT, built
 from cli.progress import say
+from postdate.targets.registry import KINDS
 
 REQUIREMENTS: Final = ROOT / "requirements" / "runtime.txt"
 LAMBDA_PYTHON: Final = "3.14"
@@ -24,16 +25,15 @@ AWS_SERVICES_USED: Final = frozenset(
     {
         "appconfigdata",
         "dynamodb",
-        "events",
         "kms",
         "lambda",
         "s3",
         "scheduler",
         "secretsmanager",
-        "sqs",
         "ssm",
         "stepfunctions",
         "sts",
+        *(kind.service.name for kind in KINDS.values() if kind.service is not None),
     }
 )
 PACKAGES_UNUSED: Final = (
@@ -64,6 +64,7 @@ def layer(platform: str) -> Path:
         lambda directory: _install(directory / "python", platform),
         of=(
             *(REQUIREMENTS, Path(__file__), *bytecode.COMPILER),
+            " ".join(sorted(AWS_SERVICES_USED)),
             sys.version if platform == "local" else LAMBDA_PYTHON,
         ),
     )

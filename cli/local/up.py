@@ -58,7 +58,7 @@ def _brought_up(place: Place, engine: Process | None, known: Stack | None) -> St
 def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int) -> Stack:
     queue_url, bus = seed.destination_queue(), seed.destination_bus()
     table, keys = outputs["TenantsTable"], outputs["KeysTable"]
-    demo = tenants.tenant(table, "demo", queue_urls=frozenset({queue_url}), buses=frozenset({bus}))
+    demo = tenants.tenant(table, "demo", destinations=[("sqs", queue_url), ("eventbridge", bus)])
     other = tenants.tenant(table, "other")
     bearers = known or Keys(
         api_key=tenants.key(keys, demo.id, USUAL),

@@ -10,11 +10,11 @@ from pydantic import ValidationError
 
 from functions.api.patterns import WORDS
 from postdate.domain.errors import ValidationFailed
+from postdate.targets.registry import KINDS
 
 INSTANT_WORDS: Final = "is an instant with an offset, such as 2026-11-18T10:05:00Z"
 # In the place of a field, the step that leads to the name of a pair instead of its value.
 _NAME_OF_PAIR: Final = "[key]"
-_KINDS: Final = frozenset({"webhook", "sqs", "eventbridge"})
 
 _PLAIN: Final[Mapping[str, str]] = {
     "missing": "is needed",
@@ -61,7 +61,7 @@ def validation_failed(error: ValidationError, within: str = "") -> ValidationFai
 def _told(finding: Mapping[str, Any], within: str) -> tuple[str, str]:
     kind, path = finding["type"], list(finding["loc"])
     message = _PLAIN.get(kind) or _WITH_CONTEXT.get(kind, lambda _: "is not valid")(finding.get("ctx", {}))
-    if len(path) > 1 and path[0] == "target" and path[1] in _KINDS:
+    if len(path) > 1 and path[0] == "target" and path[1] in KINDS:
         # How pydantic says which kind of target it takes it for: no step of the caller's.
         del path[1]
     if kind in ("union_tag_invalid", "union_tag_not_found"):

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
-from urllib.parse import urlsplit
 
 from postdate.domain import breaker as rules
 from postdate.domain.breaker import Breaker, State
@@ -21,6 +20,7 @@ from postdate.runtime.clock import Clock
 from postdate.runtime.observability import count, logger
 from postdate.stores.flow import Circuit, Flow, Timeline
 from postdate.targets.base import Delivery, Failed, Receipt
+from postdate.targets.registry import circuit_of
 
 _FRESH: Final = timedelta(seconds=1)
 _KEPT: Final = WAIT_MAX + _FRESH
@@ -33,10 +33,7 @@ _REMEMBERED_MAX: Final = 10_000
 
 def circuit(tenant: str, destination: Destination) -> Circuit:
     """A tenant's calls to one host, or to one queue: another tenant's trouble there is not his."""
-    address = destination.address
-    if destination.type == "webhook":
-        address = urlsplit(address).netloc.rpartition("@")[2].lower()
-    return tenant, f"{destination.type}:{address}"
+    return tenant, circuit_of(destination)
 
 
 class Circuits:

@@ -48,11 +48,14 @@ class Deliveries:
         self._unread: set[str] = set()
 
     def prefetch(self, tasks: Iterable[Task]) -> None:
-        """Reads what deliveries need beside their tasks while there is still time until the instant.
+        """Reads what deliveries need beside their tasks, and builds their targets, while there is still time until the
+        instant.
 
         Each thing is asked for once a batch: what cannot be read does not hold up the others again and again.
         """
         given = list(tasks)
+        for name in {task.destination.type for task in given}:
+            self._targets.get(name)
         for tenant in {task.tenant for task in given} - self._asked:
             with suppress(Unavailable):
                 self._tenants[tenant] = self._tenant(tenant) or Tenant(id=tenant)
@@ -125,8 +128,7 @@ class Deliveries:
             destination=task.destination,
             payload=payload,
             signing_secrets=tenant.signing_secrets,
-            queues_allowed=tenant.queue_urls,
-            buses_allowed=tenant.buses,
+            allowed=tenant.allowed(task.destination.type),
             ack=task.ack,
         )
 

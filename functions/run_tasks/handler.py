@@ -37,7 +37,9 @@ from postdate.stores.objects_s3 import S3Objects
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants
-from postdate.targets.registry import targets
+from postdate.targets.base import Target
+from postdate.targets.kind import Parts
+from postdate.targets.registry import Targets
 
 _TENANT_KEPT = timedelta(seconds=30)
 _SECONDS_TO_SETTLE = 10
@@ -106,11 +108,8 @@ class Wired:
         )
         self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
         self.circuits = Circuits(flow=self.flow, clock=self.clock)
-        self.targets = targets(
-            sqs=sqs,
-            events=aws.client("events"),
-            loopback_allowed=given.loopback_destinations,
-            now=self.clock.now,
+        self.targets: Mapping[str, Target] = Targets(
+            Parts(client=aws.client, now=self.clock.now, loopback_allowed=given.loopback_destinations)
         )
 
 

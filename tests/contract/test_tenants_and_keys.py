@@ -10,15 +10,17 @@ from postdate.stores.keys import ApiKey, Keys, hash_of
 from postdate.stores.tenants import Tenant, Tenants
 from tests.contract.conftest import OnAws
 
-QUEUES = frozenset(f"https://sqs.us-east-1.amazonaws.com/123456789012/queue-{number}" for number in range(3))
-BUSES = frozenset({"postdate-destination-a", "postdate-destination-b"})
+QUEUES = frozenset(
+    ("sqs", f"https://sqs.us-east-1.amazonaws.com/123456789012/queue-{number}") for number in range(3)
+)
+BUSES = frozenset({("eventbridge", "postdate-destination-a"), ("eventbridge", "with a space")})
 
 
 @pytest.mark.parametrize(
     "tenant",
     [
         Tenant(id="empty"),
-        Tenant(id="full", queue_urls=QUEUES, buses=BUSES, signing_secrets=("whsec_bmV3", "whsec_b2xk")),
+        Tenant(id="full", destinations=QUEUES | BUSES, signing_secrets=("whsec_bmV3", "whsec_b2xk")),
         Tenant(id="größe 🐈"),
     ],
     ids=["empty", "full", "odd"],
@@ -29,7 +31,7 @@ def test_a_tenant_is_read_back_as_it_was_written(tenants: Tenants, tenant: Tenan
 
 
 def test_a_tenant_is_replaced_whole(tenants: Tenants) -> None:
-    tenants.put(Tenant(id="replaced", queue_urls=QUEUES, signing_secrets=("whsec_b2xk",)))
+    tenants.put(Tenant(id="replaced", destinations=QUEUES, signing_secrets=("whsec_b2xk",)))
     rotated = Tenant(id="replaced", signing_secrets=("whsec_bmV3", "whsec_b2xk"))
     tenants.put(rotated)
     assert tenants.get("replaced") == rotated
@@ -38,14 +40,29 @@ def test_a_tenant_is_replaced_whole(tenants: Tenants) -> None:
 def test_all_tenants_are_found_by_their_ids(tenants: Tenants) -> None:
     before = set(tenants.ids())
     for id in ("found-2", "found-1"):
-        tenants.put(Tenant(id=id, queue_urls=QUEUES))
+        tenants.put(Tenant(id=id, destinations=QUEUES))
     assert tenants.ids() == sorted({*before, "found-1", "found-2"})
 
 
+def test_rows_of_older_code_are_read_and_older_code_reads_ours(on_aws: OnAws) -> None:
+    old = {
+        "tenant": {"S": "old"},
+        "queue_urls": {"L": [{"S": "q"}]},
+        "buses": {"L": [{"S": "b"}]},
+        "signing_secrets": {"L": []},
+    }
+    on_aws.dynamodb.put_item(TableName=on_aws.names["tenants"], Item=old)
+    read = on_aws.tenants.get("old")
+    assert read == Tenant(id="old", destinations=frozenset({("sqs", "q"), ("eventbridge", "b")}))
+    on_aws.tenants.put(read)
+    row = on_aws.dynamodb.get_item(TableName=on_aws.names["tenants"], Key={"tenant": {"S": "old"}})["Item"]
+    assert {name: row[name] for name in old} == old
+
+
 def test_a_tenant_from_before_there_were_buses_may_use_none(on_aws: OnAws) -> None:
-    row = {"tenant": {"S": "old"}, "queue_urls": {"L": [{"S": "q"}]}, "signing_secrets": {"L": []}}
+    row = {"tenant": {"S": "oldest"}, "queue_urls": {"L": [{"S": "q"}]}, "signing_secrets": {"L": []}}
     on_aws.dynamodb.put_item(TableName=on_aws.names["tenants"], Item=row)
-    assert on_aws.tenants.get("old") == Tenant(id="old", queue_urls=frozenset({"q"}))
+    assert on_aws.tenants.get("oldest") == Tenant(id="oldest", destinations=frozenset({("sqs", "q")}))
 
 
 def test_a_key_is_read_back_as_it_was_written(keys: Keys, now: datetime) -> None:

@@ -15,7 +15,7 @@ from tests.infra.synthesis import app
 
 UNSCOPED = "The local engine checks these calls on no resource at all."
 XRAY = "X-Ray's two write actions know no resource to name."
-DESTINATIONS = "Tenants' own queues and buses come and go without a release; their names are ours to give."
+DESTINATIONS = "Tenants' own destinations come and go without a release; their names are ours to give."
 OPEN_PAGES = "Health and the documentation are for those who have no key yet."
 INTERNAL_ROUTE = "Its token stands in X-Internal-Auth, and the function checks it."
 PLAIN_HTTP = "This stack listens on the loopback interface and speaks plain HTTP."

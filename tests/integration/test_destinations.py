@@ -29,7 +29,7 @@ def bus(world: World, client: Client) -> Callable[[], list[dict[str, Any]]]:
     events.put_targets(Rule="seen", EventBusName=name, Targets=[{"Id": "1", "Arn": arn["QueueArn"]}])
     known = world.tenants.get(client.tenant)
     assert known
-    world.tenants.put(replace(known, buses=frozenset({name})))
+    world.tenants.put(replace(known, destinations=known.destinations | {("eventbridge", name)}))
     return lambda: [json.loads(record["body"]) for record in world.received(queue_url)]
 
 
@@ -76,7 +76,7 @@ def test_a_bus_that_is_taken_off_the_list_ends_the_tasks_that_would_go_there(
     task_id = client.register(target=to_bus(client)).body["task_id"]
     known = world.tenants.get(client.tenant)
     assert known
-    world.tenants.put(replace(known, buses=frozenset()))
+    world.tenants.put(replace(known, destinations=frozenset()))
     forget()
     assert world.run(calls(world, client)) == []
     task = client.get(f"{TASKS}/{task_id}").body
@@ -95,7 +95,7 @@ def test_an_attempt_that_is_repeated_because_its_answer_was_lost_reaches_a_fifo_
     ]
     known = world.tenants.get(client.tenant)
     assert known
-    world.tenants.put(replace(known, queue_urls=frozenset({queue_url})))
+    world.tenants.put(replace(known, destinations=frozenset({("sqs", queue_url)})))
     retry = {"initial_seconds": 0.1, "max_seconds": 1, "jitter": False}
     task_id = client.register(target={"type": "sqs", "queue_url": queue_url}, retry=retry).body["task_id"]
     boundary.fail("SendMessageBatch", *[lost] * 5, when=lambda call: call.names(queue_url))

@@ -70,7 +70,9 @@ class World:
     def tenant(self, id: str) -> "Client":
         """A tenant with a queue of its own, and its client."""
         queue_url = self.sqs.create_queue(QueueName=f"postdate-test-destination-{id}")["QueueUrl"]
-        self.tenants.put(Tenant(id=id, queue_urls=frozenset({queue_url}), signing_secrets=(SIGNING_SECRET,)))
+        self.tenants.put(
+            Tenant(id=id, destinations=frozenset({("sqs", queue_url)}), signing_secrets=(SIGNING_SECRET,))
+        )
         return Client(tenant=id, queue_url=queue_url)
 
     def received(self, queue_url: str, *, tenant: str | None = None) -> list[Record]:

@@ -62,7 +62,8 @@ def furnish() -> None:
     put = INSIDE.engine.put
     opened = START - timedelta(days=1)
     for tenant in TENANTS:
-        put("tenants", {"tenant": {"S": tenant}, "queue_urls": {"L": [{"S": QUEUE}, {"S": OTHER_QUEUE}]}})
+        allowed = [{"S": f"sqs {queue}"} for queue in (QUEUE, OTHER_QUEUE)]
+        put("tenants", {"tenant": {"S": tenant}, "destinations": {"L": allowed}})
         for place, name in enumerate(ACCOUNTS):
             account = Account(id=name, tenant=tenant, created_at=opened, updated_at=opened, available=BALANCE)
             put("accounts", account_row.attributes_of(account))

@@ -25,9 +25,9 @@ MAY_USE: Final = {
     "functions.run_tasks": ("postdate",),
     "functions.settle": ("postdate",),
     "functions.sweep": ("postdate",),
-    "infra": ("postdate.runtime.settings",),
+    "infra": ("postdate.runtime.settings", "postdate.targets"),
     "cli": ("postdate", "infra.environments"),
-    "cli.commands": ("cli", "bench", "chaos", "infra.environments"),
+    "cli.commands": ("cli", "bench", "chaos", "infra.environments", "postdate.targets"),
     "bench": ("cli", "postdate"),
     "chaos": ("bench", "cli", "postdate"),
 }

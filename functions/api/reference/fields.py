@@ -7,6 +7,7 @@ from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX
 from functions.api.reference.shapes import INSTANT, TEXT, Schema, one_of
 from functions.api.tasks.listing import STATUSES
 from postdate.domain import payment, task
+from postdate.targets.registry import KINDS
 
 MEANINGS: Final = {
     "run_at": "The instant it is due: at most a year ahead, at most a minute ago, which means now.",
@@ -71,13 +72,7 @@ MEANINGS: Final = {
     "to_journal": "Instead of an amount: what the journal and the open payments say is right.",
     "execution_id": "A name of yours for this execution: 1 to 128 visible ASCII characters.",
     "type": "The kind of target.",
-    "url": "https, a public host name. Redirects are not followed. It is checked now and at every attempt.",
-    "method": "The method of the request.",
-    "headers": "Up to 20 headers of yours, 4096 bytes in all; not those that Postdate sets. Answers show names only.",
-    "queue_url": "A queue on your tenant's list.",
-    "bus": "A bus on your tenant's list, as it is written there. Events have the source `postdate`; their detail holds "
-    "the payload as `payload` and, as `postdate`, the task, the run, the attempt and its token.",
-    "detail_type": "What the events are called, for the rules of the bus.",
+    **{member.name: member.meaning for kind in KINDS.values() for member in kind.members},
     "max_attempts": "How often it is tried at most, the first attempt included.",
     "initial_seconds": "The shortest wait before another attempt.",
     "multiplier": "By what the wait may grow from attempt to attempt.",

@@ -24,6 +24,8 @@ from postdate.domain.definition import Overlap
 from postdate.domain.definition import State as DefinitionState
 from postdate.domain.task import Ack, State
 from postdate.domain.transitions import HISTORY_LINES_MAX
+from postdate.targets.kind import HIDDEN, Shape
+from postdate.targets.registry import KINDS
 
 _STATUS: Final = one_of(State)
 _ANY_STATUS: Final[Schema] = {"type": "string", "enum": list(STATUSES)}
@@ -31,6 +33,15 @@ _ANY_STATUS: Final[Schema] = {"type": "string", "enum": list(STATUSES)}
 _PAYLOAD_REF: Final = told(
     or_null(TEXT), "Where the payload is read at each attempt; null when it was given."
 )
+_SHOWN: Final[dict[Shape, Schema]] = {
+    Shape.TEXT: TEXT,
+    Shape.NAME: TEXT,
+    Shape.PAIRS: told(
+        {"type": "object", "additionalProperties": {"const": HIDDEN}},
+        "Names only: a value may be a credential.",
+    ),
+}
+_TARGET: Final = either(*(f"{kind.title}Target" for kind in KINDS.values()))
 _PAYLOAD: Final[Schema] = {"description": "The payload as it was given; null when it is a reference."}
 
 _TASK: Final[dict[str, Schema]] = {
@@ -42,7 +53,7 @@ _TASK: Final[dict[str, Schema]] = {
     ),
     "name": or_null(TEXT),
     "tags": list_of(TEXT),
-    "target": either("WebhookTarget", "SqsTarget", "EventBridgeTarget"),
+    "target": _TARGET,
     "payload_ref": _PAYLOAD_REF,
     "run_at": told(INSTANT, "The instant asked for."),
     "next_run_at": told(or_null(INSTANT), "When the next attempt is due; null when none is waiting."),
@@ -72,7 +83,7 @@ _RECURRING: Final[dict[str, Schema]] = {
     ),
     "name": or_null(TEXT),
     "tags": list_of(TEXT),
-    "target": either("WebhookTarget", "SqsTarget", "EventBridgeTarget"),
+    "target": _TARGET,
     "payload_ref": _PAYLOAD_REF,
     "cron": TEXT,
     "timezone": TEXT,
@@ -126,17 +137,12 @@ ANSWERS: Final[dict[str, Schema]] = {
         failureReason=or_null(TEXT),
     ),
     "CancelledJob": every(status=_ANY_STATUS),
-    "WebhookTarget": every(
-        type={"const": "webhook"},
-        url=TEXT,
-        method=TEXT,
-        headers=told(
-            {"type": "object", "additionalProperties": {"const": "***"}},
-            "Names only: a value may be a credential.",
-        ),
-    ),
-    "SqsTarget": every(type={"const": "sqs"}, queue_url=TEXT),
-    "EventBridgeTarget": every(type={"const": "eventbridge"}, bus=TEXT, detail_type=TEXT),
+    **{
+        f"{kind.title}Target": every(
+            type={"const": kind.name}, **{member.name: _SHOWN[member.shape] for member in kind.members}
+        )
+        for kind in KINDS.values()
+    },
     "Retry": every(
         max_attempts=COUNT,
         initial_seconds={"type": "number"},

@@ -6,10 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from postdate.domain.errors import PostdateError
 from postdate.domain.task import Destination
 from postdate.stores.tenants import Tenant
-from postdate.targets.eventbridge import check_bus
-from postdate.targets.guard import check_url
-from postdate.targets.headers import check_headers
-from postdate.targets.sqs import check_queue
+from postdate.targets.registry import KINDS
 
 _AT_ONCE = 32
 
@@ -22,14 +19,9 @@ def refusals(
 
     def refusal(destination: Destination) -> PostdateError | None:
         try:
-            match destination.type:
-                case "sqs":
-                    check_queue(destination.address, tenant.queue_urls)
-                case "eventbridge":
-                    check_bus(destination.address, tenant.buses)
-                case _:
-                    check_headers(destination.headers)
-                    check_url(destination.address, loopback_allowed=loopback_allowed)
+            KINDS[destination.type].refuse(
+                destination, allowed=tenant.allowed(destination.type), loopback_allowed=loopback_allowed
+            )
         except PostdateError as error:
             return error
         return None

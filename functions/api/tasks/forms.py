@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field, JsonValue, model_validator
 
 from functions.api import patterns
 from functions.api.forms import DELAY_SECONDS_MAX, Form, Instant
+from functions.api.tasks.targets import TargetForm
 from functions.api.texts import SEEN
 from postdate.domain import instants
 from postdate.domain.catch_up import WINDOW_MAX, CatchUp
@@ -18,7 +19,7 @@ from postdate.domain.flow import PARALLELISM_MAX, FlowControl
 from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 from postdate.domain.retry import ATTEMPTS_MAX, RetryPolicy
 from postdate.domain.schedule import JITTER_SECONDS_MAX
-from postdate.domain.task import Ack, Destination
+from postdate.domain.task import Ack
 
 PAST_ALLOWED = timedelta(minutes=1)
 OF_RECURRING: Final = (
@@ -43,38 +44,6 @@ Tag = Annotated[str, Field(min_length=1, max_length=64), SEEN]
 Tags = Annotated[list[Tag], Field(max_length=10)]
 Name = Annotated[str, Field(min_length=1, max_length=128), SEEN]
 PayloadRef = Annotated[str, Field(max_length=1200)]
-
-
-class WebhookForm(Form):
-    type: Literal["webhook"]
-    url: str
-    method: Literal["POST", "PUT", "PATCH"] = "POST"
-    headers: dict[str, str] = Field({})
-
-    def destination(self) -> Destination:
-        return Destination(
-            type=self.type, address=self.url, method=self.method, headers=tuple(self.headers.items())
-        )
-
-
-class SqsForm(Form):
-    type: Literal["sqs"]
-    queue_url: str
-
-    def destination(self) -> Destination:
-        return Destination(type=self.type, address=self.queue_url)
-
-
-class EventBridgeForm(Form):
-    type: Literal["eventbridge"]
-    bus: str
-    detail_type: Name
-
-    def destination(self) -> Destination:
-        return Destination(type=self.type, address=self.bus, detail_type=self.detail_type)
-
-
-TargetForm = Annotated[WebhookForm | SqsForm | EventBridgeForm, Field(discriminator="type")]
 
 
 class RetryForm(Form):

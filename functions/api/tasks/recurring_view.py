@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from functions.api.forms import text_of
 from functions.api.runs.forms import summary
+from functions.api.tasks import targets
 from functions.api.tasks.chain import next_run_at
-from functions.api.tasks.view import flow_control, retry, target
+from functions.api.tasks.view import flow_control, retry
 from postdate.domain.definition import Definition
 from postdate.domain.task import State, Task
 
@@ -24,7 +25,7 @@ def view(definition: Definition, *, runs: Sequence[Task], now: datetime) -> dict
         "status": definition.state.value,
         "name": definition.name,
         "tags": list(definition.tags),
-        "target": target(template.destination),
+        "target": targets.view(template.destination),
         "payload_ref": template.payload.ref,
         "cron": plan.cron.text,
         "timezone": plan.cron.timezone,

@@ -3,9 +3,10 @@
 from typing import Any
 
 from functions.api.forms import text_of
+from functions.api.tasks import targets
 from postdate.domain.flow import FlowControl
 from postdate.domain.retry import RetryPolicy
-from postdate.domain.task import Destination, State, Task
+from postdate.domain.task import State, Task
 
 
 def view(task: Task) -> dict[str, Any]:
@@ -15,7 +16,7 @@ def view(task: Task) -> dict[str, Any]:
         "status": task.state.value,
         "name": task.name,
         "tags": list(task.tags),
-        "target": target(task.destination),
+        "target": targets.view(task.destination),
         "payload_ref": task.payload.ref,
         "run_at": text_of(task.planned_at),
         "next_run_at": text_of(task.due_at) if task.state.waits else None,
@@ -50,20 +51,6 @@ def flow_control(flow: FlowControl | None) -> dict[str, Any] | None:
     if flow is None:
         return None
     return {name: getattr(flow, name) for name in FlowControl.__dataclass_fields__}
-
-
-def target(destination: Destination) -> dict[str, Any]:
-    if destination.type == "sqs":
-        return {"type": "sqs", "queue_url": destination.address}
-    if destination.type == "eventbridge":
-        return {"type": "eventbridge", "bus": destination.address, "detail_type": destination.detail_type}
-    headers = {name: "***" for name, _ in destination.headers}
-    return {
-        "type": destination.type,
-        "url": destination.address,
-        "method": destination.method,
-        "headers": headers,
-    }
 
 
 def _last_run(task: Task) -> dict[str, Any] | None:

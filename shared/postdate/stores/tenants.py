@@ -1,7 +1,7 @@
 """A tenant's settings: what it may call, and how its webhooks are signed."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pynamodb.attributes import ListAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist
@@ -15,12 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tenant:
-    """`signing_secrets`: the newest first; two of them live side by side while one replaces the other."""
+    """`destinations` are the pairs of kind and address that tasks may go to, of kinds that have a list.
+    `signing_secrets`: the newest first; two of them live side by side while one replaces the other."""
 
     id: str
-    queue_urls: frozenset[str] = frozenset()
-    buses: frozenset[str] = frozenset()
+    destinations: frozenset[tuple[str, str]] = frozenset()
     signing_secrets: tuple[str, ...] = ()
+
+    def allowed(self, kind: str) -> frozenset[str]:
+        """The addresses of this kind."""
+        return frozenset(address for each, address in self.destinations if each == kind)
+
+
+_LISTS_BEFORE: Final = {"queue_urls": "sqs", "buses": "eventbridge"}
 
 
 class Tenants(Protocol):
@@ -33,7 +40,11 @@ class Tenants(Protocol):
 
 
 class _Row(Row):
+    """A destination is kept as `<kind> <address>`. Rows of older code have a list for each of two kinds. Both lists are
+    still written: after a roll-back, older code reads only them."""
+
     tenant = UnicodeAttribute(hash_key=True)
+    destinations: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     queue_urls: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     buses: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     signing_secrets: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
@@ -59,10 +70,11 @@ class DynamoTenants:
     def put(self, tenant: Tenant) -> None:
         row = self._rows(
             tenant=tenant.id,
-            queue_urls=sorted(tenant.queue_urls),
-            buses=sorted(tenant.buses),
+            destinations=sorted(f"{kind} {address}" for kind, address in tenant.destinations),
             signing_secrets=list(tenant.signing_secrets),
         )
+        for name, kind in _LISTS_BEFORE.items():
+            setattr(row, name, sorted(tenant.allowed(kind)))
         with translated():
             row.save()
 
@@ -72,10 +84,11 @@ class DynamoTenants:
 
 
 def _tenant_of(row: _Row) -> Tenant:
+    before = {(kind, address) for name, kind in _LISTS_BEFORE.items() for address in getattr(row, name)}
+    kept = {(kind, address) for kind, _, address in (each.partition(" ") for each in row.destinations)}
     return Tenant(
         id=row.tenant,
-        queue_urls=frozenset(row.queue_urls),
-        buses=frozenset(row.buses),
+        destinations=frozenset(before | kept),
         signing_secrets=tuple(row.signing_secrets),
     )
 

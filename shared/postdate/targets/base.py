@@ -17,7 +17,7 @@ class Delivery:
     """One attempt of one run. What a log must not hold is left out of its repr.
 
     `payload` is JSON text in UTF-8. `signing_secrets` are the endpoint's (`whsec_…`), two while one replaces the
-    other. `queues_allowed` and `buses_allowed` are the tenant's lists as they stand now, not as they stood at
+    other. `allowed` are the addresses of this kind on the tenant's list as it stands now, not as it stood at
     registration. With `ack` explicit, the receiver needs the token of this very attempt.
     """
 
@@ -31,8 +31,7 @@ class Delivery:
     destination: Destination = field(repr=False)
     payload: bytes = field(repr=False)
     signing_secrets: tuple[str, ...] = field(default=(), repr=False)
-    queues_allowed: frozenset[str] = frozenset()
-    buses_allowed: frozenset[str] = frozenset()
+    allowed: frozenset[str] = frozenset()
     ack: Ack = Ack.RESPONSE
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from postdate.domain.errors import DestinationNotAllowed
 from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report, internal_error
+from postdate.targets.kind import Listed, check_listed
 
 ENTRIES_MAX: Final = 10
 _CODE: Final = re.compile(r"[A-Za-z]{1,60}")
@@ -24,15 +25,12 @@ class BatchTarget(ABC):
     """
 
     name: ClassVar[str]
+    listed: ClassVar[Listed]
     bytes_max: ClassVar[int]
     final: ClassVar[frozenset[str]]
 
     def __init__(self, *, pool: Executor) -> None:
         self._pool = pool
-
-    @abstractmethod
-    def check(self, delivery: Delivery) -> None:
-        """Raises DestinationNotAllowed for an address that is not on the tenant's list now."""
 
     @abstractmethod
     def size(self, delivery: Delivery) -> int:
@@ -50,7 +48,7 @@ class BatchTarget(ABC):
         allowed = []
         for delivery in deliveries:
             try:
-                self.check(delivery)
+                check_listed(self.listed, delivery.destination.address, delivery.allowed)
             except DestinationNotAllowed as refused:
                 report(delivery, Failed(reason=f"destination not allowed: {refused}", retry=False))
             else:

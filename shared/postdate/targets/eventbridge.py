@@ -1,28 +1,23 @@
 """Delivery as an event on a bus of the task's owner."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, Final, Protocol
 
-from postdate.domain.errors import DestinationNotAllowed
 from postdate.targets.base import Delivery
 from postdate.targets.batches import BatchTarget
 from postdate.targets.facts import instant_text
+from postdate.targets.kind import Kind, Listed, Member, Parts, Service, Shape
 
 SOURCE: Final = "postdate"
 # What an event may hold beside its payload: the facts, and a detail type of 128 characters of up to four bytes.
 _FACTS_BYTES: Final = 1024
+_LISTED: Final = Listed(noun="bus", metavar="NAME", help="an event bus its tasks may go to")
 
 
 class EventsClient(Protocol):
     def put_events(self, *, Entries: list[dict[str, Any]]) -> Mapping[str, Any]: ...  # noqa: N803
-
-
-def check_bus(bus: str, allowed: Collection[str]) -> None:
-    """Raises DestinationNotAllowed unless the tenant's list names this bus to the letter: our role may send to more."""
-    if bus not in allowed:
-        raise DestinationNotAllowed("the bus is not on the tenant's list")
 
 
 class EventBridgeTarget(BatchTarget):
@@ -30,6 +25,7 @@ class EventBridgeTarget(BatchTarget):
     and dropped by EventBridge, which tells nobody; the tenant's list is what stands between."""
 
     name = "eventbridge"
+    listed = _LISTED
     # The most that every region takes for all entries of a call. An event alone may be larger where EventBridge takes
     # 1 MB, so that what is too large is its to say.
     bytes_max = 256 * 1024
@@ -38,9 +34,6 @@ class EventBridgeTarget(BatchTarget):
     def __init__(self, *, client: EventsClient, pool: Executor) -> None:
         super().__init__(pool=pool)
         self._client = client
-
-    def check(self, delivery: Delivery) -> None:
-        check_bus(delivery.destination.address, delivery.buses_allowed)
 
     def size(self, delivery: Delivery) -> int:
         return len(delivery.body) + _FACTS_BYTES
@@ -71,3 +64,30 @@ def _entry(delivery: Delivery) -> dict[str, Any]:
         "Detail": detail,
         "EventBusName": delivery.destination.address,
     }
+
+
+def _made(parts: Parts) -> EventBridgeTarget:
+    return EventBridgeTarget(client=parts.client("events"), pool=parts.threads("events"))
+
+
+EVENTBRIDGE: Final = Kind(
+    name="eventbridge",
+    title="EventBridge",
+    members=(
+        Member(
+            name="bus",
+            of="address",
+            meaning="A bus on your tenant's list, as it is written there. Events have the source `postdate`; their "
+            "detail holds the payload as `payload` and, as `postdate`, the task, the run, the attempt and its token.",
+        ),
+        Member(
+            name="detail_type",
+            of="detail_type",
+            meaning="What the events are called, for the rules of the bus.",
+            shape=Shape.NAME,
+        ),
+    ),
+    listed=_LISTED,
+    service=Service(name="events", actions=("events:PutEvents",), resource="event-bus/{}"),
+    make=_made,
+)

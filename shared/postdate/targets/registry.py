@@ -1,52 +1,46 @@
 """The kinds of destinations: a new one is a module and a line here."""
 
-from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
-from datetime import datetime
-from ssl import create_default_context
+from collections.abc import Iterator, Mapping
+from threading import Lock
 from typing import Final
 
+from postdate.domain.task import Destination
 from postdate.targets.base import Target
-from postdate.targets.connections import Connections
-from postdate.targets.eventbridge import EventBridgeTarget, EventsClient
-from postdate.targets.guard import Endpoint, parse
-from postdate.targets.loop import BackgroundLoop
-from postdate.targets.resolver import Resolver
-from postdate.targets.sqs import QueueClient, SqsTarget
-from postdate.targets.webhook import WebhookTarget
+from postdate.targets.eventbridge import EVENTBRIDGE
+from postdate.targets.kind import Kind, Parts
+from postdate.targets.sqs import SQS
+from postdate.targets.webhook import WEBHOOK
 
-# Of 32: names that hang take no more of them from other tenants' names.
-_TENANT_RESOLVER_THREADS: Final = 4
+KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (WEBHOOK, SQS, EVENTBRIDGE)}
 
 
-def targets(
-    *,
-    loopback_allowed: bool,
-    sqs: QueueClient,
-    events: EventsClient,
-    now: Callable[[], datetime],
-    sqs_pool: Executor | None = None,
-) -> Mapping[str, Target]:
-    """Built once for a process, with threads and connections of its own.
+class Targets(Mapping[str, Target]):
+    """The target of each kind, with threads and connections of its own, for as long as the process lives.
 
-    `sqs_pool` runs the calls to SQS, four at once by default; a simulation gives one that runs them on the spot.
+    A target that calls a service of AWS is built when it is first asked for, and so is its client: most workers need
+    one or two of them.
     """
 
-    def endpoint(url: str) -> Endpoint:
-        return parse(url, loopback_allowed)
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._lock = Lock()
+        self._built = {name: kind.make(parts) for name, kind in KINDS.items() if kind.service is None}
 
-    webhook = WebhookTarget(
-        endpoint=endpoint,
-        resolver=Resolver(tenant_threads=_TENANT_RESOLVER_THREADS),
-        connections=Connections(create_default_context()),
-        loop=BackgroundLoop(),
-        now=now,
-    )
-    pool = sqs_pool or ThreadPoolExecutor(4, thread_name_prefix="sqs")
-    return {
-        "webhook": webhook,
-        "sqs": SqsTarget(client=sqs, pool=pool, now=now),
-        "eventbridge": EventBridgeTarget(
-            client=events, pool=ThreadPoolExecutor(4, thread_name_prefix="events")
-        ),
-    }
+    def __getitem__(self, name: str) -> Target:
+        with self._lock:
+            if name not in self._built:
+                self._built[name] = KINDS[name].make(self._parts)
+            return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(KINDS)
+
+    def __len__(self) -> int:
+        return len(KINDS)
+
+
+def circuit_of(destination: Destination) -> str:
+    """What the breaker of a destination is kept for. A destination of a newer release goes by its whole address."""
+    kind = KINDS.get(destination.type)
+    address = destination.address if kind is None else kind.circuit(destination.address)
+    return f"{destination.type}:{address}"

@@ -5,8 +5,10 @@ import ssl
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
+from urllib.parse import urlsplit
 
 from postdate.domain.errors import DestinationNotAllowed, ValidationFailed
+from postdate.domain.task import Destination
 from postdate.targets.answer import Head, drained, exchange
 from postdate.targets.base import Delivery, Failed, Receipt, Report, Untried, internal_error
 from postdate.targets.connection import AnswerBroken, Connection, Unanswered
@@ -17,12 +19,19 @@ from postdate.targets.guard import (
     NameNotResolved,
     NameNotUsable,
     NameTimedOut,
+    check_url,
+    parse,
     with_addresses,
 )
+from postdate.targets.headers import check_headers
+from postdate.targets.kind import Kind, Member, Parts, Shape
 from postdate.targets.loop import BackgroundLoop
 from postdate.targets.request import request
 from postdate.targets.resolver import Question, Resolver
 from postdate.targets.verdict import verdict
+
+# Of 32: names that hang take no more of them from other tenants' names.
+_TENANT_RESOLVER_THREADS: Final = 4
 
 
 class LookupQueued(Exception):
@@ -161,3 +170,51 @@ def _reason(error: OSError | AnswerBroken) -> str:
     if isinstance(error, AnswerBroken):
         return str(error)
     return next((reason for kind, reason in _REASONS if isinstance(error, kind)), "connection failed")
+
+
+def _made(parts: Parts) -> WebhookTarget:
+    return WebhookTarget(
+        endpoint=lambda url: parse(url, parts.loopback_allowed),
+        resolver=Resolver(tenant_threads=_TENANT_RESOLVER_THREADS),
+        connections=Connections(ssl.create_default_context()),
+        loop=BackgroundLoop(),
+        now=parts.now,
+    )
+
+
+def _check(destination: Destination, loopback_allowed: bool) -> None:
+    check_headers(destination.headers)
+    check_url(destination.address, loopback_allowed=loopback_allowed)
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2].lower()
+
+
+WEBHOOK: Final = Kind(
+    name="webhook",
+    title="Webhook",
+    members=(
+        Member(
+            name="url",
+            of="address",
+            meaning="https, a public host name. Redirects are not followed. It is checked now and at every attempt.",
+        ),
+        Member(
+            name="method",
+            of="method",
+            meaning="The method of the request.",
+            words=("POST", "PUT", "PATCH"),
+        ),
+        Member(
+            name="headers",
+            of="headers",
+            meaning="Up to 20 headers of yours, 4096 bytes in all; not those that Postdate sets. Answers show "
+            "names only.",
+            shape=Shape.PAIRS,
+        ),
+    ),
+    check=_check,
+    circuit=_host,
+    make=_made,
+)

@@ -10,7 +10,8 @@ from functions.api.accounts.forms import AdjustmentForm, DepositForm
 from functions.api.forms import Form, fingerprint, parsed
 from functions.api.jobs.forms import JobForm
 from functions.api.payments.forms import BatchPaymentForm, PaymentForm
-from functions.api.tasks.forms import BatchTaskForm, FlowControlForm, RetryForm, TaskForm, WebhookForm
+from functions.api.tasks.forms import BatchTaskForm, FlowControlForm, RetryForm, TaskForm
+from functions.api.tasks.targets import FORMS
 
 PAYMENT: Final = {"from_account_id": "alice", "to_account_id": "bob", "amount": 10}
 WEBHOOK: Final = {"type": "webhook", "url": "https://example.com/"}
@@ -113,7 +114,7 @@ def test_a_field_that_a_later_release_adds_changes_no_request_without_it(name: s
     [
         ("retry", RetryForm, {"max_attempts": 7}),
         ("flow_control", FlowControlForm, {"key": "k", "rate": 3}),
-        ("target", WebhookForm, WEBHOOK),
+        ("target", FORMS["webhook"], WEBHOOK),
     ],
 )
 def test_a_field_added_to_a_form_inside_another_changes_no_request_without_it(

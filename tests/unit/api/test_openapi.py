@@ -15,9 +15,15 @@ from functions.api.forms import Form
 from functions.api.handler import app
 from functions.api.reference.operations import OPERATIONS
 from functions.api.reference.problems import ALWAYS, ERRORS, OF_BODIES
+from functions.api.tasks import targets
 from functions.api.tasks.forms import BatchTaskForm
 
 DOCUMENT = openapi.document()
+FORMS = [
+    *openapi.FORMS,
+    *targets.FORMS.values(),
+    *(form for form in Form.__subclasses__() if form.model_fields),
+]
 SCHEMAS = DOCUMENT["components"]["schemas"]
 WAYS = {
     "TaskForm": "`run_at`, `delay_seconds` and `cron`",
@@ -83,7 +89,7 @@ def test_the_description_costs_other_requests_nothing() -> None:
         assert "import openapi" not in before_functions
 
 
-@pytest.mark.parametrize("form", [*openapi.FORMS, *Form.__subclasses__()], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
 def test_every_field_of_a_request_is_described(form: type[Form]) -> None:
     described = SCHEMAS[form.__name__]
     assert set(described["properties"]) == {field.alias or name for name, field in form.model_fields.items()}
@@ -92,8 +98,7 @@ def test_every_field_of_a_request_is_described(form: type[Form]) -> None:
 
 
 def test_no_meaning_is_kept_of_a_field_that_is_gone() -> None:
-    forms = [*openapi.FORMS, *Form.__subclasses__()]
-    known = {to_snake(field.alias or name) for form in forms for name, field in form.model_fields.items()}
+    known = {to_snake(field.alias or name) for form in FORMS for name, field in form.model_fields.items()}
     assert set(openapi.fields.MEANINGS) == known
 
 

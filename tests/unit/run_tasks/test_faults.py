@@ -389,13 +389,31 @@ def test_what_cannot_be_read_is_asked_for_once_a_batch(running):
 
 
 def test_a_delivery_carries_what_its_tenant_may_call_and_signs_with(running):
-    queue_urls, secrets = frozenset({"https://sqs.example/q"}), ("whsec_new", "whsec_old")
-    running.tenants.put(Tenant(id="demo", queue_urls=queue_urls, signing_secrets=secrets))
+    lists = frozenset({("sqs", "https://sqs.example/q"), ("webhook", "w"), ("eventbridge", "b")})
+    secrets = ("whsec_new", "whsec_old")
+    running.tenants.put(Tenant(id="demo", destinations=lists, signing_secrets=secrets))
     task = a_task()
     running.stores(task)
     running.run(message(task))
     ((_, delivery),) = running.target.started
-    assert (delivery.queues_allowed, delivery.signing_secrets) == (queue_urls, secrets)
+    assert (delivery.allowed, delivery.signing_secrets) == (frozenset({"w"}), secrets)
+
+
+def test_targets_are_asked_for_before_the_instant(running):
+    """The first of its kind makes a client, and its task is not to wait for that."""
+    asked = []
+
+    class Asked(dict):
+        def get(self, name):
+            asked.append((name, running.clock.now()))
+
+    task = a_task(due_at=START + SECOND)
+    running.stores(task)
+    runner = running.runner(message(task))
+    runner._deliveries._targets = Asked(webhook=running.target)
+    runner.run([message(task)])
+    assert asked[0] == ("webhook", START)
+    assert started(running) == [task.id]
 
 
 @pytest.mark.parametrize(("seconds_left", "timeout"), [(900.0, 30), (12.5, 12.5), (-3.0, 1.0)])

@@ -12,7 +12,7 @@ from standardwebhooks import Webhook
 from postdate.domain.errors import DestinationNotAllowed
 from postdate.domain.task import Ack
 from postdate.targets.base import Delivered, Failed
-from postdate.targets.sqs import SqsTarget, check_queue
+from postdate.targets.sqs import SQS, SqsTarget
 
 URL = "https://sqs.us-east-1.amazonaws.com/123456789012/postdate-destination-a"
 OTHER = "https://sqs.us-east-1.amazonaws.com/123456789012/postdate-destination-b"
@@ -48,7 +48,7 @@ def sent(deliver, delivery, clock):
     """The receipts of these deliveries, each given by its fields."""
 
     def send(client, *fields):
-        to_queue = {"type": "sqs", "address": URL, "queues_allowed": frozenset({URL, OTHER, FIFO})}
+        to_queue = {"type": "sqs", "address": URL, "allowed": frozenset({URL, OTHER, FIFO})}
         target = SqsTarget(client=client, pool=Inline(), now=clock)
         return deliver.all(target, *(delivery(**(to_queue | one)) for one in fields))
 
@@ -70,14 +70,14 @@ def sent(deliver, delivery, clock):
     ],
 )
 def test_a_queue_that_is_not_on_the_tenants_list_to_the_letter_is_refused(queue_url):
-    check_queue(URL, {URL})
+    SQS.refuse(SQS.destination({"queue_url": URL}), allowed={URL}, loopback_allowed=False)
     with pytest.raises(DestinationNotAllowed):
-        check_queue(queue_url, {URL})
+        SQS.refuse(SQS.destination({"queue_url": queue_url}), allowed={URL}, loopback_allowed=False)
 
 
 def test_the_list_is_asked_again_at_the_attempt(sent):
     client = Client()
-    receipts = sent(client, {"queues_allowed": frozenset()}, {})
+    receipts = sent(client, {"allowed": frozenset()}, {})
     assert receipts == [
         Failed(reason="destination not allowed: the queue is not on the tenant's list", retry=False),
         Delivered(),
@@ -274,7 +274,7 @@ def test_calls_to_a_fifo_queue_wait_for_one_another(deliver, delivery, clock):
     target = SqsTarget(client=client, pool=held, now=clock)
     for address in (FIFO, URL):
         deliveries = [
-            delivery(type="sqs", address=address, run_id=f"run-{number}", queues_allowed=frozenset({address}))
+            delivery(type="sqs", address=address, run_id=f"run-{number}", allowed=frozenset({address}))
             for number in range(25)
         ]
         target.start(deliveries, lambda *report: reports.append(report))
@@ -292,7 +292,7 @@ def test_sqs_itself_takes_what_we_send(sent, monkeypatch):
     with mock_aws():
         client = boto3.client("sqs", region_name="us-east-1")
         url = client.create_queue(QueueName="postdate-destination-a")["QueueUrl"]
-        fields = {"address": url, "queues_allowed": frozenset({url}), "signing_secrets": (SECRET, SECRET)}
+        fields = {"address": url, "allowed": frozenset({url}), "signing_secrets": (SECRET, SECRET)}
         assert sent(client, *[fields] * 11, {"payload": b""} | fields) == [Delivered()] * 12
         taken = []
         while messages := client.receive_message(
@@ -311,7 +311,7 @@ def test_sqs_drops_what_it_had_within_five_minutes_and_keeps_the_order_of_a_task
         url = client.create_queue(QueueName="postdate-destination-a.fifo", Attributes={"FifoQueue": "true"})[
             "QueueUrl"
         ]
-        to_fifo = {"address": url, "queues_allowed": frozenset({url}), "signing_secrets": (SECRET, SECRET)}
+        to_fifo = {"address": url, "allowed": frozenset({url}), "signing_secrets": (SECRET, SECRET)}
         runs = [to_fifo | {"run_id": f"run-{number}"} for number in range(12)]
         assert sent(client, *runs) == [Delivered()] * 12
         assert sent(client, *(run | {"attempt": 3, "token": 8} for run in runs)) == [Delivered()] * 12

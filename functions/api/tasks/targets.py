@@ -1,0 +1,56 @@
+"""The forms and answers of destinations, one pair a kind, made from what the kind says of itself."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias, Union
+
+from pydantic import Field, create_model
+
+from functions.api.forms import Form
+from functions.api.texts import SEEN
+from postdate.domain.task import Destination
+from postdate.targets.kind import Kind, Member, Shape
+from postdate.targets.registry import KINDS
+
+_SHAPES: Final[Mapping[Shape, Any]] = {
+    Shape.TEXT: str,
+    Shape.NAME: Annotated[str, Field(min_length=1, max_length=128), SEEN],
+    Shape.PAIRS: dict[str, str],
+}
+
+
+class TargetBase(Form):
+    """A destination as a request writes it."""
+
+    kind: ClassVar[Kind]
+
+    def destination(self) -> Destination:
+        return self.kind.destination(
+            {member.name: getattr(self, member.name) for member in self.kind.members}
+        )
+
+
+def _form(kind: Kind) -> type[TargetBase]:
+    fields: dict[str, Any] = {"type": (Literal[kind.name], ...)}
+    fields |= {member.name: _field(member) for member in kind.members}
+    form = create_model(f"{kind.title}Form", __base__=TargetBase, **fields)
+    form.kind = kind
+    return form
+
+
+def _field(member: Member) -> tuple[Any, Any]:
+    if member.words:
+        return Literal[member.words], member.words[0]
+    return _SHAPES[member.shape], Field({}) if member.shape is Shape.PAIRS else ...
+
+
+FORMS: Final[Mapping[str, type[TargetBase]]] = {name: _form(kind) for name, kind in KINDS.items()}
+
+if TYPE_CHECKING:
+    TargetForm: TypeAlias = TargetBase
+else:
+    TargetForm = Annotated[Union[tuple(FORMS.values())], Field(discriminator="type")]  # noqa: UP007
+
+
+def view(destination: Destination) -> dict[str, Any]:
+    """The destination as its owner sees it."""
+    return KINDS[destination.type].view(destination)

@@ -1,0 +1,128 @@
+"""What the rest of Postdate knows of one kind of destination. `registry.KINDS` lists all of them."""
+
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+from typing import Any, Final, TypeAlias
+
+from postdate.domain.errors import DestinationNotAllowed
+from postdate.domain.task import Destination
+from postdate.targets.base import Target
+
+_CALLS_AT_ONCE: Final = 4
+HIDDEN: Final = "***"
+
+
+class Shape(Enum):
+    """What a member holds. An answer tells of PAIRS the names only: a value may be a credential."""
+
+    TEXT = auto()
+    NAME = auto()
+    PAIRS = auto()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Member:
+    """A field of a destination in requests and answers. `of` is the attribute of `Destination` that keeps it.
+
+    `meaning` is for the API's description. A member with `words` is one of them; the first is the default. PAIRS may be
+    left out. Every other member is needed.
+    """
+
+    name: str
+    of: str
+    meaning: str
+    shape: Shape = Shape.TEXT
+    words: tuple[str, ...] = ()
+
+    def kept(self, given: Any) -> Any:
+        return tuple(given.items()) if self.shape is Shape.PAIRS else given
+
+    def told(self, destination: Destination) -> Any:
+        kept = getattr(destination, self.of)
+        return {name: HIDDEN for name, _ in kept} if self.shape is Shape.PAIRS else kept
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listed:
+    """For kinds whose address has to be on the tenant's list. `noun` is what the address names, and the option of
+    `postdate tenant` that puts one there; `metavar` and `help` describe that option."""
+
+    noun: str
+    metavar: str
+    help: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Service:
+    """The service of AWS behind a kind: its name in ARNs and clients, what a worker may do there, and the resource that
+    a name stands for, with `{}` for the name."""
+
+    name: str
+    actions: tuple[str, ...]
+    resource: str = "{}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parts:
+    """What targets are built from. `client` makes a client of a service. `pool` runs calls to AWS; without one each
+    target has four threads of its own."""
+
+    client: Callable[[str], Any]
+    now: Callable[[], datetime]
+    loopback_allowed: bool
+    pool: Executor | None = None
+
+    def threads(self, name: str) -> Executor:
+        return self.pool or ThreadPoolExecutor(_CALLS_AT_ONCE, thread_name_prefix=name)
+
+
+Check: TypeAlias = Callable[[Destination, bool], object]
+
+
+def _passes(destination: Destination, loopback_allowed: bool) -> None:
+    """For kinds whose list is all there is to check."""
+
+
+def _same(address: str) -> str:
+    return address
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind:
+    """`name` is the `type` of a destination; `title` begins the names of its schemas.
+
+    `check` raises a PostdateError for a destination that may not be called; its second argument says whether loopback
+    may be. `circuit` is the part of an address that fails as a whole, for the breaker. `make` builds the target.
+    """
+
+    name: str
+    title: str
+    members: tuple[Member, ...]
+    make: Callable[[Parts], Target]
+    check: Check = _passes
+    circuit: Callable[[str], str] = _same
+    listed: Listed | None = None
+    service: Service | None = None
+
+    def refuse(self, destination: Destination, *, allowed: Collection[str], loopback_allowed: bool) -> None:
+        """Raises a PostdateError for a destination that may not be called now. `allowed` is the tenant's list."""
+        if self.listed is not None:
+            check_listed(self.listed, destination.address, allowed)
+        self.check(destination, loopback_allowed)
+
+    def destination(self, given: Mapping[str, Any]) -> Destination:
+        kept = {member.of: member.kept(given[member.name]) for member in self.members}
+        return Destination(type=self.name, **kept)
+
+    def view(self, destination: Destination) -> dict[str, Any]:
+        """The destination as its owner sees it."""
+        return {"type": self.name, **{member.name: member.told(destination) for member in self.members}}
+
+
+def check_listed(listed: Listed, address: str, allowed: Collection[str]) -> None:
+    """Raises DestinationNotAllowed unless the list has this very address: our role may send to more."""
+    if address not in allowed:
+        raise DestinationNotAllowed(f"the {listed.noun} is not on the tenant's list")
