@@ -96,7 +96,7 @@ def register_batches(bed: Bed, forms: Iterable[dict[str, Any]], clients: int) ->
 
 def ledger(bed: Bed, client: Any) -> DynamoLedger:
     return DynamoLedger(
-        items_table=bed.environment["ITEMS_TABLE"],
+        payments_table=bed.environment["PAYMENTS_TABLE"],
         accounts_table=bed.environment["ACCOUNTS_TABLE"],
         journal_table=bed.environment["JOURNAL_TABLE"],
         client=client,

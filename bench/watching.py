@@ -66,7 +66,7 @@ class Watching:
 def watching(bed: Bed) -> Iterator[Watching]:
     """In a group of its own, so that Ctrl-C reaches it through us."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "bench.watcher", bed.environment["ITEMS_TABLE"]],
+        [sys.executable, "-m", "bench.watcher", bed.environment["PAYMENTS_TABLE"]],
         cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     try:

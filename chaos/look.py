@@ -25,7 +25,7 @@ class Tables:
 
     def __init__(self, dynamodb: Any, environment: Mapping[str, str]) -> None:
         self._dynamodb = dynamodb
-        self._items = environment["ITEMS_TABLE"]
+        self._items, self._payments = environment["ITEMS_TABLE"], environment["PAYMENTS_TABLE"]
         plan = ShardPlan.parse(environment["SHARD_PLAN"])
         shards = int(environment["LISTING_SHARDS"])
         self._tasks = DynamoTasks(
@@ -36,7 +36,7 @@ class Tables:
             retention=timedelta(days=int(environment["RETENTION_DAYS"])),
         )
         self._ledger = DynamoLedger(
-            items_table=self._items,
+            payments_table=self._payments,
             accounts_table=environment["ACCOUNTS_TABLE"],
             journal_table=environment["JOURNAL_TABLE"],
             client=dynamodb,
@@ -46,15 +46,18 @@ class Tables:
 
     def statuses(self) -> dict[str, str]:
         """Of every task, run and payment there is."""
+        found = {**self._statuses_in(self._items), **self._statuses_in(self._payments)}
+        return {id: status for id, status in found.items() if not is_definition(id)}
+
+    def _statuses_in(self, table: str) -> dict[str, str]:
         pages = self._dynamodb.get_paginator("scan").paginate(
-            TableName=self._items,
+            TableName=table,
             ConsistentRead=True,
             FilterExpression="attribute_exists(#status)",
             ProjectionExpression="id, #status",
             ExpressionAttributeNames={"#status": "status"},
         )
-        found = {row["id"]["S"]: str(row["status"]["S"]) for page in pages for row in page["Items"]}
-        return {id: status for id, status in found.items() if not is_definition(id)}
+        return {row["id"]["S"]: str(row["status"]["S"]) for page in pages for row in page["Items"]}
 
     def tasks(self) -> dict[str, Task]:
         return self._tasks.get_many(id for id in self.statuses() if kind_of(id) in task.KINDS)

@@ -26,7 +26,7 @@ from postdate.stores.tenants import DynamoTenants
 from postdate.stores.timetable import DynamoTimetable
 
 # Tables by their names in an environment; money is kept in these three.
-MONEY: Final = {"items": Kept.PAYMENTS, "accounts": Kept.ACCOUNTS, "journal": Kept.JOURNAL}
+MONEY: Final = {"payments": Kept.PAYMENTS, "accounts": Kept.ACCOUNTS, "journal": Kept.JOURNAL}
 _READERS: Final = 16
 _TOLD_EVERY: Final = 360
 
@@ -51,7 +51,7 @@ class Recovery:
         stood = rewind.stood_at(self.since) if first is None else instants.minute_of(first) - 1
         tenants = self._mend(Restored(kept=kept, since=self.since)) if kept else {}
         tokens = self._raise_tokens(stood) if "items" in self.restored else 0
-        mark = None if self.dry else rewind.put_back(stood, table=self.settings["ITEMS_TABLE"])
+        mark = None if self.dry else rewind.put_back(stood, tables=self._swept)
         return {
             "since": self.since.isoformat(),
             "restored": sorted(self.restored),
@@ -63,6 +63,10 @@ class Recovery:
         }
 
     @property
+    def _swept(self) -> frozenset[str]:
+        return frozenset({self.settings["ITEMS_TABLE"], self.settings["PAYMENTS_TABLE"]})
+
+    @property
     def _plan(self) -> ShardPlan:
         return ShardPlan.parse(self.settings["SHARD_PLAN"])
 
@@ -72,7 +76,7 @@ class Recovery:
 
     def _mend(self, restored: Restored) -> dict[str, Any]:
         ledger = DynamoLedger(
-            items_table=self.settings["ITEMS_TABLE"],
+            payments_table=self.settings["PAYMENTS_TABLE"],
             accounts_table=self.settings["ACCOUNTS_TABLE"],
             journal_table=self.settings["JOURNAL_TABLE"],
             client=self.dynamodb,
@@ -89,7 +93,9 @@ class Recovery:
 
     def _raise_tokens(self, stood: int) -> int:
         tokens = Tokens(
-            timetable=DynamoTimetable(table=self.settings["ITEMS_TABLE"]),
+            timetable=DynamoTimetable(
+                items_table=self.settings["ITEMS_TABLE"], payments_table=self.settings["PAYMENTS_TABLE"]
+            ),
             tasks=DynamoTasks(
                 table=self.settings["ITEMS_TABLE"],
                 client=self.dynamodb,

@@ -55,9 +55,11 @@ class Service(Stack):
     def _api(self) -> Function:
         api, state = self._function("api"), self._state
         api.allow(state.items.arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
-        api.allow_in_transactions(state.items.arn, PUT, UPDATE)
         api.allow(state.items.index_arn("by_listing"), QUERY)
-        api.allow(state.items.index_arn("by_payee"), QUERY)
+        api.allow(state.payments.arn, GET, BATCH_GET)
+        api.allow_in_transactions(state.payments.arn, PUT, UPDATE)
+        api.allow(state.payments.index_arn("by_listing"), QUERY)
+        api.allow(state.payments.index_arn("by_payee"), QUERY)
         api.allow(state.accounts.arn, GET, BATCH_GET)
         api.allow(state.accounts.index_arn("by_tenant"), QUERY)
         api.allow_in_transactions(state.accounts.arn, PUT, UPDATE)
@@ -70,7 +72,7 @@ class Service(Stack):
         api.allow(state.keys.arn, GET)
         api.allow(state.flow.arn, GET, BATCH_GET, UPDATE)
         api.allow(state.tasks.queue.queue_arn, SEND)
-        api.allow(state.payments.queue.queue_arn, SEND)
+        api.allow(state.payments_queue.queue.queue_arn, SEND)
         return api
 
     def _authorize(self) -> Function:
@@ -81,9 +83,10 @@ class Service(Stack):
     def _sweep(self) -> None:
         sweep, state = self._function("sweep", recurs=True), self._state
         sweep.allow(state.items.arn, QUERY, BATCH_GET)
+        sweep.allow(state.payments.arn, QUERY, BATCH_GET)
         sweep.allow(state.slots.arn, GET, QUERY, PUT, UPDATE)
         sweep.allow(state.tasks.queue.queue_arn, SEND)
-        sweep.allow(state.payments.queue.queue_arn, SEND)
+        sweep.allow(state.payments_queue.queue.queue_arn, SEND)
         sweep.allow(state.ticks.queue.queue_arn, SEND)
         sweep.consume(state.ticks.queue, at_once=1, consumers=self._size("sweep").consumers)
 
@@ -136,13 +139,13 @@ class Service(Stack):
 
     def _settle(self) -> None:
         settle, state = self._function("settle", recurs=True), self._state
-        settle.allow(state.items.arn, GET, BATCH_GET)
-        settle.allow_in_transactions(state.items.arn, UPDATE)
+        settle.allow(state.payments.arn, GET, BATCH_GET)
+        settle.allow_in_transactions(state.payments.arn, PUT, UPDATE)
         settle.allow_in_transactions(state.accounts.arn, UPDATE)
         settle.allow_in_transactions(state.journal.arn, PUT)
-        settle.allow(state.payments.queue.queue_arn, SEND, HIDE)
-        settle.allow(state.payments.dead_letters.queue_arn, SEND)
-        settle.consume(state.payments.queue, at_once=10, consumers=self._size("settle").consumers)
+        settle.allow(state.payments_queue.queue.queue_arn, SEND, HIDE)
+        settle.allow(state.payments_queue.dead_letters.queue_arn, SEND)
+        settle.consume(state.payments_queue.queue, at_once=10, consumers=self._size("settle").consumers)
 
     def _tick(self) -> None:
         """A tick that cannot be delivered joins the dead ticks: one place to look when the clock stands."""

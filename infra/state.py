@@ -15,7 +15,12 @@ class State(Stack):
         super().__init__(scope, environment.named("state"), termination_protection=protected)
         self.items = Table(self, "items", environment=environment, by="slot", then="id")
         self.items.index("by_listing", by="listing", then="id")
-        self.items.index("by_payee", by="payee_listing", then="id")
+        # The queue `payments` has the shorter name in the template.
+        self.payments = Table(
+            self, "payments", environment=environment, by="slot", then="id", construct_id="payments_table"
+        )
+        self.payments.index("by_listing", by="listing", then="id")
+        self.payments.index("by_payee", by="payee_listing", then="id")
         self.accounts = Table(self, "accounts", environment=environment, by="account", expires=False)
         self.accounts.index("by_tenant", by="tenant", then="account")
         self.journal = Table(self, "journal", environment=environment, by="listing", then="id", expires=False)
@@ -28,7 +33,7 @@ class State(Stack):
         self.slots = Table(self, "slots", environment=environment, by="scope", then="name")
         self.payload_objects = Bucket(self, "payload_objects", environment=environment)
         # AWS refuses a queue whose messages come back while the function that has them may still run.
-        self.tasks, self.payments, self.ticks = (
+        self.tasks, self.payments_queue, self.ticks = (
             Queue(
                 self,
                 name,
@@ -56,16 +61,16 @@ class State(Stack):
     def variables(self) -> dict[str, str]:
         """Where the functions find it all, under the names of their settings."""
         tables = (
-            *(self.items, self.accounts, self.journal),
+            *(self.items, self.payments, self.accounts, self.journal),
             *(self.payloads, self.idempotency, self.tenants, self.keys, self.slots, self.flow),
         )
-        return {f"{table.node.id.upper()}_TABLE": table.name for table in tables} | {
+        return {f"{table.label.upper()}_TABLE": table.name for table in tables} | {
             "PAYLOADS_BUCKET": self.payload_objects.bucket_name,
             "TASKS_QUEUE_URL": self.tasks.queue.queue_url,
             "SLOW_QUEUE_URL": self.slow.queue.queue_url,
             "TASKS_DLQ_URL": self.tasks.dead_letters.queue_url,
-            "PAYMENTS_QUEUE_URL": self.payments.queue.queue_url,
-            "PAYMENTS_DLQ_URL": self.payments.dead_letters.queue_url,
+            "PAYMENTS_QUEUE_URL": self.payments_queue.queue.queue_url,
+            "PAYMENTS_DLQ_URL": self.payments_queue.dead_letters.queue_url,
             "TICKS_QUEUE_URL": self.ticks.queue.queue_url,
             "TICKS_DLQ_URL": self.ticks.dead_letters.queue_url,
         }

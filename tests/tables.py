@@ -4,6 +4,7 @@ from typing import Any, Final
 
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "items": ("slot", "id"),
+    "payments": ("slot", "id"),
     "accounts": ("account",),
     "journal": ("listing", "id"),
     "payloads": ("id",),
@@ -14,7 +15,8 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "flow": ("tenant", "name"),
 }
 INDEXES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
-    "items": {"by_listing": ("listing", "id"), "by_payee": ("payee_listing", "id")},
+    "items": {"by_listing": ("listing", "id")},
+    "payments": {"by_listing": ("listing", "id"), "by_payee": ("payee_listing", "id")},
     "accounts": {"by_tenant": ("tenant", "account")},
     "journal": {"by_payee": ("payee_listing", "id")},
 }

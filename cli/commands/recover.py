@@ -21,7 +21,7 @@ from cli.local.place import Place
 from cli.recovery import MONEY
 from infra.environments import ENVIRONMENTS, Environment
 
-TABLES: Final = (*MONEY, "payloads", "idempotency", "tenants", "keys", "slots", "flow")
+TABLES: Final = ("items", *MONEY, "payloads", "idempotency", "tenants", "keys", "slots", "flow")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     items_table: str
+    payments_table: str
     payloads_table: str
     idempotency_table: str
     tenants_table: str

@@ -170,7 +170,7 @@ class Wired:
 
     def _money(self) -> None:
         self.ledger = DynamoLedger(
-            items_table=self._given.items_table,
+            payments_table=self._given.payments_table,
             accounts_table=self._given.accounts_table,
             journal_table=self._given.journal_table,
             client=aws.client("dynamodb", tries=LEDGER_TRIES),

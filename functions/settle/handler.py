@@ -38,7 +38,7 @@ class Wired:
             max_seconds=min(given.payment_retry_max_seconds, DELAY_MAX.total_seconds()),
         )
         self.ledger = DynamoLedger(
-            items_table=given.items_table,
+            payments_table=given.payments_table,
             accounts_table=given.accounts_table,
             journal_table=given.journal_table,
             client=aws.client("dynamodb", tries=LEDGER_TRIES),

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    items_table: str
+    payments_table: str
     accounts_table: str
     journal_table: str
     payments_queue_url: str

@@ -56,7 +56,9 @@ class Wired:
                 )
 
         self.sweeper = GroupSweeper(
-            timetable=DynamoTimetable(table=given.items_table, client=dynamodb),
+            timetable=DynamoTimetable(
+                items_table=given.items_table, payments_table=given.payments_table, client=dynamodb
+            ),
             passes=passes,
             queues={
                 task.KINDS: SqsQueue(url=given.tasks_queue_url, client=sqs, clock=clock),
@@ -67,7 +69,7 @@ class Wired:
             clock=clock,
         )
         self.ticker = Ticker(
-            table=given.items_table,
+            tables=frozenset({given.items_table, given.payments_table}),
             sweeper=self.sweeper,
             passes=passes,
             groups=groups,

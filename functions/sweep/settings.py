@@ -4,6 +4,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     items_table: str
+    payments_table: str
     slots_table: str
     tasks_queue_url: str
     payments_queue_url: str

@@ -39,14 +39,14 @@ class Ticked:
 
 
 class OtherTable(Exception):
-    """The watermark is about another table than this sweeper reads: `postdate recover` has to put it back first."""
+    """The watermark is about a table that this sweeper does not read: `postdate recover` has to put it back first."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ticker:
-    """`table` is the table that the sweeper reads. A watermark of another table says nothing about this one."""
+    """`tables` are those that the sweeper reads. A watermark of another table says nothing about these."""
 
-    table: str
+    tables: frozenset[str]
     sweeper: GroupSweeper
     passes: Passes
     groups: Groups
@@ -102,11 +102,14 @@ class Ticker:
         latest = instants.minute_of(now - AUDITED_AFTER)
         mark = self.passes.watermark()
         if mark is None:
-            mark = Watermark(minute=instants.minute_of(now) - FIRST_LOOKS_BACK, table=self.table)
+            mark = Watermark(minute=instants.minute_of(now) - FIRST_LOOKS_BACK, tables=self.tables)
             self.passes.raise_watermark(mark)
-        if mark.table not in (None, self.table):
-            raise OtherTable(f"the watermark is about {mark.table}, and this sweeper reads {self.table}")
-        return replace(mark, minute=min(mark.minute, latest), table=self.table)
+        if others := mark.tables - self.tables:
+            read = ", ".join(sorted(self.tables))
+            raise OtherTable(
+                f"the watermark is about {', '.join(sorted(others))}, and this sweeper reads {read}"
+            )
+        return replace(mark, minute=min(mark.minute, latest), tables=self.tables)
 
     def _raise_watermark(self, mark: Watermark, minutes: range) -> None:
         progress = self._progress(minutes)

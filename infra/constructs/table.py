@@ -8,7 +8,8 @@ from infra.environments import Environment
 class Table(aws_dynamodb.Table):
     """On demand, recoverable to any second of the last 35 days. Keys are strings; no sort key, no `then`.
 
-    `name` and `arn` are of the table that is used: this one, or the restored one in its place. This one is kept then.
+    `label` is its name in every environment. `name` and `arn` are of the table that is used: this one, or the restored
+    one in its place. This one is kept then. `construct_id` is for a name that another construct of the stack has.
     """
 
     def __init__(
@@ -20,10 +21,11 @@ class Table(aws_dynamodb.Table):
         by: str,
         then: str | None = None,
         expires: bool = True,
+        construct_id: str | None = None,
     ) -> None:
         super().__init__(
             scope,
-            name,
+            construct_id or name,
             table_name=environment.named(name),
             partition_key=_text(by),
             sort_key=_text(then) if then else None,
@@ -34,7 +36,7 @@ class Table(aws_dynamodb.Table):
             time_to_live_attribute="expires_at" if expires else None,
             removal_policy=removal_policy(environment),
         )
-        self.name, self.arn = self.table_name, self.table_arn
+        self.label, self.name, self.arn = name, self.table_name, self.table_arn
         if name in environment.restored:
             self.name = environment.table(name)
             self.arn = Stack.of(self).format_arn(

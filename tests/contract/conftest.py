@@ -79,9 +79,9 @@ def made_on_aws(engine: Engines) -> OnAws:
         tenants=DynamoTenants(table=names["tenants"]),
         keys=DynamoKeys(table=names["keys"]),
         passes=DynamoPasses(table=names["slots"]),
-        timetable=DynamoTimetable(table=names["items"]),
+        timetable=DynamoTimetable(items_table=names["items"], payments_table=names["payments"]),
         ledger=DynamoLedger(
-            items_table=names["items"],
+            payments_table=names["payments"],
             accounts_table=names["accounts"],
             journal_table=names["journal"],
             client=dynamodb,

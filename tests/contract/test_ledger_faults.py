@@ -195,7 +195,7 @@ def test_another_number_of_listings_makes_no_deposit_twice(on_aws: OnAws, on_aws
     deposits = [on_aws_money.deposit("alice", 10) for _ in range(8)]
     assert on_aws_money.answers(*deposits) == [Answer.DONE] * 8
     more = DynamoLedger(
-        items_table=on_aws.names["items"],
+        payments_table=on_aws.names["payments"],
         accounts_table=on_aws.names["accounts"],
         journal_table=on_aws.names["journal"],
         client=on_aws.dynamodb,
@@ -212,7 +212,7 @@ def test_an_answer_that_gets_lost_is_known_under_another_number_of_listings(
 ) -> None:
     (payment,) = ready(on_aws_money)
     more = DynamoLedger(
-        items_table=on_aws.names["items"],
+        payments_table=on_aws.names["payments"],
         accounts_table=on_aws.names["accounts"],
         journal_table=on_aws.names["journal"],
         client=on_aws.dynamodb,

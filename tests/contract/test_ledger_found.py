@@ -85,7 +85,7 @@ def test_a_movement_has_its_key_under_any_number_of_listings(on_aws: OnAws, now:
     settled = [money.settle(money.registered("alice", "bob", 10)) for _ in range(4)]
     assert money.answers(*settled) == [Answer.DONE] * 4
     more = DynamoLedger(
-        items_table=on_aws.names["items"],
+        payments_table=on_aws.names["payments"],
         accounts_table=on_aws.names["accounts"],
         journal_table=on_aws.names["journal"],
         client=on_aws.dynamodb,

@@ -79,12 +79,16 @@ def test_an_audit_that_found_everything_ended_says_when(passes: Passes, minute: 
 def test_a_watermark_that_is_put_back_begins_an_epoch_and_keeps_its_table(
     passes: Passes, minute: int
 ) -> None:
-    assert passes.put_back(Watermark(minute=minute, epoch=1, table="items"))
-    assert passes.watermark() == Watermark(minute=minute, epoch=1, table="items")
-    passes.raise_watermark(Watermark(minute=minute + 3, epoch=1, table="items"))
-    assert passes.watermark() == Watermark(minute=minute + 3, epoch=1, table="items")
-    assert passes.put_back(Watermark(minute=minute - 9, epoch=2, table="restored"))
-    assert passes.watermark() == Watermark(minute=minute - 9, epoch=2, table="restored")
+    assert passes.put_back(Watermark(minute=minute, epoch=1, tables=frozenset({"items", "payments"})))
+    assert passes.watermark() == Watermark(minute=minute, epoch=1, tables=frozenset({"items", "payments"}))
+    passes.raise_watermark(Watermark(minute=minute + 3, epoch=1, tables=frozenset({"items", "payments"})))
+    assert passes.watermark() == Watermark(
+        minute=minute + 3, epoch=1, tables=frozenset({"items", "payments"})
+    )
+    assert passes.put_back(Watermark(minute=minute - 9, epoch=2, tables=frozenset({"items", "restored"})))
+    assert passes.watermark() == Watermark(
+        minute=minute - 9, epoch=2, tables=frozenset({"items", "restored"})
+    )
 
 
 @pytest.mark.parametrize("known", [None, 0, 1, 2])

@@ -36,11 +36,11 @@ def stopped(stack: RunningStack) -> Iterator[None]:
 
 def test_money_is_mended_only_while_nothing_moves_it(stack: RunningStack) -> None:
     since = datetime.now(UTC).isoformat()
-    status, answer = recover(stack, "--since", since, "--restored", "items")
+    status, answer = recover(stack, "--since", since, "--restored", "payments")
     assert (status, answer["error"].split(":")[0]) == (1, "The functions of local are not stopped")
     with stopped(stack):
         assert stack.client().get("/api/v1/tasks").status in (429, 500, 503)
-        status, answer = recover(stack, "--since", since, "--restored", "items")
+        status, answer = recover(stack, "--since", since, "--restored", "payments")
         assert status == 1
         assert answer["error"].startswith("A function that began before the stop may run for another")
     stack.client().get("/api/v1/tasks").expect(200)

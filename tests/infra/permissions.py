@@ -36,7 +36,9 @@ GRANTED: Final[dict[str, Grants]] = {
             "dynamodb:PartiQLUpdate",
         },
         "table:items/index/by_listing": {"dynamodb:Query"},
-        "table:items/index/by_payee": {"dynamodb:Query"},
+        "table:payments": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
+        "table:payments/index/by_listing": {"dynamodb:Query"},
+        "table:payments/index/by_payee": {"dynamodb:Query"},
         "table:accounts": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "table:accounts/index/by_tenant": {"dynamodb:Query"},
         "table:journal": {"dynamodb:BatchGetItem", "dynamodb:Query"},
@@ -56,6 +58,7 @@ GRANTED: Final[dict[str, Grants]] = {
     "sweep": {
         "logs:/aws/lambda/sweep": LOGS,
         "table:items": {"dynamodb:BatchGetItem", "dynamodb:Query"},
+        "table:payments": {"dynamodb:BatchGetItem", "dynamodb:Query"},
         "table:slots": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"},
         "queue:tasks": {"sqs:SendMessage"},
         "queue:payments": {"sqs:SendMessage"},
@@ -81,7 +84,7 @@ GRANTED: Final[dict[str, Grants]] = {
     "the reader of payloads": {OBJECTS: {"s3:GetObject"}},
     "settle": {
         "logs:/aws/lambda/settle": LOGS,
-        "table:items": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
+        "table:payments": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "queue:payments": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
         "queue:payments-dlq": {"sqs:SendMessage"},
     },
@@ -94,12 +97,12 @@ GRANTED: Final[dict[str, Grants]] = {
 # Money is moved by whole transactions or not at all: no credential of ours can write half a posting.
 GRANTED_IN_TRANSACTIONS: Final[dict[str, Grants]] = {
     "api": {
-        "table:items": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
+        "table:payments": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
         "table:accounts": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
         "table:journal": {"dynamodb:PutItem"},
     },
     "settle": {
-        "table:items": {"dynamodb:UpdateItem"},
+        "table:payments": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
         "table:accounts": {"dynamodb:UpdateItem"},
         "table:journal": {"dynamodb:PutItem"},
     },

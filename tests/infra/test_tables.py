@@ -7,6 +7,7 @@ from tests.infra.synthesis import Stacks, Template
 TABLES = "AWS::DynamoDB::Table"
 KEYS = {
     "items": ["slot", "id"],
+    "payments": ["slot", "id"],
     "accounts": ["account"],
     "journal": ["listing", "id"],
     "payloads": ["id"],
@@ -34,7 +35,8 @@ def test_what_is_listed_is_an_index_of_keys_and_only_the_journals_rows_are_copie
         if "GlobalSecondaryIndexes" in each
     }
     assert indexes == {
-        "items": [index("by_listing", "listing", "id"), index("by_payee", "payee_listing", "id")],
+        "items": [index("by_listing", "listing", "id")],
+        "payments": [index("by_listing", "listing", "id"), index("by_payee", "payee_listing", "id")],
         "accounts": [index("by_tenant", "tenant", "account")],
         "journal": [index("by_payee", "payee_listing", "id", projected="ALL")],
     }
@@ -101,6 +103,7 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
     }
     assert told == {
         "ItemsTable": "table:items",
+        "PaymentsTable": "table:payments",
         "AccountsTable": "table:accounts",
         "JournalTable": "table:journal",
         "PayloadsTable": "table:payloads",

@@ -42,7 +42,9 @@ class Stores:
             payloads=DynamoPayloads(table=world.tables["payloads"]),
             reservations=DynamoReservations(table=world.tables["idempotency"]),
             passes=DynamoPasses(table=world.tables["slots"]),
-            timetable=DynamoTimetable(table=world.tables["items"]),
+            timetable=DynamoTimetable(
+                items_table=world.tables["items"], payments_table=world.tables["payments"]
+            ),
         )
 
 

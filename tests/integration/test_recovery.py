@@ -99,7 +99,7 @@ class Drill:
                 "BackupArn"
             ]
             for name, table in self.world.tables.items()
-            if name in ("items", "accounts", "journal")
+            if name in ("items", "payments", "accounts", "journal")
         }
         self.since = datetime.now(UTC)
 
@@ -179,12 +179,12 @@ def balances(drill: Drill) -> dict[str, tuple[int, int]]:
 
 def test_lost_items_come_back_and_nothing_moves_twice(drill: Drill) -> None:
     (_, given) = next(each for each in drill.arrived if each[0] == drill.ran)
-    drill.restores("items")
+    drill.restores("items", "payments")
     assert [drill.status(id) for id in (drill.settled, drill.sooner, drill.ran)] == ["PENDING"] * 3
     assert drill.status(drill.new) == "404"
     assert drill.world.sweep(TICK) == ["0"], "a sweeper of another table has to refuse"
 
-    told = drill.recovers("items")
+    told = drill.recovers("items", "payments")
     mended = told["tenants"]["drill"]
     assert set(mended["completed"]) == {drill.settled, drill.sooner}
     assert mended["rebuilt"] == [drill.new]
@@ -213,7 +213,7 @@ def test_lost_items_come_back_and_nothing_moves_twice(drill: Drill) -> None:
     assert replayed.headers["idempotent-replayed"] == "true"
     assert balances(drill)["erin"] == (90, 0)
 
-    adjustment = {"to_journal": True, "reason": "items were restored"}
+    adjustment = {"to_journal": True, "reason": "payments were restored"}
     carol = "/api/v1/accounts/carol/adjustments"
     early = drill.client.call("POST", carol, adjustment, {"idempotency-key": "carol"})
     assert (early.status, early.body["code"]) == (409, "invalid_state"), "it has changed since the instant"
@@ -229,10 +229,10 @@ def test_lost_items_come_back_and_nothing_moves_twice(drill: Drill) -> None:
     [
         (("accounts",), 0, 0),
         (("journal",), 0, 3),
-        (("items", "accounts"), 2, 0),
+        (("payments", "accounts"), 2, 0),
         (("accounts", "journal"), 0, 3),
     ],
-    ids=["accounts", "journal", "items+accounts", "accounts+journal"],
+    ids=["accounts", "journal", "payments+accounts", "accounts+journal"],
 )
 def test_whatever_is_lost_is_mended_from_the_rest(
     drill: Drill, names: tuple[str, ...], completed: int, movements: int
@@ -243,7 +243,7 @@ def test_whatever_is_lost_is_mended_from_the_rest(
     told = drill.recovers(*names)["tenants"].get("drill", {})
     assert "unsound" not in told
     assert (len(told.get("completed", ())), len(told.get("movements", ()))) == (completed, movements)
-    if "items" not in names:
+    if "payments" not in names:
         assert balances(drill) == before
     assert drill.audit() == []
     drill.lives(lambda: drill.status(drill.waits) == "COMPLETED")
@@ -252,8 +252,8 @@ def test_whatever_is_lost_is_mended_from_the_rest(
 
 def test_all_tables_of_one_instant_go_on_from_there(drill: Drill) -> None:
     """What was answered since is forgotten: a payment moves again, and the one that was cancelled waits again."""
-    drill.restores("items", "accounts", "journal")
-    told = drill.recovers("items", "accounts", "journal")
+    drill.restores("items", "payments", "accounts", "journal")
+    told = drill.recovers("items", "payments", "accounts", "journal")
     assert told["tenants"] == {}
     assert balances(drill)["alice"] == (80, 20)
     drill.lives(lambda: {drill.status(id) for id in (drill.settled, drill.waits)} == {"COMPLETED"})
@@ -263,14 +263,14 @@ def test_all_tables_of_one_instant_go_on_from_there(drill: Drill) -> None:
 
 
 def test_recovering_twice_and_a_dry_run_change_nothing_more(drill: Drill) -> None:
-    drill.restores("items")
-    planned = drill.recovers("items", dry=True)
+    drill.restores("items", "payments")
+    planned = drill.recovers("items", "payments", dry=True)
     assert drill.world.sweep(TICK) == ["0"]
     assert drill.status(drill.settled) == "PENDING"
-    first = drill.recovers("items")
+    first = drill.recovers("items", "payments")
     assert planned["tenants"]["drill"]["completed"] == first["tenants"]["drill"]["completed"]
     assert planned["tokens_raised"] == first["tokens_raised"] == 2
-    again = drill.recovers("items")
+    again = drill.recovers("items", "payments")
     assert again["tenants"] == {"drill": {"unsound": first["tenants"]["drill"]["unsound"]}}
     assert (again["tokens_raised"], again["epoch"]) == (0, first["epoch"] + 1)
 

@@ -8,7 +8,7 @@ from postdate.domain.definition import is_definition
 from tests import partiql, tables
 from tests.simulation.engine import TABLES
 from tests.simulation.hub import SECOND, Actor
-from tests.simulation.rows import recurs, text
+from tests.simulation.rows import ITEM_TABLES, recurs, text
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.wire import Call
 
@@ -34,7 +34,7 @@ _SHARED: Final = frozenset({"accounts", "flow", "tenants"})
 # A tenant's own key bears its name here.
 _OWNED_BY_KEY: Final = frozenset({"accounts", "flow", "journal", "idempotency", "tenants", "keys", LISTS})
 _NOBODYS: Final = {("keys", "internal"), ("keys", "operator")}
-_OWNED_BY_ITEM: Final = frozenset({"items", "payloads", MESSAGES})
+_OWNED_BY_ITEM: Final = frozenset({*ITEM_TABLES, "payloads", MESSAGES})
 
 
 def i17_calls_within_a_budget(seen: Seen, actor: Actor, call: Call, touched: list[Touched]) -> None:
@@ -87,7 +87,7 @@ def i19_asks_only_for_the_tenants_own(seen: Seen, actor: Actor, call: Call, touc
     reads = call.operation in ("GetItem", "BatchGetItem")
     for table, key in touched:
         owner = _owner(seen, table, key)
-        named = reads and table == "items" and key[-1] in actor.path
+        named = reads and table in ITEM_TABLES and key[-1] in actor.path
         if owner is not None and owner not in served and not named:
             raise Broken(f"I19: {call.operation} {table} {' '.join(key)} of {owner}, for {sorted(served)}")
 

@@ -19,7 +19,7 @@ from tests.simulation.destination import OTHER_QUEUE
 
 ADDED: Final = "later"
 _VALUE: Final = {"S": "added"}
-_ROWS: Final = frozenset({"sim-items", "sim-accounts", "sim-journal"})
+_ROWS: Final = frozenset({"sim-items", "sim-payments", "sim-accounts", "sim-journal"})
 
 
 # What a text begins with, and what it begins with in newer code's form.

@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from tests.simulation.engine import Change, Row
 from tests.simulation.transitions import FINAL
@@ -29,6 +29,9 @@ class Recurs:
         return self.at + (self.ahead or 0)
 
 
+ITEM_TABLES: Final = ("items", "payments")
+
+
 def text(row: Row, name: str) -> str | None:
     value = row.get(name)
     return None if value is None else str(value["S"])
@@ -49,7 +52,7 @@ def lines(row: Row) -> list[tuple[int, int, str, int, str]]:
 
 
 def is_item(change: Change) -> bool:
-    return change.table == "items" and change.after is not None and is_item_row(change.after)
+    return change.table in ITEM_TABLES and change.after is not None and is_item_row(change.after)
 
 
 def is_item_row(row: Row) -> bool:

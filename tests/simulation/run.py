@@ -31,7 +31,7 @@ from tests.simulation.mix import HOUR, MINUTE, Fault, Mix
 from tests.simulation.newer import in_newer_form
 from tests.simulation.poison import calls_in
 from tests.simulation.rewinding import Rewinding
-from tests.simulation.rows import is_item, number, text, waits_for_a_person
+from tests.simulation.rows import ITEM_TABLES, is_item, number, text, waits_for_a_person
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.transitions import FINAL
 from tests.simulation.wire import Call, Wire
@@ -329,7 +329,7 @@ class Run:
 
     def _changed(self, actor: Actor | None, changes: list[Change]) -> None:
         for change in changes:
-            if change.table == "items" and change.after and "tenant" in change.after:
+            if change.table in ITEM_TABLES and change.after and "tenant" in change.after:
                 self.seen.owners.setdefault(change.key[1], str(text(change.after, "tenant")))
                 if home := text(change.after, "points_to"):
                     self.seen.pointers[home].add(change.key[0])

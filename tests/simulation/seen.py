@@ -3,13 +3,14 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from tests.simulation.engine import Engine, Row
 from tests.simulation.hub import Hub
 from tests.simulation.mix import Mix
 from tests.simulation.poison import POISON, calls_in
-from tests.simulation.rows import is_item_row
+from tests.simulation.rows import ITEM_TABLES, is_item_row
 
 
 class Broken(BaseException):
@@ -112,10 +113,14 @@ class Seen:
     audited: list[str] = field(default_factory=list)
 
     def item(self, id: str) -> Row | None:
-        return next((row for row in self.engine.rows("items") if row["id"]["S"] == id), None)
+        return next((row for row in self.rows() if row["id"]["S"] == id), None)
 
     def items(self) -> Iterator[Row]:
-        return (row for row in self.engine.rows("items") if is_item_row(row))
+        return (row for row in self.rows() if is_item_row(row))
+
+    def rows(self) -> Iterator[Row]:
+        """Items, definitions and pointers."""
+        return chain.from_iterable(self.engine.rows(table) for table in ITEM_TABLES)
 
     def letters(self) -> set[tuple[str, int]]:
         """The items and versions that dead letters speak of."""

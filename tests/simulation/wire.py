@@ -293,7 +293,12 @@ class Wire:
         """An index that has not yet heard of the newest rows."""
         name = TABLES[call.asked["TableName"]]
         limit = self.hub.now - (self.mix.lag or self.hub.draws.randrange(self.mix.stale))
-        keys = {"items": ("slot", "id"), "journal": ("listing", "id"), "accounts": ("account",)}[name]
+        keys = {
+            "items": ("slot", "id"),
+            "payments": ("slot", "id"),
+            "journal": ("listing", "id"),
+            "accounts": ("account",),
+        }[name]
 
         def is_known(row: Mapping[str, Any]) -> bool:
             first, *rest = (row[key]["S"] for key in keys)

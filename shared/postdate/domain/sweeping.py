@@ -53,11 +53,11 @@ class Progress:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watermark:
     """`minute` is the last one up to which every pass was made. `epoch` counts how often the watermark was put back.
-    `table` is the table that it is about: another one takes its place only with a new epoch. None in old rows."""
+    `tables` are those that it is about: other ones take their place only with a new epoch. None in old rows."""
 
     minute: int
     epoch: int = 0
-    table: str | None = None
+    tables: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -48,14 +48,14 @@ class Rewind:
             raise NotNoted
         return stood
 
-    def put_back(self, minute: int, *, table: str) -> Watermark:
+    def put_back(self, minute: int, *, tables: frozenset[str]) -> Watermark:
         """Never raises the watermark. Another one that is put back meanwhile is put back further, or again."""
         for _ in range(_TRIES):
             seen = self.passes.watermark()
             to = Watermark(
                 minute=minute if seen is None else min(minute, seen.minute),
                 epoch=1 if seen is None else seen.epoch + 1,
-                table=table,
+                tables=tables,
             )
             if self.passes.put_back(to):
                 return to

@@ -25,9 +25,9 @@ class Action:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Actions:
-    """`items`, `accounts` and `journal` are the tables' names."""
+    """`payments`, `accounts` and `journal` are the tables' names."""
 
-    items: str
+    payments: str
     accounts: str
     journal: str
     plan: ShardPlan
@@ -45,16 +45,16 @@ class Actions:
         if posting.after is not None:
             after = self._attributes(posting.after)
             if posting.before is None:
-                request = _put(self.items, after)
+                request = _put(self.payments, after)
             else:
                 before = self._attributes(posting.before)
-                request = _update(self.items, before, after)
+                request = _update(self.payments, before, after)
                 after = {name: value for name, value in after.items() if value != before.get(name)}
             yield Action(request=request, posting=posting, row=after)
             if posting.points:
                 slot = self.plan.slot(posting.after.due_at, unique_part(posting.after.id))
                 pointer = payment_row.pointer_attributes(posting.after, slot)
-                yield Action(request=_put(self.items, pointer), posting=posting, row=pointer)
+                yield Action(request=_put(self.payments, pointer), posting=posting, row=pointer)
         if posting.movement is not None:
             row = movement_row.attributes_of(posting.movement, listing_shards=self.listing_shards)
             yield Action(request=_put(self.journal, row), posting=posting, row=row)

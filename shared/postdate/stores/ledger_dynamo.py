@@ -41,7 +41,7 @@ class DynamoLedger:
     def __init__(
         self,
         *,
-        items_table: str,
+        payments_table: str,
         accounts_table: str,
         journal_table: str,
         client: "BaseClient",
@@ -52,13 +52,13 @@ class DynamoLedger:
     ) -> None:
         self._accounts = accounts_table
         self._actions = Actions(
-            items=items_table,
+            payments=payments_table,
             accounts=accounts_table,
             journal=journal_table,
             plan=plan,
             listing_shards=listing_shards,
         )
-        self._payments = payment_row.payment_rows(items_table)
+        self._payments = payment_row.payment_rows(payments_table)
         self._account_rows = account_row.account_rows(accounts_table)
         self._movements = movement_row.movement_rows(journal_table)
         for model in (self._payments, self._account_rows, self._movements):

@@ -107,7 +107,7 @@ class DynamoPasses:
         row = self._find("clock", "watermark")
         if row is None:
             return None
-        return Watermark(minute=int(row.number), epoch=int(row.epoch or 0), table=row.table)
+        return Watermark(minute=int(row.number), epoch=int(row.epoch or 0), tables=_tables(row.table))
 
     def raise_watermark(self, to: Watermark) -> None:
         lower = self._rows.number.does_not_exist() | (self._rows.number < to.minute)
@@ -122,7 +122,11 @@ class DynamoPasses:
 
     def _set_watermark(self, to: Watermark, condition: Condition) -> bool:
         row = self._rows(
-            scope="clock", name="watermark", number=to.minute, epoch=to.epoch or None, table=to.table
+            scope="clock",
+            name="watermark",
+            number=to.minute,
+            epoch=to.epoch or None,
+            table=",".join(sorted(to.tables)) or None,
         )
         with translated():
             try:
@@ -204,6 +208,10 @@ class MemoryPasses:
             return False
         self._beat = (after + 1, now)
         return True
+
+
+def _tables(text: str | None) -> frozenset[str]:
+    return frozenset(text.split(",")) if text else frozenset()
 
 
 def _name(minute: int, group: int) -> str:

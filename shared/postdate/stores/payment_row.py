@@ -1,4 +1,4 @@
-"""A payment as a row of the table `items`, listed under its payer and under its payee."""
+"""A payment as a row of the table `payments`, listed under its payer and under its payee."""
 
 import json
 from datetime import timedelta

@@ -77,7 +77,7 @@ def the_one(row: Any, read: Callable[[Any], ReadT]) -> ReadT:
 
 
 def item_key(id: str) -> AttributeMap:
-    """The key of an item's row in the table `items`."""
+    """The key of an item's row, in `items` or in `payments`."""
     return {"slot": {"S": home(id).key}, "id": {"S": id}}
 
 

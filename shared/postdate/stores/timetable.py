@@ -12,6 +12,7 @@ from postdate.domain.due import Due
 from postdate.domain.item import Item, Phase, kind_of
 from postdate.domain.slots import Slot, home, is_id
 from postdate.stores import batch_get
+from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
 from postdate.stores.rows import Connection, Row, item_key, readable, speak_through
 
@@ -69,23 +70,40 @@ _NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 class DynamoTimetable:
-    def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
-        class Rows(_Row):
-            class Meta(Connection):
-                table_name = table
+    """A slot has rows in two tables: tasks in `items`, payments in `payments`. Both are read, one after the other."""
 
-        speak_through(Rows, client)
-        self._rows = Rows
+    def __init__(self, *, items_table: str, payments_table: str, client: "BaseClient | None" = None) -> None:
+        self._items = _rows(items_table, client)
+        self._payments = _rows(payments_table, client)
 
     def due_in(self, slot: Slot) -> Iterator[Entry]:
-        with translated():
-            rows = self._rows.query(slot.key, consistent_read=True, attributes_to_get=_READ)
-            yield from map(_entry_or_none_to_call, rows)
+        for table in (self._items, self._payments):
+            with translated():
+                rows = table.query(slot.key, consistent_read=True, attributes_to_get=_READ)
+                yield from map(_entry_or_none_to_call, rows)
 
     def entries(self, ids: Iterable[str]) -> dict[str, Entry]:
-        keys = (item_key(id) for id in dict.fromkeys(ids) if is_id(id))
-        rows = batch_get.models(self._rows, keys, attributes=_READ)
-        return {row.id: _entry_or_none_to_call(row) for row in rows}
+        wanted: dict[type[_Row], list[AttributeMap]] = {self._items: [], self._payments: []}
+        for id in dict.fromkeys(ids):
+            if is_id(id):
+                wanted[self._table_of(id)].append(item_key(id))
+        return {
+            row.id: _entry_or_none_to_call(row)
+            for table, keys in wanted.items()
+            for row in batch_get.models(table, keys, attributes=_READ)
+        }
+
+    def _table_of(self, id: str) -> type[_Row]:
+        return self._payments if kind_of(id) == payment.KIND else self._items
+
+
+def _rows(table: str, client: "BaseClient | None") -> type[_Row]:
+    class Rows(_Row):
+        class Meta(Connection):
+            table_name = table
+
+    speak_through(Rows, client)
+    return Rows
 
 
 def _entry_or_none_to_call(row: _Row) -> Entry:

@@ -43,7 +43,7 @@ def settled(payer: str, payee: str, funding: Funding = Funding.RESERVE) -> Posti
 def posted(postings: list[Posting]) -> list[list[dict[str, Any]]]:
     client = Noted()
     ledger = DynamoLedger(
-        items_table="items",
+        payments_table="payments",
         accounts_table="accounts",
         journal_table="journal",
         client=client,  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ def test_a_payment_from_what_another_one_brought_comes_after_it() -> None:
             number
             for number, transaction in enumerate(transactions)
             if posting.after
-            and posting.after.id in {row["Key"]["id"]["S"] for row in rows(transaction, "items")}
+            and posting.after.id in {row["Key"]["id"]["S"] for row in rows(transaction, "payments")}
         ]
         return at
 

@@ -18,7 +18,7 @@ from postdate.stores.tasks import Written
 from postdate.stores.timetable import Entry
 from tests.unit.doubles import PLAN, SECOND, ManualClock, ScriptedQueue, ScriptedTasks
 
-TABLE = "items"
+TABLES = frozenset({"items", "payments"})
 
 
 class ScriptedPasses(MemoryPasses):
@@ -79,7 +79,7 @@ class Sweeping:
             clock=self.clock,
         )
         self.ticker = Ticker(
-            table=TABLE,
+            tables=TABLES,
             sweeper=self.sweeper,
             passes=self.passes,
             groups=self.groups,

@@ -18,11 +18,11 @@ from postdate.domain.task import State
 from postdate.domain.transitions import Failure, Transition
 from postdate.recovery.watermark import NotNoted, Rewind
 from tests.unit.doubles import LEASE, MINUTE, SECOND, START, a_task
-from tests.unit.sweep.conftest import TABLE, Sweeping
+from tests.unit.sweep.conftest import TABLES, Sweeping
 
 NOW_MINUTE = instants.minute_of(START)
 HOUR = 60 * MINUTE
-RESTORED = "items-restored"
+RESTORED = frozenset({"items-restored", "payments"})
 PATIENT = RetryPolicy(max_attempts=99, initial_seconds=300)
 
 
@@ -70,12 +70,12 @@ class Restored:
     def restores(self, backup):
         """Whatever waits in the queue is lost as well."""
         self.sweeping.tasks._tasks, self.sweeping.tasks._pointers = backup
-        object.__setattr__(self.sweeping.ticker, "table", RESTORED)
+        object.__setattr__(self.sweeping.ticker, "tables", RESTORED)
         self.sweeping.queue.take()
         self.called, self._calls = [], []
 
     def recovers(self, since):
-        return self.rewind.put_back(self.rewind.stood_at(since), table=RESTORED)
+        return self.rewind.put_back(self.rewind.stood_at(since), tables=RESTORED)
 
     @property
     def waiting(self):
@@ -112,7 +112,7 @@ def test_without_it_nothing_of_it_is_ever_called():
     world.restores(backup)
     with pytest.raises(OtherTable):
         world.lives(START + 6 * HOUR)
-    object.__setattr__(world.sweeping.ticker, "table", TABLE)
+    object.__setattr__(world.sweeping.ticker, "tables", TABLES)
     world.lives(START + 6 * HOUR)
     assert world.called == []
     assert world.waiting
@@ -178,7 +178,7 @@ def test_a_tick_that_is_under_way_does_not_raise_the_watermark_again():
 
     def put_back():
         world.sweeping.stores(lost)
-        world.rewind.put_back(NOW_MINUTE, table=TABLE)
+        world.rewind.put_back(NOW_MINUTE, tables=TABLES)
 
     world.sweeping.queue.before.append(put_back)
     world.sweeping.ticker.tick()
@@ -197,7 +197,7 @@ def test_passes_that_were_handed_out_before_do_not_count():
     sweeping.queue.before.append(lambda: sweeping.clock.move(6 * SECOND))
     sweeping.ticker.tick()
     (handed_out,) = sweeping.handed_out
-    world.rewind.put_back(NOW_MINUTE, table=TABLE)
+    world.rewind.put_back(NOW_MINUTE, tables=TABLES)
     for stage in Stage:
         for sweep in handed_out:
             sweeping.sweeper.sweep(type(sweep)(minute=sweep.minute, group=sweep.group, stage=stage))
@@ -210,7 +210,7 @@ def test_passes_that_were_handed_out_before_do_not_count():
 def test_a_pass_that_could_not_be_made_again_holds_the_watermark():
     world = Restored()
     world.lives(START + 3 * HOUR)
-    back = world.rewind.put_back(NOW_MINUTE, table=TABLE)
+    back = world.rewind.put_back(NOW_MINUTE, tables=TABLES)
     world.sweeping.queue.refuses = 10_000
     world.sweeping.ticker.tick()
     assert world.sweeping.passes.stands_at == back.minute
@@ -218,7 +218,7 @@ def test_a_pass_that_could_not_be_made_again_holds_the_watermark():
 
 def test_a_sweeper_of_an_earlier_epoch_leaves_the_notes_of_a_later_one():
     world = Restored()
-    world.rewind.put_back(NOW_MINUTE - 60, table=TABLE)
+    world.rewind.put_back(NOW_MINUTE - 60, tables=TABLES)
     world.sweeping.ticker.tick()
     note = world.sweeping.passes.get(NOW_MINUTE, 0)
     assert (note.epoch, note.stage) == (1, Stage.OPEN)
@@ -229,13 +229,13 @@ def test_a_sweeper_of_an_earlier_epoch_leaves_the_notes_of_a_later_one():
 def test_a_watermark_that_stands_lower_already_stays_there():
     world = Restored()
     stood = world.sweeping.passes.stands_at
-    assert world.rewind.put_back(stood + 30, table=TABLE) == Watermark(minute=stood, epoch=1, table=TABLE)
+    assert world.rewind.put_back(stood + 30, tables=TABLES) == Watermark(minute=stood, epoch=1, tables=TABLES)
 
 
 def test_a_watermark_that_was_put_back_twice_stands_at_the_lower_minute():
     world = Restored()
-    world.rewind.put_back(NOW_MINUTE - 200, table=RESTORED)
-    assert world.rewind.put_back(NOW_MINUTE - 100, table=RESTORED).minute == NOW_MINUTE - 200
+    world.rewind.put_back(NOW_MINUTE - 200, tables=RESTORED)
+    assert world.rewind.put_back(NOW_MINUTE - 100, tables=RESTORED).minute == NOW_MINUTE - 200
 
 
 def test_before_the_first_note_nobody_knows_where_it_stood():
