@@ -11,6 +11,7 @@ from infra.constructs.layer import LayerMissing
 from infra.environments import ENVIRONMENTS, Environment
 from infra.service import Service
 from infra.state import State
+from infra.watch.stack import Watch
 
 
 def postdate(
@@ -20,12 +21,13 @@ def postdate(
     build: Path = BUILD,
     require_layer: bool = False,
     first: bool = False,
-) -> tuple[State, Service]:
+) -> tuple[State, Service, Watch | None]:
     """`first` is for the deployment that makes the stacks: it may still have to be taken back."""
     state = State(app, environment=environment, protected=environment.keeps_data and not first)
     service = Service(app, environment=environment, state=state, build=build, require_layer=require_layer)
+    watch = Watch(app, environment=environment, api_id=service.api_id) if environment.watched else None
     Tags.of(app).add("postdate:environment", environment.name)
-    return state, service
+    return state, service, watch
 
 
 def main() -> None:

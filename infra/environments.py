@@ -73,6 +73,7 @@ class Environment:
     log_retention_days: int
     traced: frozenset[str] = frozenset({"api"})
     keeps_data: bool = False
+    watched: bool = True
     objects_kept_days: int | None = None
     destinations: tuple[str, ...] = ("postdate-destination-*",)
     platform: str = "linux-arm64"
@@ -84,6 +85,13 @@ class Environment:
 
     def named(self, name: str) -> str:
         return f"postdate-{self.name}-{name.replace('_', '-')}"
+
+    @property
+    def concurrency_quota(self) -> int:
+        """The concurrent executions that the account has at least: a new one has 10, and with reservations Lambda
+        leaves 100 to all other functions."""
+        reserved = sum(size.reserved or 0 for size in self.functions.values())
+        return reserved + 100 if reserved else 10
 
     def table(self, name: str) -> str:
         """The table that is read and written under this name."""
@@ -118,6 +126,8 @@ LOCAL: Final = Environment(
     platform="local",
     architecture="arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64",
     tls_only=False,
+    # The local engine evaluates neither math nor composite alarms, so the local stack has none.
+    watched=False,
     engine=Engine(
         also={
             "sqs:SendMessage": "sqs:SendMessageBatch",

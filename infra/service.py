@@ -46,7 +46,8 @@ class Service(Stack):
         self._layer = Layer(
             self, "dependencies", environment=environment, build=build, required=require_layer
         )
-        HttpApi(self, "http", environment=environment, api=self._api(), authorizer=self._authorize())
+        http = HttpApi(self, "http", environment=environment, api=self._api(), authorizer=self._authorize())
+        self.api_id = http.id
         self._sweep()
         self._run_tasks()
         self._settle()

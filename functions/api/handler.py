@@ -1,13 +1,14 @@
 """An HTTP request -> the answer. One resolver, a module a resource."""
 
 import json
+import time
 from functools import partial
 from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
-from functions.api import audit, errors, methods, pages, requests
+from functions.api import audit, errors, methods, pages, requests, timing
 from functions.api.accounts import routes as accounts
 from functions.api.admission import TENANT_HEADER
 from functions.api.jobs import routes as jobs
@@ -16,13 +17,14 @@ from functions.api.runs import routes as runs
 from functions.api.tasks import recurring_routes as recurring
 from functions.api.tasks import routes as tasks
 from postdate.domain.errors import MethodNotAllowed, NotFound, PostdateError
-from postdate.runtime import aws, deadline
-from postdate.runtime.observability import count, logger, metrics, note
+from postdate.runtime import aws, deadline, metric
+from postdate.runtime.observability import emit, logger, metrics, note
 
 # No call to AWS begins when less than this is left: the last one may take its whole time, then the answer is made. The
 # gateway has counted a cold start as well.
 _KEPT_SECONDS: Final = aws.CALL_SECONDS + 4
 _TENANT_CHARACTERS_NOTED: Final = 100
+_REFUSED: Final = 400
 # An escaped character takes up to three times as many bytes as itself, and an answer has 6 MB.
 app = APIGatewayHttpResolver(serializer=partial(json.dumps, ensure_ascii=False, separators=(",", ":")))
 app.include_router(tasks.router)
@@ -68,14 +70,17 @@ def broke(error: Exception) -> Response[str]:
 @logger.inject_lambda_context
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    began = time.monotonic()
     logger.append_keys(request_id=event["requestContext"]["requestId"])
     with deadline.of_this_process().within(
         lambda: context.get_remaining_time_in_millis() / 1000 - _KEPT_SECONDS
     ):
         answer = _resolved(event, context)
-    count("Requests")
-    count(f"Answers{answer['statusCode'] // 100}xx")
-    _note(event, answer["statusCode"])
+    request, status = event["requestContext"]["http"], answer["statusCode"]
+    emit(metric.REQUESTS)
+    if status < _REFUSED and (timed := timing.of(request["method"], request["path"])) is not None:
+        emit(timed, (time.monotonic() - began) * 1000)
+    _note(event, status)
     return answer
 
 

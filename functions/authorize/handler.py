@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from functions.authorize.settings import Settings
 from postdate.domain.errors import Unavailable
-from postdate.runtime import aws, deadline, settings
+from postdate.runtime import aws, deadline, metric, settings
 from postdate.runtime.clock import SystemClock
-from postdate.runtime.observability import count, logger, metrics
+from postdate.runtime.observability import emit, logger, metrics
 from postdate.stores.keys import ApiKey, DynamoKeys, shown
 
 _CLOCK: Final = SystemClock()
@@ -41,9 +41,9 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
             key = _key(event.get("headers", {}).get("authorization", ""))
     except Unavailable:
         logger.exception("a key could not be read", extra={"action": "key_not_read"})
-        count("KeysNotRead")
+        emit(metric.KEYS_NOT_READ)
         return _found({"tenant": "", "key_id": "", "unavailable": "true"})
-    count("KeysAccepted" if key else "KeysRefused")
+    emit(metric.KEYS_ACCEPTED if key else metric.KEYS_REFUSED)
     return _found({"tenant": key.tenant or "", "key_id": key.id} if key else {"tenant": "", "key_id": ""})
 
 

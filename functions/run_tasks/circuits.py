@@ -16,8 +16,9 @@ from postdate.domain.breaker import Breaker, State
 from postdate.domain.due import WAIT_MAX
 from postdate.domain.errors import Unavailable
 from postdate.domain.task import Destination
+from postdate.runtime import metric
 from postdate.runtime.clock import Clock
-from postdate.runtime.observability import count, logger
+from postdate.runtime.observability import emit, logger
 from postdate.stores.flow import Circuit, Flow, Timeline
 from postdate.targets.base import Delivery, Failed, Receipt
 from postdate.targets.registry import circuit_of
@@ -165,7 +166,7 @@ class Circuits:
 
 def _say(circuit: Circuit, before: Breaker, after: Breaker) -> None:
     if after.opened > before.opened:
-        count("BreakersOpened")
+        emit(metric.BREAKERS_OPENED)
         logger.warning(
             "a destination is left alone",
             extra={
@@ -176,7 +177,7 @@ def _say(circuit: Circuit, before: Breaker, after: Breaker) -> None:
             },
         )
     elif after.slow_until != before.slow_until:
-        count("DestinationsSlow")
+        emit(metric.DESTINATIONS_SLOW)
         logger.info(
             "a destination is slow",
             extra={

@@ -143,6 +143,7 @@ class Runner:
     def _calls(self, messages: Sequence[Received]) -> list[Call]:
         """What to look at in the order of its instants: what a worker may not wait for, at once."""
         now = self._clock.now()
+        self._tally.redelivered += sum(message.receives > 1 for message in messages)
         calls = [
             Call(due=due, message=message, at=due.due_at if due.due_at <= now + WAIT_MAX else now)
             for message in messages

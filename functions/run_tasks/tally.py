@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from postdate.domain.task import State, Task
-from postdate.runtime.observability import count, logger, milliseconds
+from postdate.runtime import metric
+from postdate.runtime.observability import emit, emit_all, logger
 
+_LATE_MS: Final = 30_000
 _KEPT_BACK: Final = {
-    State.PENDING: "RunsQueued",
-    State.SKIPPED: "RunsSkipped",
-    State.MISSED: "RunsMissed",
-    State.CANCELLED: "RunsVoid",
+    State.PENDING: metric.RUNS_QUEUED,
+    State.SKIPPED: metric.RUNS_SKIPPED,
+    State.MISSED: metric.RUNS_MISSED,
+    State.CANCELLED: metric.RUNS_VOID,
 }
 
 
@@ -20,6 +22,7 @@ class Tally:
     """`kept_back` are runs that did not begin at their instant, by what became of them instead."""
 
     packets: int = 0
+    redelivered: int = 0
     claimed: int = 0
     succeeded: int = 0
     accepted: int = 0
@@ -37,24 +40,24 @@ class Tally:
     failed_messages: set[str] = field(default_factory=set)
 
     def tell(self) -> None:
-        counts = {
-            "TasksClaimed": self.claimed,
-            "TasksSucceeded": self.succeeded,
-            "TasksAccepted": self.accepted,
-            "TasksRetried": self.retried,
-            "TasksDead": self.dead,
-            "TasksExpired": self.expired,
-            "CallsDropped": self.dropped,
-            "CallsDeferred": self.deferred,
-            "CallsPostponed": self.postponed,
-            "CallsMoved": self.moved,
-            "OutcomesFencedOff": self.fenced_off,
-            "MessagesFailed": len(self.failed_messages),
-        } | {name: self.kept_back[state] for state, name in _KEPT_BACK.items()}
-        count("Packets", self.packets)
-        for name, value in counts.items():
-            if value:
-                count(name, value)
+        values = {
+            metric.PACKETS: self.packets,
+            metric.REDELIVERIES: self.redelivered,
+            metric.TASKS_CLAIMED: self.claimed,
+            metric.TASKS_SUCCEEDED: self.succeeded,
+            metric.TASKS_ACCEPTED: self.accepted,
+            metric.TASKS_RETRIED: self.retried,
+            metric.TASKS_DEAD: self.dead,
+            metric.TASKS_EXPIRED: self.expired,
+            metric.TASKS_LATE: sum(lateness > _LATE_MS for lateness in self.lateness_ms),
+            metric.CALLS_DROPPED: self.dropped,
+            metric.CALLS_DEFERRED: self.deferred,
+            metric.CALLS_POSTPONED: self.postponed,
+            metric.CALLS_MOVED: self.moved,
+            metric.FENCED_OFF: self.fenced_off,
+            metric.MESSAGES_FAILED: len(self.failed_messages),
+        }
+        emit_all(values | {each: self.kept_back[state] for state, each in _KEPT_BACK.items()})
         for task in self.failures:
             logger.info(
                 "an attempt failed",
@@ -66,4 +69,4 @@ class Tally:
                 },
             )
         for lateness in self.lateness_ms:
-            milliseconds("TaskLateness", lateness)
+            emit(metric.TASK_LATENESS, lateness)

@@ -1,10 +1,10 @@
 """Packets of due payments from the queue -> each settled at its instant, or failed, in one transaction."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from functions.settle.run import Runner, Tally
 from functions.settle.settings import Settings
@@ -12,13 +12,15 @@ from postdate.domain.due import DELAY_MAX
 from postdate.domain.payment import Payment, State
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import ShardPlan
-from postdate.runtime import aws, records, settings
+from postdate.runtime import aws, metric, records, settings
 from postdate.runtime.clock import SystemClock
-from postdate.runtime.observability import count, logger, metrics, milliseconds
+from postdate.runtime.observability import emit, emit_all, logger, metrics
 from postdate.runtime.outbox import Outbox
-from postdate.runtime.queue import SqsQueue
+from postdate.runtime.queue import Received, SqsQueue
 from postdate.runtime.visibility import Visibility
 from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
+
+_LATE_MS: Final = 1000
 
 
 class Wired:
@@ -65,7 +67,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         tally.failed_messages |= {message.message_id for message in messages}
     failed = [message for message in messages if message.message_id in tally.failed_messages]
     wired().visibility.back_off(failed)
-    _tell(tally, len(messages))
+    _tell(tally, messages)
     ids = [*unreadable, *(message.message_id for message in failed)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
 
@@ -83,20 +85,21 @@ def _runner() -> Runner:
     )
 
 
-def _tell(tally: Tally, messages: int) -> None:
-    counts = {
-        "PaymentsSettled": tally.settled,
-        "PaymentsFailed": tally.failed,
-        "PaymentsStumbled": tally.stumbled,
-        "PaymentsParked": tally.parked,
-        "CallsDropped": tally.dropped,
-        "CallsDeferred": tally.deferred,
-        "MessagesFailed": len(tally.failed_messages),
+def _tell(tally: Tally, messages: Sequence[Received]) -> None:
+    values = {
+        metric.PACKETS: len(messages),
+        metric.REDELIVERIES: sum(message.receives > 1 for message in messages),
+        metric.PAYMENTS_SETTLED: tally.settled,
+        metric.PAYMENTS_FAILED: tally.failed,
+        metric.PAYMENTS_LATE: sum(lateness > _LATE_MS for lateness in tally.lateness_ms),
+        metric.PAYMENTS_STUMBLED: tally.stumbled,
+        metric.PAYMENTS_PARKED: tally.parked,
+        metric.BOOKS_DISAGREE: tally.disagreeing,
+        metric.CALLS_DROPPED: tally.dropped,
+        metric.CALLS_DEFERRED: tally.deferred,
+        metric.MESSAGES_FAILED: len(tally.failed_messages),
     }
-    count("Packets", messages)
-    for name, value in counts.items():
-        if value:
-            count(name, value)
+    emit_all(values)
     for payment in tally.failures:
         logger.info(
             "an attempt failed",
@@ -108,7 +111,7 @@ def _tell(tally: Tally, messages: int) -> None:
             },
         )
     for lateness in tally.lateness_ms:
-        milliseconds("PaymentLateness", lateness)
+        emit(metric.PAYMENT_LATENESS, lateness)
 
 
 def _action(payment: Payment) -> str:

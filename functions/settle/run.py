@@ -43,6 +43,7 @@ class Tally:
     failed: int = 0
     stumbled: int = 0
     parked: int = 0
+    disagreeing: int = 0
     dropped: int = 0
     deferred: int = 0
     lateness_ms: list[float] = field(default_factory=list)
@@ -118,6 +119,7 @@ class Runner:
             self._known[call.due.id] = outcome.payment
             if outcome.stuck is not None:
                 stuck.append((call, outcome.payment, outcome.stuck))
+                self._tally.disagreeing += outcome.disagrees
             elif outcome.ended_at is not None:
                 self._record(outcome.payment, outcome.ended_at)
             elif self._is_to_settle(call):

@@ -13,9 +13,9 @@ from functions.sweep.tick import Ticker
 from postdate.domain import payment, task
 from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Groups, Horizon, Stage, Sweep
-from postdate.runtime import aws, settings
+from postdate.runtime import aws, metric, settings
 from postdate.runtime.clock import SystemClock
-from postdate.runtime.observability import count, logger, metrics
+from postdate.runtime.observability import emit, logger, metrics
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.passes import DynamoPasses
 from postdate.stores.timetable import DynamoTimetable
@@ -100,13 +100,14 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
         except Exception:
             logger.exception("a wake-up failed and comes back", extra={"action": "wake_up_failed"})
             failed.append({"itemIdentifier": record["messageId"]})
-    count("WakeUps", len(event["Records"]))
+    emit(metric.WAKE_UPS, len(event["Records"]))
     return {"batchItemFailures": failed}
 
 
 def _handle(wake_up: Mapping[str, Any]) -> None:
     match wake_up:
         case {"kind": "tick"}:
+            emit(metric.TICKS)
             if wired().heartbeat.revive():
                 logger.info("heartbeat started", extra={"action": "heartbeat_started"})
             _tick()
@@ -117,7 +118,7 @@ def _handle(wake_up: Mapping[str, Any]) -> None:
             epoch = int(wake_up.get("epoch", 0))
             sweep = Sweep(minute=minute, group=group, stage=Stage(stage), epoch=epoch)
             swept = wired().sweeper.sweep(sweep)
-            count("CallsSent", swept.sent)
+            emit(metric.CALLS_SENT, swept.sent)
             _tell_overdue(swept.overdue)
         case _:
             raise ValueError("a wake-up of no known kind")
@@ -125,10 +126,10 @@ def _handle(wake_up: Mapping[str, Any]) -> None:
 
 def _tick() -> None:
     ticked = wired().ticker.tick()
-    count("CallsSent", ticked.sent)
-    count("SweepsFailed", ticked.failed)
+    emit(metric.CALLS_SENT, ticked.sent)
+    emit(metric.PASSES_FAILED, ticked.failed)
     _tell_overdue(ticked.overdue)
-    count("SweepBehindMinutes", ticked.behind_minutes)
+    emit(metric.BEHIND, ticked.behind_minutes)
     if ticked.sent or ticked.handed_out or ticked.failed:
         logger.info(
             "swept",
@@ -144,7 +145,7 @@ def _tick() -> None:
 
 def _tell_overdue(overdue: Sequence[str]) -> None:
     """What the audit found means that a call was lost: it is sent again, and somebody should know why."""
-    count("Overdue", len(overdue))
+    emit(metric.OVERDUE, len(overdue))
     if overdue:
         logger.error(
             "items were in nobody's hands",

@@ -76,7 +76,8 @@ class HttpApi(Construct):
         )
         stage = self._stage(http, environment)
         CfnOutput(self, "url", value=stage.url).override_logical_id("ApiUrl")
-        CfnOutput(self, "id", value=http.api_id).override_logical_id("ApiId")
+        self.id = http.api_id
+        CfnOutput(self, "id", value=self.id).override_logical_id("ApiId")
 
     def _stage(self, http: aws_apigatewayv2.HttpApi, environment: Environment) -> aws_apigatewayv2.HttpStage:
         throttle = environment.throttle

@@ -36,6 +36,7 @@ class Stacks:
     assembly: Path
     state: Template
     service: Template
+    watch: Template | None
 
     def all(self, kind: str) -> dict[str, Template]:
         """The resources of this type by their names, without what every name of the environment begins with."""
@@ -83,11 +84,12 @@ class Stacks:
 
 def synthesise(environment: Environment, *, build: Path, assembly: Path) -> Stacks:
     synthesised = app(assembly)
-    state, service = postdate(synthesised, environment, build=build)
+    state, service, watch = postdate(synthesised, environment, build=build)
     synthesised.synth()
     return Stacks(
         environment=environment,
         assembly=assembly,
         state=json.loads((assembly / state.template_file).read_text()),
         service=json.loads((assembly / service.template_file).read_text()),
+        watch=None if watch is None else json.loads((assembly / watch.template_file).read_text()),
     )

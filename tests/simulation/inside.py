@@ -43,6 +43,7 @@ from functions.settle import handler as settle
 from functions.sweep import handler as sweep
 from postdate.domain import wall_clock
 from postdate.runtime import aws, clock, deadline, observability
+from postdate.runtime.metric import Metric, Unit
 from postdate.stores import batch_get, passes
 from postdate.stores.ledger_dynamo import DynamoLedger
 from tests.simulation import quick
@@ -95,6 +96,7 @@ class Inside:
     def __init__(self) -> None:
         self.engine = Engine()
         self.engine.now = lambda: self.hub.now if hasattr(self, "hub") else 0
+        self.measured: Callable[[Metric, float], None] = lambda metric, value: None
         self._ids = random.Random(0)
         self._deadlines: dict[str, deadline.Deadline] = defaultdict(deadline.Deadline)
         _put_in(self)
@@ -114,6 +116,11 @@ class Inside:
         _QUOTAS.clear()
         self._deadlines.clear()
         self.engine.reset()
+
+    def emitted(self, metric: Metric, value: float) -> None:
+        if metric.unit is Unit.COUNT:
+            self.counted(metric.name, value)
+        self.measured(metric, value)
 
     def drawn_bytes(self, count: int) -> bytes:
         return self._ids.randbytes(count)
@@ -324,8 +331,7 @@ def _put_in(inside: Inside) -> None:
         concurrent.futures.ThreadPoolExecutor: AtOnce,
         forms.parsed: _read_by_either(inside, forms.parsed),
         forms.part_of_batch: _read_by_either(inside, forms.part_of_batch),
-        observability.count: lambda name, value=1: inside.counted(name, value),
-        observability.milliseconds: lambda name, value: None,
+        observability.emit: lambda metric, value=1: inside.emitted(metric, value),
         deadline.of_this_process: inside.deadline,
     }
     for kind, original in _ORIGINAL_WIRED.items():

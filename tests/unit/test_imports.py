@@ -25,7 +25,7 @@ MAY_USE: Final = {
     "functions.run_tasks": ("postdate",),
     "functions.settle": ("postdate",),
     "functions.sweep": ("postdate",),
-    "infra": ("postdate.runtime.settings", "postdate.targets"),
+    "infra": ("postdate.runtime.settings", "postdate.runtime.metric", "postdate.targets"),
     "cli": ("postdate", "infra.environments"),
     "cli.commands": ("cli", "bench", "chaos", "infra.environments", "postdate.targets"),
     "bench": ("cli", "postdate"),

@@ -1,0 +1,85 @@
+"""An alarm as data: CDK makes it, the evaluator runs it, the runbook and the dashboards name it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+
+# An API's id is known only after its deployment.
+API_ID = "${ApiId}"
+
+
+class Severity(Enum):
+    """A PAGE wakes a person, a TICKET waits for the morning, a PART only feeds a composite alarm."""
+
+    PAGE = "page"
+    TICKET = "ticket"
+    PART = "part"
+
+
+class Missing(StrEnum):
+    """How CloudWatch counts a period without data."""
+
+    MISSING = "missing"
+    IGNORE = "ignore"
+    BREACHING = "breaching"
+    NOT_BREACHING = "notBreaching"
+
+
+class Comparison(StrEnum):
+    ABOVE = "GreaterThanThreshold"
+    BELOW = "LessThanThreshold"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Series:
+    """One metric under one set of dimensions, and the statistic that makes one value of a period's samples."""
+
+    namespace: str
+    name: str
+    statistic: str
+    dimensions: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alarm:
+    """Fires when `datapoints` of the last `periods` values are beyond `threshold`. With several series, `expression`
+    computes the value from their names. `meaning` is the alarm's description on AWS. `entry` names an entry of the
+    runbook that several alarms share."""
+
+    name: str
+    meaning: str
+    severity: Severity
+    series: Mapping[str, Series]
+    threshold: float
+    comparison: Comparison = Comparison.ABOVE
+    expression: str = ""
+    entry: str = ""
+    period: int = 60
+    datapoints: int = 1
+    periods: int = 1
+    missing: Missing = Missing.NOT_BREACHING
+
+    @property
+    def runbook(self) -> str:
+        return self.entry or self.name
+
+    @property
+    def fires_within(self) -> int:
+        """Seconds from the begin of a steady fault to the alarm, without CloudWatch's own delay."""
+        return (self.datapoints + 1) * self.period
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Composite:
+    """Fires while `rule` holds. A rule is made of alarms' names, `AND`, `OR`, `NOT` and parentheses."""
+
+    name: str
+    meaning: str
+    severity: Severity
+    rule: str
+    parts: tuple[str, ...]
+    entry: str = ""
+
+    @property
+    def runbook(self) -> str:
+        return self.entry or self.name

@@ -1,0 +1,114 @@
+"""What watches a release: two topics, the alarms of the table, and the dashboards."""
+
+from typing import Final
+
+from aws_cdk import CfnOutput, Duration, Stack, aws_cloudwatch, aws_cloudwatch_actions, aws_sns
+from constructs import Construct
+
+from infra.environments import Environment
+from infra.watch.alarm import API_ID, Alarm, Comparison, Composite, Missing, Series, Severity
+from infra.watch.dashboards import add_dashboards
+from infra.watch.table import alarms, composites
+
+RUNBOOK: Final = "docs/runbook.md"
+_MISSING: Final = {
+    Missing.MISSING: aws_cloudwatch.TreatMissingData.MISSING,
+    Missing.IGNORE: aws_cloudwatch.TreatMissingData.IGNORE,
+    Missing.BREACHING: aws_cloudwatch.TreatMissingData.BREACHING,
+    Missing.NOT_BREACHING: aws_cloudwatch.TreatMissingData.NOT_BREACHING,
+}
+_COMPARISON: Final = {
+    Comparison.ABOVE: aws_cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+    Comparison.BELOW: aws_cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+}
+
+
+class Watch(Stack):
+    """Subscribe the person on call to the topic `page` and the team's inbox to the topic `ticket`."""
+
+    def __init__(self, scope: Construct, *, environment: Environment, api_id: str) -> None:
+        super().__init__(scope, environment.named("watch"))
+        self._environment = environment
+        self._api_id = api_id
+        self._topics = {
+            severity: aws_sns.Topic(
+                self,
+                severity.value,
+                topic_name=environment.named(severity.value),
+                enforce_ssl=True,
+            )
+            for severity in (Severity.PAGE, Severity.TICKET)
+        }
+        made: dict[str, aws_cloudwatch.AlarmBase] = {}
+        for alarm in alarms(environment):
+            made[alarm.name] = self._alarm(alarm)
+        for composite in composites(environment):
+            made[composite.name] = self._composite(composite, made)
+        add_dashboards(self, environment=environment, metric=self.metric, alarms=made)
+        for severity, topic in self._topics.items():
+            CfnOutput(self, f"{severity.value}-topic", value=topic.topic_arn).override_logical_id(
+                f"{severity.value.title()}TopicArn"
+            )
+
+    def metric(self, series: Series, *, period: int) -> aws_cloudwatch.Metric:
+        return aws_cloudwatch.Metric(
+            namespace=series.namespace,
+            metric_name=series.name,
+            statistic=series.statistic,
+            dimensions_map={
+                name: self._api_id if value == API_ID else value for name, value in series.dimensions
+            },
+            period=Duration.seconds(period),
+        )
+
+    def _alarm(self, alarm: Alarm) -> aws_cloudwatch.Alarm:
+        metrics = {name: self.metric(series, period=alarm.period) for name, series in alarm.series.items()}
+        measured: aws_cloudwatch.IMetric = next(iter(metrics.values()))
+        if alarm.expression:
+            measured = aws_cloudwatch.MathExpression(
+                expression=alarm.expression,
+                using_metrics=metrics,
+                label=alarm.name,
+                period=Duration.seconds(alarm.period),
+            )
+        made = aws_cloudwatch.Alarm(
+            self,
+            alarm.name,
+            alarm_name=self._environment.named(alarm.name),
+            alarm_description=_described(alarm),
+            metric=measured,
+            threshold=alarm.threshold,
+            comparison_operator=_COMPARISON[alarm.comparison],
+            datapoints_to_alarm=alarm.datapoints,
+            evaluation_periods=alarm.periods,
+            treat_missing_data=_MISSING[alarm.missing],
+        )
+        self._tell(alarm.severity, made)
+        return made
+
+    def _composite(
+        self, composite: Composite, made: dict[str, aws_cloudwatch.AlarmBase]
+    ) -> aws_cloudwatch.CompositeAlarm:
+        """The rule with each name replaced by a question for the alarm of that name."""
+        words = composite.rule.replace("(", "( ").replace(")", " )").split()
+        rule = " ".join(f'ALARM("{made[word].alarm_name}")' if word in made else word for word in words)
+        alarm = aws_cloudwatch.CompositeAlarm(
+            self,
+            composite.name,
+            composite_alarm_name=self._environment.named(composite.name),
+            alarm_description=_described(composite),
+            alarm_rule=aws_cloudwatch.AlarmRule.from_string(rule),
+        )
+        alarm.node.add_dependency(*(made[part] for part in composite.parts))
+        self._tell(composite.severity, alarm)
+        return alarm
+
+    def _tell(self, severity: Severity, alarm: aws_cloudwatch.AlarmBase) -> None:
+        if severity is not Severity.PART:
+            action = aws_cloudwatch_actions.SnsAction(self._topics[severity])
+            alarm.add_alarm_action(action)
+            alarm.add_ok_action(action)
+
+
+def _described(alarm: Alarm | Composite) -> str:
+    return f"{alarm.meaning} Runbook: {RUNBOOK}#{alarm.runbook}"
