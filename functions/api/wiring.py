@@ -36,9 +36,9 @@ from postdate.stores.idempotency import DynamoReservations
 from postdate.stores.keys import DynamoKeys
 from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
 from postdate.stores.payloads import DynamoPayloads
-from postdate.stores.settling import Settling
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants
+from postdate.use_cases.settling import Settling
 
 _TENANT_KEPT = timedelta(seconds=30)
 # How long a revoked key still works. Each copy of the function reads a key that it is shown once in that time.

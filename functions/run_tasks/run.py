@@ -29,7 +29,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from functions.run_tasks.agenda import Call, in_turn, take_due
 from functions.run_tasks.chain import Chain, Ends, asks
 from functions.run_tasks.circuits import circuit
 from functions.run_tasks.deliveries import Deliveries
@@ -39,11 +38,12 @@ from functions.run_tasks.intake import Intake
 from functions.run_tasks.stalled import Stalled
 from functions.run_tasks.tally import Tally
 from postdate.domain import transitions
-from postdate.domain.due import PACKET_ITEMS_MAX, WAIT_MAX, Due, Via
+from postdate.domain.due import PACKET_ITEMS_MAX, Due, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Ack, State, Task
 from postdate.domain.transitions import Buried, Deferred, Dropped, Failure, Transition
+from postdate.runtime.agenda import Call, calls_of, in_turn, take_due
 from postdate.runtime.clock import Clock
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
@@ -120,7 +120,7 @@ class Runner:
         """The most urgent thing there is to do, or a wait for one."""
         asks_at = self._intake.asks_at(len(self._agenda))
         if self._agenda and self._agenda[0].at <= now:
-            self._begin(take_due(self._agenda, now))
+            self._begin(take_due(self._agenda, now, most=PACKET_ITEMS_MAX))
         elif self._unwritten and self._write_at <= now:
             self._write_outcomes()
         elif self._renew_at <= now:
@@ -141,14 +141,9 @@ class Runner:
             self._wait(min(instants))
 
     def _calls(self, messages: Sequence[Received]) -> list[Call]:
-        """What to look at in the order of its instants: what a worker may not wait for, at once."""
-        now = self._clock.now()
+        """What to look at, in the order of its instants."""
         self._tally.redelivered += sum(message.receives > 1 for message in messages)
-        calls = [
-            Call(due=due, message=message, at=due.due_at if due.due_at <= now + WAIT_MAX else now)
-            for message in messages
-            for due in message.packet.dues
-        ]
+        calls = calls_of(messages, self._clock.now())
         try:
             known = self._tasks.get_many(call.due.id for call in calls)
         except Unavailable:

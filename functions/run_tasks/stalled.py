@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from functions.run_tasks.agenda import Call
 from functions.run_tasks.in_flight import InFlight
+from postdate.runtime.agenda import Call
 
 
 class Stalled:

@@ -19,20 +19,12 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.payment import Payment, State
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.transitions import Buried, Deferred, Dropped
+from postdate.runtime.agenda import Call, calls_of, take_due
 from postdate.runtime.clock import Clock
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
 from postdate.stores.ledger import Answer, Ledger
-from postdate.stores.settling import Settling
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Call:
-    """One payment of one message, on its way through this batch, looked at `at`."""
-
-    due: Due
-    message: Received
-    at: datetime
+from postdate.use_cases.settling import Settling
 
 
 @dataclass(kw_only=True, slots=True)
@@ -87,7 +79,7 @@ class Runner:
                 self._extend_messages(messages, self._lease + WAIT_MAX)
                 renew_at = now + self._lease / 2
             elif self._agenda[0].at <= now:
-                self._settle(_take_due(self._agenda, now))
+                self._settle(take_due(self._agenda, now))
             else:
                 self._outbox.send()
                 self._clock.sleep_until(min(renew_at, self._agenda[0].at))
@@ -96,13 +88,8 @@ class Runner:
         return self._tally
 
     def _read(self, messages: Sequence[Received]) -> None:
-        """Calls in the order of their instants: what a worker may not wait for is looked at once."""
-        now = self._clock.now()
-        calls = [
-            Call(due=due, message=message, at=due.due_at if due.due_at <= now + WAIT_MAX else now)
-            for message in messages
-            for due in message.packet.dues
-        ]
+        """Puts the calls on the agenda in the order of their instants."""
+        calls = calls_of(messages, self._clock.now())
         try:
             self._known = self._ledger.payments(call.due.id for call in calls)
         except Unavailable:
@@ -198,15 +185,3 @@ class Runner:
 
     def _fail(self, calls: Iterable[Call]) -> None:
         self._tally.failed_messages |= {call.message.message_id for call in calls}
-
-
-def _take_due(agenda: deque[Call], now: datetime) -> list[Call]:
-    """The calls whose instant has come, each payment once: a second call is decided from what the first left."""
-    taken: dict[str, Call] = {}
-    again: list[Call] = []
-    while agenda and agenda[0].at <= now:
-        call = agenda.popleft()
-        if taken.setdefault(call.due.id, call) is not call:
-            again.append(call)
-    agenda.extendleft(reversed(again))
-    return list(taken.values())

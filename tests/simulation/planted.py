@@ -29,6 +29,7 @@ _ACTIONS: Final = "postdate.stores.ledger_actions"
 _ACCOUNT: Final = "postdate.stores.account_row"
 _KEYS: Final = "postdate.stores.idempotency"
 _RUN: Final = "functions.run_tasks.run"
+_AGENDA: Final = "postdate.runtime.agenda"
 _SETTLE: Final = "functions.settle.run"
 _SWEEP: Final = "functions.sweep"
 _API: Final = "functions.api"
@@ -461,7 +462,7 @@ BUGS: Final = (
         "postdate.domain.posting:in_order",
         "sorted(postings, key=lambda posting: posting.instant)",
         "list(postings)",
-        (f"{_SETTLE}:_take_due", "list(taken.values())", "list(reversed(taken.values()))"),
+        (f"{_AGENDA}:take_due", "list(taken.values())", "list(reversed(taken.values()))"),
         mix="mutual",
     ),
     _bug(
@@ -507,7 +508,7 @@ BUGS: Final = (
         f"{_MONEY}:verdict",
         "payment.due_at > now:",
         "False:",
-        ("postdate.stores.settling:_Attempt._first", "or payment.planned_at > now", ""),
+        ("postdate.use_cases.settling:_Attempt._first", "or payment.planned_at > now", ""),
         (f"{_MONEY}:settle", "if now < payment.planned_at:", "if False:"),
     ),
     _bug(

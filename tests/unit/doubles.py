@@ -10,6 +10,7 @@ from typing import Any
 
 from postdate.domain import money, payment, transitions
 from postdate.domain.account import Account
+from postdate.domain.definition import Definition
 from postdate.domain.due import Due, Packet, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.item import Item
@@ -21,6 +22,7 @@ from postdate.domain.task import KIND, Destination, Payload, State, Task
 from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.further import Took
 from postdate.runtime.queue import MemoryQueue, Received
+from postdate.stores.definitions import MemoryDefinitions
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.rows import FoundRows
@@ -60,16 +62,25 @@ class ManualClock:
         self._now += by
 
 
-class ScriptedTasks(MemoryTasks):
-    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise.
+class Scripted:
+    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise, or
+    answer in the call's place."""
 
-    `unavailable` and `unanswered` name tasks whose next writes are not made, or made without telling; what is
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.before: defaultdict[str, deque[Callable[[], Any]]] = defaultdict(deque)
+
+    def _happens(self, call: str) -> Any:
+        return self.before[call].popleft()() if self.before[call] else None
+
+
+class ScriptedTasks(Scripted, MemoryTasks):
+    """`unavailable` and `unanswered` name tasks whose next writes are not made, or made without telling; what is
     `refused` is never written. Rows of `unreadable` tasks exist, and this code cannot read them.
     """
 
     def __init__(self, *, plan: ShardPlan = PLAN) -> None:
         super().__init__(plan=plan)
-        self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
         self.unavailable: defaultdict[str, int] = defaultdict(int)
         self.unanswered: defaultdict[str, int] = defaultdict(int)
         self.refused: set[str] = set()
@@ -110,10 +121,6 @@ class ScriptedTasks(MemoryTasks):
     def _change(self, transition: Transition) -> Written:
         return self._written(transition.before.id, lambda: super(ScriptedTasks, self)._change(transition))
 
-    def _happens(self, call: str) -> None:
-        if self.before[call]:
-            self.before[call].popleft()()
-
     def _written(self, id: str, write: Callable[[], Written]) -> Written:
         if id in self.refused:
             return Written.REFUSED
@@ -127,16 +134,42 @@ class ScriptedTasks(MemoryTasks):
         return done
 
 
-class ScriptedLedger(MemoryLedger):
-    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise.
+class ScriptedDefinitions(Scripted, MemoryDefinitions):
+    """What is `unreadable` is there and not understood. `asked` counts the calls for several."""
 
-    `unavailable` and `unanswered` name payments whose next postings are not made, or made without telling; what is
+    def __init__(self, *, tasks: MemoryTasks) -> None:
+        super().__init__(tasks=tasks)
+        self.unreadable: set[str] = set()
+        self.asked = 0
+
+    def get(self, id: str) -> Definition | None:
+        self._happens("get")
+        if id in self.unreadable:
+            raise Unavailable
+        return super().get(id)
+
+    def get_many(self, ids: Iterable[str]) -> FoundRows[Definition]:
+        self.asked += 1
+        self._happens("get_many")
+        wanted = set(ids)
+        found = super().get_many(wanted - self.unreadable)
+        found.unreadable |= wanted & self.unreadable
+        return found
+
+    def add(self, definition: Definition) -> Written:
+        return self._happens("add") or super().add(definition)
+
+    def change(self, before: Definition, after: Definition, ended: Transition | None = None) -> Written:
+        return self._happens("change") or super().change(before, after, ended)
+
+
+class ScriptedLedger(Scripted, MemoryLedger):
+    """`unavailable` and `unanswered` name payments whose next postings are not made, or made without telling; what is
     `refused` is never written. `posted` are the calls of `post`, each with its postings.
     """
 
     def __init__(self, *, plan: ShardPlan = PLAN) -> None:
         super().__init__(plan=plan)
-        self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
         self.unavailable: defaultdict[str, int] = defaultdict(int)
         self.unanswered: defaultdict[str, int] = defaultdict(int)
         self.refused: set[str] = set()
@@ -180,10 +213,6 @@ class ScriptedLedger(MemoryLedger):
             self.unanswered[id] -= 1
             return Posted(answer=Answer.UNAVAILABLE)
         return posted
-
-    def _happens(self, call: str) -> None:
-        if self.before[call]:
-            self.before[call].popleft()()
 
 
 def _kept(payment: Payment) -> Posting:

@@ -18,6 +18,7 @@ MAY_USE: Final = {
     "postdate.domain": (),
     "postdate.stores": ("postdate.domain", "postdate.runtime"),
     "postdate.recovery": ("postdate.domain", "postdate.runtime", "postdate.stores"),
+    "postdate.use_cases": ("postdate.domain", "postdate.runtime", "postdate.stores"),
     "postdate.targets": ("postdate.domain",),
     "postdate.runtime": ("postdate.domain",),
     "functions.api": ("postdate",),

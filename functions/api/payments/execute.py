@@ -11,7 +11,7 @@ from postdate.domain.errors import InvalidState, Unauthenticated, Unavailable
 from postdate.domain.payment import Payment, State
 from postdate.runtime.clock import Clock
 from postdate.stores.keys import INTERNAL, Keys, split
-from postdate.stores.settling import Settling
+from postdate.use_cases.settling import Settling
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from postdate.domain import instants
+from postdate.domain import base32, instants
 from postdate.domain.slots import home
 
 KIND = "txn"
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _TIME_CHARACTERS = 9
 
 
@@ -43,9 +42,7 @@ class Movement:
 
 def movement_id(at: datetime, unique: str) -> str:
     """Sorted by the instant."""
-    count = instants.milliseconds(at)
-    time = "".join(_ALPHABET[count >> 5 * place & 31] for place in reversed(range(_TIME_CHARACTERS)))
-    return f"{KIND}_{time}{unique}"
+    return f"{KIND}_{base32.encode(instants.milliseconds(at), _TIME_CHARACTERS)}{unique}"
 
 
 def payment_movement_id(payment_id: str) -> str:

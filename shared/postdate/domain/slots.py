@@ -10,7 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
 
-from postdate.domain import instants
+from postdate.domain import base32, instants
 from postdate.domain.errors import NotFound
 
 UNIQUE_BYTES = 10
@@ -18,9 +18,6 @@ _SHARD_BITS = 10
 _SHARDS_MAX = 1 << _SHARD_BITS
 _PREFIX_CHARACTERS = 8
 _UNIQUE_CHARACTERS = 16
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_CHARACTERS = frozenset(_ALPHABET)
-_VALUES = {character: value for value, character in enumerate(_ALPHABET)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -65,37 +62,26 @@ class ShardPlan:
 
 
 def item_id(kind: str, slot: Slot, unique: bytes) -> str:
-    prefix = _encode(slot.minute << _SHARD_BITS | slot.shard, _PREFIX_CHARACTERS)
-    return f"{kind}_{prefix}{_encode(int.from_bytes(unique), _UNIQUE_CHARACTERS)}"
+    prefix = base32.encode(slot.minute << _SHARD_BITS | slot.shard, _PREFIX_CHARACTERS)
+    return f"{kind}_{prefix}{base32.encode(int.from_bytes(unique), _UNIQUE_CHARACTERS)}"
 
 
 def is_id(item: object) -> bool:
     """Of the form of our ids; whether there is such an item, only its table knows."""
     body = item.rpartition("_")[2] if isinstance(item, str) else ""
-    return len(body) == _PREFIX_CHARACTERS + _UNIQUE_CHARACTERS and _CHARACTERS.issuperset(body)
+    return len(body) == _PREFIX_CHARACTERS + _UNIQUE_CHARACTERS and base32.CHARACTERS.issuperset(body)
 
 
 def home(item: str) -> Slot:
-    number = _decode(_body(item)[:_PREFIX_CHARACTERS])
+    number = base32.decode(_body(item)[:_PREFIX_CHARACTERS])
     return Slot(minute=number >> _SHARD_BITS, shard=number & (_SHARDS_MAX - 1))
 
 
 def unique_part(item: str) -> bytes:
-    return _decode(_body(item)[_PREFIX_CHARACTERS:]).to_bytes(UNIQUE_BYTES)
+    return base32.decode(_body(item)[_PREFIX_CHARACTERS:]).to_bytes(UNIQUE_BYTES)
 
 
 def _body(item: str) -> str:
     if not is_id(item):
         raise NotFound(f"{item[:64]!r} is no id of ours")
     return item.rpartition("_")[2]
-
-
-def _encode(number: int, characters: int) -> str:
-    return "".join(_ALPHABET[number >> 5 * place & 31] for place in reversed(range(characters)))
-
-
-def _decode(text: str) -> int:
-    number = 0
-    for character in text:
-        number = number << 5 | _VALUES[character]
-    return number

@@ -1,6 +1,5 @@
 """The API's use cases over stores in memory."""
 
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -29,13 +28,9 @@ from postdate.domain.recurrence import Runs
 from postdate.domain.schedule import Schedule
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Payload, State, Task
-from postdate.domain.transitions import Transition
-from postdate.stores.definitions import MemoryDefinitions
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.idempotency import MemoryReservations, Reservation
 from postdate.stores.payloads import MemoryPayloads
-from postdate.stores.tasks import Written
-from postdate.stores.tasks_memory import MemoryTasks
 from tests.unit.doubles import (
     HOOK,
     MINUTE,
@@ -44,6 +39,7 @@ from tests.unit.doubles import (
     START,
     STEADY,
     ManualClock,
+    ScriptedDefinitions,
     ScriptedQueue,
     ScriptedTasks,
     unique,
@@ -108,24 +104,6 @@ class ScriptedFlow(MemoryFlow):
         if self.unavailable:
             self.unavailable -= 1
             raise Unavailable
-
-
-class ScriptedDefinitions(MemoryDefinitions):
-    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise, or
-    answer in its place."""
-
-    def __init__(self, *, tasks: MemoryTasks) -> None:
-        super().__init__(tasks=tasks)
-        self.before: defaultdict[str, deque[Callable[[], Written | None]]] = defaultdict(deque)
-
-    def add(self, definition: Definition) -> Written:
-        return self._happens("add") or super().add(definition)
-
-    def change(self, before: Definition, after: Definition, ended: Transition | None = None) -> Written:
-        return self._happens("change") or super().change(before, after, ended)
-
-    def _happens(self, call: str) -> Written | None:
-        return self.before[call].popleft()() if self.before[call] else None
 
 
 class Service:

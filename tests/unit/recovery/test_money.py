@@ -20,7 +20,7 @@ from postdate.domain.posting import Leg, Posting
 from postdate.recovery.money import Money, Told
 from postdate.stores.ledger import Answer
 from postdate.stores.ledger_memory import MemoryLedger
-from postdate.stores.settling import Settling
+from postdate.use_cases.settling import Settling
 from tests.unit.doubles import MINUTE, PLAN, START, ManualClock, a_registration, an_account
 
 NAMES = ("alice", "bob", "carol")

@@ -1,6 +1,5 @@
 """The runner over stores in memory, with a target that answers by a script."""
 
-from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from datetime import timedelta
@@ -17,23 +16,17 @@ from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.intake import Intake
 from functions.run_tasks.run import Runner
 from functions.run_tasks.tally import Tally
-from postdate.domain.definition import Definition
 from postdate.domain.due import Due, Via
-from postdate.domain.errors import Unavailable
 from postdate.domain.recurrence import Runs
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Task
-from postdate.domain.transitions import Transition
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
-from postdate.stores.definitions import MemoryDefinitions
 from postdate.stores.flow import Flow
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.objects import Found, MemoryObjects
 from postdate.stores.payloads import MemoryPayloads
-from postdate.stores.rows import FoundRows
 from postdate.stores.tasks import Written
-from postdate.stores.tasks_memory import MemoryTasks
 from postdate.stores.tenants import MemoryTenants
 from tests.unit.doubles import (
     LEASE,
@@ -42,6 +35,7 @@ from tests.unit.doubles import (
     SECOND,
     START,
     ManualClock,
+    ScriptedDefinitions,
     ScriptedFurther,
     ScriptedQueue,
     ScriptedTarget,
@@ -50,39 +44,6 @@ from tests.unit.doubles import (
 )
 
 HORIZON = Horizon(lead=120 * SECOND, margin=60 * SECOND)
-
-
-class ScriptedDefinitions(MemoryDefinitions):
-    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise. What is
-    `unreadable` is there and not understood."""
-
-    def __init__(self, *, tasks: MemoryTasks) -> None:
-        super().__init__(tasks=tasks)
-        self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
-        self.unreadable: set[str] = set()
-        self.asked = 0
-
-    def get(self, id: str) -> Definition | None:
-        self._happens("get")
-        if id in self.unreadable:
-            raise Unavailable
-        return super().get(id)
-
-    def get_many(self, ids: Iterable[str]) -> FoundRows[Definition]:
-        self.asked += 1
-        self._happens("get_many")
-        wanted = set(ids)
-        found = super().get_many(wanted - self.unreadable)
-        found.unreadable |= wanted & self.unreadable
-        return found
-
-    def change(self, before: Definition, after: Definition, ended: Transition | None = None) -> Written:
-        self._happens("change")
-        return super().change(before, after, ended)
-
-    def _happens(self, call: str) -> None:
-        if self.before[call]:
-            self.before[call].popleft()()
 
 
 class OnTheSpot(Executor):

@@ -10,7 +10,7 @@ from postdate.domain.due import Due, Via
 from postdate.domain.payment import Payment
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
-from postdate.stores.settling import Settling
+from postdate.use_cases.settling import Settling
 from tests.unit.doubles import LEASE, STEADY, ManualClock, ScriptedLedger, ScriptedQueue, message
 
 

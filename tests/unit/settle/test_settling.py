@@ -11,7 +11,7 @@ from postdate.domain.payment import Funding, State
 from postdate.domain.posting import Leg, Posting
 from postdate.runtime.observability import logger
 from postdate.stores.ledger import Answer
-from postdate.stores.settling import Settling
+from postdate.use_cases.settling import Settling
 from tests.unit.doubles import MINUTE, SECOND, START, a_payment, parked, payment_in, stumbled
 
 AT_EXECUTION = Funding.AT_EXECUTION

@@ -17,7 +17,7 @@ from postdate.domain.errors import (
     Unreadable,
 )
 from postdate.domain.movement import Type
-from postdate.stores.settling import Settling
+from postdate.use_cases.settling import Settling
 from tests.unit.doubles import SECOND
 
 

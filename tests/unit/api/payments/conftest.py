@@ -1,7 +1,6 @@
 """The use cases of payments over a ledger in memory, with three accounts of the tenant `demo`."""
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -22,25 +21,23 @@ from postdate.domain.sweeping import Horizon
 from postdate.stores.keys import INTERNAL, ApiKey, MemoryKeys, hash_of
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_memory import MemoryLedger
-from postdate.stores.settling import Settling
+from postdate.use_cases.settling import Settling
 from tests.unit.api.conftest import LockedReservations
-from tests.unit.doubles import MINUTE, PLAN, SECOND, START, ManualClock, ScriptedQueue, unique
+from tests.unit.doubles import MINUTE, PLAN, SECOND, START, ManualClock, Scripted, ScriptedQueue, unique
 
 FAR = START + 60 * MINUTE
 ANYBODY = Caller(tenant="demo", key_id="k", scopes=frozenset({"payments:write"}))
 
 
-class ScriptedLedger(MemoryLedger):
-    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise. The next
-    posts of `unanswered` are made, and answered as if they were not; those of `unavailable` are not made. Its indexes
-    are `lag` behind."""
+class ScriptedLedger(Scripted, MemoryLedger):
+    """The next posts of `unanswered` are made, and answered as if they were not; those of `unavailable` are not made.
+    Its indexes are `lag` behind."""
 
     def __init__(self, clock: ManualClock) -> None:
         super().__init__(plan=PLAN)
         self.clock = clock
         self.lag = timedelta(0)
         self.written: dict[str, datetime] = {}
-        self.before: defaultdict[str, deque[Callable[[], object]]] = defaultdict(deque)
         self.unavailable = 0
         self.unanswered = 0
         self.posted: list[list[Posting]] = []
@@ -87,10 +84,6 @@ class ScriptedLedger(MemoryLedger):
     def state(self) -> tuple[dict[Any, Any], ...]:
         """All that is written."""
         return dict(self._accounts), dict(self._payments), dict(self._movements)
-
-    def _happens(self, call: str) -> None:
-        if self.before[call]:
-            self.before[call].popleft()()
 
 
 class Bank:

@@ -1,11 +1,11 @@
 """The calls of a batch in the order in which they are looked at."""
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from postdate.domain.due import PACKET_ITEMS_MAX, Due
+from postdate.domain.due import WAIT_MAX, Due
 from postdate.runtime.queue import Received
 
 
@@ -16,6 +16,15 @@ class Call:
     due: Due
     message: Received
     at: datetime
+
+
+def calls_of(messages: Sequence[Received], now: datetime) -> list[Call]:
+    """What an executor may not wait for is looked at once."""
+    return [
+        Call(due=due, message=message, at=due.due_at if due.due_at <= now + WAIT_MAX else now)
+        for message in messages
+        for due in message.packet.dues
+    ]
 
 
 def in_turn(calls: Iterable[Call]) -> list[Call]:
@@ -30,12 +39,13 @@ def in_turn(calls: Iterable[Call]) -> list[Call]:
     return [call for _, _, call in sorted(placed, key=lambda place: place[:2])]
 
 
-def take_due(agenda: deque[Call], now: datetime) -> list[Call]:
-    """The next calls whose instant has come, at most a packet's worth and each task once."""
+def take_due(agenda: deque[Call], now: datetime, *, most: int | None = None) -> list[Call]:
+    """The calls whose instant has come, each item once: a second call is decided from what the first left."""
     taken: dict[str, Call] = {}
-    while agenda and agenda[0].at <= now and len(taken) < PACKET_ITEMS_MAX:
-        if agenda[0].due.id in taken:
-            break
+    again: list[Call] = []
+    while agenda and agenda[0].at <= now and (most is None or len(taken) < most):
         call = agenda.popleft()
-        taken[call.due.id] = call
+        if taken.setdefault(call.due.id, call) is not call:
+            again.append(call)
+    agenda.extendleft(reversed(again))
     return list(taken.values())
