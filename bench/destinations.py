@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from typing import Any, Final, Protocol
 
 from bench.outcome import Arrival
-from bench.receiver import ID_HEADER, PATH
+from bench.receiver import DOWN, HANGS, ID_HEADER, PATH, UP
 from cli.client import Client
 from cli.failure import Failure
 from cli.local.once import ROOT
@@ -81,6 +81,7 @@ class WebhookDestination:
     def __init__(self, port: int) -> None:
         self.port = port
         self.target = {"type": "webhook", "url": f"http://127.0.0.1:{port}{PATH}"}
+        self.hanging_target = {"type": "webhook", "url": f"http://127.0.0.1:{port}{HANGS}"}
         self._client = Client(f"http://127.0.0.1:{port}")
 
     def clear(self) -> None:
@@ -92,6 +93,13 @@ class WebhookDestination:
     def arrivals(self) -> list[Arrival]:
         """By the receiver's clock, at the first byte of each call."""
         return [Arrival(*noted) for noted in self._client.get(PATH).expect(200)]
+
+    def goes_down(self) -> None:
+        """From now on it answers 503."""
+        self._client.send("PUT", DOWN).expect(204)
+
+    def comes_back(self) -> None:
+        self._client.send("PUT", UP).expect(204)
 
     def close(self) -> None:
         self._client.close()

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 Line: TypeAlias = dict[str, Any]
-BROKEN: Final = ("missing", "twice", "early", "unsound")
+BROKEN: Final = ("missing", "twice", "early", "late", "unsound")
 
 _TIMES: Final = {
     "case": "case",
@@ -21,6 +21,8 @@ _TIMES: Final = {
     "missing": "missing",
     "twice": "twice",
     "early": "early",
+    "late": "late",
+    "calls_while_down": "calls while down",
     "unsound": "unsound",
     "floor": "floor",
     "ratio": "ratio",

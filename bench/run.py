@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from bench import bed
 from bench.burst import burst
+from bench.isolation import isolation
 from bench.payment_burst import payments_hot, payments_spread
 from bench.payment_steady import payments_steady
 from bench.plan import Plan
@@ -26,6 +27,7 @@ CASES: Final[Mapping[str, Case]] = {
     "payments-hot": payments_hot,
     "steady": steady,
     "payments-steady": payments_steady,
+    "isolation": isolation,
     "units": units,
 }
 

@@ -50,7 +50,7 @@ def register_batches(bed: Bed, forms: list[dict[str, Any]], clients: int) -> Ran
     return batches.register(bed, f"{PATH}/batch", "task", forms, clients)
 
 
-def _kept(bed: Bed) -> DynamoTasks:
+def kept(bed: Bed) -> DynamoTasks:
     return DynamoTasks(
         table=bed.environment["ITEMS_TABLE"],
         client=bed.dynamodb,
@@ -62,14 +62,14 @@ def _kept(bed: Bed) -> DynamoTasks:
 
 def own_account(bed: Bed, due_ms: Mapping[str, float]) -> dict[str, float]:
     """What our own rows say: how long after the instant each was claimed, and how long after it its outcome stood."""
-    kept = _kept(bed).get_many(due_ms)
-    claimed = [float(task.lateness_ms) for task in kept.values() if task.lateness_ms is not None]
+    found = kept(bed).get_many(due_ms)
+    claimed = [float(task.lateness_ms) for task in found.values() if task.lateness_ms is not None]
     ended = [
         instants.milliseconds(task.finished_at) - due_ms[task.id]
-        for task in kept.values()
+        for task in found.values()
         if task.finished_at
     ]
-    again = sum(task.attempts > 1 for task in kept.values())
+    again = sum(task.attempts > 1 for task in found.values())
     return (
         spread(claimed, 50, 99, prefix="claimed_")
         | spread(ended, 50, 99, prefix="ended_")

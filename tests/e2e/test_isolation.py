@@ -1,11 +1,10 @@
 """One tenant's destinations make no other tenant late, and an outage of a receiver costs its tasks nothing but time.
 
 The tests assert counts and orders, which hold on a busy machine as well. How late a task is only a quiet machine can
-say: with POSTDATE_FLOW_SIZES=full the tests assert that too, and the figures in the documentation are from such runs.
+say: `postdate bench --only isolation` measures it.
 """
 
 import math
-import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,34 +14,29 @@ from typing import Final
 
 import pytest
 
-from postdate.domain import instants, transitions
+from bench.dead_names import dead_names, write
 from postdate.domain.breaker import PROBE_EVERY, RECOVERY
-from postdate.domain.due import Due, Packet, Via
-from postdate.domain.retry import RetryPolicy
-from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
-from postdate.domain.task import KIND, Destination, Payload, Task
+from postdate.domain.slots import ShardPlan
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.queue import SqsQueue
-from postdate.stores.tasks import Written
 from postdate.stores.tasks_dynamo import DynamoTasks
 from tests.e2e.conftest import RunningStack
 from tests.e2e.receiver import Arrival, Receiver, receiving
-from tests.e2e.test_flow import FULL, ahead, form, percentile, register
+from tests.e2e.test_flow import ahead, form, register
 from tests.e2e.test_tasks import ended as ended_task
 
 COUNT: Final = 100
 SPAN: Final = 10
-MOVED_MS_MAX: Final = 100
 # Enough of them to keep each of the twelve workers twice.
-HANGS: Final = 60 if FULL else 24
-DEAD_NAMES: Final = 240 if FULL else 60
-HANGS_SECONDS: Final = 40 if FULL else 60
-OUTAGE_SECONDS: Final = 120 if FULL else 24
-WAITING: Final = 28 if FULL else 8
+HANGS: Final = 24
+DEAD_NAMES: Final = 60
+HANGS_SECONDS: Final = 60
+OUTAGE_SECONDS: Final = 24
+WAITING: Final = 8
 TO_OPEN: Final = 12
 OPENED_BY: Final = 8
 # The first probe after the receiver's return comes by then, and what waited goes out while it recovers.
-BACK_WITHIN_SECONDS: Final = 30 if FULL else (PROBE_EVERY + RECOVERY).total_seconds()
+BACK_WITHIN_SECONDS: Final = (PROBE_EVERY + RECOVERY).total_seconds()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +45,6 @@ class Steady:
 
     due: dict[str, float]
     arrived: dict[str, Arrival]
-
-    @property
-    def late_ms(self) -> list[float]:
-        return [1000 * (self.arrived[id].at - due) for id, due in self.due.items()]
 
     @property
     def last(self) -> float:
@@ -67,12 +57,6 @@ def hanging() -> Iterator[Receiver]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def alone(stack: RunningStack, receiver: Receiver) -> Steady | None:
-    """To compare with: without it a quiet machine has nothing to say."""
-    return steady(stack, receiver) if FULL else None
-
-
 def steady(stack: RunningStack, receiver: Receiver) -> Steady:
     start = ahead(6)
     due = [start + timedelta(seconds=SPAN * place / COUNT) for place in range(COUNT)]
@@ -83,20 +67,8 @@ def steady(stack: RunningStack, receiver: Receiver) -> Steady:
     return Steady(due=dict(zip(ids, (at.timestamp() for at in due), strict=True)), arrived=found)
 
 
-def assert_as_punctual(what: str, alone: Steady | None, beside: Steady) -> None:
-    print(f"{what}: {percentiles(beside)} beside them")
-    if alone is not None:
-        print(f"alone: {percentiles(alone)}")
-        assert percentile(beside.late_ms, 99) - percentile(alone.late_ms, 99) < MOVED_MS_MAX
-
-
-def percentiles(which: Steady) -> str:
-    found = [percentile(which.late_ms, 50), percentile(which.late_ms, 99), max(which.late_ms)]
-    return "p50 {:.1f}, p99 {:.1f}, most {:.1f} ms".format(*found)
-
-
 def test_webhooks_that_hang_make_no_other_tenant_late(
-    stack: RunningStack, receiver: Receiver, hanging: Receiver, alone: Steady | None
+    stack: RunningStack, receiver: Receiver, hanging: Receiver
 ) -> None:
     """They accept and never answer. Each is due at once when it is registered, so that each comes in a message of its
     own and would keep a worker of its own. The other tenant's tasks do not wait for any of them to end."""
@@ -121,25 +93,21 @@ def test_webhooks_that_hang_make_no_other_tenant_late(
     began = sorted(arrival.at for arrival in hanging.arrivals)
     assert len(began) == HANGS
     assert beside.last < began[0] + HANGS_SECONDS
-    assert_as_punctual(f"{HANGS} webhooks that hang", alone, beside)
 
 
-def test_names_that_do_not_resolve_make_no_other_tenant_late(
-    stack: RunningStack, receiver: Receiver, alone: Steady | None
-) -> None:
+def test_names_that_do_not_resolve_make_no_other_tenant_late(stack: RunningStack, receiver: Receiver) -> None:
     """Their tasks are written as if the names had resolved when the tasks were registered."""
     due = [ahead(5) + timedelta(seconds=SPAN * place / DEAD_NAMES) for place in range(DEAD_NAMES)]
-    tasks = [dead(number, at) for number, at in enumerate(due)]
+    plan = ShardPlan.parse("0=4")
+    tasks = dead_names("demo", due, plan)
     store = DynamoTasks(
         table=stack.tables["items"],
         client=stack.aws("dynamodb"),
-        plan=ShardPlan.parse("0=4"),
+        plan=plan,
         listing_shards=2,
         retention=timedelta(days=35),
     )
-    assert set(store.add(tasks)) == {Written.DONE}
-    queue = SqsQueue(url=stack.queues["tasks"], client=stack.aws("sqs"), clock=SystemClock())
-    queue.send(Packet(tenant=task.tenant, via=Via.REGISTRATION, dues=(Due.of(task),)) for task in tasks)
+    write(tasks, store, SqsQueue(url=stack.queues["tasks"], client=stack.aws("sqs"), clock=SystemClock()))
     beside = steady(stack, receiver)
     own, other = stack.client(), stack.client(stack.other_tenant_key)
     ended = [ended_task(stack, task.id, seconds=60, client=own) for task in tasks]
@@ -149,24 +117,6 @@ def test_names_that_do_not_resolve_make_no_other_tenant_late(
     others = [ended_task(stack, id, client=other) for id in beside.due]
     ways = {tuple(line["status"] for line in task["history"]) for task in others}
     assert ways == {("PENDING", "RUNNING", "SUCCEEDED")}
-    assert_as_punctual(f"{DEAD_NAMES} dead names", alone, beside)
-
-
-def dead(number: int, due_at: datetime) -> Task:
-    due_at = instants.whole(due_at)
-    unique = os.urandom(UNIQUE_BYTES)
-    return transitions.register(
-        id=item_id(KIND, ShardPlan.parse("0=4").slot(due_at, unique), unique),
-        tenant="demo",
-        due_at=due_at,
-        now=due_at,
-        destination=Destination(type="webhook", address=f"https://dead-{number}.example.com/"),
-        payload=Payload(text="{}"),
-        retry=RetryPolicy(max_attempts=1),
-        timeout_seconds=30,
-        name=None,
-        tags=(),
-    )
 
 
 def test_after_an_outage_all_that_waited_is_delivered_soon(stack: RunningStack) -> None:
