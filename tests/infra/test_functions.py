@@ -39,6 +39,14 @@ def test_a_function_that_looks_names_up_bounds_its_resolver_and_no_other_does(st
     assert given == {name: "timeout:1 attempts:2" if name in resolving else None for name in given}
 
 
+def test_no_environment_waits_longer_than_a_minute_for_an_answer(stacks: Stacks) -> None:
+    given = {
+        name: function["Environment"]["Variables"].get("RESPONSE_TIMEOUT_SECONDS_MAX")
+        for name, function in stacks.properties(FUNCTIONS).items()
+    }
+    assert {name: most for name, most in given.items() if most} == {"api": "60", "run-tasks": "60"}
+
+
 @cache
 def _imports(module: str, function: str) -> bool:
     """Whether the function's code, started alone, imports this module."""

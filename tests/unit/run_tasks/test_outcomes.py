@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from postdate.domain.breaker import FAILURES_TO_OPEN
 from postdate.domain.due import Due, Via
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import unique_part
@@ -13,6 +14,7 @@ from tests.unit.doubles import MINUTE, PLAN, SECOND, START, STEADY, a_task, clai
 
 BROKEN = Failed(reason="http 500", http_status=500)
 GONE = Failed(reason="http 410", retry=False, http_status=410)
+AWAY = Failed(reason="connection refused", down=True)
 
 
 def test_a_delivered_task_has_succeeded_at_its_first_attempt(running):
@@ -146,6 +148,18 @@ def test_what_could_not_be_sent_for_a_reason_of_ours_feeds_no_breaker(running):
         running.target.script[task.id].append(Untried(reason="its name was not looked up in time"))
         running.run(message(task))
     assert running.flow.states("demo") == {}
+
+
+def test_what_could_not_be_sent_for_a_reason_of_ours_ends_no_row_of_failures(running):
+    untried = Untried(reason="its name was not looked up in time")
+    receipts = [*[AWAY] * (FAILURES_TO_OPEN - 1), untried, AWAY]
+    for number, receipt in enumerate(receipts, 1):
+        task = a_task(number)
+        running.stores(task)
+        running.target.script[task.id].append(receipt)
+        running.run(message(task))
+    (breaker,) = running.flow.states("demo").values()
+    assert breaker.opened == 1
 
 
 @pytest.mark.parametrize("script", [[GONE], [BROKEN] * STEADY.max_attempts])

@@ -1,7 +1,10 @@
 import ast
 import json
+import socket
+import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -10,9 +13,11 @@ import pytest
 from functions.api.forms import parsed
 from functions.api.tasks import targets as forms
 from postdate.domain.task import Destination
+from postdate.targets import webhook
 from postdate.targets.base import Delivered, Failed
 from postdate.targets.kind import HIDDEN, Parts
 from postdate.targets.registry import KINDS, Targets, circuit_of
+from postdate.targets.resolver import Resolver
 
 # One destination of each kind as a request writes it, the address that it names, and its breaker.
 WRITTEN = {
@@ -87,6 +92,28 @@ def test_loopback_is_called_only_where_the_setting_allows_it(receiver, delivery,
         "run-1": Failed(reason="destination not allowed: the scheme is not https", retry=False)
     }
     assert there.connections == 0
+
+
+def test_names_that_hang_leave_most_resolver_threads_to_other_tenants(built, delivery, monkeypatch):
+    begun, go = SimpleQueue(), threading.Event()
+
+    def lookup(host, port, **options):
+        begun.put(host)
+        go.wait(10)
+        raise socket.gaierror(socket.EAI_NONAME, "x")
+
+    monkeypatch.setattr(webhook, "Resolver", partial(Resolver, lookup))
+    targets, _ = built(loopback_allowed=False)
+    inbox = SimpleQueue()
+    names = [f"https://{number}.bad.example/" for number in range(32)]
+    for tenant, urls in (("bad", names), ("good", ["https://good.example/"])):
+        deliveries = [delivery(url, run_id=url, tenant=tenant) for url in urls]
+        targets["webhook"].start(deliveries, lambda *report: inbox.put(report))
+    looked_up = [begun.get(timeout=5) for _ in range(5)]
+    go.set()
+    for _ in range(33):
+        inbox.get(timeout=10)
+    assert "good.example" in looked_up
 
 
 def test_a_client_is_made_once_and_only_for_a_kind_that_is_asked_for(built):
