@@ -33,6 +33,7 @@ class Settings:
     loopback_destinations: bool = False
     response_timeout_seconds_max: int = 60
     slow_lane: bool = True
+    account_amount_cap: int = 1_000_000_000
 
     def variables(self) -> dict[str, str]:
         return {name.upper(): str(value).lower() for name, value in asdict(self).items()}

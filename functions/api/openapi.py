@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic.alias_generators import to_snake
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from functions.api.accounts.forms import AccountForm, AdjustmentForm, DepositForm
+from functions.api.accounts.forms import AccountChangeForm, AccountForm, AdjustmentForm, DepositForm
 from functions.api.errors import problem
 from functions.api.jobs.forms import JobForm
 from functions.api.payments.forms import (
@@ -40,7 +40,7 @@ from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm
 VERSION: Final = "0.1.0"
 FORMS: Final = (
     *(PaymentForm, PaymentBatchForm, BatchPaymentForm, PaymentChangeForm, ExecutionForm),
-    *(AccountForm, DepositForm, AdjustmentForm),
+    *(AccountForm, AccountChangeForm, DepositForm, AdjustmentForm),
     *(TaskForm, BatchForm, BatchTaskForm, ChangeForm),
     *(PauseForm, BackfillForm, PreviewForm),
     *(CompleteForm, FailForm, HeartbeatForm, JobForm),

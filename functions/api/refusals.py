@@ -1,9 +1,11 @@
 """The ledger's answer to one posting, as the error its caller gets."""
 
+from postdate.domain.account import Status
 from postdate.domain.errors import (
     AccountFrozen,
     BooksDisagree,
     InsufficientFunds,
+    InvalidState,
     NotFound,
     PostdateError,
     Unavailable,
@@ -24,6 +26,8 @@ def refusal(posted: Posted, posting: Posting | None = None) -> PostdateError | N
             return InsufficientFunds(f"the account {posted.account} does not have that much available")
         case Answer.FROZEN:
             return frozen(posted.account)
+        case Answer.CLOSED:
+            return closed(posted.account)
         case Answer.UNKNOWN:
             return unknown(posted.account)
         case Answer.UNAVAILABLE:
@@ -47,6 +51,10 @@ def _only_releases(posting: Posting, account: str | None) -> bool:
 
 def frozen(account: str | None) -> AccountFrozen:
     return AccountFrozen(f"the account {account} is frozen")
+
+
+def closed(account: str | None) -> InvalidState:
+    return InvalidState(Status.CLOSED, f"the account {account} is closed")
 
 
 def unknown(account: str | None) -> NotFound:

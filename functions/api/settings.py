@@ -22,3 +22,4 @@ class Settings:
     retention_days: int
     loopback_destinations: bool
     response_timeout_seconds_max: int
+    account_amount_cap: int

@@ -55,6 +55,7 @@ class Wired:
         dynamodb, self.clock = aws.client("dynamodb"), SystemClock()
         self.loopback_allowed = given.loopback_destinations
         self.response_timeout_seconds_max = given.response_timeout_seconds_max
+        self.amount_cap = given.account_amount_cap
         self.payloads_bucket = given.payloads_bucket
         self.payloads = DynamoPayloads(table=given.payloads_table, client=dynamodb)
         self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)

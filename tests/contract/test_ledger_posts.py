@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from postdate.domain import money as steps
 from postdate.domain.account import Account, Limits, Status
@@ -197,6 +198,74 @@ def test_a_status_that_an_account_has_already_is_no_change(money: Money) -> None
     assert first is not None
     assert (first.status, first.version) == (Status.FROZEN, 2)
     assert money.ledger.set_status(money.tenant, "alice", Status.FROZEN, now=money.now + MINUTE) == first
+
+
+def test_an_account_is_closed_only_while_it_has_nothing_and_holds_nothing(money: Money) -> None:
+    money.accounts(alice=10, bob=0)
+    payment = money.registered("alice", "bob", 10)
+    assert money.balances("alice") == [(0, 10)]
+    close = partial(money.ledger.close, money.tenant)
+    assert close("nobody", now=money.now) is None
+    for name in ("alice", "bob"):
+        kept = money.ledger.account(money.tenant, name)
+        assert kept is not None
+        assert close(name, now=money.now, version=kept.version + 1) == kept
+    assert close("alice", now=money.now) == money.ledger.account(money.tenant, "alice")
+    assert money.answers(money.settle(payment)) == [Answer.DONE]
+    assert close("bob", now=money.now) == money.ledger.account(money.tenant, "bob")
+    closed = close("alice", now=money.now, version=4)
+    assert closed is not None
+    assert (closed.status, closed.version, closed.updated_at) == (Status.CLOSED, 5, money.now)
+    assert close("alice", now=money.now + MINUTE, version=4) == closed
+    for status in (Status.FROZEN, Status.ACTIVE):
+        assert money.ledger.set_status(money.tenant, "alice", status, now=money.now) == closed
+    assert money.ledger.set_limits(closed, Limits(amount_max=5), now=money.now) == closed
+
+
+def test_a_closed_account_takes_nothing_and_spoils_no_posting_beside_it(money: Money) -> None:
+    money.accounts(alice=100, bob=0, carol=0)
+    to_carol, to_bob = money.registered("alice", "carol", 30), money.registered("alice", "bob", 20)
+    assert money.ledger.close(money.tenant, "carol", now=money.now)
+    refused = Posted(answer=Answer.CLOSED, account="carol")
+    done = Posted(answer=Answer.DONE)
+    assert money.ledger.post([money.settle(to_carol), money.settle(to_bob)]) == [refused, done]
+    assert money.ledger.post([money.deposit("carol", 1)]) == [refused]
+    assert money.ledger.post([money.payment("carol", "bob", 1)]) == [refused]
+    deposit = money.deposit("carol", 1)
+    by_hand = replace(deposit, legs=(Leg(account="carol", available=1, needs_active=False),))
+    assert money.ledger.post([by_hand]) == [refused]
+    assert money.balances("alice", "bob", "carol") == [(50, 30), (20, 0), (0, 0)]
+    failed = steps.fail(to_carol, now=money.now, code="account_closed", why="carol is closed")
+    assert money.answers(failed) == [Answer.DONE]
+
+
+def test_a_closed_account_is_set_right_at_its_version_and_emptied(money: Money) -> None:
+    money.accounts(alice=0)
+    closed = money.ledger.close(money.tenant, "alice", now=money.now)
+    assert closed is not None
+    leg = Leg(account="alice", available=5, needs_active=False, at_version=closed.version)
+    assert money.answers(Posting(tenant=money.tenant, at=money.now, legs=(leg,))) == [Answer.DONE]
+    out = Leg(account="alice", available=-5, needs_active=False)
+    assert money.answers(Posting(tenant=money.tenant, at=money.now, legs=(out,))) == [Answer.DONE]
+    assert money.balances("alice") == [(0, 0)]
+
+
+def test_limits_change_while_payments_do_and_not_over_other_limits(money: Money) -> None:
+    money.accounts(alice=100, bob=0)
+    before = money.ledger.account(money.tenant, "alice")
+    assert before is not None
+    money.registered("alice", "bob", 10)
+    wide = Limits(amount_min=2, amount_max=3_000_000, delay_min=MINUTE)
+    changed = money.ledger.set_limits(before, wide, now=money.now)
+    assert changed == money.ledger.account(money.tenant, "alice")
+    assert changed is not None
+    assert (changed.limits, changed.reserved, changed.version) == (wide, 10, before.version + 2)
+    assert money.ledger.set_limits(before, Limits(amount_max=5), now=money.now) == changed
+    assert money.ledger.set_limits(changed, Limits(), now=money.now, version=changed.version + 1) == changed
+    usual = money.ledger.set_limits(changed, Limits(), now=money.now, version=changed.version)
+    assert usual is not None
+    assert (usual.limits, usual.version) == (Limits(), changed.version + 1)
+    assert money.ledger.set_limits(replace(usual, id="nobody"), wide, now=money.now) is None
 
 
 def test_every_change_of_an_account_counts_its_version_on(money: Money) -> None:

@@ -37,6 +37,7 @@ SETTINGS = {
     "RETENTION_DAYS": "35",
     "LOOPBACK_DESTINATIONS": "true",
     "RESPONSE_TIMEOUT_SECONDS_MAX": "60",
+    "ACCOUNT_AMOUNT_CAP": "5000000",
     "SLOW_LANE": "true",
     "PAYLOADS_BUCKET": "integration-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/integration-payload-reader",

@@ -1,4 +1,4 @@
-"""Administrators' requests: deposits, adjustments, freezing, listing, and setting an account to its journal.
+"""Administrators' requests: deposits, adjustments, freezing, closing, listing, and setting an account to its journal.
 
 Nobody but an administrator damages an account here, so a setting right that changes any other account is wrong.
 """
@@ -6,7 +6,7 @@ Nobody but an administrator damages an account here, so a setting right that cha
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.simulation.hub import Actor
+from tests.simulation.hub import SECOND, Actor
 from tests.simulation.mix import MINUTE
 from tests.simulation.rows import number
 from tests.simulation.seen import Broken
@@ -30,6 +30,9 @@ class Bookkeeping:
         if draws.random() < clients.mix().restated and clients.seen.began.commits_within_minutes:
             self._set_right(actor, account)
             return
+        if clients.mix().closing and draws.random() < clients.mix().closing:
+            self._close(actor)
+            return
         match draws.randrange(4):
             case 0:
                 clients.ask(actor, "POST", f"{path}/deposits", {"amount": 100}, key=clients.key())
@@ -42,6 +45,47 @@ class Bookkeeping:
                 clients.ask(actor, "POST", f"{path}/unfreeze", tries=50)
             case _:
                 clients.ask(actor, "GET", f"{path}/transactions")
+
+    def _close(self, actor: Actor) -> None:
+        """Opens an account, and closes it while money is on its way to it, out of it and back."""
+        clients, draws = self.clients, self.clients.hub.draws
+        account = f"closing-{clients.key()}"
+        path = f"/api/v1/accounts/{account}"
+        if clients.ask(actor, "POST", "/api/v1/accounts", {"account_id": account}).http != 201:
+            return
+        clients.ask(actor, "POST", f"{path}/deposits", {"amount": 100}, key=clients.key())
+        for payer, payee, funding in (
+            (account, "alice", draws.choice(("reserve", "at_execution"))),
+            ("alice", account, "reserve"),
+        ):
+            form = {
+                "from_account_id": payer,
+                "to_account_id": payee,
+                "amount": draws.choice((10, 100)),
+                "delay_seconds": draws.choice((1, 2, 5)),
+                "funding": funding,
+            }
+            self._aside(actor, "/api/v1/payments/schedule", form)
+        self._aside(actor, f"{path}/adjustments", {"amount": -100, "reason": "out"})
+        for _ in range(4):
+            answer = clients.ask(actor, "POST", f"{path}/close")
+            clients.seen.reach[f"close {answer.http}"] += 1
+            self._aside(actor, f"{path}/adjustments", {"amount": draws.choice((5, -5)), "reason": "again"})
+            clients.hub.park(int(draws.uniform(0, 3) * SECOND))
+
+    def _aside(self, actor: Actor, path: str, form: dict[str, Any]) -> None:
+        """Somebody else asks at about the same time, under a key of his own."""
+        clients = self.clients
+        beside = Actor(name=f"{actor.name} aside", hub=clients.hub, tenant=actor.tenant)
+        clients.busy += 1
+
+        def work() -> None:
+            try:
+                clients.ask(beside, "POST", path, form, key=clients.key(), tries=3)
+            finally:
+                clients.busy -= 1
+
+        clients.hub.spawn(beside, work, delay=int(clients.hub.draws.uniform(0, 2) * SECOND))
 
     def damage(self, actor: Actor, account: str, amount: int) -> None:
         """Writes into an account's row beside the ledger."""

@@ -23,6 +23,7 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     money.i5_a_movement_follows_from_its_payment,
     money.i7_a_payment_settles_once,
     money.frozen_accounts_neither_pay_nor_receive,
+    money.closed_accounts_are_empty,
     items.i8_only_what_the_table_allows,
     items.i8_definitions_move_by_their_table,
     items.i8_what_newer_code_wrote_stays,
@@ -101,7 +102,11 @@ INVARIANTS: Final[dict[str, Shown]] = {
         elsewhere=("test_any_group_has_the_outcome_of_its_postings_one_by_one",),
     ),
     "I7": Shown(
-        here=(money.i7_a_payment_settles_once, money.frozen_accounts_neither_pay_nor_receive),
+        here=(
+            money.i7_a_payment_settles_once,
+            money.frozen_accounts_neither_pay_nor_receive,
+            money.closed_accounts_are_empty,
+        ),
         elsewhere=("test_a_payment_that_everybody_settles_at_once_moves_money_once",),
     ),
     "I8": Shown(

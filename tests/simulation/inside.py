@@ -63,6 +63,7 @@ SETTINGS: Final = {
     "RETENTION_DAYS": "35",
     "LOOPBACK_DESTINATIONS": "true",
     "RESPONSE_TIMEOUT_SECONDS_MAX": "900",
+    "ACCOUNT_AMOUNT_CAP": "5000000",
     "SLOW_LANE": "true",
     "PAYLOADS_BUCKET": "sim-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/sim-payload-reader",

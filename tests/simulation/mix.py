@@ -77,16 +77,17 @@ class Mix:
     """`down` is when the second destination refuses everything; `explicit` and `recurring` are shares of tasks.
     `waits_max` is the longest that anything waits that is asked for, or that is late, in seconds; `planned_for` how
     long plans of recurring tasks last at most; `ends_within` how soon after the last request faults stop at most.
-    `unfunded` is the share of payments for which nothing is held, `restated` that of an administrator's requests which
-    set an account right, `lag` how far all indexes are behind all the time. `newer` is the share of events that newer
-    code handles, `poison` how many messages there are that nobody can read, `fatal` the share of messages over which
-    each worker dies. With `newer_forms`, newer code writes rows that older code cannot read, and handles all events
-    once faults have stopped. `zone_moves` says when the time-zone database is replaced, and how far it moves the clocks
-    of the one zone that it changes. `lost` is how many calls vanish from their queue, even after faults stopped,
-    `letters_rest` how long dead letters lie before a person looks at them, and `deadlines` the share of tasks that have
-    one, `untried` that of deliveries that are not sent for a reason of the worker's own. With `far_retries` each
-    retry is a quarter of an hour away. With `duplicate_key` a transaction's statement that inserts a row which exists
-    is refused by a ValidationError, else by a DuplicateItem: AWS's engines differ. `lifetime` is how long
+    `unfunded` is the share of payments for which nothing is held, `restated` that of an administrator's requests
+    which set an account right, `closing` that of those which open an account and close it again, `lag` how far all
+    indexes are behind all the time. `newer` is the share of events that newer code handles, `poison` how many
+    messages there are that nobody can read, `fatal` the share of messages over which each worker dies. With
+    `newer_forms`, newer code writes rows that older code cannot read, and handles all events once faults have
+    stopped. `zone_moves` says when the time-zone database is replaced, and how far it moves the clocks of the one
+    zone that it changes. `lost` is how many calls vanish from their queue, even after faults stopped,
+    `letters_rest` how long dead letters lie before a person looks at them, and `deadlines` the share of tasks that
+    have one, `untried` that of deliveries that are not sent for a reason of the worker's own. With `far_retries`
+    each retry is a quarter of an hour away. With `duplicate_key` a transaction's statement that inserts a row which
+    exists is refused by a ValidationError, else by a DuplicateItem: AWS's engines differ. `lifetime` is how long
     after its instant an attempt may begin, `rewinds` how often a restore takes all calls and the watermark is put
     back."""
 
@@ -143,6 +144,8 @@ class Mix:
     untried: float = 0.0
     duplicate_key: bool = False
     rewinds: int = 0
+    # Not in the text from which further faults are drawn, so that older seeds draw the same.
+    closing: float = field(default=0.0, repr=False)
 
     @property
     def is_at_once(self) -> bool:
@@ -489,6 +492,22 @@ def _frozen(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _closing(mix: Mix, draws: Random) -> Mix:
+    """Accounts are opened and closed while money comes in, is held and goes out."""
+    return replace(
+        mix,
+        payments=1.0,
+        money=0.7,
+        restated=0.0,
+        closing=0.8,
+        requests=6,
+        span=MINUTE,
+        waits_max=draws.choice((5, 30)),
+        latency=min(mix.latency, 5_000),
+        outage=None,
+    )
+
+
 def _mutual(mix: Mix, draws: Random) -> Mix:
     """Two or three accounts pay each other more than they have, and much of it is settled late and at once."""
     return replace(
@@ -828,4 +847,5 @@ THEMES: Final = {
     "kept": _kept,
     "kept and crashing": _kept_and_crashing,
     "rewound": _rewound,
+    "closing": _closing,
 }

@@ -214,6 +214,18 @@ def frozen_accounts_neither_pay_nor_receive(
                 raise Broken(f"money: {change.key[1]} moves money of {sorted(touched)}, which is frozen")
 
 
+def closed_accounts_are_empty(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    for change in changes:
+        if (
+            change.table == "accounts"
+            and change.after is not None
+            and text(change.after, "status") == "CLOSED"
+        ):
+            left = {part: number(change.after, part) for part in ("available", "reserved")}
+            if any(left.values()):
+                raise Broken(f"money: {change.key[0]} is closed and has {left}")
+
+
 def _named_after(unique: str) -> str:
     """The minute that a payment's id begins with, in milliseconds, and the id's own part. Ten bits say the shard."""
     alphabet = "0123456789abcdefghjkmnpqrstvwxyz"

@@ -475,6 +475,35 @@ BUGS: Final = (
     _bug(
         "a frozen account pays", f"{_ACCOUNT}:update_of", "if total.needs_active:", "if False:", mix="frozen"
     ),
+    _bug(
+        "an account is closed whatever is available",
+        f"{_ACCOUNT}:closing_of",
+        '"#available = :none"',
+        '":none = :none"',
+        mix="closing",
+    ),
+    _bug(
+        "an account is closed whatever is reserved",
+        f"{_ACCOUNT}:closing_of",
+        '"#reserved = :none"',
+        '":none = :none"',
+        (f"{_API}.accounts.change:AccountChanger.close", "if account.balance:", "if account.available:"),
+        mix="closing",
+    ),
+    _bug(
+        "a closed account is paid",
+        f"{_ACCOUNT}:update_of",
+        "if total.needs_active:",
+        "if False:",
+        mix="closing",
+    ),
+    _bug(
+        "a closed account takes what is counted in by hand",
+        f"{_ACCOUNT}:update_of",
+        "if total.needs_open and not total.needs_active:",
+        "if False:",
+        mix="closing",
+    ),
     _bug("a cancel leaves the hold", f"{_MONEY}:cancel", "legs=_released(payment)", "legs=()"),
     _bug(
         "a failure leaves the hold",

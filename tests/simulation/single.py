@@ -161,6 +161,22 @@ def _deposited(clients: Clients, actor: Actor) -> None:
     clients.ask(actor, "POST", f"{_ACCOUNT}/adjustments", form, key="adjustment")
 
 
+def _closed(clients: Clients, actor: Actor) -> None:
+    """Its limit lets one payment through, which empties it."""
+    path = "/api/v1/accounts/erin"
+    clients.ask(actor, "POST", "/api/v1/accounts", {"account_id": "erin", "limits": {"amount_max": 5}})
+    clients.ask(actor, "POST", f"{path}/deposits", {"amount": 10}, key="deposit")
+    limits = {"limits": {"amount_max": 10}}
+    if clients.ask(actor, "PATCH", path, limits).http != 200:
+        raise Broken("I14: erin's limits cannot be changed")
+    _payment(clients, actor, 5, from_account_id="erin")
+    clients.ask(actor, "POST", f"{path}/close")
+    clients.hub.park(30 * MINUTE)
+    told = clients.ask(actor, "POST", f"{path}/close")
+    if told.http != 200 or told.body["status"] != "CLOSED":
+        raise Broken(f"I14: erin is empty and not closed: {told}")
+
+
 def _set_right(clients: Clients, actor: Actor) -> None:
     clients.bookkeeping.damage(actor, RESTING, -50)
     answer = clients.bookkeeping.set_right(actor, RESTING, "right")
@@ -306,6 +322,7 @@ FLOWS: Final = (
     Flow(name="a payment without the money for it", script=_payment_without_money),
     Flow(name="a payment, executed by another service", script=_executed_payment),
     Flow(name="a deposit and an adjustment", script=_deposited),
+    Flow(name="an account, its limits changed, emptied and closed", script=_closed),
     Flow(name="an account, set to what its journal says", script=_set_right),
     Flow(name="the sweep's passes over a minute", script=_nothing_but_time, fault_in=("sweep",)),
 )

@@ -8,12 +8,12 @@ from pydantic import Field, field_validator, model_validator
 from functions.api.accounts.forecast import Forecast
 from functions.api.forms import DELAY_SECONDS_MAX, AccountId, Form, text_of
 from functions.api.texts import Seen
-from postdate.domain.account import AMOUNT_MAX, Account, Limits
+from postdate.domain.account import AMOUNT_CAP, AMOUNT_MAX, Account, Limits
 from postdate.domain.movement import Movement
 
-MOVED_MAX = 1_000_000_000_000
+MOVED_MAX = AMOUNT_CAP
 
-LimitOfAmount = Annotated[int, Field(ge=1, le=AMOUNT_MAX)]
+LimitOfAmount = Annotated[int, Field(ge=1, le=AMOUNT_CAP)]
 LimitOfDelay = Annotated[int, Field(ge=1, le=DELAY_SECONDS_MAX)]
 
 
@@ -25,10 +25,8 @@ class LimitsForm(Form):
 
     @model_validator(mode="after")
     def _leaves_something(self) -> "LimitsForm":
-        if self.amount_min > self.amount_max:
-            raise ValueError("has an amount_min above its amount_max")
-        if self.delay_seconds_min > self.delay_seconds_max:
-            raise ValueError("has a delay_seconds_min above its delay_seconds_max")
+        if wrong := self.limits().contradiction:
+            raise ValueError(wrong)
         return self
 
     def limits(self) -> Limits:
@@ -43,6 +41,34 @@ class LimitsForm(Form):
 class AccountForm(Form):
     account_id: AccountId
     limits: LimitsForm = LimitsForm()
+
+
+class LimitsChangeForm(Form):
+    """At least one field is needed."""
+
+    amount_min: LimitOfAmount | None = None
+    amount_max: LimitOfAmount | None = None
+    delay_seconds_min: LimitOfDelay | None = None
+    delay_seconds_max: LimitOfDelay | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> "LimitsChangeForm":
+        if not self.given():
+            raise ValueError("nothing to change")
+        return self
+
+    def given(self) -> dict[str, Any]:
+        """The fields of Limits that change."""
+        amounts = {"amount_min": self.amount_min, "amount_max": self.amount_max}
+        delays = {"delay_min": self.delay_seconds_min, "delay_max": self.delay_seconds_max}
+        return {
+            **{name: amount for name, amount in amounts.items() if amount is not None},
+            **{name: timedelta(seconds=each) for name, each in delays.items() if each is not None},
+        }
+
+
+class AccountChangeForm(Form):
+    limits: LimitsChangeForm
 
 
 class DepositForm(Form):

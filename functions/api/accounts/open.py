@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from postdate.domain.account import Account, Limits
+from functions.api.accounts.limits import refuse_above
+from functions.api.refusals import closed
+from postdate.domain.account import Account, Limits, Status
 from postdate.domain.errors import InvalidState, Unavailable
 from postdate.runtime.clock import Clock
 from postdate.stores.ledger import Ledger
@@ -14,7 +16,10 @@ class Opened:
     replayed: bool = False
 
 
-def open_account(tenant: str, id: str, limits: Limits, *, ledger: Ledger, clock: Clock) -> Opened:
+def open_account(
+    tenant: str, id: str, limits: Limits, *, amount_cap: int, ledger: Ledger, clock: Clock
+) -> Opened:
+    refuse_above(limits, amount_cap)
     now = clock.now()
     account = Account(id=id, tenant=tenant, created_at=now, updated_at=now, limits=limits)
     if ledger.open(account):
@@ -22,6 +27,8 @@ def open_account(tenant: str, id: str, limits: Limits, *, ledger: Ledger, clock:
     stored = ledger.account(tenant, id)
     if stored is None:
         raise Unavailable
+    if stored.status is Status.CLOSED:
+        raise closed(id)
     if stored.limits != limits:
         raise InvalidState(stored.status, f"the account {id} is there already, with other limits")
     return Opened(account=stored, replayed=True)

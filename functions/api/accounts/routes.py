@@ -9,10 +9,12 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 
 from functions.api import listing, requests
 from functions.api.accounts import journal
+from functions.api.accounts.change import AccountChanger
 from functions.api.accounts.deposit import Moved, Order
 from functions.api.accounts.find import find
 from functions.api.accounts.forecast import forecast
 from functions.api.accounts.forms import (
+    AccountChangeForm,
     AccountForm,
     AdjustmentForm,
     DepositForm,
@@ -26,7 +28,6 @@ from functions.api.accounts.restate import Restater
 from functions.api.audit import Auditor
 from functions.api.forms import fingerprint, instant_of, parsed
 from functions.api.listing import Span
-from functions.api.refusals import unknown
 from functions.api.wiring import wired
 from postdate.domain.account import Account, Status
 from postdate.domain.errors import ValidationFailed
@@ -42,9 +43,14 @@ def create() -> Response[Any]:
     event = router.current_event
     caller = requests.caller(event, ADMIN)
     form = parsed(AccountForm, requests.body(event))
-    tenant = caller.administers(form.account_id).tenant
-    limits = form.limits.limits()
-    opened = open_account(tenant, form.account_id, limits, ledger=wired().ledger, clock=wired().clock)
+    opened = open_account(
+        caller.administers(form.account_id).tenant,
+        form.account_id,
+        form.limits.limits(),
+        amount_cap=wired().amount_cap,
+        ledger=wired().ledger,
+        clock=wired().clock,
+    )
     headers = {"Location": f"/api/v1/accounts/{opened.account.id}"}
     if opened.replayed:
         headers["Idempotent-Replayed"] = "true"
@@ -66,6 +72,21 @@ def list_accounts() -> dict[str, Any]:
 @router.get("/api/v1/accounts/<account_id>")
 def get(account_id: str) -> Response[Any]:
     return requests.item(view(_account(account_id)))
+
+
+@router.patch("/api/v1/accounts/<account_id>")
+def change(account_id: str) -> Response[Any]:
+    event, account = router.current_event, unquote(account_id)
+    tenant = _administrator_of(account)
+    given = parsed(AccountChangeForm, requests.body(event)).limits.given()
+    version = requests.version_wanted(event)
+    return requests.item(view(_changer().limit(tenant, account, given, version=version)))
+
+
+@router.post("/api/v1/accounts/<account_id>/close")
+def close(account_id: str) -> Response[Any]:
+    account, version = unquote(account_id), requests.version_wanted(router.current_event)
+    return requests.item(view(_changer().close(_administrator_of(account), account, version=version)))
 
 
 @router.post("/api/v1/accounts/<account_id>/deposits")
@@ -171,12 +192,13 @@ def _told(moved: Moved, account: str) -> Response[Any]:
 
 
 def _set(account_id: str, status: Status) -> Response[Any]:
-    tenant, ledger = _administrator_of(unquote(account_id)), wired().ledger
-    id = find(ledger, tenant, unquote(account_id)).id
-    account = ledger.set_status(tenant, id, status, now=wired().clock.now())
-    if account is None:
-        raise unknown(id)
-    return requests.item(view(account))
+    account = unquote(account_id)
+    return requests.item(view(_changer().set_status(_administrator_of(account), account, status)))
+
+
+def _changer() -> AccountChanger:
+    given = wired()
+    return AccountChanger(ledger=given.ledger, clock=given.clock, amount_cap=given.amount_cap)
 
 
 def _until(given: str | None) -> datetime:

@@ -17,12 +17,12 @@ from functions.api.forms import (
 )
 from functions.api.texts import SEEN
 from postdate.domain import instants
-from postdate.domain.account import AMOUNT_MAX
+from postdate.domain.account import AMOUNT_CAP
 from postdate.domain.errors import LimitExceeded, ValidationFailed
 from postdate.domain.payment import Funding, Payment, State
 
-# What is more than anybody may is a limit and no mistake: it has a code of its own.
-Amount = Annotated[int, Field(ge=1, json_schema_extra={"maximum": AMOUNT_MAX})]
+# More than any account may is a limit and no mistake: it has a code of its own.
+Amount = Annotated[int, Field(ge=1, json_schema_extra={"maximum": AMOUNT_CAP})]
 Description = Annotated[str, Field(max_length=500), SEEN]
 MetadataName = Annotated[str, Field(min_length=1, max_length=40), SEEN]
 MetadataText = Annotated[str, Field(max_length=500), SEEN]
@@ -100,8 +100,8 @@ def read_part(given: JsonValue) -> BatchPaymentForm:
 
 
 def _within_limits(asked: PaymentFormT) -> PaymentFormT:
-    if asked.amount is not None and asked.amount > AMOUNT_MAX:
-        raise LimitExceeded([("amount", f"is 1 to {AMOUNT_MAX}")])
+    if asked.amount is not None and asked.amount > AMOUNT_CAP:
+        raise LimitExceeded([("amount", f"is 1 to {AMOUNT_CAP}")])
     return asked
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from functions.api import calls, idempotency
-from functions.api.refusals import frozen, refusal, unknown
+from functions.api.refusals import closed, frozen, refusal, unknown
 from postdate.domain import money
 from postdate.domain.account import Account, Status
 from postdate.domain.errors import PostdateError
@@ -183,8 +183,11 @@ def _objection(draft: _Draft, accounts: Mapping[str, Account]) -> PostdateError 
         if id not in accounts:
             return unknown(id)
     for id in (draft.order.payer, draft.order.payee):
-        if accounts[id].status is Status.FROZEN:
-            return frozen(id)
+        match accounts[id].status:
+            case Status.FROZEN:
+                return frozen(id)
+            case Status.CLOSED:
+                return closed(id)
     limits, payment = accounts[draft.order.payer].limits, draft.payment
     try:
         limits.check_amount(payment.amount)

@@ -34,7 +34,10 @@ ANSWERS: Final[dict[str, Schema]] = {
         balance=told(COUNT, "What is available and what is reserved."),
         available=told(COUNT, "What can be paid with."),
         reserved=told(COUNT, "What is held for payments to come."),
-        status=told(one_of(Status), "A frozen account neither pays nor is paid."),
+        status=told(
+            one_of(Status),
+            "A frozen account neither pays nor is paid, until it is unfrozen; a closed one never again.",
+        ),
         limits=ref("Limits"),
         version=VERSION,
         created_at=INSTANT,

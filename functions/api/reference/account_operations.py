@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from functions.api.accounts.forms import AccountForm, AdjustmentForm, DepositForm
+from functions.api.accounts.forms import AccountChangeForm, AccountForm, AdjustmentForm, DepositForm
 from functions.api.reference.operation import Operation
 
 _ACCOUNT: Final = "/api/v1/accounts/{account_id}"
@@ -14,13 +14,13 @@ ACCOUNTS: Final = (
         path="/api/v1/accounts",
         name="openAccount",
         summary="Open an account",
-        text="It begins with nothing. Opening it again with the same limits is no error.",
+        text="It begins with nothing. Opening it again with the same limits is no error, unless it was closed.",
         answer="Account",
         status=201,
         body=AccountForm,
         scope="admin",
         headers=("Location", "ETag", "Idempotent-Replayed"),
-        codes=("malformed", "validation_failed", "invalid_state"),
+        codes=("malformed", "validation_failed", "limit_exceeded", "invalid_state"),
     ),
     Operation(
         method="get",
@@ -46,18 +46,49 @@ ACCOUNTS: Final = (
         codes=("not_found",),
     ),
     Operation(
+        method="patch",
+        path=_ACCOUNT,
+        name="changeAccount",
+        summary="Change the limits of an account",
+        text="What is left out, or null, stays as it is. `amount_max` may be above the default, up to what the "
+        "environment allows. Payments that are scheduled already keep their amounts and instants.",
+        answer="Account",
+        body=AccountChangeForm,
+        scope="admin",
+        parameters=("account_id", "IfMatch"),
+        headers=("ETag",),
+        codes=(
+            *("malformed", "validation_failed", "limit_exceeded"),
+            *("not_found", "invalid_state", "version_conflict"),
+        ),
+    ),
+    Operation(
+        method="post",
+        path=f"{_ACCOUNT}/close",
+        name="closeAccount",
+        summary="Close an account",
+        text="For good, and only when nothing is available and nothing is reserved. A closed account stays readable. "
+        "It takes no deposits and no payments: a payment to it that is due later fails, and the money goes back to "
+        "its payer. Closing twice is no error.",
+        answer="Account",
+        scope="admin",
+        parameters=("account_id", "IfMatch"),
+        headers=("ETag",),
+        codes=("validation_failed", "not_found", "invalid_state", "version_conflict"),
+    ),
+    Operation(
         method="post",
         path=f"{_ACCOUNT}/deposits",
         name="deposit",
         summary="Deposit money",
-        text="From the world outside. A frozen account takes none.",
+        text="From the world outside. A frozen or closed account takes none.",
         answer="Deposit",
         status=201,
         body=DepositForm,
         scope="admin",
         parameters=("account_id", "IdempotencyKeyNeeded"),
         headers=("Idempotent-Replayed",),
-        codes=("malformed", "validation_failed", "not_found", "account_frozen", *_OF_KEYS),
+        codes=("malformed", "validation_failed", "not_found", "invalid_state", "account_frozen", *_OF_KEYS),
     ),
     Operation(
         method="post",
@@ -90,7 +121,7 @@ ACCOUNTS: Final = (
         scope="admin",
         parameters=("account_id",),
         headers=("ETag",),
-        codes=("not_found",),
+        codes=("not_found", "invalid_state"),
     ),
     Operation(
         method="post",
@@ -102,7 +133,7 @@ ACCOUNTS: Final = (
         scope="admin",
         parameters=("account_id",),
         headers=("ETag",),
-        codes=("not_found",),
+        codes=("not_found", "invalid_state"),
     ),
     Operation(
         method="get",

@@ -97,6 +97,9 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
             "value": {"account_id": "pocket-money", "limits": {"amount_max": 50}},
         },
     },
+    "AccountChangeForm": {
+        "wide": {"summary": "Above the default", "value": {"limits": {"amount_max": 5_000_000}}},
+    },
     "DepositForm": {"one": {"summary": "A deposit", "value": {"amount": 5000}}},
     "AdjustmentForm": {
         "one": {"summary": "A correction", "value": {"amount": -12, "reason": "counted twice on 3 May"}},

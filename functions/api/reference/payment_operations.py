@@ -45,7 +45,7 @@ PAYMENTS: Final = (
         scope="payments:write",
         parameters=("IdempotencyKeyNeeded",),
         headers=("Location", "ETag", "Idempotent-Replayed"),
-        codes=(*_REFUSED, "not_found", *_OF_KEYS),
+        codes=(*_REFUSED, "not_found", "invalid_state", *_OF_KEYS),
     ),
     Operation(
         method="post",

@@ -6,23 +6,40 @@ from enum import StrEnum
 
 from postdate.domain.errors import LimitExceeded
 
+# What accounts may without limits of their own.
 AMOUNT_MAX = 1_000_000
+# No environment lets an account's own limit be higher.
+AMOUNT_CAP = 1_000_000_000_000
 DELAY_MAX = timedelta(days=365)
 
 
 class Status(StrEnum):
+    """A FROZEN account neither pays nor is paid until it is ACTIVE again. CLOSED is final, and only an empty account
+    is closed."""
+
     ACTIVE = "ACTIVE"
     FROZEN = "FROZEN"
+    CLOSED = "CLOSED"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
-    """What one payment from an account may be; an account's own may be narrower than everybody's, never wider."""
+    """What one payment from an account may be. The defaults hold for every account without limits of its own; an
+    account's own amounts may be higher, up to the environment's cap."""
 
     amount_min: int = 1
     amount_max: int = AMOUNT_MAX
     delay_min: timedelta = timedelta(seconds=1)
     delay_max: timedelta = DELAY_MAX
+
+    @property
+    def contradiction(self) -> str | None:
+        """Why no payment can meet these limits; None for limits that leave something."""
+        if self.amount_min > self.amount_max:
+            return "has an amount_min above its amount_max"
+        if self.delay_min > self.delay_max:
+            return "has a delay_seconds_min above its delay_seconds_max"
+        return None
 
     def check_amount(self, amount: int) -> None:
         if not self.amount_min <= amount <= self.amount_max:

@@ -18,14 +18,21 @@ ACTIONS_MAX = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Leg:
-    """What happens to one account. Neither part may fall below 0; one that `needs_active` is refused when frozen, one
-    with `at_version` when the account is another version."""
+    """What happens to one account. Neither part may fall below 0; one that `needs_active` is refused when frozen or
+    closed, one with `at_version` when the account is another version."""
 
     account: str
     available: int = 0
     reserved: int = 0
     needs_active: bool = True
     at_version: int | None = None
+
+    @property
+    def needs_open(self) -> bool:
+        """True if the leg brings money that a closed account must not get. What was held may always come back, and an
+        account may be set right at a version."""
+        brings = self.available > 0 and self.available + self.reserved > 0
+        return not self.needs_active and self.at_version is None and brings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +76,7 @@ class Total:
     available_taken: int = 0
     reserved_taken: int = 0
     needs_active: bool = False
+    needs_open: bool = False
     at_version: int | None = None
 
     @property
@@ -170,6 +178,7 @@ def summed(postings: Iterable[Posting]) -> dict[tuple[str, str], Total]:
                 available_taken=known.available_taken + max(0, -leg.available),
                 reserved_taken=known.reserved_taken + max(0, -leg.reserved),
                 needs_active=known.needs_active or leg.needs_active,
+                needs_open=known.needs_open or leg.needs_open,
                 at_version=leg.at_version if known.at_version is None else known.at_version,
             )
     return totals

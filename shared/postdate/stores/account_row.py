@@ -1,7 +1,9 @@
 """An account as a row of the table `accounts`, and what a transaction does to it."""
 
+import re
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
@@ -12,6 +14,12 @@ from postdate.domain.account import Account, Limits, Status
 from postdate.domain.posting import Total
 from postdate.stores.attributes import AttributeMap, typed
 from postdate.stores.rows import Connection
+
+# What a row without an attribute of this name means. The meaning of a stored row never changes, whatever the code's
+# own defaults become.
+_LIMITS: Final = {"amount_min": 1, "amount_max": 1_000_000, "delay_min": 1, "delay_max": 31_536_000}
+_CLOSED: Final = {"S": Status.CLOSED.value}
+_NAME: Final = re.compile(r"#([a-z_]+)")
 
 
 class ByTenant(GlobalSecondaryIndex["AccountRow"]):  # type: ignore[no-untyped-call]
@@ -60,7 +68,6 @@ def id_of(key: str) -> str:
 
 
 def attributes_of(account: Account) -> AttributeMap:
-    usual, own = Limits(), account.limits
     texts = {
         "account": key(account.tenant, account.id),
         "tenant": account.tenant,
@@ -72,22 +79,12 @@ def attributes_of(account: Account) -> AttributeMap:
         "version": account.version,
         "created": instants.milliseconds(account.created_at),
         "updated": instants.milliseconds(account.updated_at),
-        "amount_min": None if own.amount_min == usual.amount_min else own.amount_min,
-        "amount_max": None if own.amount_max == usual.amount_max else own.amount_max,
-        "delay_min": None if own.delay_min == usual.delay_min else _seconds(own.delay_min),
-        "delay_max": None if own.delay_max == usual.delay_max else _seconds(own.delay_max),
     }
-    return typed(texts, numbers)
+    return typed(texts, numbers) | _limits_of(account.limits)
 
 
 def account_of(row: AccountRow) -> Account:
-    usual = Limits()
-    limits = Limits(
-        amount_min=int(row.amount_min or usual.amount_min),
-        amount_max=int(row.amount_max or usual.amount_max),
-        delay_min=timedelta(seconds=int(row.delay_min)) if row.delay_min else usual.delay_min,
-        delay_max=timedelta(seconds=int(row.delay_max)) if row.delay_max else usual.delay_max,
-    )
+    limits = {name: int(getattr(row, name) or usual) for name, usual in _LIMITS.items()}
     return Account(
         id=id_of(row.account),
         tenant=row.tenant,
@@ -97,7 +94,12 @@ def account_of(row: AccountRow) -> Account:
         reserved=int(row.reserved),
         version=int(row.version),
         status=Status(row.status),
-        limits=limits,
+        limits=Limits(
+            amount_min=limits["amount_min"],
+            amount_max=limits["amount_max"],
+            delay_min=timedelta(seconds=limits["delay_min"]),
+            delay_max=timedelta(seconds=limits["delay_max"]),
+        ),
     )
 
 
@@ -120,6 +122,10 @@ def update_of(table: str, tenant: str, total: Total, at: datetime) -> dict[str, 
         conditions.append("#version = :was")
     typed_values: AttributeMap = {name: {"N": str(value)} for name, value in values.items()}
     names = {f"#{name}": name for name in ("account", "available", "reserved", "version", "updated")}
+    if total.needs_open and not total.needs_active:
+        names["#status"] = "status"
+        typed_values[":closed"] = _CLOSED
+        conditions.append("#status <> :closed")
     if total.needs_active:
         names["#status"] = "status"
         typed_values[":active"] = {"S": Status.ACTIVE.value}
@@ -136,21 +142,93 @@ def update_of(table: str, tenant: str, total: Total, at: datetime) -> dict[str, 
 
 
 def status_update_of(table: str, tenant: str, id: str, status: Status, at: datetime) -> dict[str, Any]:
-    """Of an account that has another status."""
+    """Of an account that has another status and is not closed."""
+    return _update_of(
+        table,
+        key(tenant, id),
+        at,
+        sets={"status": {"S": status.value}},
+        conditions=["#status <> :status", "#status <> :closed"],
+        values={":closed": _CLOSED},
+    )
+
+
+def closing_of(table: str, tenant: str, id: str, at: datetime, *, version: int | None) -> dict[str, Any]:
+    """Of an account that is empty and not closed. A payment that holds money of the account, or brings some, is either
+    before this write, which is then refused, or after it, and is then refused itself."""
+    return _update_of(
+        table,
+        key(tenant, id),
+        at,
+        sets={"status": _CLOSED},
+        conditions=["#status <> :status", "#available = :none", "#reserved = :none"],
+        values={":none": {"N": "0"}},
+        version=version,
+    )
+
+
+def limits_update_of(
+    table: str, account: Account, limits: Limits, at: datetime, *, version: int | None
+) -> dict[str, Any]:
+    """Of an account that has the limits of `account` and is not closed. Payments may change it meanwhile."""
+    known, wanted = _limits_of(account.limits), _limits_of(limits)
+    kept = [f"#{name} = :was_{name}" for name in known]
+    conditions = [*kept, *(f"attribute_not_exists(#{name})" for name in _LIMITS if name not in known)]
+    return _update_of(
+        table,
+        key(account.tenant, account.id),
+        at,
+        sets=wanted,
+        removes=[name for name in known if name not in wanted],
+        conditions=[*conditions, "#status <> :closed"],
+        values={":closed": _CLOSED} | {f":was_{name}": value for name, value in known.items()},
+        version=version,
+    )
+
+
+def _update_of(
+    table: str,
+    account: str,
+    at: datetime,
+    *,
+    sets: AttributeMap,
+    conditions: Sequence[str],
+    values: AttributeMap,
+    removes: Sequence[str] = (),
+    version: int | None = None,
+) -> dict[str, Any]:
+    """Of an account that exists, at `version` if one is named. Each `:name` of `sets` is the value it gets."""
+    conditions = ["attribute_exists(#account)", *conditions]
+    values = values | {f":{name}": value for name, value in sets.items()}
+    values |= {":at": {"N": str(instants.milliseconds(at))}, ":one": {"N": "1"}}
+    if version is not None:
+        conditions.append("#version = :version")
+        values[":version"] = {"N": str(version)}
+    written = ", ".join(["#updated = :at", *(f"#{name} = :{name}" for name in sets)])
+    removed = "".join(f"{', ' if place else ' REMOVE '}#{name}" for place, name in enumerate(removes))
+    update = f"SET {written}{removed} ADD #version :one"
+    condition = " AND ".join(conditions)
     return {
         "TableName": table,
-        "Key": {"account": {"S": key(tenant, id)}},
-        "UpdateExpression": "SET #status = :status, #updated = :at ADD #version :one",
-        "ConditionExpression": "attribute_exists(#account) AND #status <> :status",
+        "Key": {"account": {"S": account}},
+        "UpdateExpression": update,
+        "ConditionExpression": condition,
         "ExpressionAttributeNames": {
-            f"#{name}": name for name in ("account", "status", "updated", "version")
+            f"#{name}": name for name in sorted(set(_NAME.findall(f"{update} {condition}")))
         },
-        "ExpressionAttributeValues": {
-            ":status": {"S": status.value},
-            ":at": {"N": str(instants.milliseconds(at))},
-            ":one": {"N": "1"},
-        },
+        "ExpressionAttributeValues": values,
     }
+
+
+def _limits_of(limits: Limits) -> AttributeMap:
+    """Those that a row names: all that differ from what a row without them means."""
+    numbers = {
+        "amount_min": limits.amount_min,
+        "amount_max": limits.amount_max,
+        "delay_min": _seconds(limits.delay_min),
+        "delay_max": _seconds(limits.delay_max),
+    }
+    return typed({}, {name: value for name, value in numbers.items() if value != _LIMITS[name]})
 
 
 def _seconds(value: timedelta) -> int:

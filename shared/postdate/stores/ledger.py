@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import Protocol
 
-from postdate.domain.account import Account, Status
+from postdate.domain.account import Account, Limits, Status
 from postdate.domain.movement import Movement
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting
@@ -16,13 +16,14 @@ class Answer(Enum):
     """What became of one posting.
 
     STALE: its payment or its account is not what it was decided from, or what it was to add is there already. SHORT,
-    FROZEN and UNKNOWN speak of an account. REFUSED will not change by itself: somebody has to look.
+    FROZEN, CLOSED and UNKNOWN speak of an account. REFUSED will not change by itself: somebody has to look.
     """
 
     DONE = auto()
     STALE = auto()
     SHORT = auto()
     FROZEN = auto()
+    CLOSED = auto()
     UNKNOWN = auto()
     UNAVAILABLE = auto()
     REFUSED = auto()
@@ -48,7 +49,18 @@ class Ledger(Protocol):
         """False when there is an account of that name already."""
 
     def set_status(self, tenant: str, id: str, status: Status, *, now: datetime) -> Account | None:
-        """The account as it is then; None when there is none. Twice the same is no change."""
+        """The account as it is then; None when there is none. Twice the same is no change, and a closed account
+        stays closed."""
+
+    def close(self, tenant: str, id: str, *, now: datetime, version: int | None = None) -> Account | None:
+        """Closes an account that has nothing available and nothing reserved, and has that version if one is named.
+        Returns the account as it is then, closed or not; None when there is none."""
+
+    def set_limits(
+        self, account: Account, limits: Limits, *, now: datetime, version: int | None = None
+    ) -> Account | None:
+        """Changes the limits of an account that still has those of `account`, is not closed, and has that version if
+        one is named. Returns the account as it is then, changed or not; None when there is none."""
 
     def payment(self, id: str) -> Payment | None:
         """As it is now."""

@@ -61,6 +61,8 @@ def _of_account(stored: AttributeMap | None, total: Total) -> Answer:
         return Answer.UNKNOWN
     if total.at_version is not None and stored["version"] != {"N": str(total.at_version)}:
         return Answer.STALE
+    if stored["status"] == {"S": Status.CLOSED.value} and (total.needs_active or total.needs_open):
+        return Answer.CLOSED
     frozen = total.needs_active and stored["status"] == {"S": Status.FROZEN.value}
     return Answer.FROZEN if frozen else Answer.SHORT
 
@@ -70,6 +72,8 @@ def _is_touched(posting: Posting, account: tuple[str, str], answer: Answer) -> b
         match answer:
             case Answer.FROZEN:
                 return leg.needs_active
+            case Answer.CLOSED:
+                return leg.needs_active or leg.needs_open
             case Answer.SHORT:
                 return leg.available < 0 or leg.reserved < 0
             case _:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 from pynamodb.exceptions import DoesNotExist
 
-from postdate.domain.account import Account, Status
+from postdate.domain.account import Account, Limits, Status
 from postdate.domain.errors import Unavailable
 from postdate.domain.item import kind_of
 from postdate.domain.movement import Movement, payment_movement_id
@@ -100,6 +100,18 @@ class DynamoLedger:
         update = account_row.status_update_of(self._accounts, tenant, id, status, now)
         self._written({"Update": update})
         return self.account(tenant, id)
+
+    def close(self, tenant: str, id: str, *, now: datetime, version: int | None = None) -> Account | None:
+        closing = account_row.closing_of(self._accounts, tenant, id, now, version=version)
+        self._written({"Update": closing})
+        return self.account(tenant, id)
+
+    def set_limits(
+        self, account: Account, limits: Limits, *, now: datetime, version: int | None = None
+    ) -> Account | None:
+        update = account_row.limits_update_of(self._accounts, account, limits, now, version=version)
+        self._written({"Update": update})
+        return self.account(account.tenant, account.id)
 
     def payment(self, id: str) -> Payment | None:
         slot = home(id)

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
-from postdate.domain.account import Account, Status
+from postdate.domain.account import Account, Limits, Status
 from postdate.domain.movement import Movement, payment_movement_id
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Leg, Posting, in_order
@@ -35,10 +36,28 @@ class MemoryLedger:
 
     def set_status(self, tenant: str, id: str, status: Status, *, now: datetime) -> Account | None:
         account = self._accounts.get((tenant, id))
-        if account is not None and account.status is not status:
-            account = replace(account, status=status, version=account.version + 1, updated_at=now)
-            self._accounts[tenant, id] = account
-        return account
+        if account is None or account.status in (status, Status.CLOSED):
+            return account
+        return self._changed(account, now, status=status)
+
+    def close(self, tenant: str, id: str, *, now: datetime, version: int | None = None) -> Account | None:
+        account = self._accounts.get((tenant, id))
+        if account is None or account.balance or account.status is Status.CLOSED:
+            return account
+        return self._changed(account, now, status=Status.CLOSED) if _is_at(account, version) else account
+
+    def set_limits(
+        self, account: Account, limits: Limits, *, now: datetime, version: int | None = None
+    ) -> Account | None:
+        stored = self._accounts.get((account.tenant, account.id))
+        if stored is None or stored.limits != account.limits or stored.status is Status.CLOSED:
+            return stored
+        return self._changed(stored, now, limits=limits) if _is_at(stored, version) else stored
+
+    def _changed(self, account: Account, now: datetime, **changes: Any) -> Account:
+        changed = replace(account, version=account.version + 1, updated_at=now, **changes)
+        self._accounts[account.tenant, account.id] = changed
+        return changed
 
     def payment(self, id: str) -> Payment | None:
         home(id)
@@ -113,11 +132,17 @@ class MemoryLedger:
             return Answer.UNKNOWN
         if leg.at_version is not None and account.version != leg.at_version:
             return Answer.STALE
+        if account.status is Status.CLOSED and (leg.needs_active or leg.needs_open):
+            return Answer.CLOSED
         if leg.needs_active and account.status is Status.FROZEN:
             return Answer.FROZEN
         if account.available + leg.available < 0 or account.reserved + leg.reserved < 0:
             return Answer.SHORT
         return None
+
+
+def _is_at(account: Account, version: int | None) -> bool:
+    return version in (None, account.version)
 
 
 def _entry(payment: Payment) -> Entry:

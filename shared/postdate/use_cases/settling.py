@@ -22,7 +22,7 @@ from postdate.stores.ledger import Answer, Ledger, Posted
 
 _ROUNDS: Final = 6
 # What speaks of an account. No attempt changes it, but a person may.
-_OF_BOOKS: Final = frozenset({Answer.SHORT, Answer.FROZEN, Answer.UNKNOWN})
+_OF_BOOKS: Final = frozenset({Answer.SHORT, Answer.FROZEN, Answer.CLOSED, Answer.UNKNOWN})
 _NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -126,6 +126,8 @@ class _Attempt:
                 code, why = InsufficientFunds.code, f"the account {account} does not have that much available"
             case Answer.FROZEN:
                 code, why = AccountFrozen.code, f"the account {account} is frozen"
+            case Answer.CLOSED:
+                code, why = "account_closed", f"the account {account} is closed"
             case _:
                 code, why = "account_not_found", f"there is no account {account}"
         return money.fail(

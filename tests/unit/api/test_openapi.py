@@ -17,6 +17,7 @@ from functions.api.reference.operations import OPERATIONS
 from functions.api.reference.problems import ALWAYS, ERRORS, OF_BODIES
 from functions.api.tasks import targets
 from functions.api.tasks.forms import BatchTaskForm
+from postdate.domain.account import AMOUNT_CAP
 
 DOCUMENT = openapi.document()
 FORMS = [
@@ -142,9 +143,9 @@ def test_the_gateways_429_is_described_once() -> None:
 
 @pytest.mark.parametrize("form", ["PaymentForm", "BatchPaymentForm"])
 def test_an_amount_has_its_bounds(form: str) -> None:
-    payment = {"from_account_id": "a", "to_account_id": "b", "amount": 1_000_000, "delay_seconds": 5}
+    payment = {"from_account_id": "a", "to_account_id": "b", "amount": AMOUNT_CAP, "delay_seconds": 5}
     assert fits(form, payment)
-    for wrong in (1_000_001, 0):
+    for wrong in (AMOUNT_CAP + 1, 0):
         assert not fits(form, payment | {"amount": wrong})
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from functions.api.accounts.forms import (
     MOVED_MAX,
+    AccountChangeForm,
     AccountForm,
     AdjustmentForm,
     DepositForm,
@@ -12,7 +13,7 @@ from functions.api.accounts.forms import (
     view,
 )
 from functions.api.forms import DELAY_SECONDS_MAX, fingerprint, instant_of, parsed
-from postdate.domain.account import Limits
+from postdate.domain.account import AMOUNT_CAP, Limits
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.movement import Movement, Type
 from tests.unit.doubles import MINUTE, START
@@ -38,7 +39,7 @@ def test_plain_names_are_taken(id):
     ("limits", "field"),
     [
         ({"amount_min": 0}, "limits.amount_min"),
-        ({"amount_max": 1_000_001}, "limits.amount_max"),
+        ({"amount_max": AMOUNT_CAP + 1}, "limits.amount_max"),
         ({"amount_max": 1.0}, "limits.amount_max"),
         ({"amount_max": True}, "limits.amount_max"),
         ({"amount_max": None}, "limits.amount_max"),
@@ -50,8 +51,31 @@ def test_plain_names_are_taken(id):
         (None, "limits"),
     ],
 )
-def test_limits_are_within_everybodys(limits, field):
+def test_limits_are_within_what_any_account_may_have(limits, field):
     assert fields_refused(AccountForm, {"account_id": "a", "limits": limits}) == [field]
+
+
+@pytest.mark.parametrize(
+    ("limits", "field"),
+    [
+        ({}, "limits"),
+        ({"amount_max": None}, "limits"),
+        ({"amount_max": 0}, "limits.amount_max"),
+        ({"amount_max": AMOUNT_CAP + 1}, "limits.amount_max"),
+        ({"delay_seconds_max": DELAY_SECONDS_MAX + 1}, "limits.delay_seconds_max"),
+        ({"colour": 1}, "limits.colour"),
+        (None, "limits"),
+    ],
+)
+def test_a_change_of_limits_names_one_at_least(limits, field):
+    assert fields_refused(AccountChangeForm, {"limits": limits}) == [field]
+    assert fields_refused(AccountChangeForm, {}) == ["limits"]
+
+
+def test_a_change_of_limits_changes_what_it_names():
+    asked = '{"limits": {"amount_min": null, "amount_max": 7, "delay_seconds_min": 60}}'
+    given = parsed(AccountChangeForm, asked).limits.given()
+    assert given == {"amount_max": 7, "delay_min": MINUTE}
 
 
 def test_limits_that_are_not_said_are_everybodys():

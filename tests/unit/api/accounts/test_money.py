@@ -20,7 +20,9 @@ from tests.unit.doubles import MINUTE, SECOND, START
 
 
 def opened(bank, id, limits=None, *, tenant="demo"):
-    return open_account(tenant, id, limits or Limits(), ledger=bank.ledger, clock=bank.clock)
+    return open_account(
+        tenant, id, limits or Limits(), amount_cap=5_000_000, ledger=bank.ledger, clock=bank.clock
+    )
 
 
 def moved(bank, amount, *, account="third", type=Type.DEPOSIT, key="k", tenant="demo", reason=None):

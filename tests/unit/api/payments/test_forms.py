@@ -18,6 +18,7 @@ from functions.api.payments.forms import (
     view,
 )
 from postdate.domain import money
+from postdate.domain.account import AMOUNT_CAP
 from postdate.domain.errors import LimitExceeded, Malformed, ValidationFailed
 from postdate.domain.payment import Funding, State
 from postdate.domain.retry import RetryPolicy
@@ -79,9 +80,9 @@ def test_a_wrong_field_is_refused_by_its_name(changes, field):
 
 def test_an_amount_that_nobody_may_pay_is_a_limit():
     assert read(PaymentForm, body(amount=1_000_000)).amount == 1_000_000
-    assert fields_refused(PaymentForm, body(amount=1_000_001), LimitExceeded) == ["amount"]
+    assert fields_refused(PaymentForm, body(amount=AMOUNT_CAP + 1), LimitExceeded) == ["amount"]
     assert fields_refused(BatchPaymentForm, body(amount=10**30), LimitExceeded) == ["amount"]
-    assert fields_refused(PaymentChangeForm, '{"amount": 1000001}', LimitExceeded) == ["amount"]
+    assert fields_refused(PaymentChangeForm, f'{{"amount": {AMOUNT_CAP + 1}}}', LimitExceeded) == ["amount"]
 
 
 def test_a_number_of_too_many_digits_is_refused():
