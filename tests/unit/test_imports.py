@@ -49,7 +49,7 @@ KNOWN_ONLY_TO: Final = {
     ),
     "aws_cdk": ("infra",),
     "constructs": ("infra",),
-    "croniter": (),
+    "croniter": ("postdate.domain",),
     "ministack": ("cli.local.engine",),
 }
 WORLD: Final = frozenset(

@@ -15,7 +15,7 @@ from typing import Final, Self
 from zoneinfo import ZoneInfo
 
 from postdate.domain import instants
-from postdate.domain.cron_fields import DAYS, HOURS, MINUTES, MONTHS, WEEKDAYS, five_fields
+from postdate.domain.cron_fields import five_fields, values
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.wall_clock import first_shown, shown, zone_named
 
@@ -55,15 +55,16 @@ class Cron:
         """Refuses, with a reason, what is no cron, what would never run, and an unknown zone."""
         zone = zone_named(timezone)
         texts = five_fields(text)
-        minute, hour, day, month, weekday = texts
+        minutes, hours, days, months, weekdays = values(texts)
+        _, _, day, _, weekday = texts
         cron = cls(
             text=" ".join(texts),
             zone=zone,
-            minutes=MINUTES.values(minute),
-            hours=HOURS.values(hour),
-            days=DAYS.values(day),
-            months=MONTHS.values(month),
-            weekdays=tuple(sorted({value % 7 for value in WEEKDAYS.values(weekday)})),
+            minutes=minutes,
+            hours=hours,
+            days=days,
+            months=months,
+            weekdays=tuple(sorted({value % 7 for value in weekdays})),
             either_day=day != "*" and weekday != "*",
         )
         if next(cron._days(date(_LEAP_YEAR, 1, 1), until=_LEAP_YEAR + 1), None) is None:
