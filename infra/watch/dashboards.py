@@ -190,7 +190,7 @@ def _cost(page: _Page, environment: Environment) -> list[aws_cloudwatch.IWidget]
             for function in environment.functions
         ]
 
-    tables = ("items", "accounts", "journal", "slots", "flow")
+    tables = ("items", "payments", "accounts", "journal", "slots", "flow")
     return [
         page.graph("Invocations", *of_functions("Invocations", "Sum")),
         page.graph("Seconds of functions", *of_functions("Duration", "Sum")),

@@ -17,6 +17,7 @@ from infra.watch.alarm import Alarm, Comparison, Composite, Missing, Series
 
 # CloudWatch looks at more periods than an alarm has, in case some have no data. AWS publishes two more for three.
 _FURTHER: Final = 2
+_MINUTE: Final = 60
 
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
 
@@ -104,10 +105,12 @@ def _value(node: ast.expr, known: Mapping[str, float]) -> float:
 
 
 def points(alarm: Alarm, samples: Samples, *, until: float) -> list[bool | None]:
-    """The last periods before `until`, oldest first: True is beyond the threshold, None has no data."""
+    """The last periods before the last full minute, oldest first: True is beyond the threshold, None has no data.
+    Periods slide from minute to minute, however long they are."""
     found: list[bool | None] = []
+    end = until // _MINUTE * _MINUTE
     for back in range(alarm.periods + _FURTHER, 0, -1):
-        start = (until // alarm.period - back) * alarm.period
+        start = end - back * alarm.period
         values = {
             name: samples.value(series, start=start, end=start + alarm.period)
             for name, series in alarm.series.items()

@@ -245,7 +245,8 @@ def _timer(environment: Environment) -> Iterator[Alarm]:
         threshold=3,
         datapoints=3,
         periods=3,
-        missing=Missing.IGNORE,
+        # A tick that fails says nothing.
+        missing=Missing.BREACHING,
     )
     yield Alarm(
         name="passes_fail",

@@ -116,6 +116,12 @@ def test_the_minute_that_still_runs_does_not_count() -> None:
     assert evaluated(an_alarm(), sampled(0, 0, 3, 3), until=239) is OK
 
 
+def test_a_long_period_slides_from_minute_to_minute() -> None:
+    sums = an_alarm(period=180, datapoints=1, periods=1, threshold=5.0)
+    assert evaluated(sums, sampled(0, 3, 3, 0, 0, 0), until=240) is ALARM
+    assert evaluated(sums, sampled(0, 3, 3, 0, 0, 0), until=300) is OK
+
+
 def test_another_dimension_is_another_metric() -> None:
     assert evaluated(an_alarm(), sampled(3, 3, 3, dimension="2"), until=180) is OK
 

@@ -1,0 +1,140 @@
+"""Each alarm at its limit: it stays quiet with the one set of values, and fires with the other.
+
+The limits are those of the requirements, written out: a threshold that is changed fails here.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from infra.environments import PROD
+from infra.watch.alarm import Alarm
+from infra.watch.evaluate import Samples, State, Watch, evaluated
+from infra.watch.table import alarms, composites
+
+Values = dict[str, float]
+# What comes in each minute, by the names of the series: quiet, and then beyond the limit.
+LIMITS: Final[dict[str, tuple[Values, Values]]] = {
+    "payment_failures_over_1_percent": ({"failed": 1, "settled": 99}, {"failed": 2, "settled": 98}),
+    "payment_failures_over_0_1_percent": ({"failed": 1, "settled": 999}, {"failed": 2, "settled": 998}),
+    "payment_p95_over_1s": ({"lateness": 1000}, {"lateness": 1001}),
+    "payment_p95_over_500ms": ({"lateness": 500}, {"lateness": 501}),
+    "payments_late_fast_long": ({"late": 144, "settled": 10_000}, {"late": 145, "settled": 10_000}),
+    "payments_late_fast_short": ({"late": 144, "settled": 10_000}, {"late": 145, "settled": 10_000}),
+    "payments_late_steady_long": ({"late": 60, "settled": 10_000}, {"late": 61, "settled": 10_000}),
+    "payments_late_steady_short": ({"late": 60, "settled": 10_000}, {"late": 61, "settled": 10_000}),
+    "payments_late_slow_long": ({"late": 10, "settled": 10_000}, {"late": 11, "settled": 10_000}),
+    "payments_late_slow_short": ({"late": 10, "settled": 10_000}, {"late": 11, "settled": 10_000}),
+    "balance_inconsistency": ({"disagreeing": 0}, {"disagreeing": 1}),
+    "contention": ({"conflicts": 1000}, {"conflicts": 1001}),
+    "tasks_die": ({"dead": 5, "succeeded": 95}, {"dead": 6, "succeeded": 94}),
+    "tasks_late": ({"lateness": 30_000}, {"lateness": 30_001}),
+    "destination_down": ({"opened": 0}, {"opened": 1}),
+    "leases_expire_run_tasks": ({"again": 5, "packets": 100}, {"again": 6, "packets": 100}),
+    "leases_expire_settle": ({"again": 5, "packets": 100}, {"again": 6, "packets": 100}),
+    "wake_ups_missing": ({"wake_ups": 1}, {}),
+    "tick_missing": ({"ticks": 1}, {}),
+    "sweep_behind": ({"behind": 3}, {"behind": 4}),
+    "passes_fail": ({"failed": 0}, {"failed": 1}),
+    "overdue": ({"overdue": 0}, {"overdue": 1}),
+    "backlog": (
+        {"tasks": 20_000, "payments": 10_000, "slow": 10_000},
+        {"tasks": 20_000, "payments": 10_001, "slow": 10_000},
+    ),
+    "messages_wait_payments": ({"age": 300}, {"age": 301}),
+    "messages_wait_tasks": ({"age": 900}, {"age": 901}),
+    "messages_wait_ticks": ({"age": 300}, {"age": 301}),
+    **{
+        f"dead_letters_{queue}{stay}": ({"letters": 0}, {"letters": 1})
+        for queue in ("tasks", "payments", "ticks")
+        for stay in ("", "_stay")
+    },
+    "api_unavailable_fast_long": ({"failed": 144}, {"failed": 145}),
+    "api_unavailable_fast_short": ({"failed": 144}, {"failed": 145}),
+    "api_unavailable_steady_long": ({"failed": 60}, {"failed": 61}),
+    "api_unavailable_steady_short": ({"failed": 60}, {"failed": 61}),
+    "api_unavailable_slow_long": ({"failed": 10}, {"failed": 11}),
+    "api_unavailable_slow_short": ({"failed": 10}, {"failed": 11}),
+    "register_slow": ({"time": 100}, {"time": 101}),
+    "cancel_slow": ({"time": 100}, {"time": 101}),
+    "status_slow": ({"time": 50}, {"time": 51}),
+    "keys_not_read": ({"unread": 5}, {"unread": 6}),
+    **{
+        f"errors_{function}": ({"errors": 1, "invocations": 100}, {"errors": 2, "invocations": 100})
+        for function in PROD.functions
+    },
+    **{f"throttles_{function}": ({"throttles": 0}, {"throttles": 1}) for function in PROD.functions},
+    "concurrency": ({"running": 800}, {"running": 801}),
+}
+# So many requests a minute that 1 of 100,000 is a sample.
+_REQUESTS: Final = 100_000
+ALARMS: Final = alarms(PROD)
+
+
+def sampled(alarm: Alarm, values: Values, *, start: int, end: int) -> Iterator[tuple[str, int, float]]:
+    for name in alarm.series:
+        for at in range(start, end, 60):
+            if name in values:
+                yield name, at, values[name]
+
+
+def played(alarm: Alarm, values: Values, *, seconds: int) -> Samples:
+    samples = Samples()
+    for name, at, value in sampled(alarm, values, start=0, end=seconds):
+        series = alarm.series[name]
+        samples.add(series.namespace, series.name, series.dimensions, at=at + 5, value=value)
+    if "count" in alarm.series:
+        series = alarm.series["count"]
+        for at in range(0, seconds, 60):
+            for _ in range(_REQUESTS // 1000):
+                samples.add(series.namespace, series.name, series.dimensions, at=at + 5, value=1)
+    return samples
+
+
+def scaled(alarm: Alarm, values: Values) -> Values:
+    """Failures of 100 requests a minute instead of 100,000."""
+    return {name: value / 1000 for name, value in values.items()} if "count" in alarm.series else values
+
+
+def test_each_alarm_has_its_limit() -> None:
+    assert LIMITS.keys() == {alarm.name for alarm in ALARMS}
+
+
+@pytest.mark.parametrize("alarm", ALARMS, ids=lambda alarm: alarm.name)
+def test_an_alarm_stays_quiet_at_its_limit_and_fires_beyond_it(alarm: Alarm) -> None:
+    seconds = alarm.period * (alarm.periods + 3)
+    for values, state in zip(LIMITS[alarm.name], (State.OK, State.ALARM), strict=True):
+        samples = played(alarm, scaled(alarm, values), seconds=seconds)
+        assert evaluated(alarm, samples, until=seconds) is state
+
+
+@pytest.mark.parametrize("alarm", ALARMS, ids=lambda alarm: alarm.name)
+def test_an_alarm_fires_within_the_time_that_it_names(alarm: Alarm) -> None:
+    quiet, loud = LIMITS[alarm.name]
+    begins = alarm.period * (alarm.periods + 3)
+    ends = begins + alarm.fires_within
+    samples = Samples()
+    for values, start, end in ((quiet, 0, begins), (loud, begins, ends)):
+        for name, at, value in sampled(alarm, scaled(alarm, values), start=start, end=end):
+            series = alarm.series[name]
+            samples.add(series.namespace, series.name, series.dimensions, at=at + 5, value=value)
+    if "count" in alarm.series:
+        series = alarm.series["count"]
+        for at in range(0, ends, 60):
+            for _ in range(_REQUESTS // 1000):
+                samples.add(series.namespace, series.name, series.dimensions, at=at + 5, value=1)
+    assert evaluated(alarm, samples, until=begins) is State.OK
+    assert evaluated(alarm, samples, until=ends + 60) is State.ALARM
+
+
+def test_a_page_about_late_payments_is_held_back_while_the_timer_is_down() -> None:
+    watch = Watch((), composites(PROD))
+    watch.states |= dict.fromkeys((alarm.name for alarm in ALARMS), State.OK)
+    watch.states["payment_p95_over_1s"] = State.ALARM
+    watch.look(Samples(), at=60)
+    assert watch.states["payments_slow"] is State.ALARM
+    watch.states["wake_ups_missing"] = State.ALARM
+    watch.look(Samples(), at=120)
+    assert watch.states["timer_down"] is State.ALARM
+    assert watch.states["payments_slow"] is State.OK
