@@ -9,7 +9,13 @@ from typing import Any, Final
 from pydantic.alias_generators import to_snake
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from functions.api.accounts.forms import AccountChangeForm, AccountForm, AdjustmentForm, DepositForm
+from functions.api.accounts.forms import (
+    AccountBatchForm,
+    AccountChangeForm,
+    AccountForm,
+    AdjustmentForm,
+    DepositForm,
+)
 from functions.api.errors import problem
 from functions.api.jobs.forms import JobForm
 from functions.api.payments.forms import (
@@ -40,7 +46,7 @@ from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm
 VERSION: Final = "0.1.0"
 FORMS: Final = (
     *(PaymentForm, PaymentBatchForm, BatchPaymentForm, PaymentChangeForm, ExecutionForm),
-    *(AccountForm, AccountChangeForm, DepositForm, AdjustmentForm),
+    *(AccountForm, AccountBatchForm, AccountChangeForm, DepositForm, AdjustmentForm),
     *(TaskForm, BatchForm, BatchTaskForm, ChangeForm),
     *(PauseForm, BackfillForm, PreviewForm),
     *(CompleteForm, FailForm, HeartbeatForm, JobForm),
@@ -194,6 +200,7 @@ def _forms() -> dict[str, Any]:
         for name, field in schema.get("properties", {}).items():
             field["description"] = fields.MEANINGS[to_snake(name)]
     schemas["BatchForm"]["properties"]["tasks"]["items"] = _ref("BatchTaskForm")
+    schemas["AccountBatchForm"]["properties"]["accounts"]["items"] = _ref("AccountForm")
     schemas["PaymentBatchForm"]["properties"]["payments"]["items"] = _ref("BatchPaymentForm")
     return schemas
 

@@ -2,9 +2,10 @@
 may be invisible or change how the text around it is read."""
 
 import unicodedata
+from collections.abc import Mapping
 from typing import Annotated, Final
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 # Controls, formats (bidirectional and zero-width ones among them), surrogates, and the two separators of lines.
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -38,3 +39,13 @@ def _is_unseen(char: str) -> bool:
 # Goes beside the bounds of a text's length.
 SEEN: Final = AfterValidator(_plain)
 Seen = Annotated[str, SEEN]
+Description = Annotated[str, Field(max_length=500), SEEN]
+Metadata = dict[
+    Annotated[str, Field(min_length=1, max_length=40), SEEN], Annotated[str, Field(max_length=500), SEEN]
+]
+METADATA_PAIRS_MAX: Final = 20
+
+
+def pairs(metadata: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Metadata as it is kept, in the order of its names."""
+    return tuple(sorted(metadata.items()))

@@ -191,6 +191,56 @@ def test_an_account_is_opened_once_and_keeps_its_limits(money: Money) -> None:
     assert money.ledger.account("other", "dora") is None
 
 
+def test_a_hundred_accounts_are_opened_at_once_and_those_that_are_there_stay_as_they_are(
+    money: Money,
+) -> None:
+    money.accounts(**{"n-007": 5, "n-099": 0})
+    named = [f"n-{number:03}" for number in range(100)]
+    asked = [
+        Account(
+            id=id,
+            tenant=money.tenant,
+            created_at=money.now,
+            updated_at=money.now,
+            limits=Limits(amount_max=9),
+        )
+        for id in named
+    ]
+    assert money.ledger.open_all(asked) == set(named) - {"n-007", "n-099"}
+    assert money.ledger.open_all(asked) == set()
+    assert money.balances("n-007", "n-008") == [(5, 0), (0, 0)]
+    kept = money.ledger.accounts(money.tenant, named)
+    assert [id for id in named if kept[id].limits == Limits()] == ["n-007", "n-099"]
+
+
+def test_accounts_are_listed_by_how_their_names_begin(money: Money) -> None:
+    money.accounts(**dict.fromkeys(("rent", "rent:2026", "rent:2027", "rentals", "a", "z"), 0))
+
+    def listed(prefix: str, after: str = "", limit: int = 10) -> list[str]:
+        return money.ledger.accounts_listed(money.tenant, after=after, limit=limit, prefix=prefix)
+
+    assert listed("") == ["a", "rent", "rent:2026", "rent:2027", "rentals", "z"]
+    assert listed("rent") == ["rent", "rent:2026", "rent:2027", "rentals"]
+    assert listed("rent:") == ["rent:2026", "rent:2027"]
+    assert listed("rent", limit=2) == ["rent", "rent:2026"]
+    assert listed("rent", after="rent:2026") == ["rent:2027", "rentals"]
+    assert listed("rent", after="a") == listed("rent")
+    for after in ("z", "rentals", "\u00fc", "\x7f"):
+        assert listed("rent", after=after) == []
+    assert listed("rents") == []
+
+
+def test_what_a_deposit_is_for_stays_with_it(money: Money) -> None:
+    money.accounts(alice=0)
+    plain = money.deposit("alice", 5)
+    noted = money.deposit("alice", 6)
+    assert noted.movement is not None
+    note = {"reference": "bank-1", "description": "Größe", "metadata": (("a", ""), ("b", "x" * 500))}
+    noted = replace(noted, movement=replace(noted.movement, **note))
+    assert money.answers(plain, noted) == [Answer.DONE] * 2
+    assert money.journal("alice") == [plain.movement, noted.movement]
+
+
 def test_a_status_that_an_account_has_already_is_no_change(money: Money) -> None:
     money.accounts(alice=0)
     assert money.ledger.set_status(money.tenant, "nobody", Status.FROZEN, now=money.now) is None

@@ -5,9 +5,10 @@ own retry, which makes the same movement; the ledger takes it once. A deposit is
 adjustment is how an operator sets a balance right, so it is not.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from functions.api import idempotency
 from functions.api.accounts.find import find
@@ -21,12 +22,13 @@ from postdate.stores.ledger import Ledger
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
-    """`amount` is taken from the account if it is below 0."""
+    """`amount` is taken from the account if it is below 0. `note` are further fields of its movement."""
 
     type: Type
     account: str
     amount: int
-    reason: str | None
+    reason: str | None = None
+    note: Mapping[str, Any] = field(default_factory=dict)
     idempotency_key: str
     fingerprint: str
 
@@ -77,6 +79,7 @@ def _posting(tenant: str, order: Order, held: Reservation, *, now: datetime) -> 
         amount=abs(order.amount),
         at=held.created_at,
         reason=order.reason,
+        **order.note,
     )
     leg = Leg(account=order.account, available=order.amount, needs_active=order.type is Type.DEPOSIT)
     return Posting(tenant=tenant, at=now, legs=(leg,), movement=movement)

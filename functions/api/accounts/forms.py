@@ -3,13 +3,13 @@
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from functions.api.accounts.forecast import Forecast
 from functions.api.forms import DELAY_SECONDS_MAX, AccountId, Form, text_of
-from functions.api.texts import Seen
+from functions.api.texts import METADATA_PAIRS_MAX, SEEN, Description, Metadata, Seen
 from postdate.domain.account import AMOUNT_CAP, AMOUNT_MAX, Account, Limits
-from postdate.domain.movement import Movement
+from postdate.domain.movement import Movement, Type
 
 MOVED_MAX = AMOUNT_CAP
 
@@ -67,12 +67,19 @@ class LimitsChangeForm(Form):
         }
 
 
+class AccountBatchForm(Form):
+    accounts: list[JsonValue] = Field(min_length=1, max_length=100)
+
+
 class AccountChangeForm(Form):
     limits: LimitsChangeForm
 
 
 class DepositForm(Form):
     amount: int = Field(ge=1, le=MOVED_MAX)
+    reference: Annotated[str, Field(min_length=1, max_length=128), SEEN] | None = None
+    description: Description | None = None
+    metadata: Metadata = Field({}, max_length=METADATA_PAIRS_MAX)
 
 
 class AdjustmentForm(Form):
@@ -126,7 +133,9 @@ def receipt(movement: Movement, account: str) -> dict[str, Any]:
         "amount": movement.effect_on(account),
         "created_at": text_of(movement.at),
     }
-    return told if movement.reason is None else told | {"reason": movement.reason}
+    if movement.type is Type.DEPOSIT:
+        return told | _note(movement)
+    return told | {"reason": movement.reason}
 
 
 def transaction(movement: Movement, account: str) -> dict[str, Any]:
@@ -141,6 +150,16 @@ def transaction(movement: Movement, account: str) -> dict[str, Any]:
         "counterparty": movement.payee if pays else movement.payer,
         "created_at": text_of(movement.at),
         "reason": movement.reason,
+        **_note(movement),
+    }
+
+
+def _note(movement: Movement) -> dict[str, Any]:
+    """What whoever made a deposit has written down with it."""
+    return {
+        "reference": movement.reference,
+        "description": movement.description,
+        "metadata": dict(movement.metadata),
     }
 
 

@@ -1,11 +1,12 @@
-"""Opens an account: one conditional write. Opening it twice in the same way is no error."""
+"""Opens accounts: all of a request in one conditional write. Opening one twice in the same way is no error."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from functions.api.accounts.limits import refuse_above
 from functions.api.refusals import closed
 from postdate.domain.account import Account, Limits, Status
-from postdate.domain.errors import InvalidState, Unavailable
+from postdate.domain.errors import InvalidState, PostdateError, Unavailable
 from postdate.runtime.clock import Clock
 from postdate.stores.ledger import Ledger
 
@@ -16,19 +17,52 @@ class Opened:
     replayed: bool = False
 
 
-def open_account(
-    tenant: str, id: str, limits: Limits, *, amount_cap: int, ledger: Ledger, clock: Clock
-) -> Opened:
-    refuse_above(limits, amount_cap)
+def open_accounts(
+    tenant: str,
+    asked: Sequence[tuple[str, Limits] | PostdateError],
+    *,
+    amount_cap: int,
+    ledger: Ledger,
+    clock: Clock,
+) -> list[Opened | PostdateError]:
+    """One answer for each, at its place. Of two with one name the first is opened."""
     now = clock.now()
-    account = Account(id=id, tenant=tenant, created_at=now, updated_at=now, limits=limits)
-    if ledger.open(account):
-        return Opened(account=account)
-    stored = ledger.account(tenant, id)
+    judged = [_judged(each, amount_cap) for each in asked]
+    wanted = dict[str, Account]()
+    for each in judged:
+        if not isinstance(each, PostdateError):
+            id, limits = each
+            begins = Account(id=id, tenant=tenant, created_at=now, updated_at=now, limits=limits)
+            wanted.setdefault(id, begins)
+    new = ledger.open_all(list(wanted.values())) if wanted else set()
+    found = {id: account for id, account in wanted.items() if id in new}
+    known = found | (ledger.accounts(tenant, old) if (old := wanted.keys() - new) else {})
+    answers = list[Opened | PostdateError]()
+    for each in judged:
+        if isinstance(each, PostdateError):
+            answers.append(each)
+        elif (account := found.pop(each[0], None)) is not None:
+            answers.append(Opened(account=account))
+        else:
+            answers.append(_there_already(*each, known))
+    return answers
+
+
+def _judged(asked: tuple[str, Limits] | PostdateError, amount_cap: int) -> tuple[str, Limits] | PostdateError:
+    if not isinstance(asked, PostdateError):
+        try:
+            refuse_above(asked[1], amount_cap)
+        except PostdateError as error:
+            return error
+    return asked
+
+
+def _there_already(id: str, limits: Limits, known: Mapping[str, Account]) -> Opened | PostdateError:
+    stored = known.get(id)
     if stored is None:
-        raise Unavailable
+        return Unavailable()
     if stored.status is Status.CLOSED:
-        raise closed(id)
+        return closed(id)
     if stored.limits != limits:
-        raise InvalidState(stored.status, f"the account {id} is there already, with other limits")
+        return InvalidState(stored.status, f"the account {id} is there already, with other limits")
     return Opened(account=stored, replayed=True)

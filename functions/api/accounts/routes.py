@@ -1,19 +1,22 @@
 """Routes of /api/v1/accounts."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import unquote
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.api_gateway import Router
+from pydantic import JsonValue
 
-from functions.api import listing, requests
+from functions.api import requests
 from functions.api.accounts import journal
 from functions.api.accounts.change import AccountChanger
 from functions.api.accounts.deposit import Moved, Order
 from functions.api.accounts.find import find
 from functions.api.accounts.forecast import forecast
 from functions.api.accounts.forms import (
+    AccountBatchForm,
     AccountChangeForm,
     AccountForm,
     AdjustmentForm,
@@ -23,14 +26,17 @@ from functions.api.accounts.forms import (
     transaction,
     view,
 )
-from functions.api.accounts.open import open_account
+from functions.api.accounts.listing import Query, page
+from functions.api.accounts.open import Opened, open_accounts
 from functions.api.accounts.restate import Restater
 from functions.api.audit import Auditor
-from functions.api.forms import fingerprint, instant_of, parsed
-from functions.api.listing import Span
+from functions.api.caller import Caller
+from functions.api.errors import problem
+from functions.api.forms import fingerprint, instant_of, parsed, part_of_batch
+from functions.api.texts import pairs
 from functions.api.wiring import wired
-from postdate.domain.account import Account, Status
-from postdate.domain.errors import ValidationFailed
+from postdate.domain.account import Account, Limits, Status
+from postdate.domain.errors import PostdateError, ValidationFailed
 from postdate.domain.movement import Type
 
 router = Router()
@@ -43,30 +49,32 @@ def create() -> Response[Any]:
     event = router.current_event
     caller = requests.caller(event, ADMIN)
     form = parsed(AccountForm, requests.body(event))
-    opened = open_account(
-        caller.administers(form.account_id).tenant,
-        form.account_id,
-        form.limits.limits(),
-        amount_cap=wired().amount_cap,
-        ledger=wired().ledger,
-        clock=wired().clock,
-    )
+    caller.administers(form.account_id)
+    (opened,) = _opened(caller.tenant, [(form.account_id, form.limits.limits())])
+    if isinstance(opened, PostdateError):
+        raise opened
     headers = {"Location": f"/api/v1/accounts/{opened.account.id}"}
     if opened.replayed:
         headers["Idempotent-Replayed"] = "true"
     return requests.item(view(opened.account), status=201, headers=headers)
 
 
+@router.post("/api/v1/accounts/batch")
+def create_batch() -> dict[str, Any]:
+    event = router.current_event
+    caller = requests.caller(event, ADMIN)
+    asked = [_asked(caller, given) for given in parsed(AccountBatchForm, requests.batch(event)).accounts]
+    request_id = requests.request_id(event)
+    answers = _opened(caller.tenant, asked)
+    return {"results": [_result(index, answer, request_id) for index, answer in enumerate(answers)]}
+
+
 @router.get("/api/v1/accounts")
 def list_accounts() -> dict[str, Any]:
     event = router.current_event
-    tenant, parameters = requests.caller(event, READ).tenant, requests.parameters(event)
-    listing.only_known(parameters)
-    span, ledger = Span.of(parameters, "accounts", tenant), wired().ledger
-    ids = ledger.accounts_listed(tenant, after=span.after, limit=span.limit + 1)
-    shown, cursor = span.cut(ids, str)
-    accounts = ledger.accounts(tenant, shown)
-    return {"accounts": [view(accounts[id]) for id in shown if id in accounts], "next_cursor": cursor}
+    query = Query.of(requests.caller(event, READ).tenant, requests.parameters(event))
+    found, cursor = page(query, wired().ledger)
+    return {"accounts": [view(account) for account in found], "next_cursor": cursor}
 
 
 @router.get("/api/v1/accounts/<account_id>")
@@ -94,7 +102,8 @@ def deposit(account_id: str) -> Response[Any]:
     account = unquote(account_id)
     tenant = _administrator_of(account)
     form = parsed(DepositForm, requests.body(router.current_event))
-    return _moved(tenant, account, Type.DEPOSIT, form, form.amount, None)
+    note = {"reference": form.reference, "description": form.description, "metadata": pairs(form.metadata)}
+    return _moved(tenant, account, form, type=Type.DEPOSIT, amount=form.amount, note=note)
 
 
 @router.post("/api/v1/accounts/<account_id>/adjustments")
@@ -103,7 +112,8 @@ def adjust(account_id: str) -> Response[Any]:
     tenant = _administrator_of(account)
     form = parsed(AdjustmentForm, requests.body(router.current_event))
     if form.amount is not None:
-        return _moved(tenant, account, Type.ADJUSTMENT, form, form.amount, form.reason)
+        reason, amount = form.reason, form.amount
+        return _moved(tenant, account, form, type=Type.ADJUSTMENT, amount=amount, reason=reason)
     return _told(
         _restater().restate(
             tenant, account, reason=form.reason, key=_key(), fingerprint=fingerprint(form, account)
@@ -143,26 +153,33 @@ def _administrator_of(account: str) -> str:
     return requests.caller(router.current_event, ADMIN).administers(account).tenant
 
 
+def _asked(caller: Caller, given: JsonValue) -> tuple[str, Limits] | PostdateError:
+    """One of a batch."""
+    try:
+        form = part_of_batch(AccountForm, given)
+        caller.administers(form.account_id)
+    except PostdateError as error:
+        return error
+    return form.account_id, form.limits.limits()
+
+
+def _opened(tenant: str, asked: Sequence[tuple[str, Limits] | PostdateError]) -> list[Opened | PostdateError]:
+    given = wired()
+    return open_accounts(tenant, asked, amount_cap=given.amount_cap, ledger=given.ledger, clock=given.clock)
+
+
+def _result(index: int, answer: Opened | PostdateError, request_id: str) -> dict[str, Any]:
+    if isinstance(answer, PostdateError):
+        return {"index": index, "error": problem(answer, request_id)}
+    return {"index": index, "account": view(answer.account)}
+
+
 def _account(id: str) -> Account:
     return find(wired().ledger, requests.caller(router.current_event, READ).tenant, unquote(id))
 
 
-def _moved(
-    tenant: str,
-    account: str,
-    type: Type,
-    form: DepositForm | AdjustmentForm,
-    amount: int,
-    reason: str | None,
-) -> Response[Any]:
-    order = Order(
-        type=type,
-        account=account,
-        amount=amount,
-        reason=reason,
-        idempotency_key=_key(),
-        fingerprint=fingerprint(form, account),
-    )
+def _moved(tenant: str, account: str, form: DepositForm | AdjustmentForm, **asked: Any) -> Response[Any]:
+    order = Order(account=account, idempotency_key=_key(), fingerprint=fingerprint(form, account), **asked)
     return _told(wired().cashier.move(tenant, order), account)
 
 

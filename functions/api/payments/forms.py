@@ -15,7 +15,7 @@ from functions.api.forms import (
     part_of_batch,
     text_of,
 )
-from functions.api.texts import SEEN
+from functions.api.texts import METADATA_PAIRS_MAX, Description, Metadata, pairs
 from postdate.domain import instants
 from postdate.domain.account import AMOUNT_CAP
 from postdate.domain.errors import LimitExceeded, ValidationFailed
@@ -23,9 +23,6 @@ from postdate.domain.payment import Funding, Payment, State
 
 # More than any account may is a limit and no mistake: it has a code of its own.
 Amount = Annotated[int, Field(ge=1, json_schema_extra={"maximum": AMOUNT_CAP})]
-Description = Annotated[str, Field(max_length=500), SEEN]
-MetadataName = Annotated[str, Field(min_length=1, max_length=40), SEEN]
-MetadataText = Annotated[str, Field(max_length=500), SEEN]
 
 
 class PaymentForm(Form):
@@ -38,7 +35,7 @@ class PaymentForm(Form):
     scheduled_time: Instant | None = None
     description: Description | None = None
     funding: Funding = Funding.RESERVE
-    metadata: dict[MetadataName, MetadataText] = Field({}, max_length=20)
+    metadata: Metadata = Field({}, max_length=METADATA_PAIRS_MAX)
 
     @field_validator("to_account_id")
     @classmethod
@@ -71,6 +68,7 @@ class PaymentChangeForm(Form):
     delay_seconds: int | None = Field(None, ge=1, le=DELAY_SECONDS_MAX)
     amount: Amount | None = None
     description: Description | None = None
+    metadata: Metadata | None = Field(None, max_length=METADATA_PAIRS_MAX)
 
     @model_validator(mode="after")
     def _changes_something(self) -> "PaymentChangeForm":
@@ -103,6 +101,12 @@ def _within_limits(asked: PaymentFormT) -> PaymentFormT:
     if asked.amount is not None and asked.amount > AMOUNT_CAP:
         raise LimitExceeded([("amount", f"is 1 to {AMOUNT_CAP}")])
     return asked
+
+
+def changes(form: PaymentChangeForm) -> dict[str, Any]:
+    """The fields of Payment that change and touch no money."""
+    described = {"description": form.description} if "description" in form.model_fields_set else {}
+    return described if form.metadata is None else {**described, "metadata": pairs(form.metadata)}
 
 
 def instant_field(form: PaymentForm | PaymentChangeForm) -> str:

@@ -17,6 +17,7 @@ from functions.api.payments.forms import (
     PaymentChangeForm,
     PaymentForm,
     cancelled,
+    changes,
     due_at,
     events,
     executions,
@@ -27,6 +28,7 @@ from functions.api.payments.forms import (
 )
 from functions.api.payments.listing import Query, page
 from functions.api.payments.register import Order, Registered
+from functions.api.texts import pairs
 from functions.api.wiring import wired
 from postdate.domain.errors import IdempotencyKeyMissing, PostdateError
 
@@ -88,7 +90,6 @@ def change(payment_id: str) -> Response[Any]:
     instant = due_at(form, wired().clock.now())
     if isinstance(instant, PostdateError):
         raise instant
-    changes = {"description": form.description} if "description" in form.model_fields_set else {}
     payment = wired().payment_changer.edit(
         caller,
         payment_id,
@@ -96,7 +97,7 @@ def change(payment_id: str) -> Response[Any]:
         due_at=instant,
         amount=form.amount,
         instant_field=instant_field(form),
-        **changes,
+        **changes(form),
     )
     return requests.item(view(payment))
 
@@ -155,7 +156,7 @@ def _order(form: PaymentForm, key: str, caller: Caller) -> Order:
         instant_field=instant_field(form),
         refusal=instant if isinstance(instant, PostdateError) else None,
         description=form.description,
-        metadata=tuple(sorted(form.metadata.items())),
+        metadata=pairs(form.metadata),
         idempotency_key=key,
         fingerprint=fingerprint(form),
     )

@@ -15,6 +15,7 @@ from functions.api.reference.shapes import (
     or_null,
     page_of,
     ref,
+    results_of,
     told,
 )
 from postdate.domain.account import Status
@@ -26,6 +27,12 @@ _RECEIPT: Final[dict[str, Schema]] = {
     "type": one_of(Type),
     "amount": NUMBER,
     "created_at": INSTANT,
+}
+
+_NOTE: Final[dict[str, Schema]] = {
+    "reference": told(or_null(TEXT), "A deposit's, like the next two."),
+    "description": or_null(TEXT),
+    "metadata": {"type": "object", "additionalProperties": TEXT},
 }
 
 ANSWERS: Final[dict[str, Schema]] = {
@@ -48,7 +55,8 @@ ANSWERS: Final[dict[str, Schema]] = {
         "What one payment from the account may be.",
     ),
     "AccountList": page_of("accounts", "Account"),
-    "Deposit": every(**_RECEIPT),
+    "AccountBatchAnswer": results_of("account", "Account"),
+    "Deposit": every(**_RECEIPT, **_NOTE),
     "Adjustment": every(**_RECEIPT, reason=TEXT),
     "TransactionList": page_of("transactions", "Transaction"),
     "Transaction": every(
@@ -60,6 +68,7 @@ ANSWERS: Final[dict[str, Schema]] = {
         counterparty=told(or_null(TEXT), "The other account; null for the world outside."),
         created_at=INSTANT,
         reason=or_null(TEXT),
+        **_NOTE,
     ),
     "Forecast": every(
         account_id=TEXT,

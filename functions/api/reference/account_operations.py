@@ -2,7 +2,13 @@
 
 from typing import Final
 
-from functions.api.accounts.forms import AccountChangeForm, AccountForm, AdjustmentForm, DepositForm
+from functions.api.accounts.forms import (
+    AccountBatchForm,
+    AccountChangeForm,
+    AccountForm,
+    AdjustmentForm,
+    DepositForm,
+)
 from functions.api.reference.operation import Operation
 
 _ACCOUNT: Final = "/api/v1/accounts/{account_id}"
@@ -23,14 +29,27 @@ ACCOUNTS: Final = (
         codes=("malformed", "validation_failed", "limit_exceeded", "invalid_state"),
     ),
     Operation(
+        method="post",
+        path="/api/v1/accounts/batch",
+        name="openAccounts",
+        summary="Open up to 100 accounts",
+        text="Each account is opened or refused by itself, and answered at its index. The status is 200 whatever "
+        "became of them.",
+        answer="AccountBatchAnswer",
+        body=AccountBatchForm,
+        scope="admin",
+        codes=("malformed", "validation_failed"),
+    ),
+    Operation(
         method="get",
         path="/api/v1/accounts",
         name="listAccounts",
         summary="List accounts",
-        text="In the order of their ids. An account that was opened just now may be missing.",
+        text="In the order of their ids. An account that was opened just now may be missing. With a `status` a page "
+        "may be short, or empty, and still have a `next_cursor`.",
         answer="AccountList",
         scope="accounts:read",
-        parameters=("limit", "cursor"),
+        parameters=("account_status", "prefix", "limit", "cursor"),
         codes=("validation_failed",),
     ),
     Operation(

@@ -88,6 +88,7 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
     "PaymentChangeForm": {
         "later": {"summary": "Another instant", "value": {"scheduled_time": "2026-11-18T18:00:00Z"}},
         "amount": {"summary": "Another amount", "value": {"amount": 900, "description": None}},
+        "metadata": {"summary": "Other metadata", "value": {"metadata": {"order": "4712"}}},
     },
     "ExecutionForm": {"one": {"summary": "An execution", "value": {"execution_id": "nightly-4711"}}},
     "AccountForm": {
@@ -97,10 +98,27 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
             "value": {"account_id": "pocket-money", "limits": {"amount_max": 50}},
         },
     },
+    "AccountBatchForm": {
+        "two": {
+            "summary": "Two accounts",
+            "value": {
+                "accounts": [
+                    {"account_id": "rent"},
+                    {"account_id": "pocket-money", "limits": {"amount_max": 50}},
+                ]
+            },
+        }
+    },
     "AccountChangeForm": {
         "wide": {"summary": "Above the default", "value": {"limits": {"amount_max": 5_000_000}}},
     },
-    "DepositForm": {"one": {"summary": "A deposit", "value": {"amount": 5000}}},
+    "DepositForm": {
+        "one": {"summary": "A deposit", "value": {"amount": 5000}},
+        "noted": {
+            "summary": "With what it was for",
+            "value": {"amount": 5000, "reference": "bank-2026-4711", "metadata": {"month": "2026-11"}},
+        },
+    },
     "AdjustmentForm": {
         "one": {"summary": "A correction", "value": {"amount": -12, "reason": "counted twice on 3 May"}},
         "journal": {

@@ -6,7 +6,7 @@ from functions.api import patterns
 from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX
 from functions.api.reference.shapes import INSTANT, TEXT, Schema, one_of
 from functions.api.tasks.listing import STATUSES
-from postdate.domain import payment, task
+from postdate.domain import account, payment, task
 from postdate.targets.registry import KINDS
 
 MEANINGS: Final = {
@@ -55,6 +55,8 @@ MEANINGS: Final = {
     "idempotency_key": "As the header Idempotency-Key, for this one alone.",
     "tasks": "Each is checked by itself.",
     "payments": "Each is checked by itself.",
+    "accounts": "Each is checked by itself.",
+    "reference": "What it is called elsewhere, such as at a bank.",
     "from_account_id": "The account that pays.",
     "to_account_id": "The account that is paid; not the one that pays.",
     "account_id": "A name of yours.",
@@ -62,7 +64,8 @@ MEANINGS: Final = {
     "scheduled_time": "The instant at which it is made: in the future, at most a year ahead.",
     "description": "A text of yours.",
     "funding": "Whether the amount is held from now on, or the balance decides at the instant.",
-    "metadata": "Up to 20 pairs of yours; names of 1 to 40 characters, values of up to 500.",
+    "metadata": "Up to 20 pairs of yours; names of 1 to 40 characters, values of up to 500. A change replaces "
+    "all of them.",
     "limits": "What one payment from the account may be. A limit that is left out is the default of a new account, and "
     "no change of an older one.",
     "amount_min": "The least amount.",
@@ -102,6 +105,8 @@ PARAMETERS: Final[dict[str, Schema]] = {
     "payment_id": _path("payment_id", "The id of a payment."),
     "account_id": _path("account_id", "The id of an account."),
     "account_filter": _query("account_id", "Only payments from and to this account.", TEXT),
+    "account_status": _query("status", "Only accounts with this status.", one_of(account.Status)),
+    "prefix": _query("prefix", "Only accounts whose ids begin like this.", TEXT),
     "payment_status": _query("status", "Only payments in this state.", one_of(payment.State)),
     "until": _query("until", "Up to which instant; 30 days ahead if it is left out.", INSTANT),
     "status": _query("status", "Only tasks in this state.", {"type": "string", "enum": list(STATUSES)}),

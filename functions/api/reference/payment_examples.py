@@ -41,6 +41,9 @@ def answers() -> dict[str, Any]:
         payee="rent",
         amount=5000,
         at=_CREATED,
+        reference="bank-2026-4711",
+        description="Rent for November",
+        metadata=(("month", "2026-11"),),
     )
     adjustment = replace(
         deposit,
@@ -49,6 +52,9 @@ def answers() -> dict[str, Any]:
         payee=None,
         amount=12,
         reason="counted twice on 3 May",
+        reference=None,
+        description=None,
+        metadata=(),
     )
     movements = [deposit, *([settled.movement] if settled.movement else [])]
     return {
@@ -60,6 +66,7 @@ def answers() -> dict[str, Any]:
         "PaymentExecutions": {"executions": payments.executions(done)},
         "Executed": payments.executed(done),
         "Account": accounts.view(_ACCOUNT),
+        "AccountBatchAnswer": {"results": [{"index": 0, "account": accounts.view(_ACCOUNT)}]},
         "AccountList": {"accounts": [accounts.view(_ACCOUNT)], "next_cursor": None},
         "Deposit": accounts.receipt(deposit, "rent"),
         "Adjustment": accounts.receipt(adjustment, "rent"),

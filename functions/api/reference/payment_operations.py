@@ -92,7 +92,7 @@ PAYMENTS: Final = (
         name="changePayment",
         summary="Change a payment",
         text="Possible while it is PENDING. What is left out, or null, stays as it is; only `description: null` clears "
-        "the description. What is held follows the amount.",
+        "the description, and `metadata: {}` the metadata. What is held follows the amount.",
         answer="Payment",
         body=PaymentChangeForm,
         scope="payments:write",

@@ -20,7 +20,8 @@ class Type(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Movement:
-    """`amount` leaves the payer and reaches the payee; None stands for the world outside."""
+    """`amount` leaves the payer and reaches the payee; None stands for the world outside. `reference`, `description`
+    and `metadata` are a deposit's, from whoever makes it."""
 
     id: str
     tenant: str
@@ -31,6 +32,9 @@ class Movement:
     at: datetime
     payment_id: str | None = None
     reason: str | None = None
+    reference: str | None = None
+    description: str | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
 
     @property
     def legs(self) -> tuple[tuple[str | None, int], tuple[str | None, int]]:

@@ -67,6 +67,21 @@ def id_of(key: str) -> str:
     return key.partition("#")[2]
 
 
+def keys_behind(tenant: str, after: str, prefix: str) -> tuple[str, str]:
+    """The first and the last key that an account behind `after` may have whose id begins with `prefix`. Ids are
+    visible ASCII characters."""
+    first = key(tenant, prefix if after < prefix else f"{after}\0")
+    return first, key(tenant, f"{prefix}\x7f")
+
+
+def opening_of(table: str, account: Account) -> dict[str, Any]:
+    return {
+        "TableName": table,
+        "Item": attributes_of(account),
+        "ConditionExpression": "attribute_not_exists(account)",
+    }
+
+
 def attributes_of(account: Account) -> AttributeMap:
     texts = {
         "account": key(account.tenant, account.id),

@@ -42,11 +42,14 @@ class Ledger(Protocol):
     def accounts(self, tenant: str, ids: Iterable[str]) -> dict[str, Account]:
         """Those of them that exist, as they are now."""
 
-    def accounts_listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
-        """Ids of a tenant's accounts in their own order, a moment behind the truth."""
+    def accounts_listed(self, tenant: str, *, after: str, limit: int, prefix: str = "") -> list[str]:
+        """Ids of a tenant's accounts that begin with `prefix`, in their own order, a moment behind the truth."""
 
     def open(self, account: Account) -> bool:
         """False when there is an account of that name already."""
+
+    def open_all(self, accounts: Sequence[Account]) -> set[str]:
+        """The ids of those that were not there and are now. At most 100 accounts, each of another name."""
 
     def set_status(self, tenant: str, id: str, status: Status, *, now: datetime) -> Account | None:
         """The account as it is then; None when there is none. Twice the same is no change, and a closed account

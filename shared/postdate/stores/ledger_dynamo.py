@@ -81,19 +81,32 @@ class DynamoLedger:
         rows = batch_get.models(self._account_rows, keys)
         return {account.id: account for account in map(account_row.account_of, rows)}
 
-    def accounts_listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
-        behind = self._account_rows.account > account_row.key(tenant, after)
+    def accounts_listed(self, tenant: str, *, after: str, limit: int, prefix: str = "") -> list[str]:
+        first, last = account_row.keys_behind(tenant, after, prefix)
+        if first > last:
+            return []
+        behind = self._account_rows.account.between(first, last)
         with translated():
             found = self._account_rows.by_tenant.query(tenant, behind, limit=limit)
             return [account_row.id_of(row.account) for row in found]
 
     def open(self, account: Account) -> bool:
-        put = {
-            "TableName": self._accounts,
-            "Item": account_row.attributes_of(account),
-            "ConditionExpression": "attribute_not_exists(account)",
-        }
-        return self._written({"Put": put})
+        return account.id in self.open_all([account])
+
+    def open_all(self, accounts: Sequence[Account]) -> set[str]:
+        left = {account.id: {"Put": account_row.opening_of(self._accounts, account)} for account in accounts}
+        for tried in range(_TRIES):
+            names = list(left)
+            reasons = self._cancelled(list(left.values()))
+            if not reasons:
+                return set(names)
+            there = {names[place] for place, reason in reasons.items() if reason["Code"] == HELD}
+            left = {name: put for name, put in left.items() if name not in there}
+            if not left:
+                return set()
+            if not there:
+                self._wait(tried)
+        raise Unavailable
 
     def set_status(self, tenant: str, id: str, status: Status, *, now: datetime) -> Account | None:
         """In a transaction as well, so that nobody needs the right to write to accounts in any other way."""

@@ -28,11 +28,17 @@ class MemoryLedger:
     def accounts(self, tenant: str, ids: Iterable[str]) -> dict[str, Account]:
         return {id: self._accounts[tenant, id] for id in ids if (tenant, id) in self._accounts}
 
-    def accounts_listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
-        return sorted(id for owner, id in self._accounts if owner == tenant and id > after)[:limit]
+    def accounts_listed(self, tenant: str, *, after: str, limit: int, prefix: str = "") -> list[str]:
+        own = [id for owner, id in self._accounts if owner == tenant]
+        return sorted(id for id in own if id > after and id.startswith(prefix))[:limit]
 
     def open(self, account: Account) -> bool:
-        return self._accounts.setdefault((account.tenant, account.id), account) is account
+        is_new = (account.tenant, account.id) not in self._accounts
+        self._accounts.setdefault((account.tenant, account.id), account)
+        return is_new
+
+    def open_all(self, accounts: Sequence[Account]) -> set[str]:
+        return {account.id for account in accounts if self.open(account)}
 
     def set_status(self, tenant: str, id: str, status: Status, *, now: datetime) -> Account | None:
         account = self._accounts.get((tenant, id))

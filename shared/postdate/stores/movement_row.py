@@ -1,5 +1,6 @@
 """A movement as a row of the table `journal`: the payer's listing is its key, the payee's its index."""
 
+import json
 from typing import Any
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
@@ -7,7 +8,7 @@ from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 
 from postdate.domain import instants
 from postdate.domain.movement import Movement, Type
-from postdate.stores.attributes import AttributeMap, typed
+from postdate.stores.attributes import AttributeMap, compact, typed
 from postdate.stores.payment_row import listing_key
 from postdate.stores.rows import Connection, Row
 
@@ -33,6 +34,9 @@ class MovementRow(Row):
     at = NumberAttribute()
     payment_id = UnicodeAttribute(null=True)
     reason = UnicodeAttribute(null=True)
+    reference = UnicodeAttribute(null=True)
+    description = UnicodeAttribute(null=True)
+    metadata = UnicodeAttribute(null=True)
     by_payee = ByPayee()
 
 
@@ -66,6 +70,9 @@ def attributes_of(movement: Movement, *, listing_shards: int) -> AttributeMap:
         "payee": movement.payee,
         "payment_id": movement.payment_id,
         "reason": movement.reason,
+        "reference": movement.reference,
+        "description": movement.description,
+        "metadata": compact(movement.metadata) if movement.metadata else None,
     }
     return typed(texts, {"amount": movement.amount, "at": instants.milliseconds(movement.at)})
 
@@ -81,4 +88,7 @@ def movement_of(row: Any) -> Movement:
         at=instants.from_milliseconds(int(row.at)),
         payment_id=row.payment_id,
         reason=row.reason,
+        reference=row.reference,
+        description=row.description,
+        metadata=tuple((name, value) for name, value in json.loads(row.metadata or "[]")),
     )

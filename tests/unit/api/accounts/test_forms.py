@@ -90,6 +90,30 @@ def test_a_deposit_has_a_whole_amount(amount):
     assert parsed(DepositForm, json.dumps({"amount": MOVED_MAX})).amount == MOVED_MAX
 
 
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        *(("reference", each) for each in ("", "r" * 129, 1, "a\u200bb", "a\n")),
+        *(("description", each) for each in ("d" * 501, 1, "a\u202eb")),
+        *(
+            ("metadata", each)
+            for each in (None, {"a": 1}, {"": "x"}, {"a": "x" * 501}, {str(n): "" for n in range(21)})
+        ),
+    ],
+)
+def test_what_a_deposit_is_for_is_as_short_as_of_a_payment(field, wrong):
+    (refused,) = fields_refused(DepositForm, {"amount": 1, field: wrong})
+    assert refused.split(".")[0] == field
+
+
+def test_a_deposit_without_a_note_has_the_fingerprint_that_it_always_had():
+    plain = parsed(DepositForm, '{"amount": 1}')
+    assert fingerprint(plain, "a") == "962d8abf5be80509f2c6ff505794e8887f0a1e3f221f96a23fd97bea63f0a614"
+    empty = parsed(DepositForm, '{"amount": 1, "reference": null, "metadata": {}}')
+    noted = parsed(DepositForm, '{"amount": 1, "reference": "r"}')
+    assert fingerprint(empty, "a") == fingerprint(plain, "a") != fingerprint(noted, "a")
+
+
 def test_what_is_asked_beside_the_body_is_part_of_what_is_asked():
     form = parsed(DepositForm, '{"amount": 1}')
     assert fingerprint(form, "a") == fingerprint(form, "a")

@@ -4,14 +4,18 @@ import pytest
 
 from functions.api.accounts import journal
 from functions.api.accounts.deposit import Order
-from functions.api.accounts.open import open_account
+from functions.api.accounts.listing import Query
+from functions.api.accounts.listing import page as accounts_page
+from functions.api.accounts.open import Opened, open_accounts
 from postdate.domain.account import Limits
 from postdate.domain.errors import (
     AccountFrozen,
     IdempotencyKeyReused,
     InsufficientFunds,
     InvalidState,
+    LimitExceeded,
     NotFound,
+    PostdateError,
     Unavailable,
     ValidationFailed,
 )
@@ -20,17 +24,25 @@ from tests.unit.doubles import MINUTE, SECOND, START
 
 
 def opened(bank, id, limits=None, *, tenant="demo"):
-    return open_account(
-        tenant, id, limits or Limits(), amount_cap=5_000_000, ledger=bank.ledger, clock=bank.clock
-    )
+    (answer,) = opened_all(bank, (id, limits or Limits()), tenant=tenant)
+    if isinstance(answer, PostdateError):
+        raise answer
+    return answer
 
 
-def moved(bank, amount, *, account="third", type=Type.DEPOSIT, key="k", tenant="demo", reason=None):
+def opened_all(bank, *asked, tenant="demo"):
+    return open_accounts(tenant, asked, amount_cap=5_000_000, ledger=bank.ledger, clock=bank.clock)
+
+
+def moved(
+    bank, amount, *, account="third", type=Type.DEPOSIT, key="k", tenant="demo", reason=None, note=None
+):
     order = Order(
         type=type,
         account=account,
         amount=amount,
         reason=reason,
+        note=note or {},
         idempotency_key=key,
         fingerprint=f"{account} {amount} {reason}",
     )
@@ -62,7 +74,81 @@ class TestOpening:
         assert opened(bank, "payer", tenant="other").account.balance == 0
 
 
+class TestOpeningMany:
+    def test_each_is_opened_or_refused_by_itself(self, bank):
+        bank.freeze("third")
+        wide, refusal = Limits(amount_max=5_000_001), ValidationFailed([("colour", "is not known")])
+        asked = [
+            *(("new", Limits()), ("payer", Limits()), refusal, ("payer", Limits(amount_max=5))),
+            *(("wide", wide), ("new", Limits()), ("new", Limits(amount_max=5)), ("third", Limits())),
+        ]
+        answers = opened_all(bank, *asked)
+        assert answers[2] is refusal
+        told = [
+            (each.replayed, each.account.status.value) if isinstance(each, Opened) else type(each)
+            for each in answers
+        ]
+        assert told == [
+            *((False, "ACTIVE"), (True, "ACTIVE"), ValidationFailed, InvalidState),
+            *(LimitExceeded, (True, "ACTIVE"), InvalidState, (True, "FROZEN")),
+        ]
+        assert bank.ledger.account("demo", "wide") is None
+
+    def test_nothing_but_refusals_asks_no_table(self, bank):
+        bank.ledger.before["accounts"].append(lambda: pytest.fail("asked"))
+        assert len(opened_all(bank, NotFound(), ("wide", Limits(amount_max=5_000_001)))) == 2
+
+
+class TestListing:
+    @pytest.mark.parametrize(
+        ("asked", "ids"),
+        [
+            ({}, ["payee", "payer", "rent:1", "rent:2", "third"]),
+            ({"status": "FROZEN"}, ["payee", "rent:2"]),
+            ({"status": "CLOSED"}, []),
+            ({"prefix": "pay"}, ["payee", "payer"]),
+            ({"prefix": "rent:", "status": "ACTIVE"}, ["rent:1"]),
+            ({"prefix": "third4"}, []),
+        ],
+    )
+    @pytest.mark.parametrize("limit", [1, 2, 100])
+    def test_pages_show_what_the_filters_name_and_nothing_twice(self, bank, asked, ids, limit):
+        for id in ("rent:1", "rent:2"):
+            opened(bank, id)
+        opened(bank, "rent:3", tenant="other")
+        for id in ("payee", "rent:2"):
+            bank.freeze(id)
+        found, cursor = [], {}
+        while cursor is not None:
+            query = Query.of("demo", {**asked, **cursor, "limit": str(limit)})
+            page, next_cursor = accounts_page(query, bank.ledger)
+            found += [account.id for account in page]
+            cursor = None if next_cursor is None else {"cursor": next_cursor}
+        assert found == ids
+
+    @pytest.mark.parametrize(
+        "asked",
+        [{"status": "active"}, {"prefix": ""}, {"prefix": "a b"}, {"prefix": "a" * 65}, {"colour": "1"}],
+    )
+    def test_a_wrong_filter_is_refused_by_its_name(self, bank, asked):
+        with pytest.raises(ValidationFailed) as refused:
+            Query.of("demo", asked)
+        assert [name for name, _ in refused.value.fields] == list(asked)
+
+    def test_a_cursor_belongs_to_its_filters(self, bank):
+        _, cursor = accounts_page(Query.of("demo", {"limit": "1"}), bank.ledger)
+        with pytest.raises(ValidationFailed):
+            Query.of("demo", {"cursor": cursor, "prefix": "pay"})
+
+
 class TestDeposits:
+    def test_what_it_is_for_stays_with_it_and_its_repeats(self, bank):
+        note = {"reference": "bank-1", "description": "rent", "metadata": (("month", "11"),)}
+        first = moved(bank, 500, note=note).movement
+        assert (first.reference, first.description, first.metadata) == tuple(note.values())
+        assert moved(bank, 500, note=note).movement == first
+        assert journal.page("demo", "third", {}, bank.ledger) == ([first], None)
+
     def test_a_deposit_is_available_and_in_the_journal(self, bank):
         movement = moved(bank, 500).movement
         assert bank.money("third") == (500, 0)
