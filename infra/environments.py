@@ -59,10 +59,12 @@ class Throttle:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Engine:
-    """Where an engine checks a call by another name than IAM does: on the same resource, or on none at all."""
+    """Where an engine checks a call by another name than IAM does: on the same resource, or on none at all. With
+    `by_operation` it checks calls to destinations by the names of their operations."""
 
     also: Mapping[str, str] = field(default_factory=dict)
     unscoped: Mapping[str, str] = field(default_factory=dict)
+    by_operation: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,6 +141,7 @@ LOCAL: Final = Environment(
             "dynamodb:PartiQLUpdate": "dynamodb:BatchExecuteStatement",
             "dynamodb:PartiQLInsert": "dynamodb:ExecuteTransaction",
         },
+        by_operation=True,
     ),
 )
 

@@ -131,7 +131,10 @@ class Service(Stack):
 
     def _allow_destination(self, run_tasks: Function, service: TargetService, name: str) -> None:
         resource = service.resource.format(name)
-        run_tasks.allow(self.format_arn(service=service.name, resource=resource), *service.actions)
+        actions = [service.action]
+        if self._environment.engine.by_operation:
+            actions.append(f"{service.name}:{service.operation}")
+        run_tasks.allow(self.format_arn(service=service.name, resource=resource), *actions)
         waive(
             self,
             f"IAM5[Resource::arn:<AWS::Partition>:{service.name}:<AWS::Region>:<AWS::AccountId>:{resource}]",

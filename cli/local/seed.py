@@ -1,5 +1,6 @@
-"""What a fresh local stack gets beside its tenants: a queue and a bus to send tasks to."""
+"""What a fresh local stack gets beside its tenants: a destination of each kind that tenants list."""
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -8,12 +9,20 @@ from cli.local import aws
 DESTINATION: Final = "postdate-local-destination"
 
 
-def destination_queue() -> str:
+def destinations() -> dict[str, str]:
+    """Their addresses, by kind. Those that are there already stay."""
+    return {kind: make() for kind, make in _MAKERS.items()}
+
+
+def _queue() -> str:
     return str(aws.client("sqs").create_queue(QueueName=DESTINATION)["QueueUrl"])
 
 
-def destination_bus() -> str:
+def _bus() -> str:
     events = aws.client("events")
     with suppress(events.exceptions.ResourceAlreadyExistsException):
         events.create_event_bus(Name=DESTINATION)
     return DESTINATION
+
+
+_MAKERS: Final[Mapping[str, Callable[[], str]]] = {"sqs": _queue, "eventbridge": _bus}

@@ -25,7 +25,8 @@ class Keys:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stack(Keys):
-    """`signing_secret` is what the demo tenant's webhooks are signed with."""
+    """`signing_secret` is what the demo tenant's webhooks are signed with. `destinations` are what its tasks may go to,
+    by kind; `destination_queue_url` is one of them."""
 
     api_url: str
     docs_url: str
@@ -33,7 +34,7 @@ class Stack(Keys):
     region: str
     signing_secret: str
     destination_queue_url: str
-    destination_bus: str
+    destinations: dict[str, str]
     payloads_bucket: str
     tables: dict[str, str]
     queues: dict[str, str]

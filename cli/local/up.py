@@ -56,9 +56,9 @@ def _brought_up(place: Place, engine: Process | None, known: Stack | None) -> St
 
 
 def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int) -> Stack:
-    queue_url, bus = seed.destination_queue(), seed.destination_bus()
+    destinations = seed.destinations()
     table, keys = outputs["TenantsTable"], outputs["KeysTable"]
-    demo = tenants.tenant(table, "demo", destinations=[("sqs", queue_url), ("eventbridge", bus)])
+    demo = tenants.tenant(table, "demo", destinations=destinations.items())
     other = tenants.tenant(table, "other")
     bearers = known or Keys(
         api_key=tenants.key(keys, demo.id, USUAL),
@@ -79,8 +79,8 @@ def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int
         other_tenant_key=bearers.other_tenant_key,
         internal_token=bearers.internal_token,
         signing_secret=demo.signing_secrets[0],
-        destination_queue_url=queue_url,
-        destination_bus=bus,
+        destination_queue_url=destinations["sqs"],
+        destinations=destinations,
         payloads_bucket=outputs["PayloadsBucket"],
         tables=_named(outputs, re.compile("(.+)Table")),
         queues=_named(outputs, re.compile("(.+)QueueUrl|(.+Dlq)Url")),

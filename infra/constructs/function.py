@@ -89,7 +89,8 @@ class Function(aws_lambda.Function):
 
     def _grant(self, resource: str, actions: list[str]) -> None:
         if actions:
-            self.add_to_role_policy(aws_iam.PolicyStatement(actions=actions, resources=[resource]))
+            once = list(dict.fromkeys(actions))
+            self.add_to_role_policy(aws_iam.PolicyStatement(actions=once, resources=[resource]))
 
     def consume(self, queue: aws_sqs.IQueue, *, at_once: int, consumers: int, name: str = "messages") -> None:
         self.allow(queue.queue_arn, "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")

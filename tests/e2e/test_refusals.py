@@ -94,7 +94,7 @@ def test_a_queue_that_is_not_the_tenants_is_refused(stack: RunningStack) -> None
 
 
 def test_a_bus_that_is_not_the_tenants_is_refused(stack: RunningStack) -> None:
-    own = {"type": "eventbridge", "bus": stack.destination_bus, "detail_type": "Order due"}
+    own = {"type": "eventbridge", "bus": stack.destinations["eventbridge"], "detail_type": "Order due"}
     elsewhere = stack.client().post("/api/v1/tasks", GOOD | {"target": own | {"bus": "default"}})
     assert_problem(elsewhere, 422, "destination_not_allowed")
     other_tenant = stack.client(stack.other_tenant_key)

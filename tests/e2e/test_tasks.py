@@ -143,7 +143,7 @@ def test_a_key_registers_once(stack: RunningStack) -> None:
 
 
 def test_an_event_reaches_the_queue_of_a_rule(stack: RunningStack) -> None:
-    events, sqs, bus = stack.aws("events"), stack.aws("sqs"), stack.destination_bus
+    events, sqs, bus = stack.aws("events"), stack.aws("sqs"), stack.destinations["eventbridge"]
     queue = sqs.create_queue(QueueName="events-seen")["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     events.put_rule(Name="seen", EventBusName=bus, EventPattern='{"detail-type": ["Order due"]}')

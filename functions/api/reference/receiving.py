@@ -32,7 +32,7 @@ PARAGRAPHS: Final = (
     "`Postdate-Token` and a key with the scope `tasks:write`. `heartbeat` asks for another `timeout_seconds`. After "
     "that long without a word, the next attempt begins. The answer 409 `invalid_state` means that the run has ended or "
     "that a newer attempt exists: stop.",
-    "A message to a queue carries the same headers as message attributes. An event carries ids, attempt, token, "
+    "A message carries the same headers as message attributes. An event carries ids, attempt, token, "
     "instant and key in `detail.postdate` and the payload in `detail.payload`; it has no signature.",
 )
 HEADERS: Final[dict[str, tuple[Schema, str]]] = {

@@ -58,8 +58,8 @@ class Ack(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Destination:
-    """Where a task goes. `address` is a URL, a queue's URL or the name of a bus; `method` and `headers` are for
-    webhooks, `detail_type` is for buses."""
+    """Where a task goes. `address` is a URL, or what the service of the destination's type calls it by; `method` and
+    `headers` are for webhooks, `detail_type` is for buses."""
 
     type: str
     address: str

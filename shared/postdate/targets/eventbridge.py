@@ -88,6 +88,6 @@ EVENTBRIDGE: Final = Kind(
         ),
     ),
     listed=_LISTED,
-    service=Service(name="events", actions=("events:PutEvents",), resource="event-bus/{}"),
+    service=Service(name="events", operation="PutEvents", action="events:PutEvents", resource="event-bus/{}"),
     make=_made,
 )

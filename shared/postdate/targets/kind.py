@@ -57,11 +57,12 @@ class Listed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
-    """The service of AWS behind a kind: its name in ARNs and clients, what a worker may do there, and the resource that
-    a name stands for, with `{}` for the name."""
+    """The service of AWS behind a kind: its name in ARNs and clients, the operation that a worker calls, the action by
+    which IAM checks the call, and the resource that a name stands for, with `{}` for the name."""
 
     name: str
-    actions: tuple[str, ...]
+    operation: str
+    action: str
     resource: str = "{}"
 
 

@@ -1,51 +1,74 @@
-"""A delivery as a message of a service that has queues' words for it: SQS and SNS."""
+"""Delivery as a message: what the services of AWS have in common that carry attributes and order by groups."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from postdate.domain.task import Ack
 from postdate.targets.base import Delivery
+from postdate.targets.batches import BatchTarget
 from postdate.targets.facts import facts
 
 # Names and values of the attributes count too; two signatures included they come to less.
-ATTRIBUTES_BYTES: Final = 1024
+_ATTRIBUTES_BYTES: Final = 1024
 # SQS silently puts U+FFFD in the place of these two. In JSON they only stand inside strings, where they have an escape.
 _NOT_CARRIED: Final = re.compile("[\ufffe\uffff]")
 
 
-def is_fifo(address: str) -> bool:
+class MessageTarget(BatchTarget):
+    """To a FIFO address, the runs of one task are one group of messages: they keep the order in which they are sent.
+
+    `body` is the service's name for the text of a message.
+    """
+
+    body: ClassVar[str]
+
+    def __init__(self, *, client: Any, pool: Executor, now: Callable[[], datetime]) -> None:
+        super().__init__(pool=pool)
+        self._client = client
+        self._now = now
+
+    @abstractmethod
+    def send(self, address: str, entries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+        """One call, and its answer, which names each entry as successful or failed."""
+
+    def size(self, delivery: Delivery) -> int:
+        return len(delivery.body) + _ATTRIBUTES_BYTES
+
+    def in_order(self, address: str) -> bool:
+        return _is_fifo(address)
+
+    def call(self, batch: Sequence[Delivery]) -> Sequence[str | None]:
+        at = self._now()
+        entries = [{"Id": str(index), **self._message(delivery, at)} for index, delivery in enumerate(batch)]
+        answer = self.send(batch[0].destination.address, entries)
+        taken = {entry["Id"] for entry in answer.get("Successful", ())}
+        codes = {entry["Id"]: entry["Code"] for entry in answer.get("Failed", ())}
+        return [None if entry["Id"] in taken else codes.get(entry["Id"], "") for entry in entries]
+
+    def _message(self, delivery: Delivery, at: datetime) -> dict[str, Any]:
+        text = _NOT_CARRIED.sub(lambda char: f"\\u{ord(char[0]):04x}", delivery.body.decode())
+        message = {
+            self.body: text,
+            "MessageAttributes": {
+                name: {"DataType": "String", "StringValue": value}
+                for name, value in facts(delivery, text.encode(), at=at)
+            },
+        }
+        if not _is_fifo(delivery.destination.address):
+            return message
+        return message | {"MessageGroupId": delivery.task_id, "MessageDeduplicationId": _once(delivery)}
+
+
+def _is_fifo(address: str) -> bool:
     return address.endswith(".fifo")
 
 
-def message(delivery: Delivery, at: datetime, *, body: str) -> dict[str, Any]:
-    """An entry of a batch, without its id. `body` is the service's word for the body.
-
-    To a FIFO address, the runs of one task are one group of messages: they keep the order in which they are sent.
-    """
-    text = _NOT_CARRIED.sub(lambda char: f"\\u{ord(char[0]):04x}", delivery.body.decode())
-    made = {
-        body: text,
-        "MessageAttributes": {
-            name: {"DataType": "String", "StringValue": value}
-            for name, value in facts(delivery, text.encode(), at=at)
-        },
-    }
-    if not is_fifo(delivery.destination.address):
-        return made
-    return made | {"MessageGroupId": delivery.task_id, "MessageDeduplicationId": _once(delivery)}
-
-
-def answered(entries: Iterable[Mapping[str, Any]], answer: Mapping[str, Any]) -> Sequence[str | None]:
-    """For each entry None, or the code it was refused with, empty if the answer does not say."""
-    taken = {entry["Id"] for entry in answer.get("Successful", ())}
-    codes = {entry["Id"]: entry["Code"] for entry in answer.get("Failed", ())}
-    return [None if entry["Id"] in taken else codes.get(entry["Id"], "") for entry in entries]
-
-
 def _once(delivery: Delivery) -> str:
-    """Of two messages with the same one, a FIFO queue drops the second if it comes within five minutes of the first.
+    """Of two messages with the same one, the service drops the second if it comes within five minutes of the first.
 
     The run's id: an attempt is repeated because nobody knows whether the one before arrived, and if it did, once is
     enough. Not so where the receiver has the last word: there it arrived, the receiver said no or nothing, and

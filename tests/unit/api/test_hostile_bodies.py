@@ -20,6 +20,7 @@ from functions.api.runs.forms import CompleteForm
 from functions.api.tasks.forms import BatchTaskForm, TaskForm
 from functions.api.tasks.plans import PreviewForm, RecurringChangeForm
 from postdate.domain.errors import Malformed, NotFound, PostdateError, ValidationFailed
+from postdate.targets.registry import KINDS
 from tests.unit.api.asking import HOOK, PAYMENT, TASK, refused
 
 CHANGE = {"description": "text"}
@@ -149,7 +150,7 @@ def parsed_kind_of_tomorrow() -> None:
         (
             TaskForm,
             TASK | {"target": {"type": "ftp"}},
-            {"target.type": "is one of 'webhook', 'sqs', 'eventbridge'"},
+            {"target.type": f"is one of {str(tuple(KINDS))[1:-1]}"},
         ),
         (TaskForm, TASK | {"target": {}}, {"target.type": "is needed"}),
         (TaskForm, TASK | {"target": HOOK | {"headers": {"sqs": 1}}}, {"target.headers.sqs": "is a text"}),
