@@ -25,4 +25,8 @@ def _bus() -> str:
     return DESTINATION
 
 
-_MAKERS: Final[Mapping[str, Callable[[], str]]] = {"sqs": _queue, "eventbridge": _bus}
+def _topic() -> str:
+    return str(aws.client("sns").create_topic(Name=DESTINATION)["TopicArn"])
+
+
+_MAKERS: Final[Mapping[str, Callable[[], str]]] = {"sqs": _queue, "eventbridge": _bus, "sns": _topic}

@@ -12,6 +12,7 @@ from standardwebhooks import Webhook
 from cli.client import Client
 from tests.e2e.conftest import RunningStack
 from tests.e2e.receiver import Receiver
+from tests.topics import subscribed
 
 ENDED = ("SUCCEEDED", "DEAD", "CANCELLED")
 
@@ -156,6 +157,18 @@ def test_an_event_reaches_the_queue_of_a_rule(stack: RunningStack) -> None:
     detail = json.loads(message["Body"])["detail"]
     assert detail["payload"] == {"ünï": [1]}
     assert (detail["postdate"]["task_id"], detail["postdate"]["token"]) == (task_id, 1)
+
+
+def test_a_message_to_a_topic_reaches_the_queue_that_subscribes(stack: RunningStack) -> None:
+    sns, sqs, topic = stack.aws("sns"), stack.aws("sqs"), stack.destinations["sns"]
+    queue = subscribed(sns, sqs, topic, "topic-seen")
+    body = {"delay_seconds": 0, "target": {"type": "sns", "topic_arn": topic}, "payload": {"ünï": [1]}}
+    task_id = stack.client().post("/api/v1/tasks", body).expect(201)["task_id"]
+    assert ended(stack, task_id)["status"] == "SUCCEEDED"
+    (message,) = sqs.receive_message(QueueUrl=queue, WaitTimeSeconds=5)["Messages"]
+    notice = json.loads(message["Body"])
+    assert json.loads(notice["Message"]) == {"ünï": [1]}
+    assert notice["MessageAttributes"]["Postdate-Task-Id"]["Value"] == task_id
 
 
 def test_every_task_is_listed_once(stack: RunningStack) -> None:

@@ -13,15 +13,18 @@ CONSUME_LOCALLY: Final = {
 # One environment is too small to have workers for slow destinations alone.
 WITHOUT_A_SLOW_LANE: Final = "dev"
 QUEUES: Final = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:"
+TOPICS: Final = "arn:<AWS::Partition>:sns:<AWS::Region>:<AWS::AccountId>:"
 BUSES: Final = "arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/"
 READER: Final = "arn:<AWS::Partition>:iam::<AWS::AccountId>:role/postdate-{}-payload-reader"
 OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-payload-objects-<AWS::AccountId>-<AWS::Region>/*"
 DESTINATIONS_ON_AWS: Final[Grants] = {
     f"{QUEUES}postdate-destination-*": {"sqs:SendMessage"},
+    f"{TOPICS}postdate-destination-*": {"sns:Publish"},
     f"{BUSES}postdate-destination-*": {"events:PutEvents"},
 }
 DESTINATIONS_LOCALLY: Final[Grants] = {
     f"{QUEUES}postdate-local-destination*": {"sqs:SendMessage", "sqs:SendMessageBatch"},
+    f"{TOPICS}postdate-local-destination*": {"sns:Publish", "sns:PublishBatch"},
     f"{BUSES}postdate-local-destination*": {"events:PutEvents"},
 }
 

@@ -20,6 +20,7 @@ OPEN_PAGES = "Health and the documentation are for those who have no key yet."
 INTERNAL_ROUTE = "Its token stands in X-Internal-Auth, and the function checks it."
 PLAIN_HTTP = "This stack listens on the loopback interface and speaks plain HTTP."
 QUEUES = "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:{}]"
+TOPICS = QUEUES.replace(":sqs:", ":sns:")
 BUSES = QUEUES.replace(":sqs:", ":events:").replace("{}", "event-bus/{}")
 
 READER = "Each session is held to one tenant's prefix by its own policy."
@@ -32,9 +33,11 @@ EVERYWHERE = {
     "AwsSolutions-APIG4": OPEN_PAGES,
     "AwsSolutions-S1": READS,
 }
-ON_AWS = EVERYWHERE | {name.format("postdate-destination-*"): DESTINATIONS for name in (QUEUES, BUSES)}
+ON_AWS = EVERYWHERE | {
+    name.format("postdate-destination-*"): DESTINATIONS for name in (QUEUES, TOPICS, BUSES)
+}
 LOCALLY = EVERYWHERE | {
-    **{name.format("postdate-local-destination*"): DESTINATIONS for name in (QUEUES, BUSES)},
+    **{name.format("postdate-local-destination*"): DESTINATIONS for name in (QUEUES, TOPICS, BUSES)},
     "AwsSolutions-SQS4": PLAIN_HTTP,
     "AwsSolutions-S10": PLAIN_HTTP,
 }

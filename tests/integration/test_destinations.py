@@ -1,4 +1,4 @@
-"""Buses and FIFO queues: events that a rule finds, messages that a queue takes once."""
+"""Buses, topics and FIFO queues: events that a rule finds, messages that subscribers get or that a queue takes once."""
 
 import json
 from collections.abc import Callable
@@ -11,6 +11,7 @@ import pytest
 from tests.boundary import Boundary, lost
 from tests.integration.conftest import forget
 from tests.integration.world import Client, Record, World
+from tests.topics import subscribed
 
 TASKS = "/api/v1/tasks"
 BUS = "postdate-test-destination"
@@ -85,6 +86,25 @@ def test_a_bus_that_is_taken_off_the_list_ends_the_tasks_that_would_go_there(
         "destination not allowed: the bus is not on the tenant's list",
     )
     assert bus() == []
+
+
+def test_a_message_to_a_topic_reaches_the_queue_that_subscribes(world: World, client: Client) -> None:
+    sns, name = boto3.client("sns"), f"postdate-test-topic-{client.tenant}"
+    topic = sns.create_topic(Name=name)["TopicArn"]
+    queue_url = subscribed(sns, world.sqs, topic, name[:80], RawMessageDelivery="true")
+    target = {"type": "sns", "topic_arn": topic}
+    assert client.register(target=target).body["code"] == "destination_not_allowed"
+    known = world.tenants.get(client.tenant)
+    assert known
+    world.tenants.put(replace(known, destinations=known.destinations | {("sns", topic)}))
+    forget()
+    task = client.register(target=target).body
+    assert task["target"] == target
+    assert world.run(calls(world, client)) == []
+    (message,) = world.received(queue_url)
+    assert json.loads(message["body"]) == {"n": 1}
+    assert message["messageAttributes"]["Postdate-Task-Id"] == task["task_id"]
+    assert client.get(f"{TASKS}/{task['task_id']}").body["status"] == "SUCCEEDED"
 
 
 def test_an_attempt_that_is_repeated_because_its_answer_was_lost_reaches_a_fifo_queue_once(

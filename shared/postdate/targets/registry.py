@@ -8,10 +8,11 @@ from postdate.domain.task import Destination
 from postdate.targets.base import Target
 from postdate.targets.eventbridge import EVENTBRIDGE
 from postdate.targets.kind import Kind, Parts
+from postdate.targets.sns import SNS
 from postdate.targets.sqs import SQS
 from postdate.targets.webhook import WEBHOOK
 
-KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (WEBHOOK, SQS, EVENTBRIDGE)}
+KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (WEBHOOK, SQS, SNS, EVENTBRIDGE)}
 
 
 class Targets(Mapping[str, Target]):

@@ -27,6 +27,7 @@ WRITTEN = {
         "webhook:example.com:8443",
     ),
     "sqs": ({"queue_url": "https://sqs/Q"}, "https://sqs/Q", "sqs:https://sqs/Q"),
+    "sns": ({"topic_arn": "arn:T"}, "arn:T", "sns:arn:T"),
     "eventbridge": ({"bus": "b", "detail_type": "d"}, "b", "eventbridge:b"),
 }
 SOURCES = [path for name in ("functions", "shared", "infra", "cli") for path in Path(name).rglob("*.py")]
@@ -40,6 +41,9 @@ class Service:
 
     def send_message_batch(self, *, QueueUrl, Entries):  # noqa: N803
         return {"Successful": Entries}
+
+    def publish_batch(self, *, TopicArn, PublishBatchRequestEntries):  # noqa: N803
+        return {"Successful": PublishBatchRequestEntries}
 
     def put_events(self, *, Entries):  # noqa: N803
         return {"Entries": [{"EventId": "e"} for _ in Entries]}
