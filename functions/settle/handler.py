@@ -91,6 +91,7 @@ def _tell(tally: Tally, messages: Sequence[Received]) -> None:
         metric.REDELIVERIES: sum(message.receives > 1 for message in messages),
         metric.PAYMENTS_SETTLED: tally.settled,
         metric.PAYMENTS_FAILED: tally.failed,
+        metric.MONEY_MOVED: sum(each.amount for each, _ in tally.ended if each.state is State.COMPLETED),
         metric.PAYMENTS_LATE: sum(lateness > _LATE_MS for lateness in tally.lateness_ms),
         metric.PAYMENTS_STUMBLED: tally.stumbled,
         metric.PAYMENTS_PARKED: tally.parked,
@@ -100,6 +101,17 @@ def _tell(tally: Tally, messages: Sequence[Received]) -> None:
         metric.MESSAGES_FAILED: len(tally.failed_messages),
     }
     emit_all(values)
+    for payment, lateness_ms in tally.ended:
+        logger.info(
+            "a payment ended",
+            extra={
+                "action": "payment_executed",
+                "payment_id": payment.id,
+                "execution_id": payment.executions[-1].id if payment.executions else None,
+                "status": payment.state.value,
+                "latency_ms": round(lateness_ms, 1),
+            },
+        )
     for payment in tally.failures:
         logger.info(
             "an attempt failed",

@@ -29,7 +29,8 @@ from postdate.use_cases.settling import Settling
 
 @dataclass(kw_only=True, slots=True)
 class Tally:
-    """What a batch did, for its log lines and metrics, and the messages that have to come back."""
+    """What a batch did, for its log lines and metrics, and the messages that have to come back. `ended` are payments
+    with the milliseconds from their instant to their end."""
 
     settled: int = 0
     failed: int = 0
@@ -40,6 +41,7 @@ class Tally:
     deferred: int = 0
     lateness_ms: list[float] = field(default_factory=list)
     failures: list[Payment] = field(default_factory=list)
+    ended: list[tuple[Payment, float]] = field(default_factory=list)
     failed_messages: set[str] = field(default_factory=set)
 
 
@@ -135,9 +137,11 @@ class Runner:
 
     def _record(self, payment: Payment, ended_at: datetime) -> None:
         """Late is what the owner of the money sees: until the commit was answered."""
+        lateness_ms = (ended_at - payment.planned_at) / timedelta(milliseconds=1)
+        self._tally.ended.append((payment, lateness_ms))
         if payment.state is State.COMPLETED:
             self._tally.settled += 1
-            self._tally.lateness_ms.append((ended_at - payment.planned_at) / timedelta(milliseconds=1))
+            self._tally.lateness_ms.append(lateness_ms)
         else:
             self._tally.failed += 1
             self._tally.failures.append(payment)

@@ -113,6 +113,9 @@ def _service(
         page.own("Requests", "api", metric.REQUESTS),
         page.graph("Answers of the gateway", *_answers()),
         page.own(
+            "Registered", "api", metric.PAYMENTS_SCHEDULED, metric.HOLDS_CREATED, metric.TASKS_SCHEDULED
+        ),
+        page.own(
             "Time of requests",
             "api",
             *(metric.REGISTER_TIME, metric.CANCEL_TIME, metric.STATUS_TIME),
@@ -136,6 +139,7 @@ def _payments(page: _Page) -> list[aws_cloudwatch.IWidget]:
             "settle",
             *(metric.PAYMENTS_SETTLED, metric.PAYMENTS_FAILED, metric.PAYMENTS_LATE, metric.BOOKS_DISAGREE),
         ),
+        page.own("Money moved", "settle", metric.MONEY_MOVED),
         page.own("Lateness", "settle", metric.PAYMENT_LATENESS, statistics=("p50", "p95", "p99", "Maximum")),
         page.own(
             "Attempts",

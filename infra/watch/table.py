@@ -16,11 +16,11 @@ QUEUES: Final = ("tasks", "payments", "ticks")
 _BACKLOG_MESSAGES: Final = 1_000_000 // 25
 # Below so many payments in a window one failure would be more than the share that the alarm allows.
 _FEW: Final = {5 * MINUTE: 20, HOUR: 1000}
-# Shares of the objectives' error budgets (docs/guarantees.md): how fast a budget is spent, over which windows.
+# How many times too fast an error budget is spent, and over which windows: a long one, and a short one that ends the
+# page soon after the fault.
 _BURNS: Final = (
-    ("fast", 14.4, (HOUR, 5 * MINUTE), Severity.PAGE),
-    ("steady", 6.0, (6 * HOUR, 30 * MINUTE), Severity.PAGE),
-    ("slow", 1.0, (DAY, 6 * HOUR), Severity.TICKET),
+    ("fast", 14.4, (HOUR, 5 * MINUTE)),
+    ("steady", 6.0, (6 * HOUR, 30 * MINUTE)),
 )
 LATE_BUDGET: Final = 0.001
 UNAVAILABLE_BUDGET: Final = 0.0001
@@ -49,18 +49,16 @@ def composites(environment: Environment) -> tuple[Composite, ...]:
                 f"payments_late_{speed}",
                 "payments_late",
                 f"Payments are late: {factor}x of the error budget.",
-                severity,
             )
-            for speed, factor, _, severity in _BURNS
+            for speed, factor, _ in _BURNS
         ),
         *(
             _both(
                 f"api_unavailable_{speed}",
                 "api_unavailable",
                 f"Requests fail: {factor}x of the error budget.",
-                severity,
             )
-            for speed, factor, _, severity in _BURNS
+            for speed, factor, _ in _BURNS
         ),
         Composite(
             name="payments_slow",
@@ -76,10 +74,10 @@ def _either(name: str, meaning: str, parts: tuple[str, ...]) -> Composite:
     return Composite(name=name, meaning=meaning, severity=Severity.PAGE, rule=" OR ".join(parts), parts=parts)
 
 
-def _both(name: str, entry: str, meaning: str, severity: Severity) -> Composite:
+def _both(name: str, entry: str, meaning: str) -> Composite:
     parts = (f"{name}_long", f"{name}_short")
     return Composite(
-        name=name, entry=entry, meaning=meaning, severity=severity, rule=" AND ".join(parts), parts=parts
+        name=name, entry=entry, meaning=meaning, severity=Severity.PAGE, rule=" AND ".join(parts), parts=parts
     )
 
 
@@ -419,7 +417,7 @@ def _capacity(environment: Environment) -> Iterator[Alarm]:
 def _burns(
     name: str, meaning: str, *, series: dict[str, Series], expression: str, budget: float
 ) -> Iterator[Alarm]:
-    for speed, factor, windows, _ in _BURNS:
+    for speed, factor, windows in _BURNS:
         for which, window in zip(("long", "short"), windows, strict=True):
             yield Alarm(
                 name=f"{name}_{speed}_{which}",
@@ -431,3 +429,13 @@ def _burns(
                 threshold=factor * budget,
                 period=window,
             )
+    yield Alarm(
+        name=f"{name}_slow",
+        entry=name,
+        meaning=f"{meaning} Above {100 * budget:g} % over a day: the error budget does not last.",
+        severity=Severity.TICKET,
+        series=series,
+        expression=expression,
+        threshold=budget,
+        period=DAY,
+    )

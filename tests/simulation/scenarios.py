@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 HEALTHY: Final = Mix(executors=2, sweepers=1, clients=0, pause=MINUTE)
 SETS_IN_AFTER: Final = 10 * MINUTE
 _BURNING: Final = [
-    f"{speed}{window}" for speed in ("fast", "steady", "slow") for window in ("", "_long", "_short")
+    "slow",
+    *(f"{speed}{window}" for speed in ("fast", "steady") for window in ("", "_long", "_short")),
 ]
 _LATE: Final = frozenset(f"payments_late_{each}" for each in _BURNING)
 _UNAVAILABLE: Final = frozenset(f"api_unavailable_{each}" for each in _BURNING)

@@ -22,7 +22,9 @@ from postdate.domain.payment import KIND, Funding, Payment
 from postdate.domain.posting import Posting
 from postdate.domain.slots import ShardPlan, item_id
 from postdate.domain.sweeping import Horizon
+from postdate.runtime import metric
 from postdate.runtime.clock import Clock
+from postdate.runtime.observability import emit_all, logger
 from postdate.runtime.queue import Queue
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.ledger import Answer, Ledger
@@ -154,6 +156,7 @@ class Registrar:
         waiting = [payment for payment in stored.values() if payment.phase is Phase.WAITS]
         written = [draft.payment for id, draft in asked.items() if id not in stored.keys() | refused.keys()]
         calls.send([*waiting, *written], queue=self.queue, horizon=self.horizon, now=self.clock.now())
+        _tell(written)
         answers: dict[str, Payment | PostdateError] = {**refused}
         for id in drafts.keys() - refused.keys():
             try:
@@ -176,6 +179,28 @@ class Registrar:
         accounts = self.ledger.accounts(tenant, named)
         found = {draft.payment.id: _objection(draft, accounts) for draft in drafts}
         return {id: error for id, error in found.items() if error is not None}
+
+
+def _tell(written: Sequence[Payment]) -> None:
+    """One log line a payment that was registered now, and not again."""
+    for payment in written:
+        logger.info(
+            "a payment is scheduled",
+            extra={
+                "action": "payment_scheduled",
+                "payment_id": payment.id,
+                "from_account_id": payment.payer,
+                "to_account_id": payment.payee,
+                "amount": payment.amount,
+                "scheduled_time": payment.planned_at.isoformat(),
+            },
+        )
+    emit_all(
+        {
+            metric.PAYMENTS_SCHEDULED: len(written),
+            metric.HOLDS_CREATED: sum(each.funding is Funding.RESERVE for each in written),
+        }
+    )
 
 
 def _objection(draft: _Draft, accounts: Mapping[str, Account]) -> PostdateError | None:

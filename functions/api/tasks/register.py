@@ -19,7 +19,9 @@ from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import ShardPlan, item_id
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import KIND, Ack, Destination, Payload, State, Task
+from postdate.runtime import metric
 from postdate.runtime.clock import Clock
+from postdate.runtime.observability import emit_all
 from postdate.runtime.queue import Queue
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.payloads import Payloads
@@ -103,6 +105,7 @@ class Registrar:
         known = known or {}
         called = [known.get(id, task) for id, task in stored.items() if id in there]
         called = [task for task in called if task.state is State.PENDING]
+        emit_all({metric.TASKS_SCHEDULED: sum(done is Written.DONE for done in written.values())})
         calls.send(called, queue=self.queue, horizon=self.horizon, now=self.clock.now())
 
         def answer(draft: _Draft | PostdateError) -> Registered | PostdateError:

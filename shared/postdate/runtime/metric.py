@@ -45,6 +45,15 @@ STATUS_TIME: Final = Metric(
     functions=("api",),
     unit=Unit.MILLISECONDS,
 )
+PAYMENTS_SCHEDULED: Final = Metric(
+    name="PaymentsScheduled", meaning="Payments registered for the first time.", functions=("api",)
+)
+HOLDS_CREATED: Final = Metric(
+    name="HoldsCreated", meaning="Payments whose amount is held from registration on.", functions=("api",)
+)
+TASKS_SCHEDULED: Final = Metric(
+    name="TasksScheduled", meaning="One-time tasks registered for the first time.", functions=("api",)
+)
 KEYS_ACCEPTED: Final = Metric(name="KeysAccepted", meaning="Valid API keys.", functions=("authorize",))
 KEYS_REFUSED: Final = Metric(
     name="KeysRefused", meaning="API keys that are unknown, revoked or expired.", functions=("authorize",)
@@ -104,6 +113,9 @@ PAYMENTS_FAILED: Final = Metric(
     meaning="Payments that failed, for example for lack of money.",
     functions=("settle",),
     zeros=True,
+)
+MONEY_MOVED: Final = Metric(
+    name="MoneyMoved", meaning="Sum of the amounts of completed payments.", functions=("settle",)
 )
 PAYMENTS_LATE: Final = Metric(
     name="PaymentsLate",

@@ -1,0 +1,54 @@
+"""The log line of each payment that is registered, and of each that ends."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from functions.api.payments import register
+from functions.settle import handler as settle
+from functions.settle.run import Tally
+from postdate.domain.money import settle as settled
+from postdate.runtime.observability import logger
+from tests.unit.doubles import START, a_payment
+
+FIELDS = ("action", "payment_id", "from_account_id", "to_account_id", "amount", "scheduled_time")
+ENDED = ("action", "payment_id", "execution_id", "status", "latency_ms")
+
+
+@pytest.fixture
+def told() -> Iterator[list[logging.LogRecord]]:
+    seen: list[logging.LogRecord] = []
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            seen.append(record)
+
+    ear = Ear()
+    logger.addHandler(ear)
+    yield seen
+    logger.removeHandler(ear)
+
+
+def fields(record: logging.LogRecord, names: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(getattr(record, name) for name in names)
+
+
+def test_a_registration_names_the_payment_its_accounts_its_amount_and_its_instant(told):
+    payment = replace(a_payment(), amount=300)
+    register._tell([payment])
+    assert [fields(record, FIELDS) for record in told] == [
+        ("payment_scheduled", payment.id, payment.payer, payment.payee, 300, payment.planned_at.isoformat())
+    ]
+
+
+def test_an_end_names_the_payment_its_execution_its_status_and_its_latency(told):
+    payment = a_payment()
+    ended = settled(payment, now=START + timedelta(hours=1)).after
+    settle._tell(Tally(settled=1, ended=[(ended, 12.34)]), [])
+    assert [fields(record, ENDED) for record in told] == [
+        ("payment_executed", payment.id, ended.executions[-1].id, "COMPLETED", 12.3)
+    ]
