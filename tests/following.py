@@ -5,7 +5,7 @@ from datetime import datetime
 
 from postdate.domain import following
 from postdate.domain.definition import Definition, Overlap
-from postdate.domain.following import Followed
+from postdate.domain.following import Around, Followed
 from postdate.domain.line import line
 from postdate.domain.recurrence import Runs
 from postdate.domain.task import Task
@@ -22,4 +22,4 @@ def follow(
     """`known` are runs before it."""
     counts = definition is not None and definition.overlap is Overlap.QUEUE and run.due_at == run.planned_at
     found = line(run, {each.id: each for each in known}, set(), counts=counts)
-    return following.follow(run, definition, found, since, runs=runs, now=now)
+    return following.follow(run, definition, Around(line=found, since=tuple(since)), runs=runs, now=now)

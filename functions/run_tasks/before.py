@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from postdate.domain.definition import Definition, Overlap
-from postdate.domain.following import ended_first
+from postdate.domain.following import Around, ended_first
 from postdate.domain.line import Line
-from postdate.domain.recurrence import Runs, is_current
+from postdate.domain.recurrence import Runs, Since, is_current
 from postdate.domain.task import Task
 from postdate.stores.lines import read_lines
 from postdate.stores.rows import FoundRows
@@ -23,8 +23,7 @@ class Before:
     """Nothing can be decided while something is `wrong`: CONFLICT, the run or one before it has changed meanwhile;
     UNAVAILABLE, not now; REFUSED, newer code alone can read a row that decides."""
 
-    line: Line = field(default_factory=Line)
-    since: tuple[Task, ...] = ()
+    around: Around = field(default_factory=Around)
     wrong: Written | None = None
 
 
@@ -42,10 +41,10 @@ def look_back(
     read, lines = read_lines(tasks, leading, counted=counted)
     ended = _ended_first(tasks, leading, plans, lines, now)
     since = {
-        run.id: runs.since(run, plan, lines[run.id], now=now) if (plan := plans.get(run.task_id)) else []
+        run.id: runs.since(run, plan, lines[run.id], now=now) if (plan := plans.get(run.task_id)) else Since()
         for run in leading
     }
-    wanted = {id for ids in since.values() for id in ids}
+    wanted = {id for each in since.values() for id in each.ids}
     later = tasks.get_many(wanted) if wanted else FoundRows[Task]()
     found = {}
     for run in leading:
@@ -54,10 +53,11 @@ def look_back(
             wrong is None and lines[run.id].left and lines[run.id].to_end
         ):
             wrong = Written.CONFLICT
-        elif lines[run.id].unread or not later.unreadable.isdisjoint(since[run.id]):
+        elif lines[run.id].unread or not later.unreadable.isdisjoint(since[run.id].ids):
             wrong = Written.REFUSED
-        rows = tuple(later[id] for id in since[run.id] if id in later)
-        found[run.id] = Before(line=lines[run.id], since=rows, wrong=wrong)
+        rows = tuple(later[id] for id in since[run.id].ids if id in later)
+        around = Around(line=lines[run.id], elapsed=since[run.id].elapsed, since=rows)
+        found[run.id] = Before(around=around, wrong=wrong)
     return found
 
 

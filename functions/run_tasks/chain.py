@@ -77,8 +77,7 @@ class Chain:
         for run in known:
             seen = before.get(run.id, _NOTHING)
             if seen.wrong is None:
-                plan = found.get(run.task_id)
-                followed[run.id] = follow(run, plan, seen.line, seen.since, runs=self.runs, now=now)
+                followed[run.id] = follow(run, found.get(run.task_id), seen.around, runs=self.runs, now=now)
         written = self._write(followed)
         return [
             _link(followed[run.id], written, found.get(run.task_id))

@@ -645,9 +645,9 @@ BUGS: Final = (
     ),
     _bug(
         "a plan leaves out an instant",
-        f"{_BACKLOG}:Backlog.of",
-        "each.due_at > now or",
-        "each.due_at > now + timedelta(seconds=45) or",
+        f"{_BACKLOG}:Elapsed.of",
+        "each.due_at > now:",
+        "each.due_at > now + timedelta(seconds=45):",
         mix="timely",
     ),
     _bug(
@@ -660,8 +660,8 @@ BUGS: Final = (
     _bug(
         "who comes late tells nobody what was missed",
         f"{_FOLLOWING}:_at_its_instant",
-        "(each for each in backlog.missed if each.occurrence != own)",
-        "()",
+        "rows.append(row)",
+        "rows += [] if each.state is State.MISSED else [row]",
         mix="timely",
     ),
     _bug(
@@ -669,7 +669,7 @@ BUGS: Final = (
         f"{_FOLLOWING}:_skipped",
         "if not line.not_over or definition.overlap is Overlap.ALLOW:",
         "if True:",
-        (f"{_FOLLOWING}:_instead", "definition.overlap is Overlap.QUEUE", "False"),
+        (f"{_FOLLOWING}:_instead", "turn.definition.overlap is Overlap.QUEUE", "False"),
         mix="timely",
     ),
     _bug(
@@ -745,22 +745,22 @@ BUGS: Final = (
     _bug(
         "all that wait ask",
         f"{_FOLLOWING}:_again",
-        "QUEUE_REST if line.rests else QUEUE_POLL",
+        "QUEUE_REST if turn.line.rests else QUEUE_POLL",
         "QUEUE_POLL",
         mix="queued",
     ),
     _bug(
         "nobody wakes the next run of a queue",
         f"{_FOLLOWING}:_again",
-        "_woken(since, now)",
+        "_woken(turn.around.since, turn.now)",
         "None",
         mix="queued",
     ),
     _bug(
         "the next run is looked for from the instant of the last",
-        f"{_BACKLOG}:Backlog.of",
-        "schedule.after(late.wall)",
-        "schedule.walk(late.at)",
+        f"{_BACKLOG}:Elapsed.of",
+        "schedule.after(own.wall)",
+        "schedule.walk(own.at)",
         mix="zoned",
     ),
     _bug(
@@ -800,7 +800,7 @@ BUGS: Final = (
         f"{_FOLLOWING}:_at_its_instant",
         "(most is not None and made >= most)",
         "False",
-        (f"{_FOLLOWING}:follow", "recurs.number > most", "False"),
+        (f"{_FOLLOWING}:follow", "number > most", "False"),
         mix="timely",
     ),
     _bug(

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from postdate.domain import transitions
-from postdate.domain.catch_up import CAUGHT_UP_MAX
+from postdate.domain.catch_up import BACKLOG_RUNS_MAX
 from postdate.domain.definition import Definition, Overlap, Reached
 from postdate.domain.definition import State as DefinitionState
 from postdate.domain.errors import Unavailable
@@ -23,7 +23,7 @@ from postdate.stores.tasks import Tasks, Written
 _LOOKED_AT: Final = 10
 _NEAR: Final = timedelta(minutes=10)
 # More than ever wait at once.
-_QUEUE_MAX: Final = CAUGHT_UP_MAX + 100
+_QUEUE_MAX: Final = BACKLOG_RUNS_MAX + 100
 _PAGE: Final = 100
 _PAGES_MAX: Final = 10
 _NOT_BEGUN: Final = frozenset({State.PENDING, State.SKIPPED, State.MISSED, State.CANCELLED})

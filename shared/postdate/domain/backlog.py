@@ -1,31 +1,64 @@
-"""The backlog of a late recurring task: the late run's occurrence and all that were due since, computed in one walk."""
+"""The backlog of a late recurring task: the late run's occurrence and all that were due since, with the fate of each.
+
+The calendar is read once, into `Elapsed`: its occurrences say which rows to read, and with these rows they make the
+`Backlog`.
+"""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Final, Self
 
-from postdate.domain.catch_up import CAUGHT_UP_MAX, CatchUp
+from postdate.domain.catch_up import BACKLOG_RUNS_MAX, CatchUp
 from postdate.domain.cron import Occurrence
+from postdate.domain.definition import Definition
 from postdate.domain.schedule import Schedule
 from postdate.domain.task import State, Task
 
 MISSED_TOLD_MAX: Final = 1000
 # An occurrence that is late by no more than this runs, whatever the policy.
 GRACE: Final = timedelta(minutes=1)
-# Enough to tell of the first 1,000 that are missed, whichever of these run.
-_REMEMBERED_MAX: Final = MISSED_TOLD_MAX + 2 * CAUGHT_UP_MAX
+# Enough to tell of the first 1,000 that are missed, and to run 1,000, whichever of them earlier workers decided about.
+_REMEMBERED_MAX: Final = MISSED_TOLD_MAX + 2 * BACKLOG_RUNS_MAX
 _SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Missed:
-    """An occurrence that is not run, and why."""
+class Elapsed:
+    """The occurrences of a plan from a run's own one until now: the `earliest` 3,000, which begin with the run's own,
+    and the `newest` 3,000 of the others. `following` is the first one that is not due yet; None after the last one."""
 
-    occurrence: Occurrence
-    reason: str
+    now: datetime
+    earliest: tuple[Occurrence, ...]
+    newest: tuple[Occurrence, ...]
+    following: Occurrence | None
+
+    @classmethod
+    def of(cls, schedule: Schedule, own: Occurrence, *, now: datetime) -> Self:
+        earliest, newest = [own], deque[Occurrence](maxlen=_REMEMBERED_MAX)
+        following = None
+        for each in schedule.after(own.wall):
+            if each.due_at > now:
+                following = each
+                break
+            (earliest if len(earliest) < _REMEMBERED_MAX else newest).append(each)
+        return cls(now=now, earliest=tuple(earliest), newest=tuple(newest), following=following)
+
+    @property
+    def own(self) -> Occurrence:
+        return self.earliest[0]
+
+    @property
+    def since(self) -> Iterator[Occurrence]:
+        """Those after the run's own."""
+        return chain(self.earliest[1:], self.newest)
+
+    def until(self, wall: datetime | None) -> list[Occurrence]:
+        """Those up to this wall time; all of them for None."""
+        each_due = chain(self.earliest, self.newest)
+        return [*each_due] if wall is None else [*takewhile(lambda each: each.wall <= wall, each_due)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,54 +91,63 @@ class Earlier:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Backlog:
-    """`to_run` are the occurrences that run or ran, in order; `missed` are the first 1,000 of the others. `following`
-    is the first occurrence to come; None after the plan's last one, and where an earlier worker wrote it."""
+class Entry:
+    """What becomes of one occurrence. It is PENDING if it runs, or ran already. Otherwise it is MISSED or SKIPPED, and
+    `why` says the reason. `counts` is true for one that counts against `max_runs`."""
 
-    to_run: tuple[Occurrence, ...]
-    missed: tuple[Missed, ...]
+    occurrence: Occurrence
+    state: State
+    why: str | None = None
+    counts: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Backlog:
+    """One entry for each occurrence in the order of their wall times, the late run's own first. Of the missed ones only
+    the first 1,000 are told. `following` is the first occurrence to come; None after the plan's last one, and where an
+    earlier worker wrote it."""
+
+    entries: tuple[Entry, ...]
     following: Occurrence | None
 
     @classmethod
     def of(
         cls,
-        schedule: Schedule,
-        late: Occurrence,
+        elapsed: Elapsed,
         earlier: Earlier,
+        definition: Definition,
         *,
-        now: datetime,
         left: int | None,
-        policy: CatchUp,
-        window: timedelta,
+        skips: str | None = None,
     ) -> Self:
         """`left` is how many runs `max_runs` still allows. If they are fewer than are to run, the earliest run, and
-        what comes after the last of these is no occurrence any more."""
-        allowed = GRACE if policy is CatchUp.NONE else max(window, GRACE)
-        kept_back = earlier.kept_back | ({late.wall} if earlier.displaced else set())
-        newest = deque[Occurrence](maxlen=1 if policy is CatchUp.LATEST else CAUGHT_UP_MAX)
-        due: list[Occurrence] = []
-        following = None
-        for each in chain([late], schedule.after(late.wall)):
-            if each is not late and (each.due_at > now or (earlier.leader and each.wall > earlier.leader)):
-                following = each
-                break
-            if len(due) < _REMEMBERED_MAX:
-                due.append(each)
-            if now - each.due_at <= allowed and each.wall not in kept_back:
-                newest.append(each)
+        what comes after the last of these is no occurrence any more. `skips` is the reason for which none of them
+        runs, if there is one."""
+        policy, now = definition.catch_up, elapsed.now
+        allowed = GRACE if policy is CatchUp.NONE else max(definition.catch_up_window, GRACE)
+        kept_back = earlier.kept_back | ({elapsed.own.wall} if earlier.displaced else set())
+        due = elapsed.until(earlier.leader)
+        newest = deque(
+            (each for each in due if now - each.due_at <= allowed and each.wall not in kept_back),
+            maxlen=1 if policy is CatchUp.LATEST else BACKLOG_RUNS_MAX,
+        )
         to_run = {each.wall: each for each in newest} | dict(earlier.running)
         if left is not None and len(to_run) >= left:
             others = sorted(to_run.keys() - earlier.running.keys())
             kept = {*earlier.running, *others[: max(0, left - len(earlier.running))]}
             to_run = {wall: to_run[wall] for wall in kept}
             due = [each for each in due if kept and each.wall <= max(kept)]
-        runs = tuple(to_run[wall] for wall in sorted(to_run))
-        reason = _Reason(policy, allowed, now, runs[-1] if runs else None, len(newest) == CAUGHT_UP_MAX)
-        missed = [Missed(occurrence=each, reason=reason.of(each)) for each in due if each.wall not in to_run]
+        last = to_run[max(to_run)] if to_run else None
+        reason = _Reason(policy, allowed, now, last, len(newest) == BACKLOG_RUNS_MAX)
+        missed = [each for each in due if each.wall not in to_run][:MISSED_TOLD_MAX]
+        entries = [Entry(occurrence=each, state=State.MISSED, why=reason.of(each)) for each in missed]
+        for wall, each in to_run.items():
+            counts = skips is None or wall in earlier.running
+            state = State.PENDING if skips is None else State.SKIPPED
+            entries.append(Entry(occurrence=each, state=state, why=skips, counts=counts))
         return cls(
-            to_run=runs,
-            missed=tuple(missed[:MISSED_TOLD_MAX]),
-            following=None if earlier.leader else following,
+            entries=tuple(sorted(entries, key=lambda entry: entry.occurrence.wall)),
+            following=None if earlier.leader else elapsed.following,
         )
 
 
@@ -123,7 +165,7 @@ class _Reason:
         if self.now - missed.due_at > self.allowed:
             return f"missed, and later than the catch-up window of {self.allowed // _SECOND} seconds"
         if self.full:
-            return f"missed, with more than {CAUGHT_UP_MAX} later ones to catch up on"
+            return f"missed, with more than {BACKLOG_RUNS_MAX} later ones to catch up on"
         if self.last is not None:
             return f"missed, and the one planned at {self.last.at.isoformat()} runs in its place"
         return "missed"

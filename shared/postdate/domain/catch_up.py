@@ -4,7 +4,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
-CAUGHT_UP_MAX: Final = 1000
+BACKLOG_RUNS_MAX: Final = 1000
 WINDOW_MAX: Final = timedelta(days=31)
 
 

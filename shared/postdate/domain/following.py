@@ -5,16 +5,16 @@ names its definition's plan; when that has changed, the run is void, and the cha
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from postdate.domain import definition as definitions
 from postdate.domain import transitions
-from postdate.domain.backlog import Backlog, Earlier, leads, occurrence
+from postdate.domain.backlog import Backlog, Earlier, Elapsed, Entry, leads, occurrence
 from postdate.domain.definition import Definition, Overlap, Reached
 from postdate.domain.line import Line
-from postdate.domain.recurrence import Runs, ended
+from postdate.domain.recurrence import Runs
 from postdate.domain.task import Recurs, State, Task
 from postdate.domain.transitions import Deferred, Dropped, Transition
 
@@ -46,18 +46,36 @@ class Followed:
     ends: Reached | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Around:
+    """What decides about a run, as it is now: the `line` before it, the occurrences that `elapsed` since its own if it
+    is at its first call, and the rows of runs due `since`."""
+
+    line: Line = field(default_factory=Line)
+    elapsed: Elapsed | None = None
+    since: tuple[Task, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """A run in turn at one of its calls. `recurs` has the run's number as it turned out."""
+
+    run: Task
+    recurs: Recurs
+    definition: Definition
+    around: Around
+    now: datetime
+
+    @property
+    def line(self) -> Line:
+        return self.around.line
+
+
 def follow(
-    run: Task,
-    definition: Definition | None,
-    line: Line,
-    since: Iterable[Task] = (),
-    *,
-    runs: Runs,
-    now: datetime,
+    run: Task, definition: Definition | None, around: Around, *, runs: Runs, now: datetime
 ) -> Followed:
     """Decides about a run whose instant has come, before any attempt of it. A late run answers for those of its chain
-    that were due since. `definition`, the `line` before the run and the rows due `since` are as they are now; a
-    definition that is gone was cancelled, or ended, long ago.
+    that were due since. A definition that is gone was cancelled, or ended, long ago.
 
     A run that was behind time when it was written answers for nothing: the worker that wrote it does. Otherwise a plan
     that has a thousand runs to catch up on would write each of them a thousand times.
@@ -69,17 +87,17 @@ def follow(
         return Followed(instead=instead)
     if definition is None or not in_turn(run):
         return Followed()
-    recurs = replace(recurs, number=max(recurs.number, line.number))
+    number = max(recurs.number, around.line.number)
+    turn = Turn(run=run, recurs=replace(recurs, number=number), definition=definition, around=around, now=now)
     if run.due_at != run.planned_at:
-        return _again(run, recurs, definition, line, since, now=now)
+        return _again(turn)
     most = definition.schedule.max_runs
-    if most is not None and recurs.number > most:
-        reached = Reached(runs=recurs.number - 1, not_over=tuple(line.not_over))
+    if most is not None and number > most:
+        reached = Reached(runs=number - 1, not_over=tuple(around.line.not_over))
         is_active = definition.state is definitions.State.ACTIVE
         instead = transitions.stop(run, now=now, why=ENOUGH)
         return Followed(instead=instead, ends=reached if is_active else None)
-    earlier = Earlier.of(since, run, definition.schedule)
-    return _at_its_instant(run, recurs, definition, line, earlier, runs=runs, now=now)
+    return _at_its_instant(turn, runs)
 
 
 def in_turn(run: Task) -> bool:
@@ -135,57 +153,42 @@ def _not_yet(run: Task, now: datetime) -> Deferred | None:
     return Deferred(why="what it belongs to may still be written", not_before=now + QUEUE_POLL)
 
 
-def _again(
-    run: Task, recurs: Recurs, definition: Definition, line: Line, since: Iterable[Task], *, now: datetime
-) -> Followed:
+def _again(turn: Turn) -> Followed:
     """The run was called at its instant before, and what follows it is written. Since then it has waited for the run
     before it or for its flow control."""
-    if definition.overlap is not Overlap.QUEUE:
+    if turn.definition.overlap is not Overlap.QUEUE:
         return Followed()
-    if not line.not_over:
-        return Followed(wakes=_woken(since, now))
-    asks_every = QUEUE_REST if line.rests else QUEUE_POLL
-    return Followed(instead=_waits(run, recurs, line, now=now, asks_every=asks_every))
+    if not turn.line.not_over:
+        return Followed(wakes=_woken(turn.around.since, turn.now))
+    return Followed(instead=_waits(turn, asks_every=QUEUE_REST if turn.line.rests else QUEUE_POLL))
 
 
-def _at_its_instant(
-    run: Task,
-    recurs: Recurs,
-    definition: Definition,
-    line: Line,
-    earlier: Earlier,
-    *,
-    runs: Runs,
-    now: datetime,
-) -> Followed:
+def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
     """A run in whose place another one has begun does not begin any more."""
-    own, most = occurrence(run, definition.schedule), definition.schedule.max_runs
-    skips = _skipped(run, definition, line)
-    backlog = Backlog.of(
-        definition.schedule,
-        own,
-        earlier,
-        now=now,
-        # A skipped run takes no place of those that `max_runs` leaves, so that does not end the plan here.
-        left=None if most is None or skips else most - recurs.number + 1,
-        policy=definition.catch_up,
-        window=definition.catch_up_window,
+    run, definition, line, now = turn.run, turn.definition, turn.line, turn.now
+    most = definition.schedule.max_runs
+    elapsed = turn.around.elapsed or Elapsed.of(
+        definition.schedule, occurrence(run, definition.schedule), now=now
     )
-    missed = next((each.reason for each in backlog.missed if each.occurrence == own), None)
-    instead = _instead(run, recurs, definition, line, missed=missed, skips=skips, now=now)
-    begins = missed is None and skips is None and transitions.too_late(run, now) is None
+    earlier = Earlier.of(turn.around.since, run, definition.schedule)
+    skips = _skipped(turn)
+    # A skipped run takes no place of those that `max_runs` leaves, so that does not end the plan here.
+    left = None if most is None or skips else most - turn.recurs.number + 1
+    backlog = Backlog.of(elapsed, earlier, definition, left=left, skips=skips)
+    own = backlog.entries[0]
+    begins = own.state is State.PENDING and transitions.too_late(run, now) is None
     passed = None if begins else run.id
-    rows = runs.missed(definition, (each for each in backlog.missed if each.occurrence != own), now=now)
-    made, before = recurs.number - 1, tuple(line.not_over)
-    for each in backlog.to_run:
+    rows: list[Task] = []
+    made, before = turn.recurs.number - 1, tuple(line.not_over)
+    for each in backlog.entries:
         id = run.id
-        if each != own:
-            row = runs.run(definition, each, number=made + 1, before=before, passed=passed, now=now)
-            rows.append(ended(row, State.SKIPPED, skips, now) if skips else row)
+        if each is not own:
+            row = runs.entered(definition, each, number=made + 1, before=before, passed=passed, now=now)
+            rows.append(row)
             id = row.id
-        if not skips or each.wall in earlier.running:
+        if each.counts:
             made += 1
-            if begins or each != own:
+            if begins or each is not own:
                 before = (*before, id) if skips else (id,)
     is_last = backlog.following is None or (most is not None and made >= most)
     if not is_last and backlog.following is not None:
@@ -195,47 +198,40 @@ def _at_its_instant(
         )
     ends = is_last and earlier.leader is None and definition.state is definitions.State.ACTIVE
     reached = Reached(runs=made, not_over=before if passed is None else (*before, passed))
-    return Followed(rows=tuple(rows) if leads(run) else (), instead=instead, ends=reached if ends else None)
+    return Followed(
+        rows=tuple(rows) if leads(run) else (), instead=_instead(turn, own), ends=reached if ends else None
+    )
 
 
-def _skipped(run: Task, definition: Definition, line: Line) -> str | None:
+def _skipped(turn: Turn) -> str | None:
     """Why a run is skipped for the sake of those before it. What is caught up on may wait in any number."""
+    line, definition = turn.line, turn.definition
     if not line.not_over or definition.overlap is Overlap.ALLOW:
         return None
     if definition.overlap is Overlap.SKIP:
         return BUSY
-    is_full = leads(run) and line.waiting >= QUEUE_MAX
+    is_full = leads(turn.run) and line.waiting >= QUEUE_MAX
     return f"{QUEUE_MAX} runs before it wait already" if is_full else None
 
 
-def _instead(
-    run: Task,
-    recurs: Recurs,
-    definition: Definition,
-    line: Line,
-    *,
-    missed: str | None,
-    skips: str | None,
-    now: datetime,
-) -> Transition | Deferred | None:
-    if missed is not None:
-        return _linked(transitions.miss(run, now=now, why=missed), recurs, line)
-    if skips is not None:
-        return _linked(transitions.skip(run, now=now, why=skips), recurs, line)
-    if line.not_over and definition.overlap is Overlap.QUEUE:
-        return _waits(run, recurs, line, now=now, asks_every=QUEUE_POLL)
+def _instead(turn: Turn, own: Entry) -> Transition | Deferred | None:
+    if own.state is State.MISSED:
+        return _linked(transitions.miss(turn.run, now=turn.now, why=own.why or ""), turn)
+    if own.state is State.SKIPPED:
+        return _linked(transitions.skip(turn.run, now=turn.now, why=own.why or ""), turn)
+    if turn.line.not_over and turn.definition.overlap is Overlap.QUEUE:
+        return _waits(turn, asks_every=QUEUE_POLL)
     return None
 
 
-def _waits(
-    run: Task, recurs: Recurs, line: Line, *, now: datetime, asks_every: timedelta
-) -> Transition | Deferred:
+def _waits(turn: Turn, *, asks_every: timedelta) -> Transition | Deferred:
     """The first of a queue asks by its message alone, and writes its row now and then, so that no audit takes it for
     lost. Each of the others rests until the one before it begins."""
+    run, now = turn.run, turn.now
     if why_late := transitions.too_late(run, now):
         return transitions.expire(run, now=now, why=why_late)
     until = min(now + asks_every, run.ends_at)
-    wait = _linked(transitions.wait(run, now=now, until=until, why=WAITS), recurs, line)
+    wait = _linked(transitions.wait(run, now=now, until=until, why=WAITS), turn)
     asked = run.due_at != run.planned_at and wait.after.recurs == run.recurs
     if asked and asks_every == QUEUE_POLL and now < run.due_at + QUEUE_REST:
         return Deferred(why=WAITS, not_before=until)
@@ -250,7 +246,7 @@ def _woken(since: Iterable[Task], now: datetime) -> Transition | None:
     return transitions.wait(waiting, now=now, until=now + QUEUE_POLL, why="is the next to run")
 
 
-def _linked(change: Transition, recurs: Recurs, line: Line) -> Transition:
+def _linked(change: Transition, turn: Turn) -> Transition:
     """With its number and its links as they turned out: a later run that looks past it finds what is on at once."""
-    links = replace(recurs, before=(*line.not_over, *line.left), passed=None)
+    links = replace(turn.recurs, before=(*turn.line.not_over, *turn.line.left), passed=None)
     return replace(change, after=replace(change.after, recurs=links))

@@ -4,8 +4,7 @@ The ids of runs follow from definition, plan and wall time: writing one twice is
 """
 
 import hashlib
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice, takewhile
@@ -13,7 +12,7 @@ from typing import Final
 
 from postdate.domain import definition as definitions
 from postdate.domain import transitions
-from postdate.domain.backlog import MISSED_TOLD_MAX, Missed, leads, occurrence
+from postdate.domain.backlog import MISSED_TOLD_MAX, Elapsed, Entry, leads, occurrence
 from postdate.domain.cron import Occurrence
 from postdate.domain.definition import Definition, Overlap
 from postdate.domain.line import Line
@@ -22,6 +21,14 @@ from postdate.domain.task import RUN_KIND, HistoryLine, Recurs, State, Task
 
 WOKEN_FROM_MAX: Final = 100
 _STOPPED: Final = frozenset({definitions.State.PAUSED, definitions.State.CANCELLED})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Since:
+    """`elapsed` is what the calendar names since a run that is at its first call. `ids` are the runs to read."""
+
+    elapsed: Elapsed | None = None
+    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +56,6 @@ class Runs:
         passed: str | None = None,
         now: datetime,
     ) -> Task:
-        name = f"{definition.id} {definition.plan} {occurrence.wall.isoformat(timespec='minutes')}"
         recurs = Recurs(
             definition=definition.id,
             plan=definition.plan,
@@ -59,44 +65,66 @@ class Runs:
             passed=passed,
             wall=occurrence.wall,
         )
-        return self._row(definition, recurs, name, due_at=occurrence.due_at, now=now, why="planned")
+        id = self.id(definition, occurrence)
+        return self._row(definition, recurs, id, due_at=occurrence.due_at, now=now, why="planned")
+
+    def id(self, definition: Definition, occurrence: Occurrence) -> str:
+        """The id of an occurrence's run."""
+        name = f"{definition.id} {definition.plan} {occurrence.wall.isoformat(timespec='minutes')}"
+        return self._id(name, occurrence.due_at)
 
     def out_of_turn(
         self, definition: Definition, *, name: str, due_at: datetime, now: datetime, why: str
     ) -> Task:
         """Asked for by hand: it follows nothing, and nothing follows it. Equal names make one run."""
         recurs = Recurs(definition=definition.id, plan=definition.plan, at=due_at, number=0)
-        return self._row(definition, recurs, f"{definition.id} {name}", due_at=due_at, now=now, why=why)
+        id = self._id(f"{definition.id} {name}", due_at)
+        return self._row(definition, recurs, id, due_at=due_at, now=now, why=why)
 
-    def since(self, run: Task, definition: Definition, line: Line, *, now: datetime) -> list[str]:
-        """The ids of runs due since this one that decide about it. A run at its first call may be late: an earlier
-        worker may have written some of them; the newest, if there are more than one search looks at. A run that has
-        waited wakes the first of them that waits as well."""
+    def since(self, run: Task, definition: Definition, line: Line, *, now: datetime) -> Since:
+        """What is due since this run and decides about it. A run at its first call may be late: an earlier worker may
+        have written some of the runs since, and the newest 1,000 of them are read. A run that has waited wakes the
+        first of them that waits as well."""
         if not is_current(run, definition):
-            return []
+            return Since()
         own = occurrence(run, definition.schedule)
-        later = takewhile(lambda each: each.due_at <= now, definition.schedule.after(own.wall))
         if run.due_at == run.planned_at:
-            newest = deque(later if leads(run) else (), maxlen=MISSED_TOLD_MAX)
-        elif definition.overlap is Overlap.QUEUE and not line.not_over:
-            newest = deque(islice(later, WOKEN_FROM_MAX))
-        else:
-            return []
-        return [self.run(definition, each, number=0, now=now).id for each in newest]
+            elapsed = Elapsed.of(definition.schedule, own, now=now)
+            newest = [*elapsed.since][-MISSED_TOLD_MAX:] if leads(run) else []
+            return Since(elapsed=elapsed, ids=tuple(self.id(definition, each) for each in newest))
+        if definition.overlap is not Overlap.QUEUE or line.not_over:
+            return Since()
+        later = takewhile(lambda each: each.due_at <= now, definition.schedule.after(own.wall))
+        return Since(ids=tuple(self.id(definition, each) for each in islice(later, WOKEN_FROM_MAX)))
 
-    def missed(self, definition: Definition, missed: Iterable[Missed], *, now: datetime) -> list[Task]:
-        """A row for each occurrence that is not run."""
-        rows = [(self.run(definition, each.occurrence, number=0, now=now), each.reason) for each in missed]
-        return [ended(row, State.MISSED, reason, now) for row, reason in rows]
+    def entered(
+        self,
+        definition: Definition,
+        entry: Entry,
+        *,
+        number: int,
+        before: Sequence[str],
+        passed: str | None,
+        now: datetime,
+    ) -> Task:
+        """The row of an entry of a backlog. A missed one has no number, and nothing is before it."""
+        if entry.state is State.MISSED:
+            row = self.run(definition, entry.occurrence, number=0, now=now)
+        else:
+            row = self.run(definition, entry.occurrence, number=number, before=before, passed=passed, now=now)
+        return row if entry.why is None else _ended(row, entry.state, entry.why, now)
+
+    def _id(self, name: str, due_at: datetime) -> str:
+        unique = hashlib.sha256(name.encode()).digest()[:UNIQUE_BYTES]
+        return item_id(RUN_KIND, self.shards.slot(due_at, unique), unique)
 
     def _row(
-        self, definition: Definition, recurs: Recurs, name: str, *, due_at: datetime, now: datetime, why: str
+        self, definition: Definition, recurs: Recurs, id: str, *, due_at: datetime, now: datetime, why: str
     ) -> Task:
         template = definition.template
-        unique = hashlib.sha256(name.encode()).digest()[:UNIQUE_BYTES]
         expires = None if template.expires_after is None else due_at + template.expires_after
         return transitions.register(
-            id=item_id(RUN_KIND, self.shards.slot(due_at, unique), unique),
+            id=id,
             tenant=definition.tenant,
             due_at=due_at,
             now=now,
@@ -120,7 +148,7 @@ def is_current(run: Task, definition: Definition) -> bool:
     return recurs is not None and recurs.plan == definition.plan and definition.state not in _STOPPED
 
 
-def ended(row: Task, state: State, why: str, now: datetime) -> Task:
+def _ended(row: Task, state: State, why: str, now: datetime) -> Task:
     """At its end from the start."""
     line = HistoryLine(version=1, at=now, to=state, why=why, attempt=0)
     return replace(row, state=state, finished_at=now, history=(line,))

@@ -15,7 +15,7 @@ from postdate.domain.definition import Definition, Overlap, Reached, Template, i
 from postdate.domain.due import Due
 from postdate.domain.following import Followed
 from postdate.domain.line import Line
-from postdate.domain.recurrence import Runs
+from postdate.domain.recurrence import Runs, Since
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import UNIQUE_BYTES, Slot, item_id
 from postdate.domain.task import KIND, Payload, State, Task
@@ -186,7 +186,7 @@ def test_what_was_caught_up_on_before_leads_on_by_itself() -> None:
     caught_up, leader = follow(run, definition, now=run.due_at + 6 * MINUTE).rows
     now = run.due_at + 21 * MINUTE
     since = [caught_up, running(leader, now=leader.due_at)]
-    assert {each.id for each in since} < set(RUNS.since(run, definition, Line(), now=now))
+    assert {each.id for each in since} < set(RUNS.since(run, definition, Line(), now=now).ids)
 
     again = follow(run, definition, since=since, now=now)
 
@@ -255,11 +255,13 @@ def test_only_who_comes_late_to_a_plan_that_goes_on_looks_for_those_since() -> N
     definition = a_definition()
     run = first(definition)
     now = run.due_at + 16 * MINUTE
-    assert len(RUNS.since(run, definition, Line(), now=now)) == 3
+    assert len(RUNS.since(run, definition, Line(), now=now).ids) == 3
     waits = replace(run, due_at=now)
     paused = replace(definition, state=definitions.State.PAUSED)
-    assert RUNS.since(waits, definition, Line(), now=now) == RUNS.since(run, paused, Line(), now=now) == []
-    assert RUNS.since(run, definition, Line(), now=run.due_at) == []
+    assert (
+        RUNS.since(waits, definition, Line(), now=now) == RUNS.since(run, paused, Line(), now=now) == Since()
+    )
+    assert RUNS.since(run, definition, Line(), now=run.due_at).ids == ()
 
 
 def test_what_two_workers_caught_up_on_at_two_times_counts_together() -> None:

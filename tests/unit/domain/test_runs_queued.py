@@ -104,7 +104,7 @@ def test_a_run_that_leaves_the_queue_wakes_the_next(definition: Definition) -> N
     busy, head, second, third = rows
     now = third.moved_at + SECOND
     line = Line()
-    assert RUNS.since(head, definition, line, now=now)[:2] == [second.id, third.id]
+    assert RUNS.since(head, definition, line, now=now).ids[:2] == (second.id, third.id)
     begins = follow(head, definition, over(busy), since=[second, third], now=now)
     assert (begins.instead, begins.rows) == (None, ())
     woken = begins.wakes.after

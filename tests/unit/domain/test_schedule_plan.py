@@ -1,5 +1,6 @@
 """Plans: their bounds, their jitter, what is caught up on, and what a preview tells."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
 
@@ -7,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postdate.domain.backlog import Backlog, Earlier
-from postdate.domain.catch_up import CAUGHT_UP_MAX, CatchUp
-from postdate.domain.cron import Cron
+from postdate.domain.backlog import Backlog, Earlier, Elapsed
+from postdate.domain.catch_up import BACKLOG_RUNS_MAX, CatchUp
+from postdate.domain.cron import Cron, Occurrence
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.preview import preview
 from postdate.domain.schedule import Schedule
+from postdate.domain.task import State
+from tests.unit.run_tasks.plans import a_definition
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -106,19 +109,30 @@ def test_jitter_belongs_to_the_occurrence_and_the_plan():
     assert later[0].jitter_seconds == 29
 
 
-def caught_up(
+def backlog(
+    plan: Schedule, first: Occurrence, policy: CatchUp, *, window: timedelta, now: datetime, left: int | None
+) -> Backlog:
+    definition = replace(a_definition(), catch_up=policy, catch_up_window=window)
+    return Backlog.of(Elapsed.of(plan, first, now=now), NONE_EARLIER, definition, left=left)
+
+
+def running(found: Backlog) -> list[Occurrence]:
+    return [each.occurrence for each in found.entries if each.state is State.PENDING]
+
+
+def run_and_missed(
     plan: Schedule, policy: CatchUp, *, window=6 * HOUR, last=MIDNIGHT, now=NOON + 30 * MINUTE, runs=0
 ):
     first = next(plan.walk(last))
     if first.due_at > now:
         return [], []
     left = None if plan.max_runs is None else plan.max_runs - runs
-    found = Backlog.of(plan, first, NONE_EARLIER, now=now, left=left, policy=policy, window=window)
-    return hours(found.to_run), [(each.occurrence.at.hour, each.reason) for each in found.missed]
+    found = backlog(plan, first, policy, window=window, now=now, left=left)
+    return hours(running(found)), [(each.occurrence.at.hour, each.why) for each in found.entries if each.why]
 
 
 def test_the_latest_runs_and_stands_for_the_others():
-    run, noted = caught_up(schedule(), CatchUp.LATEST)
+    run, noted = run_and_missed(schedule(), CatchUp.LATEST)
     assert run == [12]
     assert [hour for hour, _ in noted] == [*range(1, 12)]
     assert "the one planned at 2026-11-18T12:00:00+00:00 runs in its place" in noted[-1][1]
@@ -126,20 +140,20 @@ def test_the_latest_runs_and_stands_for_the_others():
 
 
 def test_all_of_the_window_run():
-    run, noted = caught_up(schedule(), CatchUp.ALL)
+    run, noted = run_and_missed(schedule(), CatchUp.ALL)
     assert run == [7, 8, 9, 10, 11, 12]
     assert [hour for hour, _ in noted] == [1, 2, 3, 4, 5, 6]
 
 
 def test_none_runs_of_what_was_missed():
-    run, noted = caught_up(schedule(), CatchUp.NONE)
+    run, noted = run_and_missed(schedule(), CatchUp.NONE)
     assert run == []
     assert noted == [(hour, "missed, and catch_up is none") for hour in range(1, 13)]
 
 
 @pytest.mark.parametrize("policy", CatchUp)
 def test_what_is_late_by_less_than_a_minute_is_not_missed(policy):
-    run, _ = caught_up(schedule(), policy, now=NOON + MINUTE, window=timedelta(0))
+    run, _ = run_and_missed(schedule(), policy, now=NOON + MINUTE, window=timedelta(0))
     assert run == [12]
 
 
@@ -148,9 +162,9 @@ def test_what_is_not_due_yet_is_not_missed(policy):
     plan = schedule(jitter_seconds=1800)
     noon = plan.next(NOON - MINUTE, runs=0)
     assert noon.jitter_seconds > 0
-    early = caught_up(plan, policy, now=noon.due_at - timedelta(seconds=1), last=NOON - MINUTE)
+    early = run_and_missed(plan, policy, now=noon.due_at - timedelta(seconds=1), last=NOON - MINUTE)
     assert early == ([], [])
-    assert caught_up(plan, policy, now=noon.due_at, last=NOON - MINUTE)[0] == [12]
+    assert run_and_missed(plan, policy, now=noon.due_at, last=NOON - MINUTE)[0] == [12]
 
 
 @pytest.mark.parametrize("policy", [CatchUp.LATEST, CatchUp.ALL])
@@ -158,8 +172,8 @@ def test_the_window_begins_when_an_occurrence_was_due(policy):
     plan = schedule(jitter_seconds=1800)
     late = NOON + 30 * MINUTE - plan.next(NOON - MINUTE, runs=0).due_at
     assert MINUTE < late < 30 * MINUTE
-    assert caught_up(plan, policy, last=NOON - MINUTE, window=late)[0] == [12]
-    assert caught_up(plan, policy, last=NOON - MINUTE, window=late - timedelta(seconds=1))[0] == []
+    assert run_and_missed(plan, policy, last=NOON - MINUTE, window=late)[0] == [12]
+    assert run_and_missed(plan, policy, last=NOON - MINUTE, window=late - timedelta(seconds=1))[0] == []
 
 
 @given(
@@ -175,29 +189,30 @@ def test_every_occurrence_that_passed_is_run_or_noted(policy, text, seconds, win
     now = last + timedelta(seconds=seconds)
     first, *since = islice(plan.walk(last), 4000)
     now = max(now, first.due_at)
-    found = Backlog.of(
-        plan, first, NONE_EARLIER, now=now, left=None, policy=policy, window=timedelta(seconds=window)
-    )
-    both = sorted([*found.to_run, *(each.occurrence for each in found.missed)], key=lambda each: each.at)
-    assert both == [each for each in (first, *since) if each.due_at <= now]
+    found = backlog(plan, first, policy, window=timedelta(seconds=window), now=now, left=None)
+    assert [each.occurrence for each in found.entries] == [
+        each for each in (first, *since) if each.due_at <= now
+    ]
     assert found.following == next((each for each in since if each.due_at > now), None)
-    assert all(now - each.due_at <= max(timedelta(seconds=window), MINUTE) for each in found.to_run)
+    assert all(now - each.due_at <= max(timedelta(seconds=window), MINUTE) for each in running(found))
 
 
 def test_no_more_than_a_thousand_are_caught_up_on():
-    run, noted = caught_up(schedule("* * * * *"), CatchUp.ALL, last=MIDNIGHT - 6 * HOUR, window=24 * HOUR)
-    assert len(run) == CAUGHT_UP_MAX
-    assert len(noted) == 18 * 60 + 30 - CAUGHT_UP_MAX
+    run, noted = run_and_missed(
+        schedule("* * * * *"), CatchUp.ALL, last=MIDNIGHT - 6 * HOUR, window=24 * HOUR
+    )
+    assert len(run) == BACKLOG_RUNS_MAX
+    assert len(noted) == 18 * 60 + 30 - BACKLOG_RUNS_MAX
     assert {reason for _, reason in noted} == {"missed, with more than 1000 later ones to catch up on"}
 
 
 def test_catching_up_ends_with_the_plans_last_run():
-    assert caught_up(schedule(max_runs=5), CatchUp.ALL, runs=3) == (
+    assert run_and_missed(schedule(max_runs=5), CatchUp.ALL, runs=3) == (
         [7, 8],
         [(hour, "missed, and later than the catch-up window of 21600 seconds") for hour in range(1, 7)],
     )
-    assert caught_up(schedule(max_runs=5), CatchUp.ALL, runs=5) == ([], [])
-    assert caught_up(schedule(max_runs=5), CatchUp.LATEST, runs=4)[0] == [12]
+    assert run_and_missed(schedule(max_runs=5), CatchUp.ALL, runs=5) == ([], [])
+    assert run_and_missed(schedule(max_runs=5), CatchUp.LATEST, runs=4)[0] == [12]
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_those_since_a_late_run_are_looked_for_by_their_wall_times() -> None:
     before, after = planned("30 2 * * *", 2 * HOUR), planned("30 2 * * *", HOUR)
     run = RUNS.first(before, now=NIGHT - 2 * HOUR)
     (following,) = follow(run, after, now=run.due_at).rows
-    assert RUNS.since(run, after, Line(), now=NIGHT + 30 * HOUR) == [following.id]
+    assert RUNS.since(run, after, Line(), now=NIGHT + 30 * HOUR).ids == (following.id,)
 
 
 def test_a_run_stored_without_its_wall_time_goes_on_from_its_instant() -> None:

@@ -1,6 +1,8 @@
 """A run begins only when the one after it is written and called; whatever happens, there is one to come."""
 
 from dataclasses import replace
+from datetime import datetime
+from typing import ClassVar
 
 import pytest
 
@@ -11,6 +13,7 @@ from postdate.domain.definition import Overlap, Reached
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.following import QUEUE_POLL, WRITTEN_WITHIN
+from postdate.domain.schedule import Schedule
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
 from postdate.stores.tasks import Written
@@ -618,3 +621,25 @@ def test_a_run_whose_deadline_has_passed_is_not_delivered_and_the_chain_goes_on(
     tally = running.run(message(run))
     assert (started(running), states(running, definition)) == ([], [State.EXPIRED, State.PENDING])
     assert (tally.expired, tally.claimed, running.letters) == (1, 0, [])
+
+
+class Watched(Schedule):
+    """Notes each reading of its calendar."""
+
+    readings: ClassVar[list[datetime]] = []
+
+    def walk(self, after):
+        self.readings.append(after)
+        return super().walk(after)
+
+
+@pytest.mark.parametrize("late", [0 * MINUTE, 10 * MINUTE], ids=["on time", "ten minutes late"])
+def test_a_run_reads_its_calendar_once(running, late):
+    plain = a_definition(cron="* * * * *")
+    watched = Watched(cron=plain.schedule.cron, definition_id=plain.id)
+    run = planned(running, replace(plain, schedule=watched))
+    running.clock.move(late)
+    Watched.readings.clear()
+    running.run(message(run))
+    assert len(Watched.readings) == 1
+    assert len(runs_of(running, plain)) == 2 + late // MINUTE
