@@ -3,9 +3,10 @@
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final, NotRequired
 
 from aws_lambda_powertools.event_handler import Response
+from typing_extensions import TypedDict
 
 from postdate.domain import errors
 
@@ -39,7 +40,20 @@ MESSAGE_CHARACTERS_MAX: Final = 300
 DETAIL_CHARACTERS_MAX: Final = 500
 
 
-def problem(error: Exception, request_id: str) -> dict[str, Any]:
+class Problem(TypedDict):
+    """`state` is told with `invalid_state`."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    errors: list[dict[str, str]]
+    state: NotRequired[str]
+
+
+def problem(error: Exception, request_id: str) -> Problem:
     """The problem as JSON; an error that is not ours tells nothing of itself."""
     status = _status(error)
     known = isinstance(error, errors.PostdateError) and status is not HTTPStatus.INTERNAL_SERVER_ERROR
@@ -50,7 +64,7 @@ def problem(error: Exception, request_id: str) -> dict[str, Any]:
         if isinstance(error, errors.PostdateError)
         else "internal"
     )
-    told: dict[str, Any] = {
+    told: Problem = {
         "type": f"/docs#{code}",
         "title": status.phrase,
         "status": status.value,

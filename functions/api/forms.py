@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar, overload
 
 from pydantic import (
     AfterValidator,
@@ -152,5 +152,11 @@ def _counting(form: Form) -> dict[str, Any]:
     return {**hashed_defaults(type(form)), **asked}
 
 
+@overload
+def text_of(instant: datetime) -> str: ...
+@overload
+def text_of(instant: None) -> None: ...
+@overload
+def text_of(instant: datetime | None) -> str | None: ...
 def text_of(instant: datetime | None) -> str | None:
     return None if instant is None else instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")

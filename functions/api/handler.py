@@ -9,6 +9,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
 from functions.api import audit, errors, methods, pages, requests, timing
+from functions.api.accounts import money_routes as money
 from functions.api.accounts import routes as accounts
 from functions.api.admission import TENANT_HEADER
 from functions.api.jobs import routes as jobs
@@ -32,7 +33,8 @@ app.include_router(recurring.router)
 app.include_router(runs.router)
 app.include_router(jobs.router)
 app.include_router(payments.router)
-app.include_router(accounts.router)
+app.include_router(accounts.ACCOUNTS.router)
+app.include_router(money.MONEY.router)
 app.include_router(audit.router)
 app.include_router(pages.router)
 

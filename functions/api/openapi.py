@@ -6,18 +6,14 @@ It is assembled when somebody asks for it; no other request imports this module.
 from http import HTTPStatus
 from typing import Any, Final
 
+from pydantic import TypeAdapter
 from pydantic.alias_generators import to_snake
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from functions.api.accounts.forms import (
-    AccountBatchForm,
-    AccountChangeForm,
-    AccountForm,
-    AdjustmentForm,
-    DepositForm,
-)
 from functions.api.errors import problem
+from functions.api.forms import Form
 from functions.api.jobs.forms import JobForm
+from functions.api.operation import Operation
 from functions.api.payments.forms import (
     BatchPaymentForm,
     ExecutionForm,
@@ -37,16 +33,15 @@ from functions.api.reference import (
     shapes,
     task_answers,
 )
-from functions.api.reference.operation import Operation
 from functions.api.reference.operations import GROUPS, OPERATIONS, TAGS
 from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
 from functions.api.tasks.forms import BatchForm, BatchTaskForm, ChangeForm, TaskForm
 from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm
 
 VERSION: Final = "0.1.0"
-FORMS: Final = (
+FORMS: Final[tuple[type[Form], ...]] = (
     *(PaymentForm, PaymentBatchForm, BatchPaymentForm, PaymentChangeForm, ExecutionForm),
-    *(AccountForm, AccountBatchForm, AccountChangeForm, DepositForm, AdjustmentForm),
+    *(each.body for each in OPERATIONS if each.body is not None and each.route is not None),
     *(TaskForm, BatchForm, BatchTaskForm, ChangeForm),
     *(PauseForm, BackfillForm, PreviewForm),
     *(CompleteForm, FailForm, HeartbeatForm, JobForm),
@@ -127,7 +122,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         ]
     if operation.body:
         name = operation.body.__name__
-        content = {"schema": _ref(name), "examples": examples.REQUESTS[name]}
+        content = {"schema": _ref(name), "examples": operation.examples or examples.REQUESTS[name]}
         described["requestBody"] = {
             "required": operation.body_needed,
             "content": {"application/json": content},
@@ -140,11 +135,11 @@ def _success(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {"description": HTTPStatus(operation.status).phrase}
     if headers:
         described["headers"] = headers
-    if operation.answer is None:
+    if not operation.answers:
         kind = "text/html" if operation.path == "/docs" else "application/json"
         return described | {"content": {kind: {"schema": {"type": "string" if "html" in kind else "object"}}}}
-    names = [operation.answer, *([operation.or_answer] if operation.or_answer else [])]
-    content = {"schema": shapes.either(*names), "example": examples.answers()[operation.answer]}
+    names = operation.answers
+    content = {"schema": shapes.either(*names), "example": operation.example or examples.answers()[names[0]]}
     if following := links.of(operation):
         described["links"] = following
     return described | {"content": {"application/json": content}}
@@ -205,8 +200,23 @@ def _forms() -> dict[str, Any]:
     return schemas
 
 
+def _generated() -> dict[str, Any]:
+    """The schemas of the types that routes return, and of those inside them."""
+    types = {each: None for operation in OPERATIONS for each in operation.answer_types}
+    _, generated = TypeAdapter.json_schemas(
+        [(each, "serialization", TypeAdapter(each)) for each in types],
+        ref_template=f"{_SCHEMAS}{{model}}",
+        schema_generator=_Untitled,
+    )
+    schemas: dict[str, Any] = generated["$defs"]
+    for schema in schemas.values():
+        del schema["title"]
+    return schemas
+
+
 def _answers(codes: list[str]) -> dict[str, Any]:
     return {
+        **_generated(),
         **payment_answers.ANSWERS,
         **account_answers.ANSWERS,
         **task_answers.ANSWERS,

@@ -3,7 +3,7 @@
 import base64
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final, TypeVar
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
@@ -19,6 +19,8 @@ from postdate.domain.errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
+
+AnswerT = TypeVar("AnswerT", bound=Mapping[str, object])
 
 BODY_BYTES_MAX: Final = 1024 * 1024
 # An answer repeats what a batch gave and adds up to 2 KB an item: with this bound it fits into Lambda's 6 MB.
@@ -108,9 +110,7 @@ def version_wanted(event: BaseProxyEvent) -> int | None:
     return int(match[1] or match[2])
 
 
-def item(
-    content: dict[str, Any], *, status: int = 200, headers: dict[str, str] | None = None
-) -> Response[Any]:
+def item(content: AnswerT, *, status: int = 200, headers: dict[str, str] | None = None) -> Response[AnswerT]:
     """An answer that is one item: its version is its ETag."""
     return Response(
         status_code=status,

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from cli import tenants
-from functions.api.reference.operation import Operation
+from functions.api.operation import Operation
 from functions.api.reference.operations import OPERATIONS
 from tests.integration.test_api_errors import problem
 from tests.integration.test_api_payments import PAYMENTS

@@ -38,6 +38,7 @@ KNOWN_ONLY_TO: Final = {
     "idna": ("postdate.targets",),
     "pydantic": ("functions",),
     "pydantic_core": ("functions",),
+    "typing_extensions": ("functions",),
     "aws_lambda_powertools": ("functions", "postdate.runtime"),
     "boto3": ("postdate.runtime", "cli", "bench"),
     "botocore": (

@@ -1,54 +1,56 @@
-"""Routes of /api/v1/accounts."""
+"""Routes of accounts, under /api/v1/accounts."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
-from typing import Any
+from typing import Final
 from urllib.parse import unquote
 
 from aws_lambda_powertools.event_handler import Response
-from aws_lambda_powertools.event_handler.api_gateway import Router
+from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 from pydantic import JsonValue
 
 from functions.api import requests
-from functions.api.accounts import journal
+from functions.api.accounts import answers
 from functions.api.accounts.change import AccountChanger
-from functions.api.accounts.deposit import Moved, Order
 from functions.api.accounts.find import find
-from functions.api.accounts.forecast import forecast
 from functions.api.accounts.forms import (
     AccountBatchForm,
     AccountChangeForm,
     AccountForm,
-    AdjustmentForm,
-    DepositForm,
-    forecast_view,
-    receipt,
-    transaction,
-    view,
 )
 from functions.api.accounts.listing import Query, page
 from functions.api.accounts.open import Opened, open_accounts
-from functions.api.accounts.restate import Restater
-from functions.api.audit import Auditor
 from functions.api.caller import Caller
-from functions.api.errors import problem
-from functions.api.forms import fingerprint, instant_of, parsed, part_of_batch
-from functions.api.texts import pairs
+from functions.api.forms import parsed, part_of_batch
+from functions.api.operation import Routes
 from functions.api.wiring import wired
 from postdate.domain.account import Account, Limits, Status
-from postdate.domain.errors import PostdateError, ValidationFailed
-from postdate.domain.movement import Type
+from postdate.domain.errors import PostdateError
 
-router = Router()
+ACCOUNTS: Final = Routes("/api/v1/accounts")
 READ, ADMIN = "accounts:read", "admin"
-_FORECAST_USUAL = timedelta(days=30)
 
 
-@router.post("/api/v1/accounts")
-def create() -> Response[Any]:
-    event = router.current_event
-    caller = requests.caller(event, ADMIN)
-    form = parsed(AccountForm, requests.body(event))
+@ACCOUNTS.serves(
+    "post",
+    "",
+    name="openAccount",
+    summary="Open an account",
+    text="It begins with nothing. Opening it again with the same limits is no error, unless it was closed.",
+    status=201,
+    body=AccountForm,
+    examples={
+        "usual": {"summary": "With everybody's limits", "value": {"account_id": "rent"}},
+        "narrow": {
+            "summary": "With limits of its own",
+            "value": {"account_id": "pocket-money", "limits": {"amount_max": 50}},
+        },
+    },
+    scope=ADMIN,
+    headers=("Location", "ETag", "Idempotent-Replayed"),
+    codes=("malformed", "validation_failed", "limit_exceeded", "invalid_state"),
+)
+def create(caller: Caller) -> Response[answers.Account]:
+    form = parsed(AccountForm, requests.body(_event()))
     caller.administers(form.account_id)
     (opened,) = _opened(caller.tenant, [(form.account_id, form.limits.limits())])
     if isinstance(opened, PostdateError):
@@ -56,101 +58,148 @@ def create() -> Response[Any]:
     headers = {"Location": f"/api/v1/accounts/{opened.account.id}"}
     if opened.replayed:
         headers["Idempotent-Replayed"] = "true"
-    return requests.item(view(opened.account), status=201, headers=headers)
+    return requests.item(answers.of(opened.account), status=201, headers=headers)
 
 
-@router.post("/api/v1/accounts/batch")
-def create_batch() -> dict[str, Any]:
-    event = router.current_event
-    caller = requests.caller(event, ADMIN)
-    asked = [_asked(caller, given) for given in parsed(AccountBatchForm, requests.batch(event)).accounts]
-    request_id = requests.request_id(event)
-    answers = _opened(caller.tenant, asked)
-    return {"results": [_result(index, answer, request_id) for index, answer in enumerate(answers)]}
+@ACCOUNTS.serves(
+    "post",
+    "/batch",
+    name="openAccounts",
+    summary="Open up to 100 accounts",
+    text="Each account is opened or refused by itself, and answered at its index. The status is 200 whatever "
+    "became of them.",
+    body=AccountBatchForm,
+    examples={
+        "two": {
+            "summary": "Two accounts",
+            "value": {
+                "accounts": [
+                    {"account_id": "rent"},
+                    {"account_id": "pocket-money", "limits": {"amount_max": 50}},
+                ]
+            },
+        }
+    },
+    scope=ADMIN,
+    codes=("malformed", "validation_failed"),
+)
+def create_batch(caller: Caller) -> answers.AccountBatchAnswer:
+    asked = [_asked(caller, given) for given in parsed(AccountBatchForm, requests.batch(_event())).accounts]
+    request_id, found = requests.request_id(_event()), _opened(caller.tenant, asked)
+    told = [each if isinstance(each, PostdateError) else each.account for each in found]
+    return {"results": [answers.result(index, each, request_id) for index, each in enumerate(told)]}
 
 
-@router.get("/api/v1/accounts")
-def list_accounts() -> dict[str, Any]:
-    event = router.current_event
-    query = Query.of(requests.caller(event, READ).tenant, requests.parameters(event))
+@ACCOUNTS.serves(
+    "get",
+    "",
+    name="listAccounts",
+    summary="List accounts",
+    text="In the order of their ids. An account that was opened just now may be missing. With a `status` a page "
+    "may be short, or empty, and still have a `next_cursor`.",
+    scope=READ,
+    parameters=("account_status", "prefix", "limit", "cursor"),
+    codes=("validation_failed",),
+)
+def list_accounts(caller: Caller) -> answers.AccountList:
+    query = Query.of(caller.tenant, requests.parameters(_event()))
     found, cursor = page(query, wired().ledger)
-    return {"accounts": [view(account) for account in found], "next_cursor": cursor}
+    return {"accounts": [answers.of(account) for account in found], "next_cursor": cursor}
 
 
-@router.get("/api/v1/accounts/<account_id>")
-def get(account_id: str) -> Response[Any]:
-    return requests.item(view(_account(account_id)))
+@ACCOUNTS.serves(
+    "get",
+    "/<account_id>",
+    name="getAccount",
+    summary="Get an account",
+    text="As it is now.",
+    scope=READ,
+    headers=("ETag",),
+    codes=("not_found",),
+)
+def get(caller: Caller, account_id: str) -> Response[answers.Account]:
+    return requests.item(answers.of(_account(caller, account_id)))
 
 
-@router.patch("/api/v1/accounts/<account_id>")
-def change(account_id: str) -> Response[Any]:
-    event, account = router.current_event, unquote(account_id)
-    tenant = _administrator_of(account)
-    given = parsed(AccountChangeForm, requests.body(event)).limits.given()
-    version = requests.version_wanted(event)
-    return requests.item(view(_changer().limit(tenant, account, given, version=version)))
-
-
-@router.post("/api/v1/accounts/<account_id>/close")
-def close(account_id: str) -> Response[Any]:
-    account, version = unquote(account_id), requests.version_wanted(router.current_event)
-    return requests.item(view(_changer().close(_administrator_of(account), account, version=version)))
-
-
-@router.post("/api/v1/accounts/<account_id>/deposits")
-def deposit(account_id: str) -> Response[Any]:
+@ACCOUNTS.serves(
+    "patch",
+    "/<account_id>",
+    name="changeAccount",
+    summary="Change the limits of an account",
+    text="What is left out, or null, stays as it is. `amount_max` may be above the default, up to what the "
+    "environment allows. Payments that are scheduled already keep their amounts and instants.",
+    body=AccountChangeForm,
+    examples={"wide": {"summary": "Above the default", "value": {"limits": {"amount_max": 5_000_000}}}},
+    scope=ADMIN,
+    parameters=("IfMatch",),
+    headers=("ETag",),
+    codes=(
+        *("malformed", "validation_failed", "limit_exceeded"),
+        *("not_found", "invalid_state", "version_conflict"),
+    ),
+)
+def change(caller: Caller, account_id: str) -> Response[answers.Account]:
     account = unquote(account_id)
-    tenant = _administrator_of(account)
-    form = parsed(DepositForm, requests.body(router.current_event))
-    note = {"reference": form.reference, "description": form.description, "metadata": pairs(form.metadata)}
-    return _moved(tenant, account, form, type=Type.DEPOSIT, amount=form.amount, note=note)
+    tenant = caller.administers(account).tenant
+    given = parsed(AccountChangeForm, requests.body(_event())).limits.given()
+    version = requests.version_wanted(_event())
+    return requests.item(answers.of(_changer().limit(tenant, account, given, version=version)))
 
 
-@router.post("/api/v1/accounts/<account_id>/adjustments")
-def adjust(account_id: str) -> Response[Any]:
+@ACCOUNTS.serves(
+    "post",
+    "/<account_id>/close",
+    name="closeAccount",
+    summary="Close an account",
+    text="For good, and only when nothing is available and nothing is reserved. A closed account stays readable. "
+    "It takes no deposits and no payments: a payment to it that is due later fails, and the money goes back to "
+    "its payer. Closing twice is no error.",
+    scope=ADMIN,
+    parameters=("IfMatch",),
+    headers=("ETag",),
+    codes=("validation_failed", "not_found", "invalid_state", "version_conflict"),
+)
+def close(caller: Caller, account_id: str) -> Response[answers.Account]:
     account = unquote(account_id)
-    tenant = _administrator_of(account)
-    form = parsed(AdjustmentForm, requests.body(router.current_event))
-    if form.amount is not None:
-        reason, amount = form.reason, form.amount
-        return _moved(tenant, account, form, type=Type.ADJUSTMENT, amount=amount, reason=reason)
-    return _told(
-        _restater().restate(
-            tenant, account, reason=form.reason, key=_key(), fingerprint=fingerprint(form, account)
-        ),
-        account,
-    )
+    tenant, version = caller.administers(account).tenant, requests.version_wanted(_event())
+    return requests.item(answers.of(_changer().close(tenant, account, version=version)))
 
 
-@router.post("/api/v1/accounts/<account_id>/freeze")
-def freeze(account_id: str) -> Response[Any]:
-    return _set(account_id, Status.FROZEN)
+@ACCOUNTS.serves(
+    "post",
+    "/<account_id>/freeze",
+    name="freezeAccount",
+    summary="Freeze an account",
+    text="Until it is unfrozen, it neither pays nor is paid: payments that are due meanwhile fail. What is held "
+    "for a payment that fails or is cancelled comes back all the same.",
+    scope=ADMIN,
+    headers=("ETag",),
+    codes=("not_found", "invalid_state"),
+)
+def freeze(caller: Caller, account_id: str) -> Response[answers.Account]:
+    return _set(caller, account_id, Status.FROZEN)
 
 
-@router.post("/api/v1/accounts/<account_id>/unfreeze")
-def unfreeze(account_id: str) -> Response[Any]:
-    return _set(account_id, Status.ACTIVE)
+@ACCOUNTS.serves(
+    "post",
+    "/<account_id>/unfreeze",
+    name="unfreezeAccount",
+    summary="Unfreeze an account",
+    text="It pays and is paid again.",
+    scope=ADMIN,
+    headers=("ETag",),
+    codes=("not_found", "invalid_state"),
+)
+def unfreeze(caller: Caller, account_id: str) -> Response[answers.Account]:
+    return _set(caller, account_id, Status.ACTIVE)
 
 
-@router.get("/api/v1/accounts/<account_id>/transactions")
-def list_transactions(account_id: str) -> dict[str, Any]:
-    event = router.current_event
-    tenant, account = requests.caller(event, READ).tenant, unquote(account_id)
-    found, cursor = journal.page(tenant, account, requests.parameters(event), wired().ledger)
-    return {"transactions": [transaction(movement, account) for movement in found], "next_cursor": cursor}
+def _event() -> BaseProxyEvent:
+    return ACCOUNTS.router.current_event
 
 
-@router.get("/api/v1/accounts/<account_id>/forecast")
-def get_forecast(account_id: str) -> dict[str, Any]:
-    account, parameters = _account(account_id), requests.parameters(router.current_event)
-    if unknown_names := sorted(parameters.keys() - {"until"}):
-        raise ValidationFailed([(name, "is not a known parameter") for name in unknown_names])
-    return forecast_view(forecast(account, _until(parameters.get("until")), wired().ledger))
-
-
-def _administrator_of(account: str) -> str:
-    """The tenant of a caller who may administer that account."""
-    return requests.caller(router.current_event, ADMIN).administers(account).tenant
+def _account(caller: Caller, id: str) -> Account:
+    return find(wired().ledger, caller.tenant, unquote(id))
 
 
 def _asked(caller: Caller, given: JsonValue) -> tuple[str, Limits] | PostdateError:
@@ -168,61 +217,12 @@ def _opened(tenant: str, asked: Sequence[tuple[str, Limits] | PostdateError]) ->
     return open_accounts(tenant, asked, amount_cap=given.amount_cap, ledger=given.ledger, clock=given.clock)
 
 
-def _result(index: int, answer: Opened | PostdateError, request_id: str) -> dict[str, Any]:
-    if isinstance(answer, PostdateError):
-        return {"index": index, "error": problem(answer, request_id)}
-    return {"index": index, "account": view(answer.account)}
-
-
-def _account(id: str) -> Account:
-    return find(wired().ledger, requests.caller(router.current_event, READ).tenant, unquote(id))
-
-
-def _moved(tenant: str, account: str, form: DepositForm | AdjustmentForm, **asked: Any) -> Response[Any]:
-    order = Order(account=account, idempotency_key=_key(), fingerprint=fingerprint(form, account), **asked)
-    return _told(wired().cashier.move(tenant, order), account)
-
-
-def _key() -> str:
-    return requests.idempotency_key_needed(router.current_event)
-
-
-def _restater() -> Restater:
-    given = wired()
-    auditor = Auditor(ledger=given.ledger, clock=given.clock)
-    return Restater(
-        ledger=given.ledger,
-        reservations=given.cashier.reservations,
-        auditor=auditor,
-        clock=given.clock,
-        unique=given.cashier.unique,
-    )
-
-
-def _told(moved: Moved, account: str) -> Response[Any]:
-    return Response(
-        status_code=201,
-        content_type="application/json",
-        body=receipt(moved.movement, account),
-        headers={"Idempotent-Replayed": "true"} if moved.replayed else {},
-    )
-
-
-def _set(account_id: str, status: Status) -> Response[Any]:
+def _set(caller: Caller, account_id: str, status: Status) -> Response[answers.Account]:
     account = unquote(account_id)
-    return requests.item(view(_changer().set_status(_administrator_of(account), account, status)))
+    tenant = caller.administers(account).tenant
+    return requests.item(answers.of(_changer().set_status(tenant, account, status)))
 
 
 def _changer() -> AccountChanger:
     given = wired()
     return AccountChanger(ledger=given.ledger, clock=given.clock, amount_cap=given.amount_cap)
-
-
-def _until(given: str | None) -> datetime:
-    now = wired().clock.now()
-    if given is None:
-        return now + _FORECAST_USUAL
-    until = instant_of("until", given)
-    if until < now:
-        raise ValidationFailed([("until", "is in the past")])
-    return until

@@ -91,41 +91,6 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
         "metadata": {"summary": "Other metadata", "value": {"metadata": {"order": "4712"}}},
     },
     "ExecutionForm": {"one": {"summary": "An execution", "value": {"execution_id": "nightly-4711"}}},
-    "AccountForm": {
-        "usual": {"summary": "With everybody's limits", "value": {"account_id": "rent"}},
-        "narrow": {
-            "summary": "With limits of its own",
-            "value": {"account_id": "pocket-money", "limits": {"amount_max": 50}},
-        },
-    },
-    "AccountBatchForm": {
-        "two": {
-            "summary": "Two accounts",
-            "value": {
-                "accounts": [
-                    {"account_id": "rent"},
-                    {"account_id": "pocket-money", "limits": {"amount_max": 50}},
-                ]
-            },
-        }
-    },
-    "AccountChangeForm": {
-        "wide": {"summary": "Above the default", "value": {"limits": {"amount_max": 5_000_000}}},
-    },
-    "DepositForm": {
-        "one": {"summary": "A deposit", "value": {"amount": 5000}},
-        "noted": {
-            "summary": "With what it was for",
-            "value": {"amount": 5000, "reference": "bank-2026-4711", "metadata": {"month": "2026-11"}},
-        },
-    },
-    "AdjustmentForm": {
-        "one": {"summary": "A correction", "value": {"amount": -12, "reason": "counted twice on 3 May"}},
-        "journal": {
-            "summary": "What the audit has named",
-            "value": {"to_journal": True, "reason": "a table was restored from a backup"},
-        },
-    },
     "ChangeForm": {
         "later": {"summary": "Another instant", "value": {"run_at": "2026-11-18T18:00:00Z"}},
         "payload": {"summary": "Another payload", "value": {"payload": {"order": 4712}}},

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from functions.api.reference.operation import Operation
+from functions.api.operation import Operation
 from functions.api.reference.operations import OPERATIONS
 
 # By the answer's schema: the parameters of a path, and the field of the answer that fills each.
@@ -20,7 +20,7 @@ _PARAMETER: Final = re.compile(r"\{([a-z_]+)\}")
 
 def of(operation: Operation) -> dict[str, Any]:
     """The links by the name of the operation they lead to. Empty unless the operation makes something."""
-    ids = _IDS.get(operation.answer or "", {}) if operation.status == 201 else {}
+    ids = _IDS.get(next(iter(operation.answers), ""), {}) if operation.status == 201 else {}
     return {
         other.name: {
             "operationId": other.name,

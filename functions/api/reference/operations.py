@@ -2,8 +2,9 @@
 
 from typing import Final
 
-from functions.api.reference.account_operations import ACCOUNTS
-from functions.api.reference.operation import Operation
+from functions.api.accounts.money_routes import MONEY
+from functions.api.accounts.routes import ACCOUNTS
+from functions.api.operation import Operation
 from functions.api.reference.payment_operations import PAYMENTS
 from functions.api.reference.run_operations import JOBS, RUNS
 from functions.api.reference.task_operations import TASKS
@@ -51,7 +52,7 @@ _PAGES: Final = (
 # Of each group: its name, its purpose, and its operations.
 GROUPS: Final = (
     ("payments", "Delayed transfers between accounts.", PAYMENTS),
-    ("accounts", "Balances, limits and the journal.", ACCOUNTS),
+    ("accounts", "Balances, limits and the journal.", (*ACCOUNTS.operations, *MONEY.operations)),
     ("tasks", "Calls at an instant, or again and again.", TASKS),
     ("runs", "The occurrences of tasks, and acknowledgements.", RUNS),
     ("jobs", "Tasks under the names of the job API.", JOBS),

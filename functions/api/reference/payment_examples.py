@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from functions.api.accounts import forms as accounts
+from functions.api.accounts import answers as accounts
 from functions.api.accounts.forecast import Forecast, Step
 from functions.api.forms import text_of
 from functions.api.payments import forms as payments
@@ -65,11 +65,11 @@ def answers() -> dict[str, Any]:
         "PaymentEvents": {"events": payments.events(done)},
         "PaymentExecutions": {"executions": payments.executions(done)},
         "Executed": payments.executed(done),
-        "Account": accounts.view(_ACCOUNT),
-        "AccountBatchAnswer": {"results": [{"index": 0, "account": accounts.view(_ACCOUNT)}]},
-        "AccountList": {"accounts": [accounts.view(_ACCOUNT)], "next_cursor": None},
-        "Deposit": accounts.receipt(deposit, "rent"),
-        "Adjustment": accounts.receipt(adjustment, "rent"),
+        "Account": accounts.of(_ACCOUNT),
+        "AccountBatchAnswer": {"results": [{"index": 0, "account": accounts.of(_ACCOUNT)}]},
+        "AccountList": {"accounts": [accounts.of(_ACCOUNT)], "next_cursor": None},
+        "Deposit": accounts.deposit(deposit, "rent"),
+        "Adjustment": accounts.adjustment(adjustment, "rent"),
         "TransactionList": {
             "transactions": [accounts.transaction(movement, "rent") for movement in movements],
             "next_cursor": None,
@@ -90,7 +90,7 @@ def answers() -> dict[str, Any]:
             "unread": [],
             "goes_on_after": None,
         },
-        "Forecast": accounts.forecast_view(_forecast(pending)),
+        "Forecast": accounts.foreseen(_forecast(pending)),
     }
 
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import Final
 
+from functions.api.operation import Operation
 from functions.api.payments.forms import (
     ExecutionForm,
     PaymentBatchForm,
     PaymentChangeForm,
     PaymentForm,
 )
-from functions.api.reference.operation import Operation
 
 _PAYMENT: Final = "/api/v1/payments/{payment_id}"
 _REFUSED: Final = ("malformed", "validation_failed", "limit_exceeded", "account_frozen", "insufficient_funds")

@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.api.jobs.forms import JobForm
-from functions.api.reference.operation import Operation
+from functions.api.operation import Operation
 from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
 
 _RUN: Final = "/api/v1/runs/{run_id}"

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from functions.api.reference.operation import Operation
+from functions.api.operation import Operation
 from functions.api.tasks.forms import BatchForm, ChangeForm, TaskForm
 from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm
 

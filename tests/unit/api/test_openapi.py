@@ -105,7 +105,12 @@ def test_no_meaning_is_kept_of_a_field_that_is_gone() -> None:
 
 def test_the_examples_of_requests_are_taken() -> None:
     forms = {form.__name__: form for form in openapi.FORMS}
-    for name, examples in openapi.examples.REQUESTS.items():
+    of_routes = {each.body.__name__: each.examples for each in OPERATIONS if each.body and each.examples}
+    assert {each.body.__name__ for each in OPERATIONS if each.body} <= {
+        *openapi.examples.REQUESTS,
+        *of_routes,
+    }
+    for name, examples in (openapi.examples.REQUESTS | of_routes).items():
         for example in examples.values():
             forms[name].model_validate_json(json.dumps(example["value"]))
             assert fits(name, example["value"])
@@ -192,11 +197,11 @@ def test_an_answer_201_links_to_the_operations_on_the_new_resource() -> None:
     assert {"getTask", "changeTask", "cancelTask", "listRuns"} <= set(linked["registerTask"])
     parameters = {operation.name: set(re.findall(r"{(.+?)}", operation.path)) for operation in OPERATIONS}
     for source, links in linked.items():
-        (answer,) = [operation.answer for operation in OPERATIONS if operation.name == source]
+        ((answer, *_),) = [operation.answers for operation in OPERATIONS if operation.name == source]
         for target, link in links.items():
             assert set(link["parameters"]) == parameters[target]
             for pointer in link["parameters"].values():
-                assert pointer.removeprefix("$response.body#/") in SCHEMAS[str(answer)]["required"]
+                assert pointer.removeprefix("$response.body#/") in SCHEMAS[answer]["required"]
 
 
 def test_the_one_refusal_of_the_gateway_is_described_beside_ours() -> None:

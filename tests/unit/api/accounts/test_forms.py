@@ -2,15 +2,13 @@ import json
 
 import pytest
 
+from functions.api.accounts import answers
 from functions.api.accounts.forms import (
     MOVED_MAX,
     AccountChangeForm,
     AccountForm,
     AdjustmentForm,
     DepositForm,
-    receipt,
-    transaction,
-    view,
 )
 from functions.api.forms import DELAY_SECONDS_MAX, fingerprint, instant_of, parsed
 from postdate.domain.account import AMOUNT_CAP, Limits
@@ -154,7 +152,7 @@ def test_an_instant_of_a_query_is_read_with_its_offset():
 def test_an_account_tells_what_it_has_and_what_it_may(bank):
     bank.open("narrow", limits=Limits(amount_max=5))
     bank.registered(amount=300)
-    assert view(bank.ledger.account("demo", "payer")) == {
+    assert answers.of(bank.ledger.account("demo", "payer")) == {
         "account_id": "payer",
         "balance": 1000,
         "available": 700,
@@ -170,7 +168,7 @@ def test_an_account_tells_what_it_has_and_what_it_may(bank):
         "created_at": "2026-11-18T10:05:00.000Z",
         "updated_at": "2026-11-18T10:05:00.000Z",
     }
-    assert view(bank.ledger.account("demo", "narrow"))["limits"]["amount_max"] == 5
+    assert answers.of(bank.ledger.account("demo", "narrow"))["limits"]["amount_max"] == 5
 
 
 def test_each_side_sees_its_direction_of_a_movement():
@@ -184,7 +182,7 @@ def test_each_side_sees_its_direction_of_a_movement():
         at=START,
         payment_id="pay_1",
     )
-    out, into = transaction(movement, "a"), transaction(movement, "b")
+    out, into = answers.transaction(movement, "a"), answers.transaction(movement, "b")
     assert (out["direction"], out["amount"], out["counterparty"]) == ("OUT", 7, "b")
     assert (into["direction"], into["amount"], into["counterparty"]) == ("IN", 7, "a")
     assert out["payment_id"] == "pay_1"
@@ -201,7 +199,7 @@ def test_a_receipt_tells_the_sign_of_an_adjustment():
         at=START,
         reason="r",
     )
-    assert receipt(movement, "a") == {
+    assert answers.adjustment(movement, "a") == {
         "transaction_id": "txn_1",
         "account_id": "a",
         "type": "ADJUSTMENT",

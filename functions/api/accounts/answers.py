@@ -1,0 +1,208 @@
+"""What is answered about accounts."""
+
+from typing import Annotated, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from functions.api.accounts import forecast
+from functions.api.answers import Count, Cursor, Instant, Version, told, words
+from functions.api.errors import Problem, problem
+from functions.api.forms import text_of
+from postdate.domain import account, movement
+from postdate.domain.errors import PostdateError
+
+
+class Limits(TypedDict):
+    """What one payment from the account may be."""
+
+    amount_min: Count
+    amount_max: Count
+    delay_seconds_min: Count
+    delay_seconds_max: Count
+
+
+class Account(TypedDict):
+    account_id: str
+    balance: Annotated[Count, told("What is available and what is reserved.")]
+    available: Annotated[Count, told("What can be paid with.")]
+    reserved: Annotated[Count, told("What is held for payments to come.")]
+    status: Annotated[
+        str,
+        words(account.Status),
+        told("A frozen account neither pays nor is paid, until it is unfrozen; a closed one never again."),
+    ]
+    limits: Limits
+    version: Version
+    created_at: Instant
+    updated_at: Instant
+
+
+class AccountList(TypedDict):
+    accounts: list[Account]
+    next_cursor: Cursor
+
+
+class AccountResult(TypedDict):
+    index: Count
+    account: NotRequired[Annotated[Account, told("The account, unless it was refused.")]]
+    error: NotRequired[Annotated[Problem, told("Why it was refused.")]]
+
+
+class AccountBatchAnswer(TypedDict):
+    results: Annotated[list[AccountResult], told("In the order of what was sent.")]
+
+
+class Receipt(TypedDict):
+    transaction_id: str
+    account_id: str
+    type: Annotated[str, words(movement.Type)]
+    amount: int
+    created_at: Instant
+
+
+class Note(TypedDict):
+    reference: Annotated[str | None, told("A deposit's, like the next two.")]
+    description: str | None
+    metadata: dict[str, str]
+
+
+class Deposit(Receipt, Note):
+    pass
+
+
+class Adjustment(Receipt):
+    reason: str
+
+
+class Transaction(Note):
+    transaction_id: Annotated[str, told("Ids sort by the instants that were planned.")]
+    payment_id: str | None
+    type: Annotated[str, words(movement.Type)]
+    direction: Literal["IN", "OUT"]
+    amount: Annotated[Count, told("Without a sign: `direction` says which way.")]
+    counterparty: Annotated[str | None, told("The other account; null for the world outside.")]
+    created_at: Instant
+    reason: str | None
+
+
+class TransactionList(TypedDict):
+    transactions: list[Transaction]
+    next_cursor: Cursor
+
+
+class ForecastMovement(TypedDict):
+    payment_id: str
+    at: Instant
+    amount: Annotated[int, told("Below 0 for what leaves the account.")]
+    balance: Annotated[Count, told("After it.")]
+
+
+class Forecast(TypedDict):
+    account_id: str
+    until: Instant
+    balance: Annotated[Count, told("As it is now, like the next two.")]
+    available: Count
+    reserved: Count
+    balance_at_until: Count
+    available_at_until: Count
+    falls_short_at: Annotated[
+        Instant | None,
+        told(
+            "The first instant at which a payment would not be covered. It would fail then and move nothing."
+        ),
+    ]
+    movements: Annotated[list[ForecastMovement], told("The first 100, in the order of their instants.")]
+
+
+def of(given: account.Account) -> Account:
+    limits = given.limits
+    return {
+        "account_id": given.id,
+        "balance": given.balance,
+        "available": given.available,
+        "reserved": given.reserved,
+        "status": given.status.value,
+        "limits": {
+            "amount_min": limits.amount_min,
+            "amount_max": limits.amount_max,
+            "delay_seconds_min": int(limits.delay_min.total_seconds()),
+            "delay_seconds_max": int(limits.delay_max.total_seconds()),
+        },
+        "version": given.version,
+        "created_at": text_of(given.created_at),
+        "updated_at": text_of(given.updated_at),
+    }
+
+
+def result(index: int, answer: account.Account | PostdateError, request_id: str) -> AccountResult:
+    """What became of one account of a batch."""
+    if isinstance(answer, PostdateError):
+        return {"index": index, "error": problem(answer, request_id)}
+    return {"index": index, "account": of(answer)}
+
+
+def deposit(made: movement.Movement, account: str) -> Deposit:
+    return {**_receipt(made, account), **_note(made)}
+
+
+def adjustment(made: movement.Movement, account: str) -> Adjustment:
+    return {**_receipt(made, account), "reason": made.reason or ""}
+
+
+def _receipt(made: movement.Movement, account: str) -> Receipt:
+    """What came of a deposit or an adjustment. Balances are not told: the answer is the same however often it is
+    asked for."""
+    return {
+        "transaction_id": made.id,
+        "account_id": account,
+        "type": made.type.value,
+        "amount": made.effect_on(account),
+        "created_at": text_of(made.at),
+    }
+
+
+def transaction(made: movement.Movement, account: str) -> Transaction:
+    """A row of the journal as this account sees it."""
+    pays = made.payer == account
+    return {
+        "transaction_id": made.id,
+        "payment_id": made.payment_id,
+        "type": made.type.value,
+        "direction": "OUT" if pays else "IN",
+        "amount": made.amount,
+        "counterparty": made.payee if pays else made.payer,
+        "created_at": text_of(made.at),
+        "reason": made.reason,
+        **_note(made),
+    }
+
+
+def _note(made: movement.Movement) -> Note:
+    """What whoever made a deposit has written down with it."""
+    return {
+        "reference": made.reference,
+        "description": made.description,
+        "metadata": dict(made.metadata),
+    }
+
+
+def foreseen(found: forecast.Forecast) -> Forecast:
+    return {
+        "account_id": found.now.id,
+        "until": text_of(found.until),
+        "balance": found.now.balance,
+        "available": found.now.available,
+        "reserved": found.now.reserved,
+        "balance_at_until": found.then.balance,
+        "available_at_until": found.then.available,
+        "falls_short_at": text_of(found.falls_short_at),
+        "movements": [
+            {
+                "payment_id": step.payment_id,
+                "at": text_of(step.at),
+                "amount": step.amount,
+                "balance": step.balance,
+            }
+            for step in found.steps
+        ],
+    }

@@ -1,0 +1,185 @@
+"""Routes of an account's money: what comes in, what is set right, what has moved and what will move."""
+
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+from urllib.parse import unquote
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
+
+from functions.api import requests
+from functions.api.accounts import answers, journal
+from functions.api.accounts.deposit import Moved, Order
+from functions.api.accounts.find import find
+from functions.api.accounts.forecast import forecast
+from functions.api.accounts.forms import (
+    AdjustmentForm,
+    DepositForm,
+)
+from functions.api.accounts.restate import Restater
+from functions.api.accounts.routes import ADMIN, READ
+from functions.api.audit import Auditor
+from functions.api.caller import Caller
+from functions.api.forms import fingerprint, instant_of, parsed
+from functions.api.operation import Routes
+from functions.api.texts import pairs
+from functions.api.wiring import wired
+from postdate.domain.account import Account
+from postdate.domain.errors import ValidationFailed
+from postdate.domain.movement import Type
+
+MONEY: Final = Routes("/api/v1/accounts/<account_id>")
+ReceiptT = TypeVar("ReceiptT", answers.Deposit, answers.Adjustment)
+_FORECAST_USUAL = timedelta(days=30)
+_OF_KEYS: Final = ("idempotency_key_missing", "idempotency_key_reused")
+
+
+@MONEY.serves(
+    "post",
+    "/deposits",
+    name="deposit",
+    summary="Deposit money",
+    text="From the world outside. A frozen or closed account takes none.",
+    status=201,
+    body=DepositForm,
+    examples={
+        "one": {"summary": "A deposit", "value": {"amount": 5000}},
+        "noted": {
+            "summary": "With what it was for",
+            "value": {"amount": 5000, "reference": "bank-2026-4711", "metadata": {"month": "2026-11"}},
+        },
+    },
+    scope=ADMIN,
+    parameters=("IdempotencyKeyNeeded",),
+    headers=("Idempotent-Replayed",),
+    codes=("malformed", "validation_failed", "not_found", "invalid_state", "account_frozen", *_OF_KEYS),
+)
+def deposit(caller: Caller, account_id: str) -> Response[answers.Deposit]:
+    account = unquote(account_id)
+    tenant = caller.administers(account).tenant
+    form = parsed(DepositForm, requests.body(_event()))
+    note = {"reference": form.reference, "description": form.description, "metadata": pairs(form.metadata)}
+    moved = _moved(tenant, account, form, type=Type.DEPOSIT, amount=form.amount, note=note)
+    return _told(moved, answers.deposit(moved.movement, account))
+
+
+@MONEY.serves(
+    "post",
+    "/adjustments",
+    name="adjust",
+    summary="Set a balance right",
+    text="Adds `amount` to what is available, or takes it from there, never more than is there. Or, with "
+    "`to_journal`, sets what is available and what is reserved to what the account's journal and its open payments "
+    "say: for an account that the audit names, and that has not changed for ten minutes. A frozen account can be "
+    "adjusted.",
+    status=201,
+    body=AdjustmentForm,
+    examples={
+        "one": {"summary": "A correction", "value": {"amount": -12, "reason": "counted twice on 3 May"}},
+        "journal": {
+            "summary": "What the audit has named",
+            "value": {"to_journal": True, "reason": "a table was restored from a backup"},
+        },
+    },
+    scope=ADMIN,
+    parameters=("IdempotencyKeyNeeded",),
+    headers=("Idempotent-Replayed",),
+    codes=(
+        *("malformed", "validation_failed", "not_found", "insufficient_funds"),
+        *("invalid_state", *_OF_KEYS),
+    ),
+)
+def adjust(caller: Caller, account_id: str) -> Response[answers.Adjustment]:
+    account = unquote(account_id)
+    tenant = caller.administers(account).tenant
+    form = parsed(AdjustmentForm, requests.body(_event()))
+    if form.amount is not None:
+        reason, amount = form.reason, form.amount
+        moved = _moved(tenant, account, form, type=Type.ADJUSTMENT, amount=amount, reason=reason)
+    else:
+        asked = fingerprint(form, account)
+        moved = _restater().restate(tenant, account, reason=form.reason, key=_key(), fingerprint=asked)
+    return _told(moved, answers.adjustment(moved.movement, account))
+
+
+@MONEY.serves(
+    "get",
+    "/transactions",
+    name="listTransactions",
+    summary="The journal of an account",
+    text="The oldest first. What it received is a moment behind.",
+    scope=READ,
+    parameters=("limit", "cursor"),
+    codes=("validation_failed", "not_found"),
+)
+def list_transactions(caller: Caller, account_id: str) -> answers.TransactionList:
+    account = unquote(account_id)
+    found, cursor = journal.page(caller.tenant, account, requests.parameters(_event()), wired().ledger)
+    shown = [answers.transaction(movement, account) for movement in found]
+    return {"transactions": shown, "next_cursor": cursor}
+
+
+@MONEY.serves(
+    "get",
+    "/forecast",
+    name="forecast",
+    summary="What an account will have",
+    text="If nothing else is scheduled, changed or deposited. What it is to receive is taken as coming. At most "
+    "10,000 payments are counted.",
+    scope=READ,
+    parameters=("until",),
+    codes=("validation_failed", "limit_exceeded", "not_found"),
+)
+def get_forecast(caller: Caller, account_id: str) -> answers.Forecast:
+    account, parameters = _account(caller, account_id), requests.parameters(_event())
+    if unknown_names := sorted(parameters.keys() - {"until"}):
+        raise ValidationFailed([(name, "is not a known parameter") for name in unknown_names])
+    return answers.foreseen(forecast(account, _until(parameters.get("until")), wired().ledger))
+
+
+def _moved(tenant: str, account: str, form: DepositForm | AdjustmentForm, **asked: Any) -> Moved:
+    order = Order(account=account, idempotency_key=_key(), fingerprint=fingerprint(form, account), **asked)
+    return wired().cashier.move(tenant, order)
+
+
+def _key() -> str:
+    return requests.idempotency_key_needed(_event())
+
+
+def _restater() -> Restater:
+    given = wired()
+    auditor = Auditor(ledger=given.ledger, clock=given.clock)
+    return Restater(
+        ledger=given.ledger,
+        reservations=given.cashier.reservations,
+        auditor=auditor,
+        clock=given.clock,
+        unique=given.cashier.unique,
+    )
+
+
+def _told(moved: Moved, answer: ReceiptT) -> Response[ReceiptT]:
+    return Response(
+        status_code=201,
+        content_type="application/json",
+        body=answer,
+        headers={"Idempotent-Replayed": "true"} if moved.replayed else {},
+    )
+
+
+def _until(given: str | None) -> datetime:
+    now = wired().clock.now()
+    if given is None:
+        return now + _FORECAST_USUAL
+    until = instant_of("until", given)
+    if until < now:
+        raise ValidationFailed([("until", "is in the past")])
+    return until
+
+
+def _event() -> BaseProxyEvent:
+    return MONEY.router.current_event
+
+
+def _account(caller: Caller, id: str) -> Account:
+    return find(wired().ledger, caller.tenant, unquote(id))
