@@ -92,10 +92,10 @@ class TestAnOperator:
         client.accounts(alice=50, bob=0)
         id = client.pay(key="p", delay_seconds=600).body["payment_id"]
         world.dynamodb.update_item(
-            TableName=world.tables["items"],
+            TableName=world.tables["payments"],
             Key=next(
                 {"slot": row["slot"], "id": row["id"]}
-                for row in world.dynamodb.scan(TableName=world.tables["items"])["Items"]
+                for row in world.dynamodb.scan(TableName=world.tables["payments"])["Items"]
                 if row["id"]["S"] == id
             ),
             UpdateExpression="SET #status = :executing",
