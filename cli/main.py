@@ -15,17 +15,24 @@ from cli.failure import Failure
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="postdate", description=metadata("postdate")["Summary"])
-    parser.add_argument("--version", action="version", version=f"postdate {version('postdate')}")
-    chosen = parser.add_subparsers(dest="command", required=True, metavar="command")
-    modules = {
-        info.name.replace("_", "-"): import_module(f"cli.commands.{info.name}") for info in _commands()
-    }
-    for name, module in modules.items():
-        _describe(chosen.add_parser(name, help=_summary(module), description=module.__doc__), module)
-    options = parser.parse_args(arguments)
+    options = parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    return _run(modules[options.command], options)
+    return _run(_module(options.command), options)
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="postdate", description=metadata("postdate")["Summary"])
+    made.add_argument("--version", action="version", version=f"postdate {version('postdate')}")
+    chosen = made.add_subparsers(dest="command", required=True, metavar="command")
+    for info in _commands():
+        name = info.name.replace("_", "-")
+        module = _module(name)
+        _describe(chosen.add_parser(name, help=_summary(module), description=module.__doc__), module)
+    return made
+
+
+def _module(command: str) -> ModuleType:
+    return import_module(f"cli.commands.{command.replace('-', '_')}")
 
 
 def _commands() -> list[pkgutil.ModuleInfo]:

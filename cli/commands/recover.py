@@ -4,22 +4,16 @@ docs/recovery.md says what to do before and after.
 """
 
 import argparse
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from cli.aws.account import account
 from cli.aws.functions import Functions
-from cli.aws.reach import reaching
 from cli.aws.recover import recovered
+from cli.clients import clients
 from cli.commands.down import place_arguments
 from cli.failure import Failure
-from cli.local import aws as local
-from cli.local.place import Place
 from cli.recovery import MONEY
-from infra.environments import ENVIRONMENTS, Environment
+from infra.environments import ENVIRONMENTS
 
 TABLES: Final = ("items", *MONEY, "payloads", "idempotency", "tenants", "keys", "slots", "flow")
 
@@ -41,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     environment = ENVIRONMENTS[options.env]
-    with _speaking_to(environment, options) as client:
+    with clients(environment, options.port) as client:
         functions = Functions(environment=environment, client=client("lambda"))
         if options.stop or options.start:
             functions.stop() if options.stop else functions.start()
@@ -75,16 +69,6 @@ def show(answer: dict[str, Any]) -> str:
             else:
                 lines.append(f"    {name}: {len(found)}")
     return "\n".join(lines)
-
-
-@contextmanager
-def _speaking_to(environment: Environment, options: argparse.Namespace) -> Iterator[Any]:
-    if environment.name == "local":
-        with local.speaking_to(Place.of(options.port, os.environ)):
-            yield local.client
-        return
-    with reaching(environment.name):
-        yield account().client
 
 
 def _instant(text: str) -> datetime:

@@ -27,7 +27,7 @@ MAY_USE: Final = {
     "functions.settle": ("postdate",),
     "functions.sweep": ("postdate",),
     "infra": ("postdate.runtime.settings", "postdate.runtime.metric", "postdate.targets"),
-    "cli": ("postdate", "infra.environments"),
+    "cli": ("postdate", "infra.environments", "infra.watch"),
     "cli.commands": ("cli", "bench", "chaos", "infra.environments", "postdate.targets"),
     "bench": ("cli", "postdate"),
     "chaos": ("bench", "cli", "postdate"),

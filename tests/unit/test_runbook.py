@@ -9,6 +9,8 @@ import botocore.session
 import pytest
 from botocore import xform_name
 
+from cli.main import parser
+
 RUNBOOK: Final = Path("docs/runbook.md").read_text(encoding="utf-8")
 BLOCKS: Final = re.findall(r"^ *```sh\n(.*?)^ *```", RUNBOOK, re.MULTILINE | re.DOTALL)
 COMMANDS: Final = [line.strip() for block in BLOCKS for line in block.splitlines()]
@@ -18,7 +20,7 @@ SESSION: Final = botocore.session.get_session()
 
 def test_every_command_is_of_a_kind_that_is_tested() -> None:
     assert OF_AWS
-    assert {command.split()[0] for command in COMMANDS} <= {"aws", "make"}
+    assert {command.split()[0] for command in COMMANDS} <= {"aws", "make", ".venv/bin/postdate"}
 
 
 @pytest.mark.parametrize("command", OF_AWS)
@@ -31,3 +33,10 @@ def test_a_command_is_one_that_aws_knows(command: str) -> None:
     given = {argument.removeprefix("--") for argument in arguments if argument.startswith("--")}
     assert given <= known.keys()
     assert {xform_name(each, "-") for each in (shape.required_members if shape else ())} <= given
+
+
+@pytest.mark.parametrize(
+    "command", sorted({each for each in COMMANDS if each.startswith(".venv/bin/postdate ")})
+)
+def test_a_command_is_one_of_ours(command: str) -> None:
+    parser().parse_args(shlex.split(command)[1:])

@@ -1,0 +1,104 @@
+"""Which alarms fire: as CloudWatch says, or evaluated here for the local stack, whose engine cannot."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from infra.environments import Environment
+from infra.watch import emf
+from infra.watch.alarm import Alarm, Composite, Severity
+from infra.watch.evaluate import Samples, State, Watch
+from infra.watch.table import QUEUES, alarms, composites
+
+# As far back as most alarms look. A stack that is younger has no data before it, and data that is missing then says
+# nothing: the evaluation begins with the first sample.
+LOOKS_BACK: Final = timedelta(hours=1)
+_MINUTE: Final = 60
+
+
+def firing_on_aws(environment: Environment, client: Callable[[str], Any]) -> list[dict[str, str]]:
+    pages = (
+        client("cloudwatch")
+        .get_paginator("describe_alarms")
+        .paginate(
+            AlarmNamePrefix=environment.named(""),
+            AlarmTypes=["MetricAlarm", "CompositeAlarm"],
+            StateValue=State.ALARM.value,
+        )
+    )
+    states = {
+        found["AlarmName"]: found["StateUpdatedTimestamp"]
+        for page in pages
+        for found in (*page["MetricAlarms"], *page["CompositeAlarms"])
+    }
+    return [
+        each | {"since": states[environment.named(each["alarm"])].isoformat()}
+        for each in _told(environment)
+        if environment.named(each["alarm"]) in states
+    ]
+
+
+def firing_locally(
+    environment: Environment, client: Callable[[str], Any], now: datetime
+) -> list[dict[str, str]]:
+    """The minute that runs counts as if it were over."""
+    samples = Samples()
+    logs = client("logs")
+    since = now - LOOKS_BACK
+    for function in environment.functions:
+        for line in _lines(logs, f"/aws/lambda/{environment.named(function)}", since):
+            emf.add(samples, line)
+    _add_queues(samples, environment, client("sqs"), now)
+    watch = Watch(alarms(environment), composites(environment))
+    watch.states = dict.fromkeys(watch.states, State.OK)
+    instants = [at for series in samples.of.values() for at, _ in series]
+    end = (int(now.timestamp()) // _MINUTE + 1) * _MINUTE
+    began = int(min(instants, default=end)) // _MINUTE * _MINUTE
+    for at in range(began + 6 * _MINUTE, end, _MINUTE):
+        watch.look(samples, at=at)
+    watch.look(samples, at=end)
+    firing = {name: watch.fired[name] for name, state in watch.states.items() if state is State.ALARM}
+    return [
+        each | {"since": datetime.fromtimestamp(firing[each["alarm"]], UTC).isoformat()}
+        for each in _told(environment)
+        if each["alarm"] in firing
+    ]
+
+
+def _told(environment: Environment) -> Iterator[dict[str, str]]:
+    """Pages first, then tickets."""
+    rows: tuple[Alarm | Composite, ...] = (*composites(environment), *alarms(environment))
+    wanted = (Severity.PAGE, Severity.TICKET)
+    for each in (row for severity in wanted for row in rows if row.severity is severity):
+        yield {
+            "alarm": each.name,
+            "severity": each.severity.value,
+            "meaning": each.meaning,
+            "runbook": f"docs/runbook.md#{each.runbook}",
+        }
+
+
+def _lines(logs: Any, group: str, since: datetime) -> Iterator[str]:
+    try:
+        for page in logs.get_paginator("filter_log_events").paginate(
+            logGroupName=group, startTime=int(since.timestamp() * 1000), filterPattern='"CloudWatchMetrics"'
+        ):
+            for event in page["events"]:
+                yield event["message"]
+    except logs.exceptions.ResourceNotFoundException:
+        return
+
+
+def _add_queues(samples: Samples, environment: Environment, sqs: Any, now: datetime) -> None:
+    """What the queues hold now."""
+    for queue in (*QUEUES, *(f"{queue}-dlq" for queue in QUEUES), "slow"):
+        name = environment.named(queue)
+        url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+        found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
+        samples.add(
+            "AWS/SQS",
+            "ApproximateNumberOfMessagesVisible",
+            (("QueueName", name),),
+            at=now.timestamp(),
+            value=float(found["Attributes"]["ApproximateNumberOfMessages"]),
+        )
