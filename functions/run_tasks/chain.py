@@ -8,6 +8,7 @@ finds the run as it was and does the same again: the ids follow from the plan, s
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final
 
 from functions.run_tasks.before import Before, look_back
@@ -37,15 +38,29 @@ class Ends:
     reached: Reached
 
 
+class Step(Enum):
+    """What a worker does with a claim: BEGIN, as it is decided by now; ASK_AGAIN, what follows cannot be written or
+    called now; DECIDE_AGAIN, the run is not any more what it was; FAIL, a person has to look, and the message stays."""
+
+    BEGIN = auto()
+    ASK_AGAIN = auto()
+    DECIDE_AGAIN = auto()
+    FAIL = auto()
+
+
+_STEPS: Final = {
+    Written.UNAVAILABLE: Step.ASK_AGAIN,
+    Written.CONFLICT: Step.DECIDE_AGAIN,
+    Written.REFUSED: Step.FAIL,
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link:
-    """What a run may do. Unless all that follows it is DONE, it may not begin: UNAVAILABLE, not now; CONFLICT, it is
-    not any more what it was; REFUSED, somebody has to look. `instead` is what becomes of it, or of its call, when it is
-    not to begin at all; with it, or with its claim, the definition `ends`. `kept_back` are those that were written as
-    missed or skipped."""
+    """`step` says what to do with a run, or is what becomes of the run or of its call instead. With it the definition
+    `ends`. `kept_back` are the runs that were written as missed or skipped."""
 
-    written: Written
-    instead: Transition | Dropped | Deferred | None = None
+    step: Step | Transition | Dropped | Deferred
     ends: Ends | None = None
     kept_back: tuple[State, ...] = ()
 
@@ -82,7 +97,7 @@ class Chain:
         return [
             _link(followed[run.id], written, found.get(run.task_id))
             if run.id in followed
-            else Link(written=before.get(run.id, _NOTHING).wrong or Written.REFUSED)
+            else Link(step=_STEPS[before.get(run.id, _NOTHING).wrong or Written.REFUSED])
             for run in runs
         ]
 
@@ -128,13 +143,12 @@ def _link(followed: Followed, written: Mapping[str, Written], definition: Defini
     results = {written[row.id] for row in (*followed.rows, *woken)}
     for wrong in (Written.REFUSED, Written.UNAVAILABLE):
         if wrong in results:
-            return Link(written=wrong)
+            return Link(step=_STEPS[wrong])
     ends = None
     if definition is not None and followed.ends is not None:
         ends = Ends(definition=definition, reached=followed.ends)
     return Link(
-        written=Written.DONE,
-        instead=followed.instead,
+        step=followed.instead or Step.BEGIN,
         ends=ends,
         kept_back=tuple(
             row.state for row in followed.rows if row.phase is Phase.RESTS and written[row.id] is Written.DONE

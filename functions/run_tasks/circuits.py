@@ -8,6 +8,7 @@ closed.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import groupby
 from typing import Final
 
@@ -30,8 +31,11 @@ _PROBE_MARGIN: Final = timedelta(seconds=5)
 _ONE: Final = timedelta(milliseconds=1)
 _TRIES: Final = 4
 _REMEMBERED_MAX: Final = 10_000
+# A call asks five times for its circuit.
+_CIRCUITS_KEPT: Final = 1024
 
 
+@lru_cache(maxsize=_CIRCUITS_KEPT)
 def circuit(tenant: str, destination: Destination) -> Circuit:
     """A tenant's calls to one host, or to one queue: another tenant's trouble there is not his."""
     return tenant, circuit_of(destination)

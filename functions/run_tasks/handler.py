@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
+from functions.run_tasks.batch import Worker
 from functions.run_tasks.chain import Chain
 from functions.run_tasks.circuits import Circuits
 from functions.run_tasks.deliveries import Deliveries
@@ -149,7 +150,16 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> Runner:
     def seconds_left() -> float:
         return float(context.get_remaining_time_in_millis()) / 1000 - _SECONDS_TO_SETTLE
 
+    worker = Worker(
+        clock=given.clock,
+        holder=context.aws_request_id[:13],
+        lease=given.lease,
+        horizon=given.horizon,
+        seconds_left=seconds_left,
+        draw=random.random,
+    )
     return Runner(
+        worker,
         tasks=given.tasks,
         chain=given.chain,
         gate=Gate(
@@ -181,10 +191,4 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> Runner:
             seconds_left=seconds_left,
         ),
         in_flight=in_flight,
-        clock=given.clock,
-        lease=given.lease,
-        horizon=given.horizon,
-        holder=context.aws_request_id[:13],
-        seconds_left=seconds_left,
-        draw=random.random,
     )

@@ -29,6 +29,10 @@ _ACTIONS: Final = "postdate.stores.ledger_actions"
 _ACCOUNT: Final = "postdate.stores.account_row"
 _KEYS: Final = "postdate.stores.idempotency"
 _RUN: Final = "functions.run_tasks.run"
+_BATCH: Final = "functions.run_tasks.batch"
+_CLAIMING: Final = "functions.run_tasks.claiming"
+_DELIVERING: Final = "functions.run_tasks.delivering"
+_RECORDING: Final = "functions.run_tasks.recording"
 _AGENDA: Final = "postdate.runtime.agenda"
 _SETTLE: Final = "functions.settle.run"
 _SWEEP: Final = "functions.sweep"
@@ -245,42 +249,44 @@ BUGS: Final = (
     # Tasks: what follows from an attempt.
     _bug(
         "attempts begin whose claim was lost",
-        f"{_RUN}:Runner._claim",
-        "self._start(_those(changes, written, Written.DONE))",
-        "self._start([*_those(changes, written, Written.DONE), *_those(changes, written, Written.CONFLICT)])",
+        f"{_CLAIMING}:Claiming.claim",
+        "self._start(of[Written.DONE])",
+        "self._start([*of[Written.DONE], *of[Written.CONFLICT]])",
     ),
     _bug(
         "a retry is not sent",
-        f"{_RUN}:Runner._record",
-        "self._outbox.retry(task, call.message)",
+        f"{_RECORDING}:Recording.record",
+        "outbox.retry(task, call.message)",
         "pass",
     ),
     _bug(
         "a retry that is written late is left to a sweep that was there before",
-        f"{_RUN}:Runner._is_left_to_a_sweep",
-        "return change.points and not self._horizon.reaches(change.after.due_at, self._clock.now())",
+        f"{_RECORDING}:Recording._is_left_to_a_sweep",
+        "return change.points and not is_open",
         "return change.points",
         mix="cut off",
     ),
-    _bug("the dead get no letter", f"{_RUN}:Runner._record", "self._outbox.bury(task, call.message)", "pass"),
+    _bug(
+        "the dead get no letter", f"{_RECORDING}:Recording.record", "outbox.bury(task, call.message)", "pass"
+    ),
     _bug(
         "a message goes although its retry could not be sent",
         f"{_RUN}:Runner.run",
-        "self._tally.failed_messages |= self._outbox.failed_messages",
+        "batch.tally.failed_messages |= batch.outbox.failed_messages",
         "pass",
         mix="deaf",
     ),
     _bug(
         "a message goes although its batch broke off",
         f"{_RUN}:Runner._calls",
-        "self._fail(calls)",
+        "batch.fail(calls)",
         "pass",
         mix="deaf",
     ),
     _bug(
         "a deferred call is forgotten",
-        f"{_RUN}:Runner._defer",
-        "self._outbox.defer(Due.of(task), call.message, not_before=not_before)",
+        f"{_BATCH}:Batch.defer",
+        "self.outbox.defer(Due.of(task), call.message, not_before=not_before)",
         "pass",
     ),
     _bug(
@@ -877,8 +883,8 @@ BUGS: Final = (
     ),
     _bug(
         "a postponed call is forgotten",
-        f"{_RUN}:Runner._record",
-        "self._outbox.postpone(task, call.message)",
+        f"{_RECORDING}:Recording.record",
+        "outbox.postpone(task, call.message)",
         "pass",
         mix="crowded",
     ),
@@ -900,14 +906,14 @@ BUGS: Final = (
     ),
     _bug(
         "a failed attempt does not count",
-        f"{_RUN}:_outcome",
+        f"{_DELIVERING}:outcome",
         "if isinstance(receipt, Untried):",
         "if isinstance(receipt, Untried) or getattr(receipt, 'http_status', 0) == 500:",
         mix="crowded",
     ),
     _bug(
         "a breaker is told of what was not sent",
-        f"{_RUN}:Runner._report",
+        f"{_DELIVERING}:Delivering._report",
         "if not isinstance(receipt, Untried):",
         "if True:",
         mix="overbooked",
@@ -1004,8 +1010,8 @@ BUGS: Final = (
     ),
     _bug(
         "a call that is moved is forgotten",
-        f"{_RUN}:Runner._move",
-        "self._outbox.move(call.due, call.message)",
+        f"{_BATCH}:Batch.move",
+        "self.outbox.move(call.due, call.message)",
         "pass",
         mix="kept",
     ),
@@ -1019,8 +1025,8 @@ BUGS: Final = (
     ),
     _bug(
         "a claim that cannot be written is tried without an end",
-        f"{_RUN}:Runner._claim",
-        "in range(_CLAIM_TRIES)",
+        f"{_CLAIMING}:Claiming.claim",
+        "in range(_TRIES)",
         "in range(1000)",
         mix="deaf",
     ),
@@ -1114,15 +1120,15 @@ BUGS: Final = (
     ),
     _bug(
         "a delivery ends a run that its receiver has to end",
-        f"{_RUN}:_outcome",
+        f"{_DELIVERING}:outcome",
         "task.ack is Ack.EXPLICIT",
         "False",
         mix="acknowledged",
     ),
     _bug(
         "nobody comes when a receiver is silent",
-        f"{_RUN}:Runner._record",
-        "self._outbox.defer(Due.of(task), call.message, not_before=task.lease_until)",
+        f"{_RECORDING}:Recording.record",
+        "outbox.defer(Due.of(task), call.message, not_before=task.lease_until)",
         "pass",
         mix="acknowledged",
     ),

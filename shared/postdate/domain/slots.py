@@ -9,11 +9,13 @@ import hashlib
 from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from postdate.domain import base32, instants
 from postdate.domain.errors import NotFound
 
 UNIQUE_BYTES = 10
+_HOMES_KEPT = 1024
 _SHARD_BITS = 10
 _SHARDS_MAX = 1 << _SHARD_BITS
 _PREFIX_CHARACTERS = 8
@@ -72,7 +74,9 @@ def is_id(item: object) -> bool:
     return len(body) == _PREFIX_CHARACTERS + _UNIQUE_CHARACTERS and base32.CHARACTERS.issuperset(body)
 
 
+@lru_cache(maxsize=_HOMES_KEPT)
 def home(item: str) -> Slot:
+    """The slot that an item was registered in. Stores and rows ask for one item's several times."""
     number = base32.decode(_body(item)[:_PREFIX_CHARACTERS])
     return Slot(minute=number >> _SHARD_BITS, shard=number & (_SHARDS_MAX - 1))
 

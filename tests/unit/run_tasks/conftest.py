@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from functions.run_tasks.batch import Worker
 from functions.run_tasks.chain import Chain
 from functions.run_tasks.circuits import Circuits
 from functions.run_tasks.deliveries import Deliveries
@@ -113,7 +114,16 @@ class Running:
 
     def runner(self, *messages: Received, holder: str = "worker-1") -> Runner:
         in_flight = InFlight()
+        worker = Worker(
+            clock=self.clock,
+            holder=holder,
+            lease=LEASE,
+            horizon=HORIZON,
+            seconds_left=self._seconds_left,
+            draw=lambda: 0.5,
+        )
         return Runner(
+            worker,
             tasks=self.tasks,
             chain=Chain(
                 definitions=self.definitions,
@@ -152,12 +162,6 @@ class Running:
                 seconds_left=self._seconds_left,
             ),
             in_flight=in_flight,
-            clock=self.clock,
-            lease=LEASE,
-            horizon=HORIZON,
-            holder=holder,
-            seconds_left=self._seconds_left,
-            draw=lambda: 0.5,
         )
 
     def arrival(self, *, number: int = 9, receives: int = 1) -> Received:

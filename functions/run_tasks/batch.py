@@ -1,0 +1,103 @@
+"""The calls of one batch: when each is looked at, what is known of its task, and what becomes of it if it begins no
+attempt."""
+
+from bisect import insort
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from functions.run_tasks.tally import Tally
+from postdate.domain.due import Due
+from postdate.domain.sweeping import Horizon
+from postdate.domain.task import Task
+from postdate.domain.transitions import Buried, Deferred, Dropped, Transition
+from postdate.runtime.agenda import Call, in_turn
+from postdate.runtime.clock import Clock
+from postdate.runtime.outbox import Outbox
+from postdate.stores.tasks import Written
+
+SOON: Final = timedelta(seconds=2)
+
+# A change of a task, and the call that led to it.
+Change = tuple[Call, Transition]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Worker:
+    """What every part of one worker needs. `holder` is its name in the history of tasks, `seconds_left` its time to
+    live, `draw` a number from 0 to 1."""
+
+    clock: Clock
+    holder: str
+    lease: timedelta
+    horizon: Horizon
+    seconds_left: Callable[[], float]
+    draw: Callable[[], float]
+
+
+class Batch:
+    def __init__(self, worker: Worker, outbox: Outbox) -> None:
+        self._worker = worker
+        self.outbox = outbox
+        self.known: dict[str, Task] = {}
+        self.agenda: deque[Call] = deque()
+        self.tally = Tally()
+
+    @property
+    def failed_messages(self) -> Collection[str]:
+        return self.tally.failed_messages | self.outbox.failed_messages
+
+    def plan(self, calls: Iterable[Call]) -> None:
+        self.agenda = deque(in_turn([*self.agenda, *calls]))
+
+    def put_off(self, call: Call, until: datetime) -> None:
+        insort(self.agenda, replace(call, at=until), key=lambda call: call.at)
+
+    def forget(self, calls: Sequence[Call]) -> None:
+        """Forgets all tasks but those of these calls."""
+        ids = {call.due.id for call in calls}
+        self.known = {id: task for id, task in self.known.items() if id in ids}
+
+    def answer(self, call: Call, task: Task, verdict: Deferred | Buried | Dropped) -> None:
+        match verdict:
+            case Deferred():
+                self.defer(call, task, not_before=verdict.not_before)
+            case Buried():
+                self.outbox.bury(task, call.message)
+            case Dropped():
+                self.tally.dropped += 1
+
+    def defer(self, call: Call, task: Task, *, not_before: datetime | None) -> None:
+        self.tally.deferred += 1
+        self.outbox.defer(Due.of(task), call.message, not_before=not_before)
+
+    def defer_soon(self, calls: Iterable[tuple[Call, Task]]) -> None:
+        soon = self._worker.clock.now() + SOON
+        for call, task in calls:
+            self.defer(call, task, not_before=soon)
+
+    def send_on(self, calls: Iterable[Call]) -> None:
+        soon = self._worker.clock.now() + (1 + self._worker.draw()) * SOON
+        for call in calls:
+            self.tally.deferred += 1
+            self.outbox.send_on(call.due, call.message, not_before=soon)
+        self.outbox.send()
+
+    def move(self, calls: Iterable[Call]) -> None:
+        """Moves calls to the queue for slow destinations."""
+        for call in calls:
+            self.tally.moved += 1
+            self.outbox.move(call.due, call.message)
+        self.outbox.send()
+
+    def fail(self, calls: Iterable[Call]) -> None:
+        self.tally.failed_messages |= {call.message.message_id for call in calls}
+
+
+def sorted_out(changes: Sequence[Change], written: Sequence[Written]) -> dict[Written, list[Change]]:
+    found: dict[Written, list[Change]] = {each: [] for each in Written}
+    for pair, done in zip(changes, written, strict=True):
+        found[done].append(pair)
+    return found

@@ -1,0 +1,148 @@
+"""Claims tasks whose instant has come: decides about each call, and commits what was decided.
+
+A run of a recurring task is claimed only when its task still stands, and what follows it is written and called (see
+`chain`). A worker that dies before that leaves the run as it was, and its message; the next one does the same again.
+
+A claim that is decided passes the gate before it is written (see `gate`): it may have to wait for its turn.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+from functions.run_tasks.batch import Batch, Change, Worker, sorted_out
+from functions.run_tasks.chain import Chain, Ends, Step, asks
+from functions.run_tasks.gate import Elsewhere, Gate, Held
+from postdate.domain import transitions
+from postdate.domain.due import Via
+from postdate.domain.errors import Unavailable
+from postdate.domain.transitions import Buried, Deferred, Dropped, Transition
+from postdate.runtime.agenda import Call
+from postdate.stores.tasks import Tasks, Written
+
+_TRIES: Final = 4
+_PAUSE: Final = timedelta(milliseconds=50)
+
+
+class Claiming:
+    """`begin` is told of each change that is committed: an attempt is to begin, or the task has ended or waits."""
+
+    def __init__(
+        self,
+        batch: Batch,
+        worker: Worker,
+        *,
+        tasks: Tasks,
+        chain: Chain,
+        gate: Gate,
+        begin: Callable[[list[Change]], None],
+    ) -> None:
+        self._batch = batch
+        self._worker = worker
+        self._tasks = tasks
+        self._chain = chain
+        self._gate = gate
+        self._begin = begin
+        self._ends: dict[str, Ends] = {}
+
+    def claim(self, calls: list[Call]) -> None:
+        """A change whose answer is missing is written once more as it is: if it is stored already, it is ours."""
+        clock = self._worker.clock
+        decided = self._decide(calls)
+        changes: list[Change] = []
+        for attempt in range(_TRIES):
+            followed, decided = self._follow(decided)
+            changes += self._admitted(followed)
+            of = sorted_out(changes, self._tasks.commit([change for _, change in changes]))
+            self._start(of[Written.DONE])
+            self._batch.fail(call for call, _ in of[Written.REFUSED])
+            changes = of[Written.UNAVAILABLE]
+            if (changes or decided) and attempt < _TRIES - 1:
+                clock.sleep_until(clock.now() + _PAUSE * (attempt + self._worker.draw()))
+            decided += self._decide([call for call, _ in of[Written.CONFLICT]], reload=True)
+            if not changes and not decided:
+                break
+        self._batch.defer_soon((call, change.before) for call, change in [*changes, *decided])
+        self._batch.outbox.send()
+
+    def _start(self, claimed: list[Change]) -> None:
+        if not claimed:
+            return
+        self._begin(claimed)
+        for _, change in claimed:
+            if ends := self._ends.pop(change.after.id, None):
+                self._chain.finish(ends)
+
+    def _follow(self, claims: list[Change]) -> tuple[list[Change], list[Change]]:
+        """What may be committed now, and what may not yet, because what follows it is not written. A claim is decided
+        again after that took its time: a task's history says when it was really begun."""
+        asking = [pair for pair in claims if asks(pair[1])]
+        ready = [pair for pair in claims if pair not in asking]
+        if not asking:
+            return ready, []
+        try:
+            links = self._chain.follow([change.before for _, change in asking])
+        except Unavailable:
+            return ready, asking
+        waiting, lost = [], []
+        for (call, claim), link in zip(asking, links, strict=True):
+            step = self._decided(call) if link.step is Step.BEGIN else link.step
+            match step:
+                case Transition():
+                    ready.append((call, step))
+                    self._batch.tally.kept_back.update(link.kept_back)
+                    self._ends |= {claim.before.id: link.ends} if link.ends else {}
+                case Deferred() | Dropped():
+                    self._batch.answer(call, claim.before, step)
+                case Step.ASK_AGAIN:
+                    waiting.append((call, claim))
+                case Step.DECIDE_AGAIN:
+                    lost.append(call)
+                case Step.FAIL:
+                    self._batch.fail([call])
+        return ready, waiting + self._decide(lost, reload=True)
+
+    def _admitted(self, claims: list[Change]) -> list[Change]:
+        """Also moves, holds or defers the calls that the gate keeps back."""
+        admitted = []
+        changes = self._gate.admit([claim for _, claim in claims])
+        for (call, claim), change in zip(claims, changes, strict=True):
+            match change:
+                case Elsewhere():
+                    self._batch.move([call])
+                case Held():
+                    self._batch.put_off(call, change.until)
+                case None:
+                    self._batch.defer_soon([(call, claim.before)])
+                case Transition():
+                    admitted.append((call, change))
+        return admitted
+
+    def _decide(self, calls: list[Call], *, reload: bool = False) -> list[Change]:
+        if reload and calls:
+            with suppress(Unavailable):
+                self._batch.known |= self._tasks.get_many(call.due.id for call in calls)
+        return [(call, change) for call in calls if (change := self._decided(call))]
+
+    def _decided(self, call: Call) -> Transition | None:
+        """Also defers, buries or drops the call."""
+        task = self._batch.known.get(call.due.id)
+        if task is None:
+            # A task outlives its calls, so it is there and cannot be read: its message has to stay.
+            self._batch.fail([call])
+            return None
+        verdict = transitions.claim(
+            task,
+            call.due,
+            now=self._worker.clock.now(),
+            lease=self._worker.lease,
+            holder=self._worker.holder,
+            repeated=call.message.repeated,
+            letter=call.message.packet.via is Via.DEAD,
+            why=call.message.packet.via,
+        )
+        if isinstance(verdict, Deferred | Buried | Dropped):
+            self._batch.answer(call, task, verdict)
+            return None
+        return verdict

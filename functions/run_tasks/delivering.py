@@ -1,0 +1,103 @@
+"""Deliveries of claimed tasks, from their start to what their receipts mean.
+
+Destinations work in threads of their own and report into the worker's inbox; all else here runs in the worker's thread.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from functions.run_tasks.batch import Batch, Change, Worker
+from functions.run_tasks.circuits import circuit
+from functions.run_tasks.deliveries import Deliveries
+from functions.run_tasks.gate import Gate
+from functions.run_tasks.in_flight import InFlight
+from postdate.domain import transitions
+from postdate.domain.task import Ack, Task
+from postdate.domain.transitions import Failure, Transition
+from postdate.runtime.agenda import Call
+from postdate.targets.base import Delivered, Delivery, Receipt, Untried
+
+_UNTRIED_PAUSE: Final = timedelta(seconds=5)
+
+Finished = tuple[Delivery, Receipt]
+
+
+class Delivering:
+    """`running` are the deliveries whose outcome is not committed, by run and token."""
+
+    def __init__(
+        self,
+        batch: Batch,
+        worker: Worker,
+        *,
+        deliveries: Deliveries,
+        gate: Gate,
+        in_flight: InFlight,
+        report: Callable[[Finished], None],
+    ) -> None:
+        self._batch = batch
+        self._worker = worker
+        self._deliveries = deliveries
+        self._gate = gate
+        self._in_flight = in_flight
+        self._inbox = report
+        self.running: dict[tuple[str, int], tuple[Task, Call]] = {}
+
+    @property
+    def tasks(self) -> list[Task]:
+        return [task for task, _ in self.running.values()]
+
+    @property
+    def calls(self) -> list[Call]:
+        return [call for _, call in self.running.values()]
+
+    def begin(self, claimed: Iterable[Change]) -> None:
+        tally, started = self._batch.tally, []
+        for call, change in claimed:
+            task = change.after
+            tally.claimed += 1
+            if task.attempts == 1 and task.lateness_ms is not None:
+                tally.lateness_ms.append(task.lateness_ms)
+            self.running[task.id, task.token] = (task, call)
+            way = circuit(task.tenant, task.destination)
+            self._in_flight.begin((task.id, task.token), way, self._worker.clock.now())
+            started.append(task)
+        self._deliveries.start(started, self._report, unsent=self._unsent)
+
+    def ended(self, finished: Iterable[Finished], now: datetime) -> list[Change]:
+        """What becomes of the tasks. They are running until that is committed."""
+        changes = []
+        for delivery, receipt in finished:
+            task, call = self.running[delivery.run_id, delivery.token]
+            self._in_flight.end((delivery.run_id, delivery.token), now)
+            changes.append((call, outcome(task, receipt, now=now, draw=self._worker.draw())))
+        return changes
+
+    def forget(self, changes: Iterable[Transition]) -> None:
+        for change in changes:
+            self.running.pop((change.before.id, change.before.token))
+
+    def _report(self, delivery: Delivery, receipt: Receipt) -> None:
+        """Called by whichever thread ends a delivery."""
+        if not isinstance(receipt, Untried):
+            self._gate.hear(delivery, receipt)
+        self._unsent(delivery, receipt)
+
+    def _unsent(self, delivery: Delivery, receipt: Receipt) -> None:
+        """Its destination has said nothing by it."""
+        self._inbox((delivery, receipt))
+
+
+def outcome(task: Task, receipt: Receipt, *, now: datetime, draw: float) -> Transition:
+    if isinstance(receipt, Untried):
+        return transitions.release(task, now=now, until=now + (1 + draw) * _UNTRIED_PAUSE, why=receipt.reason)
+    if isinstance(receipt, Delivered) and task.ack is Ack.EXPLICIT:
+        return transitions.accept(task, now=now)
+    if isinstance(receipt, Delivered):
+        why = "delivered" if receipt.http_status is None else f"http {receipt.http_status}"
+        return transitions.succeed(task, now=now, why=why)
+    failure = Failure(
+        why=receipt.reason, final=not receipt.retry, retry_after_seconds=receipt.retry_after_seconds
+    )
+    return transitions.fail(task, now=now, failure=failure, draw=draw)

@@ -1,0 +1,110 @@
+"""Commits outcomes, and sends what follows from each committed change: the retry's message, the call for the end of a
+receiver's lease, or the dead letter.
+
+A worker that dies after the commit and before the send leaves its own message: delivered again, it finds the task
+waiting or dead and sends what is missing. A worker that is fenced off sends its call on: the faster worker may have had
+the task from the same message, and died.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final, assert_never
+
+from functions.run_tasks.batch import SOON, Batch, Change, Worker, sorted_out
+from functions.run_tasks.delivering import Delivering
+from functions.run_tasks.gate import Gate
+from postdate.domain.due import Due
+from postdate.domain.task import State
+from postdate.domain.transitions import Transition
+from postdate.runtime.agenda import Call
+from postdate.stores.tasks import Tasks, Written
+
+_PAUSE: Final = timedelta(milliseconds=50)
+_FAILED: Final = frozenset({State.RETRYING, State.DEAD, State.EXPIRED})
+
+
+class Recording:
+    def __init__(
+        self, batch: Batch, worker: Worker, *, tasks: Tasks, gate: Gate, delivering: Delivering
+    ) -> None:
+        self._batch = batch
+        self._worker = worker
+        self._tasks = tasks
+        self._gate = gate
+        self._delivering = delivering
+        self._unwritten: list[Change] = []
+        self._write_at = worker.clock.now()
+        self._pause = _PAUSE
+
+    @property
+    def writes_at(self) -> datetime | None:
+        """When outcomes that could not be written are tried again; None while there are none."""
+        return self._write_at if self._unwritten else None
+
+    def write(self, outcomes: list[Change]) -> None:
+        """Commits these outcomes and those left from before. What cannot be written now is written later, as long as
+        this worker lives and holds the lease."""
+        changes = [*self._unwritten, *outcomes]
+        of = sorted_out(changes, self._tasks.commit([change for _, change in changes]))
+        for call, change in of[Written.DONE]:
+            self.record(call, change)
+        self._call_again(of[Written.CONFLICT])
+        self._batch.fail(call for call, _ in of[Written.REFUSED])
+        kept = of[Written.UNAVAILABLE]
+        if kept and self._worker.seconds_left() <= 0:
+            self._batch.fail(call for call, _ in kept)
+            kept = []
+        ended = [change for call, change in changes if (call, change) not in kept]
+        self._delivering.forget(ended)
+        self._gate.listen()
+        self._gate.left(ended)
+        self._unwritten = kept
+        self._pause = min(self._pause * 2, SOON) if kept else _PAUSE
+        self._write_at = self._worker.clock.now() + self._pause
+        self._batch.outbox.send()
+
+    def _call_again(self, fenced_off: list[Change]) -> None:
+        """Another worker has the task, or had it and crashed before it sent what follows: this may be the last call
+        that is left of the task, so it is sent again for the end of the other worker's lease."""
+        self._batch.tally.fenced_off += len(fenced_off)
+        for call, change in fenced_off:
+            not_before = self._worker.clock.now() + self._worker.lease
+            self._batch.outbox.defer(Due.of(change.before), call.message, not_before=not_before)
+
+    def record(self, call: Call, change: Transition) -> None:
+        """Counts a committed change, and sends what follows from it."""
+        tally, outbox = self._batch.tally, self._batch.outbox
+        task = self._batch.known[change.after.id] = change.after
+        if change.postponed:
+            tally.postponed += 1
+            if not self._is_left_to_a_sweep(change):
+                outbox.postpone(task, call.message)
+            return
+        if change.before.state is State.RUNNING and task.state in _FAILED:
+            tally.failures.append(task)
+        match task.state:
+            case State.SUCCEEDED:
+                tally.succeeded += 1
+            case State.RUNNING:
+                tally.accepted += 1
+                outbox.defer(Due.of(task), call.message, not_before=task.lease_until)
+            case State.RETRYING:
+                tally.retried += 1
+                if not self._is_left_to_a_sweep(change):
+                    outbox.retry(task, call.message)
+            case State.DEAD:
+                tally.dead += 1
+                outbox.bury(task, call.message)
+            case State.EXPIRED:
+                tally.expired += 1
+            case State.PENDING | State.CANCELLED | State.SKIPPED | State.MISSED:
+                tally.kept_back[task.state] += 1
+                if task.state.waits:
+                    outbox.defer(Due.of(task), call.message, not_before=None)
+            case _:
+                assert_never(task.state)
+
+    def _is_left_to_a_sweep(self, change: Transition) -> bool:
+        """True if its pointer was written before the pointer's minute could be opened. The open pass may have missed a
+        pointer that was written late, and the closing pass takes it for one that the open pass saw."""
+        is_open = self._worker.horizon.reaches(change.after.due_at, self._worker.clock.now())
+        return change.points and not is_open
