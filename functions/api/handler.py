@@ -30,7 +30,7 @@ _REFUSED: Final = 400
 app = APIGatewayHttpResolver(serializer=partial(json.dumps, ensure_ascii=False, separators=(",", ":")))
 app.include_router(tasks.router)
 app.include_router(recurring.router)
-app.include_router(runs.router)
+app.include_router(runs.RUNS.router)
 app.include_router(jobs.router)
 app.include_router(payments.router)
 app.include_router(accounts.ACCOUNTS.router)

@@ -34,7 +34,6 @@ from functions.api.reference import (
     task_answers,
 )
 from functions.api.reference.operations import GROUPS, OPERATIONS, TAGS
-from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
 from functions.api.tasks.forms import BatchForm, BatchTaskForm, ChangeForm, TaskForm
 from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm
 
@@ -44,7 +43,7 @@ FORMS: Final[tuple[type[Form], ...]] = (
     *(each.body for each in OPERATIONS if each.body is not None and each.route is not None),
     *(TaskForm, BatchForm, BatchTaskForm, ChangeForm),
     *(PauseForm, BackfillForm, PreviewForm),
-    *(CompleteForm, FailForm, HeartbeatForm, JobForm),
+    JobForm,
 )
 _SCHEMAS: Final = "#/components/schemas/"
 

@@ -121,15 +121,6 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
         },
         "task": {"summary": "Of a task", "value": {"task_id": TASK_ID}},
     },
-    "CompleteForm": {"one": {"summary": "Done", "value": {"token": 1}}},
-    "FailForm": {
-        "again": {"summary": "To be tried again", "value": {"token": 1, "error": "the disk is full"}},
-        "final": {"summary": "Not to be tried again", "value": {"token": "1", "final": True}},
-    },
-    "HeartbeatForm": {
-        "usual": {"summary": "As long as the timeout", "value": {"token": 1}},
-        "short": {"summary": "Less long", "value": {"token": 1, "extend_seconds": 60}},
-    },
     "JobForm": {
         "once": {
             "summary": "A message to a queue, at an instant",

@@ -6,8 +6,9 @@ from functions.api.accounts.money_routes import MONEY
 from functions.api.accounts.routes import ACCOUNTS
 from functions.api.operation import Operation
 from functions.api.reference.payment_operations import PAYMENTS
-from functions.api.reference.run_operations import JOBS, RUNS
+from functions.api.reference.run_operations import JOBS
 from functions.api.reference.task_operations import TASKS
+from functions.api.runs.routes import RUNS
 
 _AUDIT: Final = (
     Operation(
@@ -54,7 +55,7 @@ GROUPS: Final = (
     ("payments", "Delayed transfers between accounts.", PAYMENTS),
     ("accounts", "Balances, limits and the journal.", (*ACCOUNTS.operations, *MONEY.operations)),
     ("tasks", "Calls at an instant, or again and again.", TASKS),
-    ("runs", "The occurrences of tasks, and acknowledgements.", RUNS),
+    ("runs", "The occurrences of tasks, and acknowledgements.", tuple(RUNS.operations)),
     ("jobs", "Tasks under the names of the job API.", JOBS),
     ("audit", "Checks of the books.", _AUDIT),
     ("service", "Health and description of the API.", _PAGES),

@@ -3,17 +3,12 @@
 from typing import Final
 
 from functions.api.reference.shapes import (
-    COUNT,
     INSTANT,
     TEXT,
-    VERSION,
     Schema,
     every,
-    list_of,
     one_of,
     or_null,
-    page_of,
-    ref,
     told,
 )
 from postdate.domain.task import State
@@ -33,22 +28,4 @@ _SUMMARY: Final[dict[str, Schema]] = {
 
 ANSWERS: Final[dict[str, Schema]] = {
     "RunSummary": every(**_SUMMARY),
-    "Run": every(
-        **_SUMMARY,
-        task_id=TEXT,
-        attempts=list_of(ref("Attempt")),
-        next_attempt_at=or_null(INSTANT),
-        token=told(COUNT, "The number of the newest attempt's claim; 0 before the first."),
-        lease_until=told(or_null(INSTANT), "Until when the newest attempt may take."),
-        version=VERSION,
-    ),
-    "Attempt": every(
-        number=told(COUNT, "Counted anew after a redrive."),
-        started_at=INSTANT,
-        finished_at=or_null(INSTANT),
-        outcome={"type": "string", "enum": ["RUNNING", "SUCCEEDED", "FAILED"]},
-        http_status=or_null(COUNT),
-        error=or_null(TEXT),
-    ),
-    "RunList": page_of("runs", "Run"),
 }

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from functions.api.forms import text_of
 from functions.api.jobs import forms as jobs
-from functions.api.runs.forms import view
+from functions.api.runs import answers as runs
 from functions.api.tasks import recurring_view
 from postdate.domain import definition as definitions
 from postdate.domain import preview, transitions
@@ -34,8 +34,8 @@ def answers(queue_url: str) -> dict[str, Any]:
         "RecurringTask": told,
         "RecurringTaskWithPayload": {**told, "payload": {"report": "open orders"}},
         "CancelledRecurringTask": {"success": True, **cancelled},
-        "Run": view(run),
-        "RunList": {"runs": [view(run)], "next_cursor": None},
+        "Run": runs.of(run),
+        "RunList": {"runs": [runs.of(run)], "next_cursor": None},
         "Preview": {
             "next": [{"at": text_of(each.at), "local": each.local, "note": each.note} for each in planned]
         },

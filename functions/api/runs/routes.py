@@ -1,80 +1,160 @@
 """Routes of runs: a task's own, one by its id, and the receiver's word about it."""
 
-from typing import Any
+from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
-from aws_lambda_powertools.event_handler.api_gateway import Router
+from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 
 from functions.api import requests
+from functions.api.caller import Caller
 from functions.api.forms import parsed
-from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm, view
+from functions.api.operation import Routes
+from functions.api.runs import answers
+from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
 from functions.api.runs.listing import Query, belongs, page
 from functions.api.tasks.routes import READ, WRITE
 from functions.api.wiring import wired
 from postdate.domain.definition import is_definition
 from postdate.domain.errors import ValidationFailed
 
-router = Router()
+RUNS: Final = Routes("/api/v1")
+_TOLD: Final = ("malformed", "validation_failed", "not_found", "invalid_state")
 
 
-@router.get("/api/v1/tasks/<task_id>/runs")
-def list_runs(task_id: str) -> dict[str, Any]:
-    event = router.current_event
-    tenant = requests.caller(event, READ).tenant
+@RUNS.serves(
+    "get",
+    "/tasks/<task_id>/runs",
+    name="listRuns",
+    summary="List the runs of a task",
+    text="The newest first, the one to come included. Those that were skipped or missed are there as well, with "
+    "the reason. The list is a moment behind.",
+    scope=READ,
+    parameters=("run_status", "limit", "cursor"),
+    codes=("validation_failed", "not_found"),
+)
+def list_runs(caller: Caller, task_id: str) -> answers.RunList:
+    tenant = caller.tenant
     _exists(tenant, task_id)
-    found, cursor = page(Query.of(tenant, task_id, requests.parameters(event)), wired().tasks)
-    return {"runs": [view(run) for run in found], "next_cursor": cursor}
+    found, cursor = page(Query.of(tenant, task_id, requests.parameters(_event())), wired().tasks)
+    return {"runs": [answers.of(run) for run in found], "next_cursor": cursor}
 
 
-@router.get("/api/v1/tasks/<task_id>/runs/<run_id>")
-def get_of_task(task_id: str, run_id: str) -> Response[Any]:
-    tenant = requests.caller(router.current_event, READ).tenant
-    return requests.item(view(belongs(wired().acknowledger.load(tenant, run_id), task_id)))
+@RUNS.serves(
+    "get",
+    "/tasks/<task_id>/runs/<run_id>",
+    name="getRunOfTask",
+    summary="Get a run of a task",
+    text="As it is now.",
+    scope=READ,
+    headers=("ETag",),
+    codes=("not_found",),
+)
+def get_of_task(caller: Caller, task_id: str, run_id: str) -> Response[answers.Run]:
+    run = belongs(wired().acknowledger.load(caller.tenant, run_id), task_id)
+    return requests.item(answers.of(run))
 
 
-@router.get("/api/v1/runs/<run_id>")
-def get(run_id: str) -> Response[Any]:
-    tenant = requests.caller(router.current_event, READ).tenant
-    return requests.item(view(wired().acknowledger.load(tenant, run_id)))
+@RUNS.serves(
+    "get",
+    "/runs/<run_id>",
+    name="getRun",
+    summary="Get a run",
+    text="As it is now. A task that runs once is its own only run.",
+    scope=READ,
+    headers=("ETag",),
+    codes=("not_found",),
+)
+def get(caller: Caller, run_id: str) -> Response[answers.Run]:
+    return requests.item(answers.of(wired().acknowledger.load(caller.tenant, run_id)))
 
 
-@router.post("/api/v1/runs/<run_id>/retry")
-def retry(run_id: str) -> Response[Any]:
-    """The answer shows the run as it is: still dead, until its call arrives."""
-    tenant = requests.caller(router.current_event, WRITE).tenant
-    run = wired().acknowledger.load(tenant, run_id)
-    wired().by_hand.redrive(run)
-    return requests.item(view(run), status=202)
+@RUNS.serves(
+    "post",
+    "/runs/<run_id>/complete",
+    name="completeRun",
+    summary="Say that a run is done",
+    text="For `ack: explicit`, by the token of the newest attempt. Said again, it is answered the same.",
+    body=CompleteForm,
+    examples={"one": {"summary": "Done", "value": {"token": 1}}},
+    scope=WRITE,
+    headers=("ETag",),
+    codes=_TOLD,
+)
+def complete(caller: Caller, run_id: str) -> Response[answers.Run]:
+    form = parsed(CompleteForm, requests.body(_event()))
+    return requests.item(answers.of(wired().acknowledger.complete(caller.tenant, run_id, token=form.token)))
 
 
-@router.post("/api/v1/runs/<run_id>/complete")
-def complete(run_id: str) -> Response[Any]:
-    event = router.current_event
-    tenant = requests.caller(event, WRITE).tenant
-    form = parsed(CompleteForm, requests.body(event))
-    return requests.item(view(wired().acknowledger.complete(tenant, run_id, token=form.token)))
+@RUNS.serves(
+    "post",
+    "/runs/<run_id>/fail",
+    name="failRun",
+    summary="Say that a run has failed",
+    text="For `ack: explicit`, by the token of the newest attempt. Another attempt follows as the task's `retry` "
+    "says, unless it is `final`. Said again, it is answered the same.",
+    body=FailForm,
+    examples={
+        "again": {"summary": "To be tried again", "value": {"token": 1, "error": "the disk is full"}},
+        "final": {"summary": "Not to be tried again", "value": {"token": "1", "final": True}},
+    },
+    scope=WRITE,
+    headers=("ETag",),
+    codes=_TOLD,
+)
+def fail(caller: Caller, run_id: str) -> Response[answers.Run]:
+    form = parsed(FailForm, requests.body(_event()))
+    run = wired().acknowledger.fail(
+        caller.tenant, run_id, token=form.token, error=form.error, final=form.final
+    )
+    return requests.item(answers.of(run))
 
 
-@router.post("/api/v1/runs/<run_id>/fail")
-def fail(run_id: str) -> Response[Any]:
-    event = router.current_event
-    tenant = requests.caller(event, WRITE).tenant
-    form = parsed(FailForm, requests.body(event))
-    run = wired().acknowledger.fail(tenant, run_id, token=form.token, error=form.error, final=form.final)
-    return requests.item(view(run))
-
-
-@router.post("/api/v1/runs/<run_id>/heartbeat")
-def heartbeat(run_id: str) -> Response[Any]:
-    event = router.current_event
-    tenant = requests.caller(event, WRITE).tenant
-    form = parsed(HeartbeatForm, requests.body(event))
-    acknowledger = wired().acknowledger
-    most = acknowledger.load(tenant, run_id).timeout_seconds
+@RUNS.serves(
+    "post",
+    "/runs/<run_id>/heartbeat",
+    name="extendRun",
+    summary="Say that a run is still being worked on",
+    text="For `ack: explicit`, by the token of the newest attempt. `lease_until` says until when the receiver may "
+    "be silent now; a heartbeat never makes that earlier.",
+    body=HeartbeatForm,
+    examples={
+        "usual": {"summary": "As long as the timeout", "value": {"token": 1}},
+        "short": {"summary": "Less long", "value": {"token": 1, "extend_seconds": 60}},
+    },
+    scope=WRITE,
+    headers=("ETag",),
+    codes=_TOLD,
+)
+def heartbeat(caller: Caller, run_id: str) -> Response[answers.Run]:
+    form, acknowledger = parsed(HeartbeatForm, requests.body(_event())), wired().acknowledger
+    most = acknowledger.load(caller.tenant, run_id).timeout_seconds
     if form.extend_seconds is not None and form.extend_seconds > most:
         raise ValidationFailed([("extend_seconds", f"is at most the timeout, here {most} seconds")])
-    run = acknowledger.extend(tenant, run_id, token=form.token, seconds=form.extend_seconds)
-    return requests.item(view(run))
+    run = acknowledger.extend(caller.tenant, run_id, token=form.token, seconds=form.extend_seconds)
+    return requests.item(answers.of(run))
+
+
+@RUNS.serves(
+    "post",
+    "/runs/<run_id>/retry",
+    name="retryRun",
+    summary="Try a dead run again",
+    text="Sends the call that a redrive of its dead letter would send; it has all its attempts again. The answer "
+    "shows the run as it is until that call arrives: DEAD. After its deadline no attempt begins.",
+    status=202,
+    scope=WRITE,
+    headers=("ETag",),
+    codes=("not_found", "invalid_state"),
+)
+def retry(caller: Caller, run_id: str) -> Response[answers.Run]:
+    """The answer shows the run as it is: still dead, until its call arrives."""
+    run = wired().acknowledger.load(caller.tenant, run_id)
+    wired().by_hand.redrive(run)
+    return requests.item(answers.of(run), status=202)
+
+
+def _event() -> BaseProxyEvent:
+    return RUNS.router.current_event
 
 
 def _exists(tenant: str, task_id: str) -> None:

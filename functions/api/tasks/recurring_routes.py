@@ -7,7 +7,7 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 
 from functions.api import requests
 from functions.api.forms import parsed, text_of
-from functions.api.runs import forms as runs
+from functions.api.runs import answers as runs
 from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm, schedule
 from functions.api.tasks.routes import READ, WRITE, view
 from functions.api.wiring import wired
@@ -56,7 +56,7 @@ def trigger(task_id: str) -> Response[Any]:
     headers = {"Location": f"/api/v1/runs/{triggered.run.id}"}
     if triggered.replayed:
         headers["Idempotent-Replayed"] = "true"
-    return requests.item(runs.view(triggered.run), status=201, headers=headers)
+    return requests.item(runs.of(triggered.run), status=201, headers=headers)
 
 
 @router.post("/api/v1/tasks/<task_id>/backfill")

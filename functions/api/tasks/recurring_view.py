@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from functions.api.forms import text_of
-from functions.api.runs.forms import summary
+from functions.api.runs.answers import summary
 from functions.api.tasks import targets
 from functions.api.tasks.chain import next_run_at
 from functions.api.tasks.view import flow_control, retry

@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 
 from functions.api.forms import parsed
-from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm, attempts, view
+from functions.api.runs.answers import attempts, of
+from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
 from functions.api.runs.listing import Query, belongs, page
 from postdate.domain import transitions
 from postdate.domain.due import Due
@@ -71,7 +72,7 @@ def test_after_a_redrive_attempts_are_counted_anew():
 
 @pytest.mark.parametrize("state", list(State))
 def test_a_run_in_every_state_is_told_as_json(state):
-    told = view(in_state(state))
+    told = of(in_state(state))
     assert json.loads(json.dumps(told)) == told
     assert told["status"] == state
     ended_badly = (State.DEAD, State.CANCELLED, State.EXPIRED, State.SKIPPED, State.MISSED)
@@ -81,8 +82,8 @@ def test_a_run_in_every_state_is_told_as_json(state):
 
 def test_a_run_of_a_recurring_task_names_it():
     run = a_task(recurs=Recurs(definition="task_d", plan=1, at=START, number=1))
-    assert (view(run)["task_id"], view(run)["run_id"]) == ("task_d", run.id)
-    assert view(a_task())["task_id"] == a_task().id
+    assert (of(run)["task_id"], of(run)["run_id"]) == ("task_d", run.id)
+    assert of(a_task())["task_id"] == a_task().id
     assert belongs(run, "task_d") is run
     with pytest.raises(NotFound):
         belongs(run, "task_e")

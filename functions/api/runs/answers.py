@@ -1,0 +1,123 @@
+"""What is answered about runs."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Final, Literal
+
+from typing_extensions import TypedDict
+
+from functions.api.answers import Count, Cursor, Instant, Version, told, words
+from functions.api.forms import text_of
+from postdate.domain.task import State, Task
+
+_HTTP: Final = re.compile(r"http ([0-9]{3})")
+_TELLS_WHY: Final = frozenset({State.SKIPPED, State.MISSED, State.CANCELLED, State.EXPIRED, State.DEAD})
+
+
+class RunSummary(TypedDict):
+    run_id: Annotated[str, told("Of a task that runs once: its own id.")]
+    planned_at: Annotated[Instant, told("The instant it was planned for.")]
+    started_at: Annotated[Instant | None, told("When the first attempt was claimed.")]
+    finished_at: Instant | None
+    lateness_ms: int | None
+    status: Annotated[
+        str,
+        words(State),
+        told(
+            "SKIPPED and MISSED ones were never begun, and `reason` says why. DEAD ones can be tried again."
+        ),
+    ]
+    reason: Annotated[str | None, told("Why it did not succeed, once that is certain.")]
+
+
+class Attempt(TypedDict):
+    number: Annotated[Count, told("Counted anew after a redrive.")]
+    started_at: Instant
+    finished_at: Instant | None
+    outcome: Literal["RUNNING", "SUCCEEDED", "FAILED"]
+    http_status: Count | None
+    error: str | None
+
+
+class Run(RunSummary):
+    task_id: str
+    attempts: list[Attempt]
+    next_attempt_at: Instant | None
+    token: Annotated[Count, told("The number of the newest attempt's claim; 0 before the first.")]
+    lease_until: Annotated[Instant | None, told("Until when the newest attempt may take.")]
+    version: Version
+
+
+class RunList(TypedDict):
+    runs: list[Run]
+    next_cursor: Cursor
+
+
+def summary(task: Task) -> RunSummary:
+    return {
+        "run_id": task.id,
+        "planned_at": text_of(task.planned_at),
+        "started_at": text_of(_started_at(task)),
+        "finished_at": text_of(task.finished_at),
+        "lateness_ms": task.lateness_ms,
+        "status": task.state.value,
+        "reason": task.history[-1].why if task.state in _TELLS_WHY else None,
+    }
+
+
+def of(task: Task) -> Run:
+    return {
+        **summary(task),
+        "task_id": task.task_id,
+        "attempts": attempts(task),
+        "next_attempt_at": text_of(task.due_at) if task.state.waits else None,
+        "token": task.token,
+        "lease_until": text_of(task.lease_until),
+        "version": task.version,
+    }
+
+
+def attempts(task: Task) -> list[Attempt]:
+    """As the history tells them: from each claim to the line that says how it ended. A line that is RUNNING again
+    with the same number says that the receiver has accepted; with another one, that the attempt before was given up. A
+    claim that was released, for nothing was sent under it, is no attempt: the line after it counts one less."""
+    found: list[Attempt] = []
+    for line in task.history:
+        now_open = found[-1] if found and found[-1]["outcome"] == "RUNNING" else None
+        if line.to is State.RUNNING:
+            if now_open is not None and now_open["number"] == line.attempt:
+                continue
+            if now_open is not None:
+                found[-1] = _ended(now_open, line.at, "FAILED", line.why)
+            found.append(
+                {
+                    "number": line.attempt,
+                    "started_at": text_of(line.at),
+                    "finished_at": None,
+                    "outcome": "RUNNING",
+                    "http_status": None,
+                    "error": None,
+                }
+            )
+        elif now_open is not None and line.attempt < now_open["number"]:
+            found.pop()
+        elif now_open is not None:
+            outcome: Literal["SUCCEEDED", "FAILED"] = "SUCCEEDED" if line.to is State.SUCCEEDED else "FAILED"
+            found[-1] = _ended(now_open, line.at, outcome, line.why)
+    return found
+
+
+def _ended(attempt: Attempt, at: datetime, outcome: Literal["SUCCEEDED", "FAILED"], why: str) -> Attempt:
+    status = _HTTP.fullmatch(why)
+    return {
+        "number": attempt["number"],
+        "started_at": attempt["started_at"],
+        "finished_at": text_of(at),
+        "outcome": outcome,
+        "http_status": int(status[1]) if status else None,
+        "error": None if outcome == "SUCCEEDED" else why,
+    }
+
+
+def _started_at(task: Task) -> datetime | None:
+    return next((line.at for line in task.history if line.to is State.RUNNING), None)
