@@ -45,17 +45,6 @@ def answers() -> dict[str, Any]:
         description="Rent for November",
         metadata=(("month", "2026-11"),),
     )
-    adjustment = replace(
-        deposit,
-        type=Type.ADJUSTMENT,
-        payer="rent",
-        payee=None,
-        amount=12,
-        reason="counted twice on 3 May",
-        reference=None,
-        description=None,
-        metadata=(),
-    )
     movements = [deposit, *([settled.movement] if settled.movement else [])]
     return {
         "Payment": payments.view(pending),
@@ -68,8 +57,6 @@ def answers() -> dict[str, Any]:
         "Account": accounts.of(_ACCOUNT),
         "AccountBatchAnswer": {"results": [{"index": 0, "account": accounts.of(_ACCOUNT)}]},
         "AccountList": {"accounts": [accounts.of(_ACCOUNT)], "next_cursor": None},
-        "Deposit": accounts.deposit(deposit, "rent"),
-        "Adjustment": accounts.adjustment(adjustment, "rent"),
         "TransactionList": {
             "transactions": [accounts.transaction(movement, "rent") for movement in movements],
             "next_cursor": None,
