@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any, Final
 
-from aws_lambda_powertools.event_handler.api_gateway import Router
+from typing_extensions import TypedDict
 
 from functions.api import requests
+from functions.api.answers import Count, Instant, told
+from functions.api.caller import Caller
 from functions.api.forms import text_of
 from functions.api.listing import AFTER_BYTES_MAX
+from functions.api.operation import Routes
 from functions.api.wiring import wired
 from postdate.domain.errors import Unreadable, ValidationFailed
 from postdate.domain.invariants import Books, Check, checks, is_sound
@@ -27,7 +30,7 @@ from postdate.domain.payment import Payment, State
 from postdate.runtime.clock import Clock
 from postdate.stores.ledger import Ledger
 
-router = Router()
+AUDIT: Final = Routes("/api/v1/audit")
 
 PAUSES = tuple(timedelta(milliseconds=each) for each in (200, 400, 800, 1600))
 TIME = timedelta(seconds=15)
@@ -37,16 +40,41 @@ _ACCOUNTS_IN_TURN = 20
 _AT_ONCE = 8
 
 
-@router.get("/api/v1/audit")
-def audit() -> dict[str, Any]:
-    event = router.current_event
-    tenant = requests.caller(event, "admin").tenant
-    after = requests.parameters(event).get("after", "")
+class AuditCheck(TypedDict):
+    name: str
+    ok: bool
+    observed: Any
+    expected: Any
+    checked_at: Instant
+
+
+class Audit(TypedDict):
+    ok: bool
+    checks: list[AuditCheck]
+    accounts: Annotated[Count, told("How many were looked at.")]
+    moving: Annotated[list[str], told("Accounts that changed each time they were looked at.")]
+    unread: Annotated[list[str], told("Accounts with more than there was time to read.")]
+    goes_on_after: str | None
+
+
+@AUDIT.serves(
+    "get",
+    "",
+    name="audit",
+    summary="Whether the books are right",
+    text="Checks the tenant's accounts, payments and journal against each other while work goes on. Accounts that "
+    "never stood still are named in `moving`: nothing is said of them. When there is no time for all accounts, "
+    "`goes_on_after` says where to go on with `after`.",
+    scope="admin",
+    parameters=("audit_after",),
+    codes=("validation_failed",),
+)
+def audit(caller: Caller) -> Audit:
+    after = requests.parameters(AUDIT.router.current_event).get("after", "")
     if len(after.encode()) > AFTER_BYTES_MAX:
         raise ValidationFailed([("after", "is no account's name")])
-    return view(
-        Auditor(ledger=wired().ledger, clock=wired().clock).audit(tenant, after=after), wired().clock.now()
-    )
+    auditor = Auditor(ledger=wired().ledger, clock=wired().clock)
+    return view(auditor.audit(caller.tenant, after=after), wired().clock.now())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -209,7 +237,7 @@ def _not_listed(seen: _Seen) -> list[str]:
     return sorted(name for name in named - known if name is not None)
 
 
-def view(audited: Audited, now: datetime) -> dict[str, Any]:
+def view(audited: Audited, now: datetime) -> Audit:
     return {
         "ok": all(check.ok for check in audited.checks),
         "checks": [

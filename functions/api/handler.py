@@ -35,7 +35,7 @@ app.include_router(jobs.router)
 app.include_router(payments.router)
 app.include_router(accounts.ACCOUNTS.router)
 app.include_router(money.MONEY.router)
-app.include_router(audit.router)
+app.include_router(audit.AUDIT.router)
 app.include_router(pages.router)
 
 

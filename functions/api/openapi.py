@@ -22,7 +22,6 @@ from functions.api.payments.forms import (
     PaymentForm,
 )
 from functions.api.reference import (
-    account_answers,
     examples,
     fields,
     links,
@@ -217,7 +216,6 @@ def _answers(codes: list[str]) -> dict[str, Any]:
     return {
         **_generated(),
         **payment_answers.ANSWERS,
-        **account_answers.ANSWERS,
         **task_answers.ANSWERS,
         **run_answers.ANSWERS,
         "Problem": problems.schema(codes),

@@ -4,27 +4,13 @@ from typing import Final
 
 from functions.api.accounts.money_routes import MONEY
 from functions.api.accounts.routes import ACCOUNTS
+from functions.api.audit import AUDIT
 from functions.api.operation import Operation
 from functions.api.reference.payment_operations import PAYMENTS
 from functions.api.reference.run_operations import JOBS
 from functions.api.reference.task_operations import TASKS
 from functions.api.runs.routes import RUNS
 
-_AUDIT: Final = (
-    Operation(
-        method="get",
-        path="/api/v1/audit",
-        name="audit",
-        summary="Whether the books are right",
-        text="Checks the tenant's accounts, payments and journal against each other while work goes on. Accounts that "
-        "never stood still are named in `moving`: nothing is said of them. When there is no time for all accounts, "
-        "`goes_on_after` says where to go on with `after`.",
-        answer="Audit",
-        scope="admin",
-        parameters=("audit_after",),
-        codes=("validation_failed",),
-    ),
-)
 _PAGES: Final = (
     Operation(
         method="get",
@@ -57,7 +43,7 @@ GROUPS: Final = (
     ("tasks", "Calls at an instant, or again and again.", TASKS),
     ("runs", "The occurrences of tasks, and acknowledgements.", tuple(RUNS.operations)),
     ("jobs", "Tasks under the names of the job API.", JOBS),
-    ("audit", "Checks of the books.", _AUDIT),
+    ("audit", "Checks of the books.", tuple(AUDIT.operations)),
     ("service", "Health and description of the API.", _PAGES),
 )
 OPERATIONS: Final = tuple(operation for _, _, operations in GROUPS for operation in operations)
