@@ -79,7 +79,7 @@ def document() -> dict[str, Any]:
 
 
 _ABOUT: Final = (
-    "Moves money between accounts and makes calls, later: a payment, a webhook or a message to an SQS queue, at an "
+    "Moves money between accounts and makes calls, later: a payment, a webhook, a message or an event, at an "
     "instant up to a year ahead; a call also again and again, as a cron says. Amounts are whole units of one virtual "
     "currency. "
     "Requests and answers are JSON, sent as `application/json` in UTF-8; a name that is given twice makes a body "

@@ -93,9 +93,9 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
     ),
     (
         errors.DestinationNotAllowed("numeric host: only names may be called"),
-        "The webhook, the queue or the bus may not be called.",
-        "A webhook needs https, a public host name and no credentials in the URL. A queue or a bus has "
-        "to be on the tenant's list.",
+        "The destination may not be called.",
+        "A webhook needs https, a public host name and no credentials in the URL. Any other "
+        "destination has to be on the tenant's list.",
     ),
     (
         errors.PayloadTooLarge(),
