@@ -127,8 +127,9 @@ class Backlog:
         allowed = GRACE if policy is CatchUp.NONE else max(definition.catch_up_window, GRACE)
         kept_back = earlier.kept_back | ({elapsed.own.wall} if earlier.displaced else set())
         due = elapsed.until(earlier.leader)
+        late_by = {each.wall: now - each.due_at for each in due}
         newest = deque(
-            (each for each in due if now - each.due_at <= allowed and each.wall not in kept_back),
+            (each for each in due if late_by[each.wall] <= allowed and each.wall not in kept_back),
             maxlen=1 if policy is CatchUp.LATEST else BACKLOG_RUNS_MAX,
         )
         to_run = {each.wall: each for each in newest} | dict(earlier.running)
@@ -138,9 +139,11 @@ class Backlog:
             to_run = {wall: to_run[wall] for wall in kept}
             due = [each for each in due if kept and each.wall <= max(kept)]
         last = to_run[max(to_run)] if to_run else None
-        reason = _Reason(policy, allowed, now, last, len(newest) == BACKLOG_RUNS_MAX)
+        reason = _Reason(policy, allowed, last, len(newest) == BACKLOG_RUNS_MAX)
         missed = [each for each in due if each.wall not in to_run][:MISSED_TOLD_MAX]
-        entries = [Entry(occurrence=each, state=State.MISSED, why=reason.of(each)) for each in missed]
+        entries = [
+            Entry(occurrence=each, state=State.MISSED, why=reason.of(late_by[each.wall])) for each in missed
+        ]
         for wall, each in to_run.items():
             counts = skips is None or wall in earlier.running
             state = State.PENDING if skips is None else State.SKIPPED
@@ -155,14 +158,13 @@ class Backlog:
 class _Reason:
     policy: CatchUp
     allowed: timedelta
-    now: datetime
     last: Occurrence | None
     full: bool
 
-    def of(self, missed: Occurrence) -> str:
+    def of(self, late_by: timedelta) -> str:
         if self.policy is CatchUp.NONE:
             return "missed, and catch_up is none"
-        if self.now - missed.due_at > self.allowed:
+        if late_by > self.allowed:
             return f"missed, and later than the catch-up window of {self.allowed // _SECOND} seconds"
         if self.full:
             return f"missed, with more than {BACKLOG_RUNS_MAX} later ones to catch up on"

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from itertools import islice, takewhile
 from typing import Final
 
@@ -20,6 +21,7 @@ from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
 from postdate.domain.task import RUN_KIND, HistoryLine, Recurs, State, Task
 
 WOKEN_FROM_MAX: Final = 100
+_IDS_KEPT: Final = 2 * MISSED_TOLD_MAX
 _STOPPED: Final = frozenset({definitions.State.PAUSED, definitions.State.CANCELLED})
 
 
@@ -71,14 +73,14 @@ class Runs:
     def id(self, definition: Definition, occurrence: Occurrence) -> str:
         """The id of an occurrence's run."""
         name = f"{definition.id} {definition.plan} {occurrence.wall.isoformat(timespec='minutes')}"
-        return self._id(name, occurrence.due_at)
+        return _run_id(self.shards, name, occurrence.due_at)
 
     def out_of_turn(
         self, definition: Definition, *, name: str, due_at: datetime, now: datetime, why: str
     ) -> Task:
         """Asked for by hand: it follows nothing, and nothing follows it. Equal names make one run."""
         recurs = Recurs(definition=definition.id, plan=definition.plan, at=due_at, number=0)
-        id = self._id(f"{definition.id} {name}", due_at)
+        id = _run_id(self.shards, f"{definition.id} {name}", due_at)
         return self._row(definition, recurs, id, due_at=due_at, now=now, why=why)
 
     def since(self, run: Task, definition: Definition, line: Line, *, now: datetime) -> Since:
@@ -114,10 +116,6 @@ class Runs:
             row = self.run(definition, entry.occurrence, number=number, before=before, passed=passed, now=now)
         return row if entry.why is None else _ended(row, entry.state, entry.why, now)
 
-    def _id(self, name: str, due_at: datetime) -> str:
-        unique = hashlib.sha256(name.encode()).digest()[:UNIQUE_BYTES]
-        return item_id(RUN_KIND, self.shards.slot(due_at, unique), unique)
-
     def _row(
         self, definition: Definition, recurs: Recurs, id: str, *, due_at: datetime, now: datetime, why: str
     ) -> Task:
@@ -152,3 +150,10 @@ def _ended(row: Task, state: State, why: str, now: datetime) -> Task:
     """At its end from the start."""
     line = HistoryLine(version=1, at=now, to=state, why=why, attempt=0)
     return replace(row, state=state, finished_at=now, history=(line,))
+
+
+@lru_cache(maxsize=_IDS_KEPT)
+def _run_id(shards: ShardPlan, name: str, due_at: datetime) -> str:
+    """A late run reads the rows of its backlog by their ids, and then writes rows with the same ids."""
+    unique = hashlib.sha256(name.encode()).digest()[:UNIQUE_BYTES]
+    return item_id(RUN_KIND, shards.slot(due_at, unique), unique)
