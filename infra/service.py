@@ -144,6 +144,7 @@ class Service(Stack):
     def _settle(self) -> None:
         settle, state = self._function("settle", recurs=True), self._state
         settle.allow(state.payments.arn, GET, BATCH_GET)
+        settle.allow(state.accounts.arn, BATCH_GET)
         settle.allow_in_transactions(state.payments.arn, PUT, UPDATE)
         settle.allow_in_transactions(state.accounts.arn, UPDATE)
         settle.allow_in_transactions(state.journal.arn, PUT)

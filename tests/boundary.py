@@ -17,7 +17,9 @@ from tests import gaps
 from tests.refusals import in_part, refusal
 
 # The engine answers these otherwise than AWS.
-_OTHERWISE: Final = frozenset({"BatchExecuteStatement", "ExecuteTransaction", "BatchGetItem"})
+_OTHERWISE: Final = frozenset(
+    {"BatchExecuteStatement", "ExecuteTransaction", "TransactWriteItems", "BatchGetItem"}
+)
 Send: TypeAlias = Callable[[], AWSResponse]
 Fault: TypeAlias = Callable[[AWSPreparedRequest, Send], AWSResponse]
 
@@ -48,7 +50,7 @@ class _Plan:
 @dataclass(slots=True)
 class Boundary:
     """Every request of the API looks at its key, now and then in a table: these calls are neither noted nor failed,
-    unless a test `admits` them. While it is `rowless`, statements are refused without the row in their way. While it
+    unless a test `admits` them. While it is `rowless`, writes are refused without the row in their way. While it
     `refuses`, it refuses what AWS would refuse and leaves unread what is too much to read at once."""
 
     calls: list[Call] = field(default_factory=list)

@@ -18,7 +18,7 @@ _PARTITION_BYTES_MAX: Final = 1024 * 1024
 
 
 def worded(asked: Mapping[str, Any], answer: dict[str, Any], find: Find, *, rowless: bool) -> dict[str, Any]:
-    """The answer to statements, with the rows that refuse them; or without any, which AWS does as well."""
+    """The answer to writes, with the rows that refuse statements; or without any rows, which AWS does as well."""
     reasons = answer.get("CancellationReasons", ())
     for statement, reason in zip(asked.get("TransactStatements", ()), reasons, strict=False):
         wants = statement.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"

@@ -88,6 +88,7 @@ GRANTED: Final[dict[str, Grants]] = {
     "settle": {
         "logs:/aws/lambda/settle": LOGS,
         "table:payments": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
+        "table:accounts": {"dynamodb:BatchGetItem"},
         "queue:payments": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
         "queue:payments-dlq": {"sqs:SendMessage"},
     },

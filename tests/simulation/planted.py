@@ -482,6 +482,13 @@ BUGS: Final = (
         "a frozen account pays", f"{_ACCOUNT}:update_of", "if total.needs_active:", "if False:", mix="frozen"
     ),
     _bug(
+        "an account that a refusal leaves out is missing",
+        f"{_LEDGER}:DynamoLedger._with_accounts",
+        '"Item" not in reason',
+        "False",
+        mix="frozen",
+    ),
+    _bug(
         "an account is closed whatever is available",
         f"{_ACCOUNT}:closing_of",
         '"#available = :none"',

@@ -28,7 +28,8 @@ from tests.simulation.newer import asked_by_newer_code, told_to_newer_code
 # The status and what the answer says.
 Told = tuple[int, dict[str, Any]]
 _TRANSACTIONS: Final = frozenset({"TransactWriteItems", "ExecuteTransaction"})
-_STATEMENTS: Final = frozenset({"BatchExecuteStatement", "ExecuteTransaction"})
+# AWS answers a refusal of these with the row in the way, and may leave it out.
+_WITH_ROWS: Final = _TRANSACTIONS | {"BatchExecuteStatement"}
 _PARTS: Final = frozenset(
     {"BatchExecuteStatement", "SendMessageBatch", "ChangeMessageVisibilityBatch", "DeleteMessageBatch"}
 )
@@ -56,7 +57,7 @@ class Call:
             case Fault.UNREAD:
                 return self.operation == "BatchGetItem"
             case Fault.ROWLESS:
-                return self.operation in _STATEMENTS
+                return self.operation in _WITH_ROWS
             case _:
                 return True
 
@@ -185,7 +186,7 @@ class Wire:
         if call.service == "dynamodb" and (why := refusal(asked)):
             return 400, {"__type": "ValidationException", "message": why}
         status, content, changes = self._answered(call, asked)
-        if call.operation in _STATEMENTS:
+        if call.operation in _WITH_ROWS:
             content = self._worded(actor, call, content)
         if call.operation == "Query" and "IndexName" in call.asked and (self.mix.stale or self.mix.lag):
             content = self._behind(call, content)
@@ -317,7 +318,7 @@ class Wire:
         return None if row is None else quick.copied(row)
 
     def _worded(self, actor: Actor | None, call: Call, answer: dict[str, Any]) -> dict[str, Any]:
-        """Refusals of statements as AWS words them: with the row in the way, if it was asked for, or without it."""
+        """Refusals as AWS words them: with the row in the way, if it was asked for, or without it."""
         answer = gaps.worded(call.asked, answer, self._row, rowless=actor is not None and actor.rowless)
         for reason in answer.get("CancellationReasons", ()) if self.mix.duplicate_key else ():
             if reason["Code"].startswith("DuplicateItem"):

@@ -34,7 +34,10 @@ def judged(
             answers.setdefault(id(action.posting), Posted(answer=answer))
         elif action.account is not None:
             tenant, total = action.account
-            answer = _of_account(reason.get("Item"), total) if held else Answer.REFUSED
+            of_account = _of_account(reason.get("Item"), total) if held else Answer.REFUSED
+            if of_account is None:
+                continue
+            answer = of_account
             account = tenant, total.account
             touching = [posting for posting in together if _is_touched(posting, account, answer)]
             if answer is Answer.SHORT and total.goes_both_ways:
@@ -56,7 +59,8 @@ def _is_same(stored: AttributeMap | None, row: AttributeMap | None) -> bool:
     return all(stored.get(name) == value for name, value in row.items() if name not in _LISTED)
 
 
-def _of_account(stored: AttributeMap | None, total: Total) -> Answer:
+def _of_account(stored: AttributeMap | None, total: Total) -> Answer | None:
+    """None for an account that was read after its refusal and would refuse nothing any more."""
     if not stored:
         return Answer.UNKNOWN
     if total.at_version is not None and stored["version"] != {"N": str(total.at_version)}:
@@ -64,7 +68,11 @@ def _of_account(stored: AttributeMap | None, total: Total) -> Answer:
     if stored["status"] == {"S": Status.CLOSED.value} and (total.needs_active or total.needs_open):
         return Answer.CLOSED
     frozen = total.needs_active and stored["status"] == {"S": Status.FROZEN.value}
-    return Answer.FROZEN if frozen else Answer.SHORT
+    if frozen:
+        return Answer.FROZEN
+    taken = {"available": total.available_taken, "reserved": total.reserved_taken}
+    is_short = any(int(stored[part]["N"]) < most for part, most in taken.items())
+    return Answer.SHORT if is_short else None
 
 
 def _is_touched(posting: Posting, account: tuple[str, str], answer: Answer) -> bool:

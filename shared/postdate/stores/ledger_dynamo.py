@@ -22,7 +22,7 @@ from postdate.domain.slots import ShardPlan, home, is_id
 from postdate.stores import account_row, batch_get, movement_row, payment_row
 from postdate.stores.faults import translated
 from postdate.stores.ledger import Answer, Posted
-from postdate.stores.ledger_actions import Actions
+from postdate.stores.ledger_actions import Action, Actions
 from postdate.stores.ledger_answers import HELD, awaiting, judged, tell
 from postdate.stores.rows import item_key, readable, speak_through, the_one
 
@@ -213,6 +213,7 @@ class DynamoLedger:
             actions = list(self._actions.of(left))
             try:
                 reasons = self._cancelled([action.request for action in actions])
+                refused = self._with_accounts([(actions[place], reason) for place, reason in reasons.items()])
             except Unavailable:
                 patience -= _TRIES // 2
                 continue
@@ -228,7 +229,7 @@ class DynamoLedger:
                 answers |= _each(left, Answer.DONE)
                 left = []
                 break
-            known, crowded = judged(left, [(actions[place], reason) for place, reason in reasons.items()])
+            known, crowded = judged(left, refused)
             answers |= known
             too_many |= crowded
             if not known and not crowded:
@@ -238,6 +239,23 @@ class DynamoLedger:
         answers |= _each(left, Answer.UNAVAILABLE)
         smaller = _halves([posting for posting in together if id(posting) in too_many])
         return answers | self._post_in_order(smaller)
+
+    def _with_accounts(
+        self, refused: Sequence[tuple[Action, dict[str, Any]]]
+    ) -> list[tuple[Action, dict[str, Any]]]:
+        """The refusals, each with the account that stands in the way. AWS promises that account and may leave it out:
+        then it is read, for an account that is left out is not one that is missing."""
+        keys = {
+            place: action.request["Update"]["Key"]
+            for place, (action, reason) in enumerate(refused)
+            if action.account is not None and reason["Code"] == HELD and "Item" not in reason
+        }
+        found = batch_get.rows(self._client, self._accounts, keys.values()) if keys else []
+        rows = {row["account"]["S"]: row for row in found}
+        return [
+            (action, reason | {"Item": rows.get(keys[place]["account"]["S"])} if place in keys else reason)
+            for place, (action, reason) in enumerate(refused)
+        ]
 
     def _written(self, action: dict[str, Any]) -> bool:
         """One row of its own, in nobody's company; False when its condition does not hold."""
