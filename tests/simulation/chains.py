@@ -158,7 +158,11 @@ def i11_every_planned_instant_has_a_row(seen: Seen) -> None:
 def _has_no_gap(seen: Seen, id: str, version: Row, there: set[int], *, begun_by: int) -> None:
     """From the first wall time after `begun_by` at the latest, when its definition was written."""
     left, first = set(there), min(there, default=0)
-    after = first - 1 if _is_moved(seen, version) else number(version, "changed") + _ahead(seen, version)[0]
+    begun_at = number(version, "changed")
+    if begun_by:
+        # A retry plans by its own clock and keeps the instant of the first try, whose clock may be ahead.
+        begun_at = min(begun_at, number(version, "plan"))
+    after = first - 1 if _is_moved(seen, version) else begun_at + _ahead(seen, version)[0]
     for wall in _walls(version, after, max(_ahead(seen, version))):
         if wall > max(there, default=0):
             break

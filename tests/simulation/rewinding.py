@@ -74,7 +74,8 @@ class Rewinding:
 
     def _lose_calls(self) -> None:
         """But for those of what waits for a person: its letter is all that brings it back. What has changed since
-        it was registered may be left to the audit: its call was no sweep's."""
+        it was registered may be left to the audit: its call was no sweep's. So may what a worker is about to change:
+        it has the call, and begins between the passes of two epochs."""
         self.seen.under_way |= {row["id"]["S"] for row in self.seen.items() if number(row, "version") > 1}
         dead = {row["id"]["S"] for row in self.seen.items() if waits_for_a_person(row)}
         for queue in ("tasks", "payments"):
@@ -83,6 +84,8 @@ class Rewinding:
                 if ids and not ids & dead:
                     self.engine.messages(queue).remove(message)
                     self.seen.lost |= ids
+                    if message["receive_count"] and message["visible_at"] * SECOND > self.hub.now:
+                        self.seen.under_way |= ids
 
 
 def _text(minute: int) -> str:
