@@ -82,6 +82,12 @@ def test_a_validation_names_each_field():
     ]
 
 
+def test_what_repeats_a_request_is_cut():
+    long = "x" * 100_000
+    told = problem(errors.ValidationFailed([(long, long)] * 1_000), "r-1")
+    assert len(json.dumps(told)) < 20_000
+
+
 def test_a_refusal_for_its_state_tells_the_state():
     assert problem(example(errors.InvalidState), "r")["state"] == "DEAD"
 
