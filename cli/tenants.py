@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from postdate.domain.task import Destination
 from postdate.runtime.clock import SystemClock
 from postdate.stores.keys import INTERNAL, OPS, ApiKey, DynamoKeys, Keys, bearer_text, hash_of
 from postdate.stores.tenants import DynamoTenants, Tenant
@@ -18,16 +19,26 @@ ADMIN: Final = "admin"
 # What can be asked for. The scope of operators comes with an operator's key alone.
 SCOPES: Final = READS | WRITES | {ADMIN}
 OPERATOR: Final = READS | {OPS}
+SQS: Final = "sqs"
 INTERNAL_SLOTS: Final = ("internal1", "internal2")
 KEPT_AFTER_ROTATION: Final = timedelta(hours=1)
 
 
-def tenant(table: str, id: str, *, destinations: Iterable[tuple[str, str]] = ()) -> Tenant:
+def tenant(
+    table: str,
+    id: str,
+    *,
+    destinations: Iterable[tuple[str, str]] = (),
+    default_queue: str | None = None,
+) -> Tenant:
     """The tenant, allowed these pairs of kind and address beside what it may use already. Its signing
-    secret stays what it was."""
+    secret stays what it was, and so does its default target unless a queue is named."""
     tenants = DynamoTenants(table=table)
     known = tenants.get(id) or Tenant(id=id, signing_secrets=(_signing_secret(),))
-    wanted = replace(known, destinations=known.destinations | frozenset(destinations))
+    allowed, usual = known.destinations | frozenset(destinations), known.default_target
+    if default_queue is not None:
+        allowed, usual = allowed | {(SQS, default_queue)}, Destination(type=SQS, address=default_queue)
+    wanted = replace(known, destinations=allowed, default_target=usual)
     tenants.put(wanted)
     return wanted
 

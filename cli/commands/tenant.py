@@ -25,6 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             metavar=listed.metavar,
             help=listed.help,
         )
+    parser.add_argument(
+        "--default-queue", metavar="URL", help="an SQS queue that jobs go to which name no target"
+    )
     scope_arguments(parser)
     parser.add_argument(
         "--account",
@@ -52,6 +55,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             environment.table("tenants"),
             options.tenant,
             destinations=[(name, address) for name in LISTED for address in getattr(options, name)],
+            default_queue=options.default_queue,
         )
         key = tenants.key(
             environment.table("keys"),
@@ -65,6 +69,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "scopes": sorted(tenants.READS | set(options.scope)),
         "accounts": options.account,
         "signing_secret": made.signing_secrets[0],
+        "default_target": made.default_target and made.default_target.address,
         "destinations": {name: sorted(made.allowed(name)) for name in LISTED},
     }
 
@@ -76,6 +81,7 @@ def show(answer: dict[str, Any]) -> str:
         f"  its scopes      {' '.join(answer['scopes'])}",
         *(f"  its account     {account}" for account in answer["accounts"] or []),
         f"  signing secret  {answer['signing_secret']}",
+        *([f"  sends jobs to   {answer['default_target']}"] if answer["default_target"] else []),
         *(f"  may send to     {each}" for listed in answer["destinations"].values() for each in listed),
     ]
     return "\n".join(lines)

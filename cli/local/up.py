@@ -58,7 +58,9 @@ def _brought_up(place: Place, engine: Process | None, known: Stack | None) -> St
 def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int) -> Stack:
     destinations = seed.destinations()
     table, keys = outputs["TenantsTable"], outputs["KeysTable"]
-    demo = tenants.tenant(table, "demo", destinations=destinations.items())
+    demo = tenants.tenant(
+        table, "demo", destinations=destinations.items(), default_queue=destinations[tenants.SQS]
+    )
     other = tenants.tenant(table, "other")
     bearers = known or Keys(
         api_key=tenants.key(keys, demo.id, USUAL),

@@ -24,6 +24,7 @@ from functions.api.payments.forms import (
 from functions.api.reference import (
     examples,
     fields,
+    job_answers,
     links,
     payment_answers,
     problems,
@@ -218,6 +219,7 @@ def _answers(codes: list[str]) -> dict[str, Any]:
         **payment_answers.ANSWERS,
         **task_answers.ANSWERS,
         **run_answers.ANSWERS,
+        **job_answers.ANSWERS,
         "Problem": problems.schema(codes),
         "Health": shapes.every(status={"const": "ok"}),
     }

@@ -77,6 +77,7 @@ def everything(examples: Examples) -> Definition:
         runs_before=3,
         name="Rechnung № 7",
         tags=("🐈", "a b"),
+        job_key="key",
     )
 
 

@@ -290,14 +290,16 @@ def test_a_closed_account_takes_nothing_and_spoils_no_posting_beside_it(money: M
 
 
 def test_a_closed_account_is_set_right_at_its_version_and_emptied(money: Money) -> None:
-    money.accounts(alice=0)
+    money.accounts(alice=0, bob=9)
+    payment = money.registered("bob", "alice", 9)
     closed = money.ledger.close(money.tenant, "alice", now=money.now)
     assert closed is not None
     leg = Leg(account="alice", available=5, needs_active=False, at_version=closed.version)
     assert money.answers(Posting(tenant=money.tenant, at=money.now, legs=(leg,))) == [Answer.DONE]
     out = Leg(account="alice", available=-5, needs_active=False)
-    assert money.answers(Posting(tenant=money.tenant, at=money.now, legs=(out,))) == [Answer.DONE]
-    assert money.balances("alice") == [(0, 0)]
+    emptied = Posting(tenant=money.tenant, at=money.now, legs=(out,))
+    assert money.answers(emptied, money.settle(payment)) == [Answer.DONE, Answer.CLOSED]
+    assert money.balances("alice", "bob") == [(0, 0), (0, 9)]
 
 
 def test_limits_change_while_payments_do_and_not_over_other_limits(money: Money) -> None:

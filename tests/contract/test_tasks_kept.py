@@ -31,6 +31,7 @@ def everything(examples: Examples) -> Task:
         timeout_seconds=900,
         name="Rechnung № 7 'für' \"Ölaf\"",
         tags=("🐈", "a b", "größe"),
+        job_key="key:1/ü",
     )
 
 
@@ -61,7 +62,13 @@ def test_a_long_history_with_any_text_in_it_is_kept_whole(tasks: Tasks, examples
     task = examples.task()
     lines = tuple(
         HistoryLine(
-            version=number, at=examples.now, to=State.RETRYING, why=f"Grund {number}: 🐈 x\ny", attempt=number
+            version=number,
+            at=examples.now,
+            to=State.RUNNING if number % 2 else State.RETRYING,
+            why=f"Grund {number}: 🐈 x\ny" if number % 2 else "told \x1fby a receiver\x1f 12 x",
+            attempt=number,
+            worker=f"worker {number}" if number % 2 else None,
+            lease_until=examples.now + timedelta(milliseconds=40_001) if number % 2 else None,
         )
         for number in range(2, HISTORY_LINES_MAX + 1)
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from postdate.domain.task import Destination
 from postdate.stores.keys import ApiKey, Keys, hash_of
 from postdate.stores.tenants import Tenant, Tenants
 from tests.contract.conftest import OnAws
@@ -22,8 +23,15 @@ BUSES = frozenset({("eventbridge", "postdate-destination-a"), ("eventbridge", "w
         Tenant(id="empty"),
         Tenant(id="full", destinations=QUEUES | BUSES, signing_secrets=("whsec_bmV3", "whsec_b2xk")),
         Tenant(id="größe 🐈"),
+        Tenant(id="usual", default_target=Destination(type="sqs", address="https://sqs.example.com/1/q")),
+        Tenant(
+            id="web",
+            default_target=Destination(
+                type="webhook", address="https://example.com", method="PUT", headers=(("X-A", "1"),)
+            ),
+        ),
     ],
-    ids=["empty", "full", "odd"],
+    ids=["empty", "full", "odd", "with a default queue", "with a default webhook"],
 )
 def test_a_tenant_is_read_back_as_it_was_written(tenants: Tenants, tenant: Tenant) -> None:
     tenants.put(tenant)

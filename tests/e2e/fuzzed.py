@@ -8,7 +8,7 @@ import schemathesis
 
 # Accounts with money, and a queue that the tenant may call. No description can name them.
 PAYER, PAYEE = json.loads(os.environ["FUZZED_ACCOUNTS"])
-TARGET: Final = {"type": "sqs", "queue_url": os.environ["FUZZED_QUEUE_URL"]}
+QUEUE_URL: Final = os.environ["FUZZED_QUEUE_URL"]
 
 
 @schemathesis.hook
@@ -23,5 +23,7 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
         return
     if all(isinstance(case.body.get(name), str) for name in ("from_account_id", "to_account_id")):
         case.body |= {"from_account_id": PAYER, "to_account_id": PAYEE}
-    if isinstance(case.body.get("target"), dict) and case.body["target"].get("type") == "sqs":
-        case.body["target"] = {**case.body["target"], **TARGET}
+    target = case.body.get("target")
+    if isinstance(target, dict) and target.get("type") == "sqs":
+        name = "queueUrl" if "queueUrl" in target else "queue_url"
+        case.body["target"] = {**target, name: QUEUE_URL}

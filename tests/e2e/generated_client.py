@@ -4,13 +4,16 @@ import json
 import sys
 
 from generated import AuthenticatedClient
-from generated.api.jobs import register_job
+from generated.api.jobs import get_job, register_job
 from generated.api.payments import schedule_payment
 from generated.api.tasks import change_task, register_task
 from generated.models import (
     ChangeForm,
     Job,
+    JobDetailsWithPayload,
     JobForm,
+    JobSqsForm,
+    JobSqsTarget,
     Payment,
     PaymentForm,
     RecurringTask,
@@ -36,8 +39,13 @@ def main(url: str, key: str, payer: str, payee: str, queue_url: str) -> None:
     assert isinstance(plan, RecurringTask), plan
     changed = change_task.sync(plan.task_id, client=client, body=ChangeForm(cron="0 6 * * *"))
     assert isinstance(changed, RecurringTask), changed
-    job = register_job.sync(client=client, body=JobForm(target=target, delay_seconds=3600))
+    job_target = JobSqsForm(type_="sqs", queue_url=queue_url)
+    job = register_job.sync(client=client, body=JobForm(target=job_target, delay_seconds=3600))
     assert isinstance(job, Job), job
+    details = get_job.sync(job.job_id, client=client)
+    assert isinstance(details, JobDetailsWithPayload), details
+    assert isinstance(details.target, JobSqsTarget), details
+    assert details.target.queue_url == queue_url
     print(json.dumps([payment.payment_id, task.task_id, changed.task_id, job.job_id]))
 
 

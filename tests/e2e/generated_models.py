@@ -24,7 +24,7 @@ def main(url: str, key: str, payer: str, payee: str, queue_url: str) -> None:
         task = Task(**send("/api/v1/tasks", TaskForm(target=target, delay_seconds=3600, payload={"n": 1})))
         cron = TaskForm(target=target, cron="0 6 * * *", timezone="Europe/Rome")
         plan = RecurringTask(**send("/api/v1/tasks", cron))
-        job = Job(**send("/v1/jobs", JobForm(target=target, delaySeconds=3600)))
+        job = Job(**send("/v1/jobs", JobForm(delaySeconds=3600)))
         print(json.dumps([payment.payment_id, task.task_id, plan.task_id, job.jobId]))
 
 

@@ -52,7 +52,7 @@ expected-statuses = ["2xx", "400", "401", "403", "404", "409", "412", "413", "42
 
 # A batch is answered 200, and each wrong item of it with a problem of its own.
 [[operations]]
-include-operation-id = ["registerTasks", "schedulePayments"]
+include-operation-id = ["openAccounts", "registerTasks", "schedulePayments"]
 [operations.checks.negative_data_rejection]
 expected-statuses = ["200", "4xx"]
 """

@@ -54,7 +54,9 @@ def registered(stack: RunningStack, script: str, place: Path) -> None:
     assert client.get(f"/api/v1/tasks/{task}").expect(200)["payload"] == {"n": 1}
     found = client.get(f"/api/v1/tasks/{plan}").expect(200)
     assert (found["cron"], found["timezone"]) == ("0 6 * * *", "Europe/Rome")
-    assert client.get(f"/v1/jobs/{job}").expect(200)["status"] == "PENDING"
+    found = client.get(f"/v1/jobs/{job}").expect(200)
+    assert found["status"] == "PENDING"
+    assert found["target"] == {"type": "sqs", "queueUrl": stack.destination_queue_url}
     for id in (task, plan, job):
         client.delete(f"/api/v1/tasks/{id}").expect(200)
 

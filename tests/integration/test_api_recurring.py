@@ -284,31 +284,3 @@ class TestWords:
         assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
         assert client.get(path).body["token"] == 2
         assert client.call("POST", f"{path}/retry").body["state"] == "RUNNING"
-
-
-class TestJobs:
-    def test_a_job_is_registered_read_and_cancelled(self, client: Client) -> None:
-        form = {"runAt": soon(), "payload": {"n": 1}, "idempotencyKey": "j", "target": client.target}
-        first, second = client.call("POST", "/v1/jobs", form), client.call("POST", "/v1/jobs", form)
-        path = first.headers["location"]
-        assert (first.status, first.body["status"], second.body) == (201, "PENDING", first.body)
-        assert client.get(path).body == {
-            "jobId": first.body["jobId"],
-            "status": "PENDING",
-            "attempts": 0,
-            "nextRun": soon(),
-            "failureReason": None,
-        }
-        assert client.get(f"{TASKS}/{first.body['jobId']}").body["payload"] == {"n": 1}
-        assert client.call("POST", f"{path}/cancel").body == {"status": "CANCELLED"}
-        assert client.get(path).body["status"] == "CANCELLED"
-
-    def test_a_job_may_recur(self, client: Client) -> None:
-        job = client.call("POST", "/v1/jobs", {"cron": "@daily", "target": client.target}).body
-        assert client.get(f"/v1/jobs/{job['jobId']}").body["nextRun"] == soon()
-        assert client.call("POST", f"/v1/jobs/{job['jobId']}/cancel").body == {"status": "CANCELLED"}
-
-    def test_a_payload_that_is_not_the_tenants_is_refused(self, client: Client) -> None:
-        form = {"runAt": soon(), "payloadRef": "s3://bucket/key", "target": client.target}
-        refused = client.call("POST", "/v1/jobs", form)
-        assert (refused.status, [error["field"] for error in refused.body["errors"]]) == (422, ["payloadRef"])

@@ -98,7 +98,7 @@ def test_another_tenants_object_is_refused_when_it_is_registered_and_when_it_is_
 def test_a_job_may_name_an_object_too(world: World, client: Client, s3: Any) -> None:
     s3.put_object(Bucket=BUCKET, Key=f"{client.tenant}/job", Body=b"[1]")
     ref = f"s3://{BUCKET}/{client.tenant}/job"
-    form = {"delaySeconds": 0, "payloadRef": ref, "target": client.target}
+    form = {"delaySeconds": 0, "payloadRef": ref, "target": client.job_target}
     job_id = client.call("POST", "/v1/jobs", form).body["jobId"]
     run(world, client)
     assert client.get(f"/v1/jobs/{job_id}").body["status"] == "SUCCEEDED"

@@ -66,7 +66,7 @@ REQUESTS: Final[dict[str, tuple[Any, str, Callable[[Client], Answer]]]] = {
             {
                 "delaySeconds": 60,
                 "idempotencyKey": "the-key",
-                "target": {"type": "sqs", "queue_url": client.queue_url},
+                "target": client.job_target,
             },
         ),
     ),

@@ -165,6 +165,11 @@ class Client:
     def target(self) -> dict[str, Any]:
         return {"type": "sqs", "queue_url": self.queue_url}
 
+    @property
+    def job_target(self) -> dict[str, Any]:
+        """The same, as the job API writes it."""
+        return {"type": "sqs", "queueUrl": self.queue_url}
+
     def get(self, path: str, query: str = "") -> Answer:
         return self.call("GET", path, query=query)
 

@@ -46,7 +46,8 @@ def lines(row: Row) -> list[tuple[int, int, str, int, str]]:
     """version, at, to, attempt, why"""
     found = []
     for line in row["history"]["L"]:
-        version, at, to, attempt, why = line["S"].split(" ", 4)
+        version, at, to, attempt, told = line["S"].split(" ", 4)
+        why = told.partition("\x1f")[0]
         found.append((int(version), int(at), to, int(attempt), why))
     return found
 

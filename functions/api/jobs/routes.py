@@ -1,6 +1,7 @@
 """Routes of /v1/jobs: the same tasks under other names."""
 
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.api_gateway import Router
@@ -10,13 +11,15 @@ from functions.api.forms import parsed
 from functions.api.jobs.forms import JobForm, details, view
 from functions.api.tasks import orders, recurring_view
 from functions.api.tasks import routes as tasks
+from functions.api.tasks.listing import Query, page
 from functions.api.tasks.routes import READ, WRITE
 from functions.api.wiring import wired
-from postdate.domain.definition import is_definition
+from postdate.domain.definition import Definition, is_definition
 from postdate.domain.errors import PostdateError
-from postdate.domain.task import State
+from postdate.domain.task import State, Task
 
 router = Router()
+_AT_ONCE: Final = 8
 
 
 @router.post("/v1/jobs")
@@ -34,18 +37,19 @@ def register() -> Response[Any]:
     return Response(status_code=201, content_type="application/json", body=told, headers=headers)
 
 
+@router.get("/v1/jobs")
+def list_jobs() -> dict[str, Any]:
+    event = router.current_event
+    query = Query.of(requests.caller(event, READ).tenant, requests.parameters(event))
+    found, cursor = page(query, wired().tasks, wired().definitions)
+    with ThreadPoolExecutor(_AT_ONCE) as readers:
+        return {"jobs": list(readers.map(_details, found)), "nextCursor": cursor}
+
+
 @router.get("/v1/jobs/<job_id>")
 def get(job_id: str) -> dict[str, Any]:
-    """Of a recurring job: how often its last run was tried, and why that failed."""
-    tenant = requests.caller(router.current_event, READ).tenant
-    if not is_definition(job_id):
-        task = wired().changer.load(tenant, job_id)
-        return details(tasks.view(task), attempts=task.attempts, failure=task.error)
-    definition = wired().definition_changer.load(tenant, job_id)
-    runs = wired().chain.newest(definition)
-    told = recurring_view.view(definition, runs=runs, now=wired().clock.now())
-    last = next((run for run in runs if run.state is not State.PENDING), None)
-    return details(told, attempts=last.attempts if last else 0, failure=last.error if last else None)
+    found, payload = tasks.found(requests.caller(router.current_event, READ).tenant, job_id)
+    return {**_details(found), "payload": payload}
 
 
 @router.post("/v1/jobs/<job_id>/cancel")
@@ -53,3 +57,13 @@ def cancel(job_id: str) -> dict[str, str]:
     tenant = requests.caller(router.current_event, WRITE).tenant
     changer = wired().definition_changer if is_definition(job_id) else wired().changer
     return {"status": changer.cancel(tenant, job_id, version=None).state.value}
+
+
+def _details(found: Task | Definition) -> dict[str, Any]:
+    """Of a recurring job: how often its last run was tried, and why that failed."""
+    if isinstance(found, Task):
+        return details(tasks.view(found), key=found.job_key, last=found)
+    runs = wired().chain.newest(found)
+    told = recurring_view.view(found, runs=runs, now=wired().clock.now())
+    last = next((run for run in runs if run.state is not State.PENDING), None)
+    return details(told, key=found.job_key, last=last)

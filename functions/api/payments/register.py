@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import assert_never
 
 from functions.api import calls, idempotency
 from functions.api.refusals import closed, frozen, refusal, unknown
@@ -213,6 +214,10 @@ def _objection(draft: _Draft, accounts: Mapping[str, Account]) -> PostdateError 
                 return frozen(id)
             case Status.CLOSED:
                 return closed(id)
+            case Status.ACTIVE:
+                continue
+            case _:
+                assert_never(accounts[id].status)
     limits, payment = accounts[draft.order.payer].limits, draft.payment
     try:
         limits.check_amount(payment.amount)

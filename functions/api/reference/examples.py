@@ -128,8 +128,20 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
                 "runAt": "2026-11-18T10:05:00Z",
                 "payload": _PAYLOAD,
                 "idempotencyKey": "order-4711",
-                "target": {"type": "sqs", "queue_url": _QUEUE},
+                "target": {"type": "sqs", "queueUrl": _QUEUE},
             },
+        },
+        "default": {
+            "summary": "To the tenant's default target, by reference",
+            "value": {
+                "runAt": "2026-11-18T10:05:00Z",
+                "payloadRef": "s3://payloads/demo/order-4711",
+                "idempotencyKey": "order-4712",
+            },
+        },
+        "cron": {
+            "summary": "Each weekday morning",
+            "value": {"cron": "30 8 * * MON-FRI", "timezone": "Europe/Berlin", "retry": {"maxAttempts": 3}},
         },
     },
 }

@@ -28,6 +28,7 @@ def answers(queue_url: str) -> dict[str, Any]:
     later = run.planned_at + timedelta(hours=1)
     told = recurring_view.view(definition, runs=[run], now=later)
     cancelled = recurring_view.view(_cancelled(definition, later), runs=[run], now=later)
+    job = jobs.details(told, key="open-orders", last=run)
     first = datetime(2026, 10, 24, tzinfo=UTC)
     planned = preview.preview(Schedule(cron=Cron.parse("30 2 * * *", "Europe/Berlin")), first=first, count=3)
     return {
@@ -41,7 +42,9 @@ def answers(queue_url: str) -> dict[str, Any]:
         },
         "Backfill": {"runs": 1},
         "Job": jobs.view(told),
-        "JobDetails": jobs.details(told, attempts=run.attempts, failure=run.error),
+        "JobDetails": job,
+        "JobDetailsWithPayload": {**job, "payload": {"report": "open orders"}},
+        "JobList": {"jobs": [job], "nextCursor": None},
         "CancelledJob": {"status": State.CANCELLED.value},
     }
 

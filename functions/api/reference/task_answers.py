@@ -18,7 +18,6 @@ from functions.api.reference.shapes import (
     results_of,
     told,
 )
-from functions.api.tasks.listing import STATUSES
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Overlap
 from postdate.domain.definition import State as DefinitionState
@@ -28,7 +27,6 @@ from postdate.targets.kind import HIDDEN, Shape
 from postdate.targets.registry import KINDS
 
 _STATUS: Final = one_of(State)
-_ANY_STATUS: Final[Schema] = {"type": "string", "enum": list(STATUSES)}
 
 _PAYLOAD_REF: Final = told(
     or_null(TEXT), "Where the payload is read at each attempt; null when it was given."
@@ -42,9 +40,9 @@ _SHOWN: Final[dict[Shape, Schema]] = {
     ),
 }
 _TARGET: Final = either(*(f"{kind.title}Target" for kind in KINDS.values()))
-_PAYLOAD: Final[Schema] = {"description": "The payload as it was given; null when it is a reference."}
+PAYLOAD: Final[Schema] = {"description": "The payload as it was given; null when it is a reference."}
 
-_TASK: Final[dict[str, Schema]] = {
+TASK: Final[dict[str, Schema]] = {
     "task_id": told(TEXT, "It holds the minute that the task was registered for, so ids sort by time."),
     "status": told(
         _STATUS,
@@ -75,7 +73,7 @@ _TASK: Final[dict[str, Schema]] = {
     ),
 }
 
-_RECURRING: Final[dict[str, Schema]] = {
+RECURRING: Final[dict[str, Schema]] = {
     "task_id": TEXT,
     "status": told(
         one_of(DefinitionState),
@@ -112,12 +110,12 @@ _RECURRING: Final[dict[str, Schema]] = {
 }
 
 ANSWERS: Final[dict[str, Schema]] = {
-    "Task": every(**_TASK),
-    "TaskWithPayload": every(**_TASK, payload=_PAYLOAD),
-    "CancelledTask": every(success={"const": True}, **_TASK),
-    "RecurringTask": every(**_RECURRING),
-    "RecurringTaskWithPayload": every(**_RECURRING, payload=_PAYLOAD),
-    "CancelledRecurringTask": every(success={"const": True}, **_RECURRING),
+    "Task": every(**TASK),
+    "TaskWithPayload": every(**TASK, payload=PAYLOAD),
+    "CancelledTask": every(success={"const": True}, **TASK),
+    "RecurringTask": every(**RECURRING),
+    "RecurringTaskWithPayload": every(**RECURRING, payload=PAYLOAD),
+    "CancelledRecurringTask": every(success={"const": True}, **RECURRING),
     "FlowControl": every(key=TEXT, rate=or_null(COUNT), period_seconds=COUNT, parallelism=or_null(COUNT)),
     "TaskList": page_of("tasks", "Task", "RecurringTask"),
     "BatchAnswer": results_of("task", "Task", "RecurringTask"),
@@ -128,15 +126,6 @@ ANSWERS: Final[dict[str, Schema]] = {
         note=told(or_null(TEXT), "Where a change of clocks or jitter moved it."),
     ),
     "Backfill": every(runs=told(COUNT, "How many runs were planned in that time: each is there once.")),
-    "Job": every(jobId=TEXT, status=_ANY_STATUS),
-    "JobDetails": every(
-        jobId=TEXT,
-        status=_ANY_STATUS,
-        attempts=told(COUNT, "Of a recurring job: those of its last run."),
-        nextRun=or_null(INSTANT),
-        failureReason=or_null(TEXT),
-    ),
-    "CancelledJob": every(status=_ANY_STATUS),
     **{
         f"{kind.title}Target": every(
             type={"const": kind.name}, **{member.name: _SHOWN[member.shape] for member in kind.members}

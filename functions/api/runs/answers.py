@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 from typing_extensions import TypedDict
 
@@ -12,6 +12,15 @@ from postdate.domain.task import State, Task
 
 _HTTP: Final = re.compile(r"http ([0-9]{3})")
 _TELLS_WHY: Final = frozenset({State.SKIPPED, State.MISSED, State.CANCELLED, State.EXPIRED, State.DEAD})
+
+
+WorkerId: TypeAlias = Annotated[
+    str | None, told("Which worker claimed it; null for attempts of older releases.")
+]
+LeaseUntil: TypeAlias = Annotated[
+    Instant | None,
+    told("Until when the worker, or the receiver, has it. Of an earlier attempt: as at its claim."),
+]
 
 
 class RunSummary(TypedDict):
@@ -32,6 +41,8 @@ class RunSummary(TypedDict):
 
 class Attempt(TypedDict):
     number: Annotated[Count, told("Counted anew after a redrive.")]
+    worker_id: WorkerId
+    lease_until: LeaseUntil
     started_at: Instant
     finished_at: Instant | None
     outcome: Literal["RUNNING", "SUCCEEDED", "FAILED"]
@@ -80,7 +91,8 @@ def of(task: Task) -> Run:
 def attempts(task: Task) -> list[Attempt]:
     """As the history tells them: from each claim to the line that says how it ended. A line that is RUNNING again
     with the same number says that the receiver has accepted; with another one, that the attempt before was given up. A
-    claim that was released, for nothing was sent under it, is no attempt: the line after it counts one less."""
+    claim that was released, for nothing was sent under it, is no attempt: the line after it counts one less. The newest
+    attempt's lease is as it is now; one before it has the lease that it began with."""
     found: list[Attempt] = []
     for line in task.history:
         now_open = found[-1] if found and found[-1]["outcome"] == "RUNNING" else None
@@ -92,6 +104,8 @@ def attempts(task: Task) -> list[Attempt]:
             found.append(
                 {
                     "number": line.attempt,
+                    "worker_id": line.worker,
+                    "lease_until": text_of(line.lease_until),
                     "started_at": text_of(line.at),
                     "finished_at": None,
                     "outcome": "RUNNING",
@@ -104,6 +118,8 @@ def attempts(task: Task) -> list[Attempt]:
         elif now_open is not None:
             outcome: Literal["SUCCEEDED", "FAILED"] = "SUCCEEDED" if line.to is State.SUCCEEDED else "FAILED"
             found[-1] = _ended(now_open, line.at, outcome, line.why)
+    if found and task.lease_until is not None:
+        found[-1]["lease_until"] = text_of(task.lease_until)
     return found
 
 
@@ -111,6 +127,8 @@ def _ended(attempt: Attempt, at: datetime, outcome: Literal["SUCCEEDED", "FAILED
     status = _HTTP.fullmatch(why)
     return {
         "number": attempt["number"],
+        "worker_id": attempt["worker_id"],
+        "lease_until": attempt["lease_until"],
         "started_at": attempt["started_at"],
         "finished_at": text_of(at),
         "outcome": outcome,

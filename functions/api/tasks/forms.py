@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -19,7 +19,7 @@ from postdate.domain.flow import PARALLELISM_MAX, FlowControl
 from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 from postdate.domain.retry import ATTEMPTS_MAX, RetryPolicy
 from postdate.domain.schedule import JITTER_SECONDS_MAX
-from postdate.domain.task import Ack
+from postdate.domain.task import Ack, Destination
 
 PAST_ALLOWED = timedelta(minutes=1)
 OF_RECURRING: Final = (
@@ -70,7 +70,7 @@ class FlowControlForm(Form):
         if self.rate is None and self.parallelism is None:
             raise ValueError("one of rate and parallelism is needed")
         if self.rate is None and not self.at_default("period_seconds"):
-            raise ValueError("period_seconds needs a rate")
+            raise ValueError(f"{self.named('period_seconds')} needs a rate")
         return self
 
     def control(self) -> FlowControl:
@@ -104,6 +104,13 @@ class TaskForm(Form):
     flow_control: FlowControlForm | None = None
     name: Name | None = None
     tags: Tags = Field([])
+
+    # True if the Idempotency-Key is kept with the task, to be told again.
+    tells_key: ClassVar[bool] = False
+
+    def destination(self, usual: Destination | None) -> Destination:
+        """Where the task goes. `usual` is the tenant's default."""
+        return self.target.destination()
 
     @model_validator(mode="after")
     def _says_when(self) -> "TaskForm":

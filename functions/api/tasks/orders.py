@@ -75,15 +75,29 @@ def read(form: type[TaskFormT], given: JsonValue) -> TaskFormT | PostdateError:
 def refused(destinations: Sequence[Destination], tenant: str) -> Mapping[Destination, PostdateError]:
     if not destinations:
         return {}
-    known = wired().tenants.get(tenant) or Tenant(id=tenant)
-    return refusals(destinations, tenant=known, loopback_allowed=wired().loopback_allowed)
+    return refusals(destinations, tenant=_tenant(tenant), loopback_allowed=wired().loopback_allowed)
 
 
 def _orders(asked: Sequence[tuple[TaskForm, str | None]], tenant: str) -> list[Asked | PostdateError]:
-    now = wired().clock.now()
-    against = refused([form.target.destination() for form, _ in asked], tenant)
-    orders = [_order(form, key, now, against, tenant) for form, key in asked]
+    now, usual = wired().clock.now(), _tenant(tenant).default_target
+    going = [_destination(form, usual) for form, _ in asked]
+    against = refused([each for each in going if isinstance(each, Destination)], tenant)
+    orders = [
+        _order(form, key, now, destination, against, tenant)
+        for (form, key), destination in zip(asked, going, strict=True)
+    ]
     return _with_places([form for form, _ in asked], orders, tenant)
+
+
+def _tenant(id: str) -> Tenant:
+    return wired().tenants.get(id) or Tenant(id=id)
+
+
+def _destination(form: TaskForm, usual: Destination | None) -> Destination | PostdateError:
+    try:
+        return form.destination(usual)
+    except PostdateError as error:
+        return error
 
 
 def _with_places(
@@ -110,15 +124,19 @@ def _order(
     form: TaskForm,
     key: str | None,
     now: datetime,
+    destination: Destination | PostdateError,
     against: Mapping[Destination, PostdateError],
     tenant: str,
 ) -> Asked | PostdateError:
+    if isinstance(destination, PostdateError):
+        return destination
+    refusal = against.get(destination)
     try:
         payload = payload_of(form, bucket=wired().payloads_bucket, tenant=tenant)
         return (
-            _once(form, key, payload, now, against)
+            _once(form, key, payload, now, destination, refusal)
             if form.cron is None
-            else _recurring(form, key, payload, now, against)
+            else _recurring(form, key, payload, now, destination, refusal)
         )
     except PostdateError as error:
         return error
@@ -129,10 +147,11 @@ def _once(
     key: str | None,
     payload: Payload,
     now: datetime,
-    against: Mapping[Destination, PostdateError],
+    destination: Destination,
+    refusal: PostdateError | None,
 ) -> Order:
-    destination, instant = form.target.destination(), due_at(form, now)
-    refusal = instant if isinstance(instant, PostdateError) else _refusal(form, destination, against)
+    instant = due_at(form, now)
+    refusal = instant if isinstance(instant, PostdateError) else _too_long(form) or refusal
     return Order(
         due_at=instant if isinstance(instant, datetime) else now,
         refusal=refusal,
@@ -147,6 +166,7 @@ def _once(
         tags=tuple(form.tags),
         idempotency_key=key,
         fingerprint=fingerprint(form),
+        job_key=key if form.tells_key else None,
     )
 
 
@@ -155,10 +175,11 @@ def _recurring(
     key: str | None,
     payload: Payload,
     now: datetime,
-    against: Mapping[Destination, PostdateError],
+    destination: Destination,
+    refusal: PostdateError | None,
 ) -> RecurringOrder:
-    destination, schedule, control = form.target.destination(), schedule_of(form), flow(form.flow_control)
-    refusal = _refusal(form, destination, against)
+    schedule, control = schedule_of(form), flow(form.flow_control)
+    refusal = _too_long(form) or refusal
     if refusal is None and form.overlap is Overlap.ALLOW:
         refusal = outrun(schedule, control, now=now, named=form.named)
     return RecurringOrder(
@@ -179,17 +200,15 @@ def _recurring(
         tags=tuple(form.tags),
         idempotency_key=key,
         fingerprint=fingerprint(form),
+        job_key=key if form.tells_key else None,
         refusal=refusal,
     )
 
 
-def _refusal(
-    form: TaskForm, destination: Destination, against: Mapping[Destination, PostdateError]
-) -> PostdateError | None:
-    too_long = timeouts.refusal(
+def _too_long(form: TaskForm) -> PostdateError | None:
+    return timeouts.refusal(
         form.timeout_seconds,
         form.ack,
         response_seconds_max=wired().response_timeout_seconds_max,
         named=form.named,
     )
-    return too_long or against.get(destination)

@@ -49,6 +49,7 @@ class RecurringOrder:
     idempotency_key: str | None
     fingerprint: str
     refusal: PostdateError | None = None
+    job_key: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -180,4 +181,5 @@ def _definition(tenant: str, order: RecurringOrder, *, id: str, now: datetime) -
         catch_up_window=order.catch_up_window,
         name=order.name,
         tags=order.tags,
+        job_key=order.job_key,
     )

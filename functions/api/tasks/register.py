@@ -49,6 +49,7 @@ class Order:
     expires_after: timedelta | None = None
     flow: FlowControl | None = None
     refusal: PostdateError | None = None
+    job_key: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -202,4 +203,5 @@ def _task(tenant: str, order: Order, *, id: str, due_at: datetime, now: datetime
         ack=order.ack,
         expires_at=None if order.expires_after is None else due_at + order.expires_after,
         flow=order.flow,
+        job_key=order.job_key,
     )

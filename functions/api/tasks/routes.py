@@ -65,13 +65,8 @@ def list_tasks() -> dict[str, Any]:
 
 @router.get("/api/v1/tasks/<task_id>")
 def get(task_id: str) -> Response[Any]:
-    tenant = requests.caller(router.current_event, READ).tenant
-    if is_definition(task_id):
-        definition = wired().definition_changer.load(tenant, task_id)
-        return _with_payload(view(definition), wired().templates.text(definition))
-    task = wired().changer.load(tenant, task_id)
-    key = task.payload.key
-    return _with_payload(view(task), task.payload.text if key is None else wired().payloads.get(key))
+    task, payload = found(requests.caller(router.current_event, READ).tenant, task_id)
+    return requests.item({**view(task), "payload": payload})
 
 
 @router.patch("/api/v1/tasks/<task_id>")
@@ -105,8 +100,18 @@ def view(task: Task | Definition) -> dict[str, Any]:
     return recurring_view.view(task, runs=wired().chain.newest(task), now=wired().clock.now())
 
 
-def _with_payload(told: dict[str, Any], text: str | None) -> Response[Any]:
-    return requests.item({**told, "payload": None if text is None else json.loads(text)})
+def found(tenant: str, id: str) -> tuple[Task | Definition, Any]:
+    """The task, and its payload if it was given as one."""
+    if is_definition(id):
+        definition = wired().definition_changer.load(tenant, id)
+        return definition, _read(wired().templates.text(definition))
+    task = wired().changer.load(tenant, id)
+    key = task.payload.key
+    return task, _read(task.payload.text if key is None else wired().payloads.get(key))
+
+
+def _read(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
 
 
 def _change_plan(tenant: str, task_id: str) -> Response[Any]:

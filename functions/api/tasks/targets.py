@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias, Union
 
-from pydantic import Field, create_model
+from pydantic import ConfigDict, Field, create_model
+from pydantic.alias_generators import to_camel
 
 from functions.api.forms import Form
 from functions.api.texts import SEEN
@@ -45,10 +46,25 @@ def _field(member: Member) -> tuple[Any, Any]:
 
 FORMS: Final[Mapping[str, type[TargetBase]]] = {name: _form(kind) for name, kind in KINDS.items()}
 
+
+def _in_camel_case(form: type[TargetBase]) -> type[TargetBase]:
+    """The form as a request to the job API writes it. It is a subclass, so that fingerprints are the same."""
+    return type(f"Job{form.__name__}", (form,), {"model_config": ConfigDict(alias_generator=to_camel)})
+
+
+CAMEL_FORMS: Final[Mapping[str, type[TargetBase]]] = {
+    name: _in_camel_case(form) for name, form in FORMS.items()
+}
+
 if TYPE_CHECKING:
     TargetForm: TypeAlias = TargetBase
+    CamelTargetForm: TypeAlias = TargetBase
 else:
     TargetForm = Annotated[Union[tuple(FORMS.values())], Field(discriminator="type")]  # noqa: UP007
+    CamelTargetForm = Annotated[
+        Union[tuple(CAMEL_FORMS.values())],  # noqa: UP007
+        Field(discriminator="type"),
+    ]
 
 
 def view(destination: Destination) -> dict[str, Any]:

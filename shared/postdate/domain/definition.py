@@ -59,7 +59,7 @@ class Definition:
     """`plan` names what a run depends on: each change of it, and each resumption, begins a new chain of runs, and a run
     of another plan is void. Its number rises by what is drawn, not by one: two changes that are made at once must not
     give theirs the same. `runs_before` is how many runs earlier chains have made, and `before` those of their runs that
-    may not be over. Both are kept here because rows of runs go 35 days after their end."""
+    may not be over. Both are kept here because rows of runs go 35 days after their end. `job_key` is as a task's."""
 
     id: str
     tenant: str
@@ -78,6 +78,7 @@ class Definition:
     name: str | None = None
     tags: tuple[str, ...] = ()
     reason: str | None = None
+    job_key: str | None = None
 
     @property
     def home(self) -> Slot:

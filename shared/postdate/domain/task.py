@@ -80,13 +80,16 @@ class Payload:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryLine:
-    """One line for each version: what the task became, when and why."""
+    """One line for each version: what the task became, when and why. A claim names its `worker`, and until when that
+    worker had the task at first; other lines have neither."""
 
     version: int
     at: datetime
     to: State
     why: str
     attempt: int
+    worker: str | None = None
+    lease_until: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +119,8 @@ class Task:
     `attempts` counts since it was registered or brought back from the dead; `token` counts every claim ever made and
     fences off a worker that was thought dead; `holder` names the worker that made the newest claim, or RECEIVER once
     an explicit acknowledgement is waited for. After `expires_at` no attempt begins. `placed_at` is the instant for
-    which its flow control has given it a place: one that is due at another instant has none.
+    which its flow control has given it a place: one that is due at another instant has none. `job_key` is the
+    Idempotency-Key that the job API has told; other tasks keep none.
     """
 
     id: str
@@ -145,6 +149,7 @@ class Task:
     recurs: Recurs | None = None
     flow: FlowControl | None = None
     placed_at: datetime | None = None
+    job_key: str | None = None
 
     @property
     def task_id(self) -> str:

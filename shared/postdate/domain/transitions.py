@@ -112,6 +112,7 @@ def register(
     expires_at: datetime | None = None,
     recurs: Recurs | None = None,
     flow: FlowControl | None = None,
+    job_key: str | None = None,
     why: str = "registered",
 ) -> Task:
     return Task(
@@ -133,6 +134,7 @@ def register(
         expires_at=expires_at,
         recurs=recurs,
         flow=flow,
+        job_key=job_key,
         history=(HistoryLine(version=1, at=now, to=State.PENDING, why=why, attempt=0),),
     )
 
@@ -372,6 +374,7 @@ def _start(
         holder=holder,
         finished_at=None,
         lease_until=now + lease,
+        by_worker=True,
     )
 
 
@@ -383,14 +386,22 @@ def raise_token(task: Task, *, now: datetime, why: str) -> Transition | None:
     return _move(task, task.state, now=now, why=why, token=task.token + TOKENS_AHEAD)
 
 
-def _move(task: Task, to: State, *, now: datetime, why: str, **changes: Any) -> Transition:
+def _move(
+    task: Task, to: State, *, now: datetime, why: str, by_worker: bool = False, **changes: Any
+) -> Transition:
     if to not in ALLOWED[task.state]:
         raise InvalidState(task.state, f"{to} cannot follow {task.state}")
     if to is not State.RUNNING:
         changes["lease_until"] = None
     version = task.version + 1
     line = HistoryLine(
-        version=version, at=now, to=to, why=why, attempt=changes.get("attempts", task.attempts)
+        version=version,
+        at=now,
+        to=to,
+        why=why,
+        attempt=changes.get("attempts", task.attempts),
+        worker=changes["holder"] if by_worker else None,
+        lease_until=changes["lease_until"] if by_worker else None,
     )
     history = (*task.history[:1], *task.history[1:][-(HISTORY_LINES_MAX - 2) :], line)
     return Transition(before=task, after=replace(task, state=to, version=version, history=history, **changes))

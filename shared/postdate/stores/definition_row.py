@@ -126,6 +126,7 @@ def definition_of(row: DefinitionRow) -> Definition:
         name=options.get("name"),
         tags=tuple(options.get("tags", ())),
         reason=row.reason,
+        job_key=options.get("key"),
     )
 
 
@@ -188,6 +189,7 @@ def _options_text(definition: Definition) -> str:
             "window": definition.catch_up_window // _MILLISECOND,
             "name": definition.name,
             "tags": definition.tags or None,
+            "key": definition.job_key,
         }
     )
 

@@ -24,6 +24,8 @@ ROW_BYTES_BILLED_ONCE = 1024
 HISTORY_RESERVE_BYTES = 240
 _POINTER_KEPT = timedelta(days=40)
 _SECOND = timedelta(seconds=1)
+_MILLISECOND = timedelta(milliseconds=1)
+_BEFORE_WORKER: Final = "\x1f"
 _RECURS_VALUES_MIN = 5
 # What a row without these options means, for ever. The defaults of the code may change; stored tasks must not.
 _ROW_RETRY: Final = RetryPolicy(
@@ -163,6 +165,7 @@ def task_of(row: TaskRow) -> Task:
         expires_at=instant(options.get("expires")),
         recurs=_recurs_of(options["recurs"]) if "recurs" in options else None,
         flow=flow_of(options.get("flow")),
+        job_key=options.get("key"),
         placed_at=instant(row.placed),
         attempts=int(row.attempts or 0),
         token=int(row.token or 0),
@@ -251,6 +254,7 @@ def _options_text(task: Task) -> str | None:
         "expires": milliseconds(task.expires_at),
         "recurs": task.recurs and _recurs_text(task.recurs),
         "flow": flow_values(task.flow),
+        "key": task.job_key,
     }
     return (
         compact({name: value for name, value in options.items() if value}) if any(options.values()) else None
@@ -292,15 +296,25 @@ def _recurs_of(values: list[Any]) -> Recurs:
 
 
 def _line_text(line: HistoryLine) -> str:
-    return f"{line.version} {instants.milliseconds(line.at)} {line.to.value} {line.attempt} {line.why}"
+    """A claim's line ends with its worker and the milliseconds of its lease. Older code reads that as part of why. Only
+    lines that say RUNNING are read so: their reasons are ours, while others may repeat any text of a receiver."""
+    text = f"{line.version} {instants.milliseconds(line.at)} {line.to.value} {line.attempt} {line.why}"
+    if line.worker is None or line.lease_until is None:
+        return text
+    return f"{text}{_BEFORE_WORKER}{line.worker} {(line.lease_until - line.at) // _MILLISECOND}"
 
 
 def _line_of(text: str) -> HistoryLine:
-    version, at, to, attempt, why = text.split(" ", 4)
+    version, begun, to, attempt, told = text.split(" ", 4)
+    at = instants.from_milliseconds(int(begun))
+    why, _, claim = told.partition(_BEFORE_WORKER) if to == State.RUNNING else (told, "", "")
+    worker, _, lease = claim.rpartition(" ")
     return HistoryLine(
         version=int(version),
-        at=instants.from_milliseconds(int(at)),
+        at=at,
         to=State(to),
         attempt=int(attempt),
         why=why,
+        worker=worker or None,
+        lease_until=at + int(lease) * _MILLISECOND if lease else None,
     )

@@ -1,13 +1,17 @@
 """A tenant's settings: what it may call, and how its webhooks are signed."""
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pynamodb.attributes import ListAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist
 
+from postdate.domain.task import Destination
+from postdate.stores.attributes import compact
 from postdate.stores.faults import translated
 from postdate.stores.rows import Connection, Row, speak_through, the_one
+from postdate.stores.task_row import destination_of, destination_values
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -16,10 +20,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tenant:
     """`destinations` are the pairs of kind and address that tasks may go to, of kinds that have a list.
+    `default_target` is where jobs go that name no target; None if each has to name one.
     `signing_secrets`: the newest first; two of them live side by side while one replaces the other."""
 
     id: str
     destinations: frozenset[tuple[str, str]] = frozenset()
+    default_target: Destination | None = None
     signing_secrets: tuple[str, ...] = ()
 
     def allowed(self, kind: str) -> frozenset[str]:
@@ -47,6 +53,7 @@ class _Row(Row):
     destinations: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     queue_urls: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     buses: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
+    default_target = UnicodeAttribute(null=True)
     signing_secrets: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
 
 
@@ -71,6 +78,7 @@ class DynamoTenants:
         row = self._rows(
             tenant=tenant.id,
             destinations=sorted(f"{kind} {address}" for kind, address in tenant.destinations),
+            default_target=tenant.default_target and compact(destination_values(tenant.default_target)),
             signing_secrets=list(tenant.signing_secrets),
         )
         for name, kind in _LISTS_BEFORE.items():
@@ -89,6 +97,7 @@ def _tenant_of(row: _Row) -> Tenant:
     return Tenant(
         id=row.tenant,
         destinations=frozenset(before | kept),
+        default_target=destination_of(json.loads(row.default_target)) if row.default_target else None,
         signing_secrets=tuple(row.signing_secrets),
     )
 

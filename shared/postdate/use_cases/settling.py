@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import Final
+from typing import Final, assert_never
 
 from postdate.domain import money
 from postdate.domain.errors import AccountFrozen, InsufficientFunds, Unavailable
@@ -128,8 +128,12 @@ class _Attempt:
                 code, why = AccountFrozen.code, f"the account {account} is frozen"
             case Answer.CLOSED:
                 code, why = "account_closed", f"the account {account} is closed"
-            case _:
+            case Answer.UNKNOWN:
                 code, why = "account_not_found", f"there is no account {account}"
+            case Answer.DONE | Answer.STALE:
+                raise ValueError(f"{posted.answer} refuses nothing")
+            case _:
+                assert_never(posted.answer)
         return money.fail(
             payment,
             now=now,

@@ -61,9 +61,22 @@ REQUESTS: Final[dict[str, tuple[type[Form], dict[str, Any]]]] = {
         JobForm,
         {
             "delaySeconds": 5,
-            "target": {"type": "eventbridge", "bus": "b", "detail_type": "d"},
+            "target": {"type": "eventbridge", "bus": "b", "detailType": "d"},
             "payload": 1,
             "idempotencyKey": "k",
+        },
+    ),
+    "job to a webhook": (JobForm, {"delaySeconds": 5, "target": WEBHOOK}),
+    "job with forms inside": (
+        JobForm,
+        {
+            "runAt": "2026-11-18T10:05:00Z",
+            "target": {"type": "sqs", "queueUrl": QUEUE["queue_url"]},
+            "payload": {"max_attempts": 5, "n": [1, None]},
+            "retry": {"maxAttempts": 7, "initialSeconds": 1},
+            "flowControl": {"key": "k", "rate": 3},
+            "name": "n",
+            "tags": ["t"],
         },
     ),
     "deposit": (DepositForm, {"amount": 100}),
@@ -78,6 +91,9 @@ FIRST: Final = {
     "task with forms inside": "834c3be8e6891a4a57d278f304d5d419219bb41d1f80206d79f6335391617ef2",
     "recurring task": "8996d6d2d9c6aadc6b22d3152b3e2916ec00b8d178164281393932f8532dd9c4",
     "job": "3c204373e8aa817a8f653639bb83450ff0a84d8c6d08b507718832739f15eb27",
+    # A job is the task that it is.
+    "job to a webhook": "b100a4a3b36fd4f92f3f8f7e8185b31ff024fbcad4cef3bb8d05f154b37894cd",
+    "job with forms inside": "834c3be8e6891a4a57d278f304d5d419219bb41d1f80206d79f6335391617ef2",
     "deposit": "c2101047ec15b3053f071f361be07c0a916bc8b9f3d9c6831da286f952401c87",
     "adjustment": "6c9b79b686685bac4a93f508c530c1d19052bb6698800fa60c0e842b57711963",
     "adjustment to the journal": "70d90186b351161df808054e1ecbaa5e5c7b3a306840b72b5201804bcfc36108",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.api.accounts.forms import AdjustmentForm
+from functions.api.accounts.forms import AdjustmentForm, DepositForm
 from functions.api.forms import Form, parsed
 from functions.api.payments.forms import PaymentChangeForm, PaymentForm
 from functions.api.tasks.forms import TaskForm
@@ -56,6 +56,10 @@ TEXTS: list[tuple[type[Form], dict[str, Any], str]] = [
     (PaymentForm, PAYMENT, "description"),
     (PaymentForm, PAYMENT, "metadata.order"),
     (PaymentChangeForm, {}, "description"),
+    (PaymentChangeForm, {}, "metadata.order"),
+    (DepositForm, {"amount": 1}, "reference"),
+    (DepositForm, {"amount": 1}, "description"),
+    (DepositForm, {"amount": 1}, "metadata.order"),
 ]
 
 

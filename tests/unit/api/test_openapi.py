@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_snake
 from functions.api import errors, openapi
 from functions.api.forms import Form
 from functions.api.handler import app
+from functions.api.jobs.forms import JobFlowControlForm, JobRetryForm
 from functions.api.reference.operations import OPERATIONS
 from functions.api.reference.problems import ALWAYS, ERRORS, OF_BODIES
 from functions.api.tasks import targets
@@ -23,6 +24,8 @@ DOCUMENT = openapi.document()
 FORMS = [
     *openapi.FORMS,
     *targets.FORMS.values(),
+    *targets.CAMEL_FORMS.values(),
+    *(JobRetryForm, JobFlowControlForm),
     *(form for form in Form.__subclasses__() if form.model_fields),
 ]
 SCHEMAS = DOCUMENT["components"]["schemas"]

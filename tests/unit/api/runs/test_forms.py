@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from functions.api.forms import parsed
+from functions.api.forms import parsed, text_of
 from functions.api.runs.answers import attempts, of
 from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
 from functions.api.runs.listing import Query, belongs, page
@@ -41,6 +41,29 @@ def test_attempts_tell_how_each_began_and_ended():
     )
     assert first["finished_at"] == "2026-11-18T10:05:10.000Z"
     assert second["started_at"] < second["finished_at"]
+
+
+def test_each_attempt_tells_its_worker_and_its_lease():
+    failed = in_state(State.RETRYING)
+    running = again(failed, now=failed.due_at)
+    extended = replace(running, lease_until=failed.due_at + MINUTE)
+    first, second = attempts(extended)
+    assert (first["worker_id"], second["worker_id"]) == (failed.holder, "w")
+    assert first["lease_until"] == text_of(START + LEASE)
+    assert second["lease_until"] == text_of(failed.due_at + MINUTE)
+    done = transitions.succeed(running, now=failed.due_at + SECOND, why="http 200").after
+    assert attempts(done)[1]["lease_until"] == text_of(failed.due_at + LEASE)
+    accepted = transitions.accept(claimed(a_task()), now=START + SECOND).after
+    (attempt,) = attempts(accepted)
+    assert attempt["worker_id"] == claimed(a_task()).holder != accepted.holder
+    assert attempt["lease_until"] == text_of(accepted.lease_until)
+
+
+def test_attempts_of_older_code_have_no_worker():
+    task = claimed(a_task())
+    lines = tuple(replace(line, worker=None, lease_until=None) for line in task.history)
+    (attempt,) = attempts(transitions.succeed(replace(task, history=lines), now=START + SECOND, why="").after)
+    assert (attempt["worker_id"], attempt["lease_until"]) == (None, None)
 
 
 def test_an_accepted_delivery_is_no_attempt_of_its_own():
