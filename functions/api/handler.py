@@ -13,6 +13,7 @@ from functions.api.accounts import money_routes as money
 from functions.api.accounts import routes as accounts
 from functions.api.admission import TENANT_HEADER
 from functions.api.jobs import routes as jobs
+from functions.api.operations import routes as operations
 from functions.api.payments import routes as payments
 from functions.api.runs import routes as runs
 from functions.api.tasks import recurring_routes as recurring
@@ -31,6 +32,7 @@ app = APIGatewayHttpResolver(serializer=partial(json.dumps, ensure_ascii=False, 
 app.include_router(tasks.router)
 app.include_router(recurring.router)
 app.include_router(runs.RUNS.router)
+app.include_router(operations.router)
 app.include_router(jobs.router)
 app.include_router(payments.router)
 app.include_router(accounts.ACCOUNTS.router)

@@ -7,6 +7,7 @@ from functools import cache
 
 from functions.api.accounts.deposit import Cashier
 from functions.api.admission import Admission
+from functions.api.operations.backfill import Backfills
 from functions.api.payments.change import Changer as PaymentChanger
 from functions.api.payments.execute import Executor
 from functions.api.payments.listing import accounts_max
@@ -156,6 +157,16 @@ class Wired:
             runs=Runs(shards=self._plan),
             reservations=self._reservations,
             triggered_for=self._retention,
+            queue=self._tasks_queue,
+            horizon=self._horizon,
+            clock=self.clock,
+            unique=_unique,
+        )
+        self.backfills = Backfills(
+            tasks=self.tasks,
+            shards=self._plan,
+            reservations=self._reservations,
+            made_for=self._retention,
             queue=self._tasks_queue,
             horizon=self._horizon,
             clock=self.clock,

@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any
 
+from functions.run_tasks.backfill import BackfillTarget
 from functions.run_tasks.batch import Worker
 from functions.run_tasks.chain import Chain
 from functions.run_tasks.circuits import Circuits
@@ -21,6 +22,7 @@ from functions.run_tasks.intake import Intake
 from functions.run_tasks.run import Runner
 from functions.run_tasks.settings import Settings
 from functions.run_tasks.tally import Tally
+from postdate.domain.backfill import TARGET_TYPE as BACKFILL
 from postdate.domain.recurrence import Runs
 from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Horizon
@@ -45,6 +47,7 @@ from postdate.targets.registry import Targets
 _TENANT_KEPT = timedelta(seconds=30)
 _SECONDS_TO_SETTLE = 10
 _READERS = 16
+_BACKFILLERS = 2
 
 
 class Lane:
@@ -110,7 +113,20 @@ class Wired:
         self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
         self.circuits = Circuits(flow=self.flow, clock=self.clock)
         self.targets: Mapping[str, Target] = Targets(
-            Parts(client=aws.client, now=self.clock.now, loopback_allowed=given.loopback_destinations)
+            Parts(client=aws.client, now=self.clock.now, loopback_allowed=given.loopback_destinations),
+            inside={BACKFILL: self._backfills(retention)},
+        )
+
+    def _backfills(self, made_for: timedelta) -> BackfillTarget:
+        """Two steps at once: whatever is asked for beyond that makes no other call late."""
+        return BackfillTarget(
+            definitions=self.chain.definitions,
+            tasks=self.tasks,
+            runs=self.chain.runs,
+            queue=self.tasks_lane.queue,
+            clock=self.clock,
+            made_for=made_for,
+            pool=ThreadPoolExecutor(_BACKFILLERS, thread_name_prefix="backfills"),
         )
 
 

@@ -1,5 +1,6 @@
 """A definition's runs, from either end."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from postdate.domain.task import Recurs, Task
@@ -14,6 +15,17 @@ def runs(examples: Examples, definition: str, number: int, *, tenant: str = "acm
         recurs = Recurs(definition=definition, plan=1, at=due_at, number=place + 1)
         found.append(examples.task(due_at=due_at, tenant=tenant, recurs=recurs))
     return found
+
+
+def test_steps_of_an_operation_are_stored_and_in_no_list(tasks: Tasks, examples: Examples) -> None:
+    definition = f"task_o{examples.now:%Y%m%d%H}"
+    (run,) = runs(examples, definition, 1, tenant="operates")
+    step = replace(run, id=run.id.replace("task_", "op_"))
+    tasks.add([step])
+    assert tasks.get(step.id) == step
+    assert tasks.get_many([step.id]) == {step.id: step}
+    assert tasks.runs_listed("operates", definition, after="", limit=10) == []
+    assert tasks.listed("operates", after="", limit=10) == []
 
 
 def test_the_newest_runs_are_listed_first_page_after_page(tasks: Tasks, examples: Examples) -> None:

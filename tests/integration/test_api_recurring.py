@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from postdate.domain import backfill
 from postdate.domain.due import Via
 from tests.boundary import Boundary
 from tests.integration.world import Answer, Client, World
@@ -171,12 +172,20 @@ def test_a_time_gone_by_is_run_once_however_often_it_is_asked_for(client: Client
     span = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-30T00:00:00Z"}
     for _ in range(2):
         answer = client.call("POST", f"{TASKS}/{task_id}/backfill", span)
-        assert (answer.status, answer.body) == (200, {"runs": 30})
+        assert (answer.status, answer.body["state"], answer.body["eligible"]) == (
+            202,
+            "RUNNING",
+            {"count": 30},
+        )
+        for _ in range(2):
+            assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
+        told = client.get(answer.headers["location"]).body
+        assert (told["state"], told["done"], told["task_id"]) == ("DONE", 30, task_id)
     assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
     done = runs(client, task_id, "status=SUCCEEDED&limit=100")
     assert [run["planned_at"][:10] for run in done] == [f"2026-01-{day:02d}" for day in range(30, 0, -1)]
     assert len(world.received(client.queue_url)) == 30
-    wide = client.call("POST", f"{TASKS}/{task_id}/backfill", span | {"from": "2020-01-01T00:00:00Z"})
+    wide = client.call("POST", f"{TASKS}/{task_id}/backfill", span | {"from": "1971-01-01T00:00:00Z"})
     assert (wide.status, wide.body["code"]) == (422, "limit_exceeded")
 
 
@@ -284,3 +293,39 @@ class TestWords:
         assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
         assert client.get(path).body["token"] == 2
         assert client.call("POST", f"{path}/retry").body["state"] == "RUNNING"
+
+
+def test_a_backfill_of_more_runs_than_one_step_makes_goes_on_by_itself(
+    client: Client, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backfill, "STEP_RUNS", 10)
+    task_id = recur(client).body["task_id"]
+    span = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-25T23:00:00Z"}
+    key = {"idempotency-key": "b"}
+    asked, again = (client.call("POST", f"{TASKS}/{task_id}/backfill", span, key) for _ in range(2))
+    assert (again.body["operation_id"], again.headers["idempotent-replayed"]) == (
+        asked.body["operation_id"],
+        "true",
+    )
+    path, done = asked.headers["location"], []
+    for _ in range(3):
+        calls = world.received(world.queues["tasks"], tenant=client.tenant)
+        steps = [call for call in calls if '"op_' in call["body"]]
+        assert world.run(steps) == []
+        done.append(client.get(path).body["done"])
+    assert done == [10, 20, 25]
+    assert client.get(path).body["state"] == "DONE"
+    planned = [run["planned_at"][:10] for run in runs(client, task_id, "limit=100")]
+    assert sorted(planned)[:25] == [f"2026-01-{day:02d}" for day in range(1, 26)]
+
+
+def test_a_backfill_of_a_task_that_was_cancelled_does_not_go_on(client: Client, world: World) -> None:
+    task_id = recur(client).body["task_id"]
+    span = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-30T00:00:00Z"}
+    path = client.call("POST", f"{TASKS}/{task_id}/backfill", span).headers["location"]
+    assert client.call("DELETE", f"{TASKS}/{task_id}").status == 200
+    assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
+    told = client.get(path).body
+    assert (told["state"], told["done"], told["reason"]) == ("ABORTED", 0, "its task was cancelled")
+    other = world.tenant(f"{client.tenant}-2")
+    assert other.get(path).status == 404

@@ -46,6 +46,7 @@ _BREAKER: Final = "postdate.domain.breaker"
 _GATE: Final = "functions.run_tasks.gate"
 _INTAKE: Final = "functions.run_tasks.intake"
 _CHAIN: Final = "functions.run_tasks.chain"
+_BACKFILL: Final = "functions.run_tasks.backfill"
 _FLOW: Final = "postdate.stores.flow_dynamo"
 _RUNS: Final = "functions.api.runs"
 _RESTATE: Final = "functions.api.accounts.restate"
@@ -832,10 +833,24 @@ BUGS: Final = (
     ),
     _bug(
         "a backfilled run is left in its minute",
-        f"{_API}.tasks.by_hand:ByHand._run_then",
-        "_due_now(run, now)",
-        "run",
-        (f"{_API}.tasks.by_hand:ByHand._backfilled", "if done is Written.DONE", "if False"),
+        f"{_RECURRENCE}:Runs.backfilled",
+        "replace(run, due_at=now, moved_at=now, expires_at=expires_at)",
+        "replace(run, expires_at=expires_at)",
+        (f"{_BACKFILL}:BackfillTarget._write", "if waiting:", "if False:"),
+        mix="timely",
+    ),
+    _bug(
+        "a step of a backfill ends without the step after it",
+        f"{_BACKFILL}:BackfillTarget._take",
+        "if following is not None:",
+        "if False:",
+        mix="timely",
+    ),
+    _bug(
+        "a step of a backfill ends though its runs could not be written",
+        f"{_BACKFILL}:BackfillTarget._write",
+        "if not _THERE.issuperset(self.tasks.add(missing[start : start + _PART])):",
+        "if not self.tasks.add(missing[start : start + _PART]):",
         mix="timely",
     ),
     # Flow control.

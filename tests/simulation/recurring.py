@@ -94,10 +94,17 @@ class Recurring:
         first = now - clients.hub.draws.choice((60_000, 200_000))
         form = {"from": _text(first), "to": _text(now - 2_000)}
         answer = clients.ask(actor, "POST", f"{_TASKS}/{id}/backfill", form)
-        if answer.http == 200:
-            clients.seen.reach["runs backfilled"] += answer.body["runs"]
+        if answer.http == 202:
+            runs = answer.body["eligible"]["count"]
+            clients.seen.reach["runs backfilled"] += runs
             clients.seen.backfilled.append(
-                Backfilled(definition=id, first=first, last=now - 2_000, runs=answer.body["runs"])
+                Backfilled(
+                    definition=id,
+                    operation=answer.body["operation_id"],
+                    first=first,
+                    last=now - 2_000,
+                    runs=runs,
+                )
             )
 
     def _cancel(self, actor: Actor, id: str) -> None:

@@ -45,6 +45,7 @@ class Backfilled:
     """What was promised to somebody who asked for the runs of a time gone by, in milliseconds."""
 
     definition: str
+    operation: str
     first: int
     last: int
     runs: int

@@ -19,7 +19,7 @@ from tests.simulation.hub import SECOND, Actor
 from tests.simulation.mix import CRASHES, MINUTE, Control, Fault, Mix
 from tests.simulation.rows import number, request_of, text
 from tests.simulation.run import Run
-from tests.simulation.seen import Broken
+from tests.simulation.seen import Backfilled, Broken
 from tests.simulation.wire import Call
 
 _MIX: Final = Mix(executors=1, sweepers=1, clients=0, pause=MINUTE, attempts=2, duplicate_key=True)
@@ -225,9 +225,19 @@ def _changed_recurring(clients: Clients, actor: Actor) -> None:
 
 def _backfilled(clients: Clients, actor: Actor) -> None:
     now = clients.hub.now // 1000
-    first, last = (instants.from_milliseconds(now - ago).isoformat() for ago in (70_000, 1_000))
-    path = f"/api/v1/tasks/{_recurring(clients, actor)}"
-    clients.ask(actor, "POST", f"{path}/backfill", {"from": first, "to": last})
+    first, last = now - 190_000, now - 1_000
+    id = _recurring(clients, actor)
+    form = {"from": _text(first), "to": _text(last)}
+    answer = clients.ask(actor, "POST", f"/api/v1/tasks/{id}/backfill", form, key="backfill")
+    if answer.http == 202:
+        operation, runs = answer.body["operation_id"], answer.body["eligible"]["count"]
+        clients.seen.backfilled.append(
+            Backfilled(definition=id, operation=operation, first=first, last=last, runs=runs)
+        )
+
+
+def _text(milliseconds: int) -> str:
+    return instants.from_milliseconds(milliseconds).isoformat(timespec="milliseconds")
 
 
 def _kept(clients: Clients, actor: Actor) -> None:
@@ -309,7 +319,7 @@ FLOWS: Final = (
         fault_in=("run_tasks",),
         polls=True,
     ),
-    Flow(name="a recurring task, backfilled", script=_backfilled, fault_in=("client",)),
+    Flow(name="a recurring task, backfilled", script=_backfilled, fault_in=("client", "run_tasks")),
     Flow(name="a payment", script=lambda c, a: _payment(c, a, 5) and None),
     Flow(
         name="a payment that holds nothing",

@@ -3,13 +3,13 @@
 import itertools
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final
 
 from postdate.runtime.further import Took
 from postdate.runtime.queue import Received
-from postdate.targets.base import Delivery
+from postdate.targets.base import Delivery, Receipt, Report
 from tests.simulation.destination import Destination
 from tests.simulation.engine import RECEIVES, Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
@@ -77,7 +77,8 @@ class Functions:
                 worker=name,
                 acknowledge=self.acknowledge,
             )
-            wired.targets = {"sqs": target, "webhook": target}
+            backfills = replace(wired.targets["backfill"], pool=Beside(functions=self, worker=actor))
+            wired.targets = {"sqs": target, "webhook": target, "backfill": backfills}
             lane = wired.slow_lane if queue == "slow" else wired.tasks_lane
             further = getattr(lane.further, "further", lane.further)
             lane.further = Asking(functions=self, worker=actor, further=further)
@@ -271,6 +272,48 @@ class Asking:
     def _received(self, visible_after: timedelta) -> list[Received]:
         found: list[Received] = self.further._received(visible_after)
         return found
+
+
+@dataclass(kw_only=True, slots=True)
+class Beside:
+    """Threads of a worker, for steps of backfills: the worker dies with each of them. What one has to report to a
+    worker that is no more is not heard."""
+
+    functions: Functions
+    worker: Actor
+
+    def submit(self, work: Callable[..., None], delivery: Delivery, report: Report) -> None:
+        functions, worker = self.functions, self.worker
+        lives = functions._living(worker)
+        beside = Actor(
+            name=f"{worker.name}, beside",
+            hub=functions.hub,
+            skew=worker.skew,
+            skew_max=worker.skew_max,
+            is_newer=worker.is_newer,
+            request=worker.request,
+            calls_given=worker.calls_given,
+            invoked_at=functions.hub.now,
+        )
+
+        waits = functions.seen.waits[delivery.tenant, delivery.destination.address]
+        place, began = len(waits), functions.hub.now
+        waits.append((began, began + SECONDS["run_tasks"] * SECOND))
+
+        def heard(delivery: Delivery, receipt: Receipt) -> None:
+            waits[place] = began, functions.hub.now
+            if lives():
+                report(delivery, receipt)
+
+        def body() -> None:
+            try:
+                work(delivery, heard)
+            except Crash:
+                if lives():
+                    functions.hub.kill(worker)
+                raise
+
+        functions.hub.spawn(beside, body)
 
 
 @dataclass(kw_only=True, slots=True)

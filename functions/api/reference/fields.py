@@ -112,6 +112,7 @@ PARAMETERS: Final[dict[str, Schema]] = {
     "status": _query("status", "Only tasks in this state.", {"type": "string", "enum": list(STATUSES)}),
     "run_status": _query("status", "Only runs in this state.", one_of(task.State)),
     "run_id": _path("run_id", "The id of a run."),
+    "operation_id": _path("operation_id", "The id of an operation."),
     "job_id": _path("job_id", "The id of a job."),
     "name": _query("name", "Only tasks of this name.", TEXT),
     "tag": _query("tag", "Only tasks with this tag.", TEXT),

@@ -11,6 +11,19 @@ from functions.api.reference.run_operations import JOBS
 from functions.api.reference.task_operations import TASKS
 from functions.api.runs.routes import RUNS
 
+_OPERATIONS: Final = (
+    Operation(
+        method="get",
+        path="/api/v1/operations/{operation_id}",
+        name="getOperation",
+        summary="How far an operation is",
+        text="Of work that goes on by itself after it was asked for. It is kept for 35 days after its end.",
+        answer="Operation",
+        scope="tasks:read",
+        parameters=("operation_id",),
+        codes=("not_found",),
+    ),
+)
 _PAGES: Final = (
     Operation(
         method="get",
@@ -43,6 +56,7 @@ GROUPS: Final = (
     ("tasks", "Calls at an instant, or again and again.", TASKS),
     ("runs", "The occurrences of tasks, and acknowledgements.", tuple(RUNS.operations)),
     ("jobs", "Tasks under the names of the job API.", JOBS),
+    ("operations", "Work that goes on by itself, and how far it is.", _OPERATIONS),
     ("audit", "Checks of the books.", tuple(AUDIT.operations)),
     ("service", "Health and description of the API.", _PAGES),
 )

@@ -5,17 +5,21 @@ from typing import Any, Final
 
 from functions.api.forms import text_of
 from functions.api.jobs import forms as jobs
+from functions.api.operations import view as operations
+from functions.api.operations.backfill import Backfill
 from functions.api.runs import answers as runs
 from functions.api.tasks import recurring_view
 from postdate.domain import definition as definitions
 from postdate.domain import preview, transitions
+from postdate.domain.backfill import STEP_RUNS, Progress, Step
+from postdate.domain.backfill import State as Running
 from postdate.domain.cron import Cron
 from postdate.domain.definition import HOME_MINUTE, Definition, State, Template
 from postdate.domain.due import Due, Via
 from postdate.domain.recurrence import Runs
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import ShardPlan, Slot, item_id
-from postdate.domain.task import KIND, Ack, Destination, Payload, Task
+from postdate.domain.task import KIND, OPERATION_KIND, Ack, Destination, Payload, Task
 from postdate.domain.transitions import Failure, Transition
 
 _CREATED: Final = datetime(2026, 11, 17, 15, 30, 12, 408_000, tzinfo=UTC)
@@ -40,13 +44,33 @@ def answers(queue_url: str) -> dict[str, Any]:
         "Preview": {
             "next": [{"at": text_of(each.at), "local": each.local, "note": each.note} for each in planned]
         },
-        "Backfill": {"runs": 1},
+        "Operation": operations.view(_backfill(definition, later)),
         "Job": jobs.view(told),
         "JobDetails": job,
         "JobDetailsWithPayload": {**job, "payload": {"report": "open orders"}},
         "JobList": {"jobs": [job], "nextCursor": None},
         "CancelledJob": {"status": State.CANCELLED.value},
     }
+
+
+def _backfill(definition: Definition, now: datetime) -> Backfill:
+    first = datetime(2026, 10, 1, tzinfo=UTC)
+    unique = bytes(range(60, 70))
+    step = Step(
+        operation=item_id(OPERATION_KIND, ShardPlan.parse("0=8").slot(now, unique), unique),
+        schedule=definition.schedule,
+        first=first,
+        last=datetime(2026, 11, 1, tzinfo=UTC),
+        total=22,
+        each=STEP_RUNS,
+    )
+    return Backfill(
+        id=step.operation,
+        task_id=definition.id,
+        asked_at=now,
+        step=step,
+        progress=Progress(state=Running.RUNNING, done=0, total=22),
+    )
 
 
 def _definition(queue_url: str) -> Definition:

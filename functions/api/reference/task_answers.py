@@ -18,6 +18,7 @@ from functions.api.reference.shapes import (
     results_of,
     told,
 )
+from postdate.domain.backfill import State as OperationState
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Overlap
 from postdate.domain.definition import State as DefinitionState
@@ -125,7 +126,25 @@ ANSWERS: Final[dict[str, Schema]] = {
         local=told(TEXT, "The same instant on the clocks of its zone."),
         note=told(or_null(TEXT), "Where a change of clocks or jitter moved it."),
     ),
-    "Backfill": every(runs=told(COUNT, "How many runs were planned in that time: each is there once.")),
+    "Operation": every(
+        **{
+            "operation_id": TEXT,
+            "action": {"const": "backfill"},
+            "task_id": TEXT,
+            "from": INSTANT,
+            "to": INSTANT,
+        },
+        state=told(
+            one_of(OperationState),
+            "STOPPED goes on when the dead letter of its step is redriven. DONE and ABORTED are final; ABORTED is what "
+            "becomes of it when its task is cancelled.",
+        ),
+        eligible=told(every(count=COUNT), "How many runs were planned in that time."),
+        done=told(COUNT, "For how many of them there is a run now."),
+        reason=told(or_null(TEXT), "Why it does not go on, if it is STOPPED or ABORTED."),
+        created_at=INSTANT,
+        finished_at=or_null(INSTANT),
+    ),
     **{
         f"{kind.title}Target": every(
             type={"const": kind.name}, **{member.name: _SHOWN[member.shape] for member in kind.members}

@@ -171,12 +171,15 @@ TASKS: Final = (
         name="backfillTask",
         summary="Run what was planned in a time gone by",
         text="Each instant that the plan names from `from` to `to` gets one run, now, whether it had one or not: at "
-        "most 1,000. Asked again, it makes none twice.",
-        answer="Backfill",
+        "most 10,000. The answer comes at once, and the work goes on by itself: `getOperation` tells how far it is. "
+        "However often a time is asked for, no run is made twice.",
+        answer="Operation",
+        status=202,
         body=BackfillForm,
         scope="tasks:write",
-        parameters=("task_id",),
-        codes=(*_CHANGED, "limit_exceeded"),
+        parameters=("task_id", "IdempotencyKey"),
+        headers=("Location", "Idempotent-Replayed"),
+        codes=(*_CHANGED, "limit_exceeded", "idempotency_key_reused"),
     ),
     Operation(
         method="post",

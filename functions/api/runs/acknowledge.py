@@ -15,7 +15,8 @@ from functions.api.runs.rooms import Rooms
 from postdate.domain import transitions
 from postdate.domain.due import DELAY_MAX, Due, Packet, Via
 from postdate.domain.errors import Conflict, InvalidState, NotFound, Unavailable
-from postdate.domain.task import Ack, State, Task
+from postdate.domain.item import kind_of
+from postdate.domain.task import OPERATION_KIND, Ack, State, Task
 from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
@@ -35,7 +36,8 @@ class Acknowledger:
     draw: Callable[[], float]
 
     def load(self, tenant: str, id: str) -> Task:
-        task = self.tasks.get(id)
+        """Steps of an operation are no runs."""
+        task = None if kind_of(id) == OPERATION_KIND else self.tasks.get(id)
         if task is None or task.tenant != tenant:
             raise NotFound(f"there is no run {id}")
         return task

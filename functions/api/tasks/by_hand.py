@@ -1,19 +1,16 @@
-"""Runs that somebody asks for, beside what is planned: one now, those of a time gone by, the dead once more."""
+"""Runs that somebody asks for, beside what is planned: one now, and the dead once more."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import islice, takewhile
-from typing import Final
 
 from functions.api import calls
 from functions.api.tasks.register import KEY_KEPT
+from postdate.domain import definition as definitions
 from postdate.domain import transitions
-from postdate.domain.cron import Occurrence
 from postdate.domain.definition import Definition, State
 from postdate.domain.due import Due, Packet, Via
-from postdate.domain.errors import InvalidState, LimitExceeded, Unavailable, ValidationFailed
+from postdate.domain.errors import InvalidState, Unavailable
 from postdate.domain.recurrence import Runs
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import State as RunState
@@ -23,11 +20,6 @@ from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.tasks import Tasks, Written
-
-BACKFILLED_MAX: Final = 1000
-_AT_ONCE: Final = 8
-_PART: Final = 25
-_MOMENT: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,7 +43,7 @@ class ByHand:
     def trigger(self, definition: Definition, *, key: str | None) -> Triggered:
         """One run now; with a key, one however often it is asked for, as it is then. The plan stays as it is."""
         now = self.clock.now()
-        self._refuse_ended(definition, "triggered", now)
+        definitions.refuse_ended(definition, "triggered", made_for=self.triggered_for, now=now)
         run = self._run_now(definition, now)
         if key is None:
             return Triggered(run=self._written(run))
@@ -70,32 +62,6 @@ class ByHand:
         late = replace(self._run_now(definition, held.due_at), id=held.item_id)
         return Triggered(run=self._made_up_for(late, self.tasks.get(late.id), now), replayed=True)
 
-    def backfill(self, definition: Definition, *, first: datetime, last: datetime) -> int:
-        """Runs what was planned from `first` to `last`, both included; how many that is. A repeat begins with
-        the first run again and makes nothing twice, so it ends only if all of them fit into the time of one request.
-
-        A run lives in the minute it was planned for, so its id follows from its wall time. No sweep goes there again:
-        it is written together with a pointer in the minute that is now, which brings it to a sweep if its call is lost.
-        """
-        now = self.clock.now()
-        self._refuse_ended(definition, "backfilled", now)
-        if last < first:
-            raise ValidationFailed([("to", "is before from")])
-        if last > now:
-            raise ValidationFailed([("to", "is in the future")])
-        planned = takewhile(lambda each: each.at <= last, definition.schedule.walk(first - _MOMENT))
-        occurrences = list(islice(planned, BACKFILLED_MAX + 1))
-        if len(occurrences) > BACKFILLED_MAX:
-            raise LimitExceeded(
-                [("from", f"these are more than {BACKFILLED_MAX} runs: ask for less at once")]
-            )
-        rows = [self._run_then(definition, each, now) for each in occurrences]
-        parts = [rows[start : start + _PART] for start in range(0, len(rows), _PART)]
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            written = [run for part in pool.map(self._backfilled, parts) for run in part]
-        calls.send(written, queue=self.queue, horizon=self.horizon, now=self.clock.now())
-        return len(rows)
-
     def redrive(self, task: Task) -> None:
         """Sends the call that the redrive of its dead letter would send. Nothing is promised before it is sent."""
         if task.state is not RunState.DEAD:
@@ -110,34 +76,9 @@ class ByHand:
                 )
         self.queue.send([Packet(tenant=task.tenant, via=Via.DEAD, dues=(Due.of(task),))])
 
-    def _backfilled(self, rows: Sequence[Task]) -> list[Task]:
-        """Those of them that are new. Whoever has written another sends its call, or else the sweep that finds its
-        pointer."""
-        written = self.tasks.add(rows)
-        if not {Written.DONE, Written.CONFLICT}.issuperset(written):
-            raise Unavailable
-        return [row for row, done in zip(rows, written, strict=True) if done is Written.DONE]
-
-    def _refuse_ended(self, definition: Definition, done: str, now: datetime) -> None:
-        """A finished definition is kept for as long as runs may live that were made `triggered_for` after its end."""
-        if definition.state is State.CANCELLED:
-            raise InvalidState(definition.state, f"a task that is CANCELLED cannot be {done}")
-        if definition.state is State.FINISHED and now >= definition.changed_at + self.triggered_for:
-            days = self.triggered_for.days
-            raise InvalidState(
-                definition.state, f"a task that ended {days} days ago cannot be {done}: change it first"
-            )
-
     def _run_now(self, definition: Definition, now: datetime) -> Task:
         name = f"trigger {self.unique().hex()}"
         return self.runs.out_of_turn(definition, name=name, due_at=now, now=now, why="triggered")
-
-    def _run_then(self, definition: Definition, occurrence: Occurrence, now: datetime) -> Task:
-        """Its deadline counts from now: from its own instant it would have passed."""
-        name = f"backfill {occurrence.wall.isoformat(timespec='minutes')}"
-        run = self.runs.out_of_turn(definition, name=name, due_at=occurrence.at, now=now, why="backfilled")
-        after = definition.template.expires_after
-        return replace(_due_now(run, now), expires_at=None if after is None else now + after)
 
     def _written(self, run: Task) -> Task:
         (written,) = self.tasks.add([run]) if run.version == 1 else (Written.CONFLICT,)

@@ -7,6 +7,7 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 
 from functions.api import requests
 from functions.api.forms import parsed, text_of
+from functions.api.operations import view as operations
 from functions.api.runs import answers as runs
 from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm, schedule
 from functions.api.tasks.routes import READ, WRITE, view
@@ -60,12 +61,20 @@ def trigger(task_id: str) -> Response[Any]:
 
 
 @router.post("/api/v1/tasks/<task_id>/backfill")
-def backfill(task_id: str) -> dict[str, Any]:
+def backfill(task_id: str) -> Response[Any]:
+    """Answers at once: the workers carry it out."""
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
     form = parsed(BackfillForm, requests.body(event))
     definition = _recurring(tenant, task_id, "backfilled")
-    return {"runs": wired().by_hand.backfill(definition, first=form.from_, last=form.to)}
+    key = requests.idempotency_key(event)
+    asked = wired().backfills.ask(definition, first=form.from_, last=form.to, key=key)
+    headers: dict[str, str | list[str]] = {"Location": f"/api/v1/operations/{asked.id}"}
+    if asked.replayed:
+        headers["Idempotent-Replayed"] = "true"
+    return Response(
+        status_code=202, content_type="application/json", body=operations.view(asked), headers=headers
+    )
 
 
 @router.post("/api/v1/tasks/<task_id>/retry")

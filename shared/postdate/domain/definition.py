@@ -98,6 +98,17 @@ def is_definition(id: str) -> bool:
     return is_id(id) and id.startswith(f"{KIND}_") and home(id).minute == HOME_MINUTE
 
 
+def refuse_ended(definition: Definition, done: str, *, made_for: timedelta, now: datetime) -> None:
+    """Raises InvalidState for a task of which no run may be made any more. A finished one is kept for as long as runs
+    may live that were made `made_for` after its end."""
+    if definition.state is State.CANCELLED:
+        raise InvalidState(definition.state, f"a task that is CANCELLED cannot be {done}")
+    if definition.state is State.FINISHED and now >= definition.changed_at + made_for:
+        raise InvalidState(
+            definition.state, f"a task that ended {made_for.days} days ago cannot be {done}: change it first"
+        )
+
+
 def change(definition: Definition, *, now: datetime, reached: Reached, **changes: Any) -> Definition:
     """A new plan: the next run is planned anew, and none is begun for what lies behind."""
     if definition.state is State.CANCELLED:

@@ -83,6 +83,15 @@ class Runs:
         id = _run_id(self.shards, f"{definition.id} {name}", due_at)
         return self._row(definition, recurs, id, due_at=due_at, now=now, why=why)
 
+    def backfilled(self, definition: Definition, occurrence: Occurrence, *, now: datetime) -> Task:
+        """A run now for an instant gone by. It lives in the minute it was planned for, so its id follows from its wall
+        time; it is due now, and its deadline counts from now: from its own instant it would have passed."""
+        name = f"backfill {occurrence.wall.isoformat(timespec='minutes')}"
+        run = self.out_of_turn(definition, name=name, due_at=occurrence.at, now=now, why="backfilled")
+        after = definition.template.expires_after
+        expires_at = None if after is None else now + after
+        return replace(run, due_at=now, moved_at=now, expires_at=expires_at)
+
     def since(self, run: Task, definition: Definition, line: Line, *, now: datetime) -> Since:
         """What is due since this run and decides about it. A run at its first call may be late: an earlier worker may
         have written some of the runs since, and the newest 1,000 of them are read. A run that has waited wakes the

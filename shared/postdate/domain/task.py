@@ -13,7 +13,8 @@ from postdate.domain.slots import Slot, home
 
 KIND = "task"
 RUN_KIND = "run"
-KINDS = frozenset({KIND, RUN_KIND})
+OPERATION_KIND = "op"
+KINDS = frozenset({KIND, RUN_KIND, OPERATION_KIND})
 RECEIVER = "receiver"
 # No attempt begins later after the task's instant: the row of its payload, and the definition of its run, may be gone.
 LIFETIME = timedelta(days=60)

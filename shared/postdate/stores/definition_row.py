@@ -9,12 +9,11 @@ from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
 from postdate.domain import instants
 from postdate.domain.catch_up import CatchUp
-from postdate.domain.cron import Cron
 from postdate.domain.definition import Definition, Overlap, State, Template
-from postdate.domain.schedule import Schedule
+from postdate.domain.schedule_values import schedule_of, values_of
 from postdate.domain.slots import unique_part
 from postdate.domain.task import LIFETIME, Ack, Payload
-from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
+from postdate.stores.attributes import AttributeMap, compact, typed
 from postdate.stores.rows import Connection, Row
 from postdate.stores.task_row import (
     destination_of,
@@ -69,7 +68,7 @@ def attributes_of(definition: Definition, *, listing_shards: int, retention: tim
         "listing": listing_key(definition.tenant, number),
         "tenant": definition.tenant,
         "status": definition.state.value,
-        "schedule": _schedule_text(definition.schedule),
+        "schedule": compact(values_of(definition.schedule)),
         "template": _template_text(definition.template),
         "payload": definition.template.payload.text,
         "payload_key": definition.template.payload.key,
@@ -111,7 +110,7 @@ def definition_of(row: DefinitionRow) -> Definition:
         state=State(row.status),
         version=int(row.version),
         plan=int(row.plan),
-        schedule=_schedule_of(json.loads(row.schedule), row.id),
+        schedule=schedule_of(json.loads(row.schedule), row.id),
         template=_template_of(
             json.loads(row.template),
             Payload(text=row.payload, key=row.payload_key, ref=row.payload_ref),
@@ -127,30 +126,6 @@ def definition_of(row: DefinitionRow) -> Definition:
         tags=tuple(options.get("tags", ())),
         reason=row.reason,
         job_key=options.get("key"),
-    )
-
-
-def _schedule_text(schedule: Schedule) -> str:
-    return _text(
-        {
-            "cron": schedule.cron.text,
-            "timezone": schedule.cron.timezone,
-            "start": milliseconds(schedule.start_at),
-            "end": milliseconds(schedule.end_at),
-            "max_runs": schedule.max_runs,
-            "jitter": schedule.jitter_seconds or None,
-        }
-    )
-
-
-def _schedule_of(values: dict[str, Any], id: str) -> Schedule:
-    return Schedule(
-        cron=Cron.parse(values["cron"], values["timezone"]),
-        definition_id=id,
-        start_at=instant(values.get("start")),
-        end_at=instant(values.get("end")),
-        max_runs=values.get("max_runs"),
-        jitter_seconds=values.get("jitter", 0),
     )
 
 

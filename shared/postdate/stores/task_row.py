@@ -14,9 +14,10 @@ from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
 
 from postdate.domain import instants
 from postdate.domain.flow import FlowControl
+from postdate.domain.item import kind_of
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, unique_part
-from postdate.domain.task import Ack, Destination, HistoryLine, Payload, Recurs, State, Task
+from postdate.domain.task import OPERATION_KIND, Ack, Destination, HistoryLine, Payload, Recurs, State, Task
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
 from postdate.stores.rows import Connection, Row
 
@@ -100,7 +101,7 @@ def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> A
     texts = {
         "slot": task.home.key,
         "id": task.id,
-        "listing": listing_key(_listed_under(task), number),
+        "listing": None if kind_of(task.id) == OPERATION_KIND else listing_key(_listed_under(task), number),
         "tenant": task.tenant,
         "status": task.state.value,
         "target": compact(destination_values(task.destination)),

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from postdate.domain.item import kind_of
 from postdate.domain.slots import ShardPlan, Slot, home, unique_part
-from postdate.domain.task import State, Task
+from postdate.domain.task import OPERATION_KIND, State, Task
 from postdate.domain.transitions import Transition
 from postdate.stores.rows import FoundRows
 from postdate.stores.tasks import Written
@@ -58,7 +59,8 @@ class MemoryTasks:
 
     def runs_listed(self, tenant: str, definition: str, *, after: str, limit: int) -> list[str]:
         found = (task for task in self._tasks.values() if task.tenant == tenant and task.recurs is not None)
-        return sorted(task.id for task in found if task.task_id == definition and task.id > after)[:limit]
+        ids = (task.id for task in found if task.task_id == definition and task.id > after)
+        return sorted(id for id in ids if kind_of(id) != OPERATION_KIND)[:limit]
 
     def runs_back(self, tenant: str, definition: str, *, before: str, limit: int) -> list[str]:
         ids = self.runs_listed(tenant, definition, after="", limit=len(self._tasks))

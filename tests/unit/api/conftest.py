@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from functions.api.operations.backfill import Backfills
 from functions.api.runs.acknowledge import Acknowledger
 from functions.api.runs.rooms import Rooms
 from functions.api.tasks.by_hand import ByHand
@@ -149,6 +150,9 @@ class Service:
             reservations=self.reservations,
             triggered_for=RETENTION,
             **rest,
+        )
+        self.backfills = Backfills(
+            tasks=self.tasks, shards=PLAN, reservations=self.reservations, made_for=RETENTION, **rest
         )
         self.acknowledger = Acknowledger(
             tasks=self.tasks,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from functions.run_tasks.backfill import BackfillTarget
 from functions.run_tasks.batch import Worker
 from functions.run_tasks.chain import Chain
 from functions.run_tasks.circuits import Circuits
@@ -95,6 +96,16 @@ class Running:
         self.moves_slow = True
         self.target = ScriptedTarget(self.clock)
         self.queue_target = ScriptedTarget(self.clock)
+        self.backfilling = OnTheSpot()
+        self.backfills = BackfillTarget(
+            definitions=self.definitions,
+            tasks=self.tasks,
+            runs=Runs(shards=PLAN),
+            queue=self.queue,
+            clock=self.clock,
+            made_for=timedelta(days=35),
+            pool=self.backfilling,
+        )
         self.further = ScriptedFurther(self.clock)
         self.backed_off: list[str] = []
         self.extended: list[tuple[list[str], timedelta]] = []
@@ -141,7 +152,7 @@ class Running:
                 moves_slow=self.moves_slow,
             ),
             deliveries=Deliveries(
-                targets={"webhook": self.target, "sqs": self.queue_target},
+                targets={"webhook": self.target, "sqs": self.queue_target, "backfill": self.backfills},
                 payloads=self.payloads,
                 objects=self.objects,
                 bucket="objects",

@@ -6,7 +6,7 @@ import pytest
 from postdate.domain import definition as definitions
 from postdate.domain.definition import Reached
 from postdate.domain.due import Due, Via
-from postdate.domain.errors import InvalidState, LimitExceeded, Unavailable, ValidationFailed
+from postdate.domain.errors import InvalidState, Unavailable
 from postdate.domain.slots import unique_part
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
@@ -15,7 +15,6 @@ from tests.unit.api.conftest import RETENTION
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START, claimed, in_state
 
 HOUR = timedelta(hours=1)
-TEN = START - 5 * MINUTE
 
 
 def out_of_turn(service, definition):
@@ -105,87 +104,6 @@ def crash():
     raise KeyboardInterrupt
 
 
-class TestBackfills:
-    def test_each_instant_of_the_time_gone_by_gets_one_run_now(self, service):
-        definition = service.planned(expires_after=timedelta(minutes=10))
-        assert service.by_hand.backfill(definition, first=TEN - 3 * HOUR, last=TEN) == 4
-        runs = out_of_turn(service, definition)
-        assert [run.planned_at for run in runs] == [TEN - each * HOUR for each in (3, 2, 1, 0)]
-        assert {(run.due_at, run.state, run.expires_at) for run in runs} == {
-            (START, State.PENDING, START + 10 * MINUTE)
-        }
-        assert sorted(service.queue.ids) == sorted(run.id for run in runs)
-        assert {due.due_at for packet in service.queue.packets for due in packet.dues} == {START}
-
-    def test_a_lost_call_is_found_by_the_sweep_of_the_minute_that_it_was_asked_in(self, service):
-        definition = service.planned()
-        service.queue.refuses = 1
-        service.by_hand.backfill(definition, first=TEN, last=TEN)
-        (run,) = out_of_turn(service, definition)
-        entries = list(service.tasks.due_in(PLAN.slot(START, unique_part(run.id))))
-        assert [(entry.due, entry.phase) for entry in entries] == [(Due.of(run), None)]
-
-    def test_asked_again_it_makes_nothing_twice(self, service):
-        definition = service.planned()
-        service.by_hand.backfill(definition, first=TEN - 3 * HOUR, last=TEN)
-        runs = out_of_turn(service, definition)
-        service.clock.move(7 * MINUTE)
-        service.queue.take()
-        assert service.by_hand.backfill(definition, first=TEN - 4 * HOUR, last=TEN) == 5
-        (new,) = [run for run in out_of_turn(service, definition) if run not in runs]
-        assert service.queue.ids == [new.id]
-        assert len(out_of_turn(service, definition)) == 5
-
-    def test_asked_again_it_makes_up_for_what_was_left_halfway(self, service):
-        definition = service.planned()
-        times = iter((0, 1))
-        service.tasks.unavailable.default_factory = lambda: next(times)
-        with pytest.raises(Unavailable):
-            service.by_hand.backfill(definition, first=TEN - HOUR, last=TEN)
-        (run,) = out_of_turn(service, definition)
-        entries = list(service.tasks.due_in(PLAN.slot(START, unique_part(run.id))))
-        assert [entry.due for entry in entries] == [Due.of(run)]
-        service.by_hand.backfill(definition, first=TEN - HOUR, last=TEN)
-        assert {run.due_at for run in out_of_turn(service, definition)} == {START}
-        assert len(service.queue.ids) == 1
-
-    def test_a_table_that_fails_is_told(self, service):
-        definition = service.planned()
-        service.tasks.unavailable.default_factory = lambda: 1
-        with pytest.raises(Unavailable):
-            service.by_hand.backfill(definition, first=TEN, last=TEN)
-
-    def test_a_backfilled_run_is_late_only_from_when_it_was_asked_for(self, service):
-        definition = service.planned()
-        service.by_hand.backfill(definition, first=TEN, last=TEN)
-        (run,) = out_of_turn(service, definition)
-        assert claimed(run, now=START + 3 * SECOND).lateness_ms == 3000
-
-    def test_a_thousand_are_run_and_one_more_is_refused(self, service):
-        definition = service.planned("* * * * *")
-        last = START - SECOND
-        with pytest.raises(LimitExceeded):
-            service.by_hand.backfill(definition, first=START - 1001 * MINUTE, last=last)
-        assert out_of_turn(service, definition) == []
-        assert service.by_hand.backfill(definition, first=START - 1000 * MINUTE, last=last) == 1000
-        assert len(set(service.queue.ids)) == 1000 + 1
-
-    @pytest.mark.parametrize(
-        ("first", "last"), [(TEN, TEN - HOUR), (TEN, START + SECOND)], ids=["backwards", "to come"]
-    )
-    def test_a_time_that_has_not_gone_by_is_refused(self, service, first, last):
-        definition = service.planned()
-        with pytest.raises(ValidationFailed) as refused:
-            service.by_hand.backfill(definition, first=first, last=last)
-        assert [name for name, _ in refused.value.fields] == ["to"]
-
-    def test_a_cancelled_task_is_not_backfilled(self, service):
-        definition = service.planned()
-        cancelled = service.definition_changer.cancel("demo", definition.id, version=None)
-        with pytest.raises(InvalidState):
-            service.by_hand.backfill(cancelled, first=TEN, last=TEN)
-
-
 class TestTheFinished:
     """Their definition is kept until every run that was made by hand has ended."""
 
@@ -195,7 +113,7 @@ class TestTheFinished:
         service.clock.move(RETENTION if past else RETENTION - SECOND)
         asked = [
             lambda: service.by_hand.trigger(definition, key=None),
-            lambda: service.by_hand.backfill(definition, first=START, last=START + MINUTE),
+            lambda: service.backfills.ask(definition, first=START, last=START + MINUTE, key=None),
         ]
         for ask in asked:
             if past:

@@ -284,7 +284,8 @@ class TestCancelling:
     def test_what_waits_of_its_newest_runs_is_gone_and_the_rest_is_as_it_was(self, service):
         definition = service.planned()
         service.by_hand.trigger(definition, key=None)
-        service.by_hand.backfill(definition, first=START - 125 * MINUTE, last=START)
+        planned = definition.schedule.walk(START - 125 * MINUTE)
+        service.tasks.add([service.runs.backfilled(definition, next(planned), now=START) for _ in range(3)])
         one, *others = waiting(service, definition)
         claim = Transition(before=one, after=claimed(one))
         failed = transitions.fail(claim.after, now=START, failure=Failure(why="http 500"), draw=0)

@@ -1,0 +1,138 @@
+"""Backfills: asked for here, carried out step by step by the workers, and told here as one operation.
+
+The first step's row is the promise; its call comes after it. If the call is lost, the closing pass finds the row.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import islice
+
+from functions.api import calls
+from functions.api.tasks.register import KEY_KEPT
+from postdate.domain import backfill as rules
+from postdate.domain import definition as definitions
+from postdate.domain.backfill import Progress, Step
+from postdate.domain.definition import Definition
+from postdate.domain.errors import (
+    IdempotencyKeyReused,
+    LimitExceeded,
+    NotFound,
+    Unavailable,
+    ValidationFailed,
+)
+from postdate.domain.item import kind_of
+from postdate.domain.slots import ShardPlan, item_id
+from postdate.domain.sweeping import Horizon
+from postdate.domain.task import OPERATION_KIND, Task
+from postdate.runtime.clock import Clock
+from postdate.runtime.queue import Queue
+from postdate.stores.idempotency import Reservation, Reservations
+from postdate.stores.tasks import Tasks, Written
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Backfill:
+    """An operation as it is now: its first step, and how far all steps have come."""
+
+    id: str
+    task_id: str
+    asked_at: datetime
+    step: Step
+    progress: Progress
+    replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Backfills:
+    """`made_for` is how long after its end runs of a task may still be made."""
+
+    tasks: Tasks
+    shards: ShardPlan
+    reservations: Reservations
+    made_for: timedelta
+    queue: Queue
+    horizon: Horizon
+    clock: Clock
+    unique: Callable[[], bytes]
+
+    def ask(self, definition: Definition, *, first: datetime, last: datetime, key: str | None) -> Backfill:
+        """Begins to run what was planned from `first` to `last`, both included. With a key, one operation however often
+        it is asked for. Another operation over the same time makes no run twice."""
+        now = self.clock.now()
+        step = self._first(definition, first, last, now)
+        if key is None:
+            return self._begun(step, definition, now)
+        wanted = Reservation(
+            tenant=definition.tenant,
+            key=f"backfill {definition.id} {key}",
+            fingerprint=f"{first.isoformat()} {last.isoformat()}",
+            item_id=step.operation,
+            due_at=now,
+            created_at=now,
+            keep_until=now + KEY_KEPT,
+        )
+        held = self.reservations.reserve(wanted, now=now)
+        if held.fingerprint != wanted.fingerprint:
+            raise IdempotencyKeyReused
+        return self._begun(
+            replace(step, operation=held.item_id),
+            definition,
+            now,
+            replayed=held.item_id != step.operation,
+        )
+
+    def load(self, tenant: str, id: str) -> Backfill:
+        task = self.tasks.get(id) if kind_of(id) == OPERATION_KIND else None
+        if task is None or task.tenant != tenant:
+            raise NotFound(f"there is no operation {id}")
+        return self._told(task)
+
+    def _first(self, definition: Definition, first: datetime, last: datetime, now: datetime) -> Step:
+        definitions.refuse_ended(definition, "backfilled", made_for=self.made_for, now=now)
+        if last < first:
+            raise ValidationFailed([("to", "is before from")])
+        if last > now:
+            raise ValidationFailed([("to", "is in the future")])
+        planned = rules.planned(definition.schedule, first, last)
+        total = sum(1 for _ in islice(planned, rules.RUNS_MAX + 1))
+        if total > rules.RUNS_MAX:
+            raise LimitExceeded(
+                [("from", f"these are more than {rules.RUNS_MAX} runs: ask for less at once")]
+            )
+        unique = self.unique()
+        return Step(
+            operation=item_id(OPERATION_KIND, self.shards.slot(now, unique), unique),
+            schedule=definition.schedule,
+            first=first,
+            last=last,
+            total=total,
+            each=rules.STEP_RUNS,
+        )
+
+    def _begun(
+        self, step: Step, definition: Definition, now: datetime, *, replayed: bool = False
+    ) -> Backfill:
+        task = rules.task_of(step, definition, shards=self.shards, now=now)
+        (written,) = self.tasks.add([task])
+        if written not in (Written.DONE, Written.CONFLICT):
+            raise Unavailable
+        if written is Written.CONFLICT:
+            return self._told(self.tasks.get(task.id) or task, replayed=replayed)
+        calls.send([task], queue=self.queue, horizon=self.horizon, now=self.clock.now())
+        return self._told(task, replayed=replayed)
+
+    def _told(self, task: Task, *, replayed: bool = False) -> Backfill:
+        step = Step.read(task.payload.text or "")
+        ids = [rules.step_id(task.id, number, self.shards) for number in range(step.steps)]
+        found = self.tasks.get_many(ids[1:])
+        if found.unreadable:
+            raise Unavailable("newer code alone can read a step of this operation")
+        return Backfill(
+            id=task.id,
+            task_id=task.task_id,
+            asked_at=task.created_at,
+            step=step,
+            progress=rules.progress(step, [task, *(found.get(id) for id in ids[1:])]),
+            replayed=replayed,
+        )

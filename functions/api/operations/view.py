@@ -1,0 +1,23 @@
+"""What is told of an operation."""
+
+from typing import Any
+
+from functions.api.forms import text_of
+from functions.api.operations.backfill import Backfill
+
+
+def view(backfill: Backfill) -> dict[str, Any]:
+    step, progress = backfill.step, backfill.progress
+    return {
+        "operation_id": backfill.id,
+        "action": "backfill",
+        "task_id": backfill.task_id,
+        "from": text_of(step.first),
+        "to": text_of(step.last),
+        "state": progress.state.value,
+        "eligible": {"count": progress.total},
+        "done": progress.done,
+        "reason": progress.reason,
+        "created_at": text_of(backfill.asked_at),
+        "finished_at": text_of(progress.finished_at),
+    }

@@ -1,0 +1,176 @@
+"""A backfill: one run now for each instant that a plan named in a time gone by, written in steps.
+
+Each step is a task of its own, with a row, a call and a lease, so sweeps and audits look after it as after any other.
+A step writes its runs, then the next step's row, and only then ends. Ids follow from the operation and the number of
+the step, and those of runs from their wall times: whatever is done twice is written once. Steps follow the plan as it
+was when they were asked for; runs call what the task calls when they are written.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import islice, takewhile
+from typing import Final
+
+from postdate.domain import instants, transitions
+from postdate.domain.cron import Occurrence
+from postdate.domain.definition import Definition
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.schedule import Schedule
+from postdate.domain.schedule_values import schedule_of, values_of
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, home, item_id
+from postdate.domain.task import OPERATION_KIND, Destination, Payload, Recurs, Task
+from postdate.domain.task import State as TaskState
+
+TARGET_TYPE: Final = "backfill"
+RUNS_MAX: Final = 10_000
+# About half a second of a worker: a step that took longer would be sent to the lane for slow destinations.
+STEP_RUNS = 25
+_TIMEOUT_SECONDS: Final = 60
+_MOMENT: Final = timedelta(microseconds=1)
+
+
+class State(StrEnum):
+    """STOPPED goes on when the dead letter of its step is redriven. DONE and ABORTED are final."""
+
+    RUNNING = "RUNNING"
+    DONE = "DONE"
+    STOPPED = "STOPPED"
+    ABORTED = "ABORTED"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """What one step is to do. `operation` is the id of the whole and of its first step, `number` counts from 0. `first`
+    and `last` bound the whole, which has `total` runs, `each` of them a step. `after` is the wall time of the last run
+    of the step before; None in the first step."""
+
+    operation: str
+    schedule: Schedule
+    first: datetime
+    last: datetime
+    total: int
+    each: int
+    number: int = 0
+    after: datetime | None = None
+
+    @classmethod
+    def read(cls, text: str) -> "Step":
+        values = json.loads(text)
+        return cls(
+            operation=values["operation"],
+            schedule=schedule_of(values["schedule"], values["definition"]),
+            first=instants.from_milliseconds(values["first"]),
+            last=instants.from_milliseconds(values["last"]),
+            total=values["total"],
+            each=values["each"],
+            number=values["number"],
+            after=None if values["after"] is None else datetime.fromisoformat(values["after"]),
+        )
+
+    @property
+    def text(self) -> str:
+        values = {
+            "operation": self.operation,
+            "definition": self.schedule.definition_id,
+            "schedule": values_of(self.schedule),
+            "first": instants.milliseconds(self.first),
+            "last": instants.milliseconds(self.last),
+            "total": self.total,
+            "each": self.each,
+            "number": self.number,
+            "after": None if self.after is None else self.after.isoformat(timespec="minutes"),
+        }
+        return json.dumps(values, separators=(",", ":"))
+
+    @property
+    def steps(self) -> int:
+        return max(1, -(-self.total // self.each))
+
+    @property
+    def runs(self) -> int:
+        return min(self.each, self.total - self.number * self.each)
+
+    def occurrences(self) -> list[Occurrence]:
+        """The step's own. The last step takes whatever is left, should a new time-zone database have moved any."""
+        walk = planned(self.schedule, self.first, self.last) if self.after is None else self._rest(self.after)
+        return list(walk if self.number == self.steps - 1 else islice(walk, self.each))
+
+    def following(self, done: Sequence[Occurrence]) -> "Step | None":
+        """The step after this one; None after the last."""
+        if self.number == self.steps - 1:
+            return None
+        return replace(self, number=self.number + 1, after=done[-1].wall if done else self.after)
+
+    def _rest(self, after: datetime) -> "takewhile[Occurrence]":
+        return takewhile(lambda each: each.at <= self.last, self.schedule.after(after))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """`reason` says why it does not go on."""
+
+    state: State
+    done: int
+    total: int
+    finished_at: datetime | None = None
+    reason: str | None = None
+
+
+def planned(schedule: Schedule, first: datetime, last: datetime) -> "takewhile[Occurrence]":
+    """From `first` to `last`, both included."""
+    return takewhile(lambda each: each.at <= last, schedule.walk(first - _MOMENT))
+
+
+def step_id(operation: str, number: int, shards: ShardPlan) -> str:
+    """All steps live in the minute in which the first one was asked for."""
+    if number == 0:
+        return operation
+    unique = hashlib.sha256(f"{operation} {number}".encode()).digest()[:UNIQUE_BYTES]
+    return item_id(OPERATION_KIND, shards.slot(instants.start_of(home(operation).minute), unique), unique)
+
+
+def task_of(step: Step, definition: Definition, *, shards: ShardPlan, now: datetime) -> Task:
+    """The step's row, due now. It belongs to the definition, so that no step begins of a task that was cancelled."""
+    return transitions.register(
+        id=step_id(step.operation, step.number, shards),
+        tenant=definition.tenant,
+        due_at=now,
+        now=now,
+        destination=Destination(type=TARGET_TYPE, address="runs"),
+        payload=Payload(text=step.text),
+        retry=RetryPolicy(),
+        timeout_seconds=_TIMEOUT_SECONDS,
+        name=None,
+        tags=(),
+        recurs=Recurs(definition=definition.id, plan=definition.plan, at=step.first, number=0),
+        why="asked for" if step.number == 0 else "follows",
+    )
+
+
+def progress(first: Step, steps: Sequence[Task | None]) -> Progress:
+    """How far the steps have come, in their order; None for one that is not written yet."""
+    done = sum(
+        replace(first, number=number).runs
+        for number, task in enumerate(steps)
+        if task is not None and task.state is TaskState.SUCCEEDED
+    )
+    last = next((task for task in reversed(steps) if task is not None), None)
+    state = State.RUNNING
+    if last is not None and last.state is TaskState.DEAD:
+        state = State.STOPPED
+    elif last is not None and last.state in (TaskState.CANCELLED, TaskState.EXPIRED):
+        state = State.ABORTED
+    elif last is not None and last is steps[-1] and last.state is TaskState.SUCCEEDED:
+        state = State.DONE
+    told = last if state in (State.STOPPED, State.ABORTED) else None
+    return Progress(
+        state=state,
+        done=done,
+        total=first.total,
+        finished_at=last.finished_at if last is not None and state is not State.RUNNING else None,
+        reason=None if told is None else told.history[-1].why,
+    )
