@@ -184,6 +184,14 @@ class AtOnce:
     def __exit__(self, *_: object) -> None:
         pass
 
+    def submit(self, work: Callable[..., Any], *given: Any) -> concurrent.futures.Future[Any]:
+        done: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        done.set_result(work(*given))
+        return done
+
+    def shutdown(self, **_: object) -> None:
+        pass
+
     def map(self, work: Callable[..., Any], *given: Iterable[Any]) -> Iterator[Any]:
         tasks = list(zip(*given, strict=False))
         places = list(range(len(tasks)))
