@@ -29,6 +29,8 @@ STATUS: Mapping[type[errors.PostdateError], HTTPStatus] = {
     errors.DestinationNotAllowed: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.PayloadTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     errors.UnsupportedMediaType: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    errors.LoopRefused: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.QuotaExceeded: HTTPStatus.TOO_MANY_REQUESTS,
     errors.Conflict: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
 }
@@ -90,6 +92,10 @@ def answer(error: Exception, request_id: str) -> Response[str]:
     headers: dict[str, str | list[str]] = {}
     if isinstance(error, _COMES_BACK):
         headers["Retry-After"] = "1"
+    if isinstance(error, errors.QuotaExceeded):
+        headers["Retry-After"] = "1"
+        headers["RateLimit-Policy"] = f'"{error.quota}";q={error.most};w={error.window_seconds}'
+        headers["RateLimit"] = f'"{error.quota}";r=0;t=1'
     if isinstance(error, errors.Unauthenticated):
         headers["WWW-Authenticate"] = 'Bearer realm="postdate"'
     if isinstance(error, errors.MethodNotAllowed):

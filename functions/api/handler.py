@@ -13,6 +13,7 @@ from functions.api.accounts import money_routes as money
 from functions.api.accounts import routes as accounts
 from functions.api.admission import TENANT_HEADER
 from functions.api.jobs import routes as jobs
+from functions.api.limits import routes as limits
 from functions.api.operations import routes as operations
 from functions.api.payments import routes as payments
 from functions.api.runs import routes as runs
@@ -33,6 +34,7 @@ app.include_router(tasks.router)
 app.include_router(recurring.router)
 app.include_router(runs.RUNS.router)
 app.include_router(operations.router)
+app.include_router(limits.router)
 app.include_router(jobs.router)
 app.include_router(payments.router)
 app.include_router(accounts.ACCOUNTS.router)

@@ -63,7 +63,7 @@ def document() -> dict[str, Any]:
         "components": {
             "schemas": _forms() | _answers(sorted(told)),
             "parameters": fields.PARAMETERS,
-            "responses": {"RateLimited": {"description": _GATEWAY, "content": _OF_GATEWAY}},
+            "responses": {"RateLimited": _RATE_LIMITED},
             "headers": fields.HEADERS,
             "examples": told,
             "securitySchemes": {
@@ -103,7 +103,20 @@ _INTERNAL: Final = "`X-Internal-Auth: pd_<key id>_<secret>`, of a key with the s
 _NO_KEY: Final = "A request without any Authorization is answered by the gateway, and not with a problem."
 _MESSAGE: Final = {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}
 _OF_GATEWAY: Final = {"application/json": {"schema": _MESSAGE}}
-_GATEWAY: Final = "The gateway's rate is used up. Not a problem+json."
+_RATE_LIMITED: Final = {
+    "description": "quota_exceeded. Or the gateway's rate is used up, which is not a problem.",
+    "headers": {
+        name: {"$ref": f"#/components/headers/{name}"}
+        for name in ("Retry-After", "RateLimit-Policy", "RateLimit")
+    },
+    "content": {
+        "application/problem+json": {
+            "schema": {"$ref": f"{_SCHEMAS}Problem"},
+            "examples": {"quota_exceeded": {"$ref": "#/components/examples/quota_exceeded"}},
+        },
+        **_OF_GATEWAY,
+    },
+}
 
 
 def _described(operation: Operation) -> dict[str, Any]:

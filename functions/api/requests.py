@@ -14,11 +14,13 @@ from functions.api.caller import Caller
 from functions.api.wiring import wired
 from postdate.domain.errors import (
     IdempotencyKeyMissing,
+    LoopRefused,
     Malformed,
     PayloadTooLarge,
     UnsupportedMediaType,
     ValidationFailed,
 )
+from postdate.domain.task import DEPTH_MAX
 
 AnswerT = TypeVar("AnswerT", bound=Mapping[str, object])
 
@@ -26,6 +28,7 @@ BODY_BYTES_MAX: Final = 1024 * 1024
 # An answer repeats what a batch gave and adds up to 2 KB an item: with this bound it fits into Lambda's 6 MB.
 BATCH_BYTES_MAX: Final = 5 * 1024 * 1024
 _VISIBLE = re.compile(patterns.IDEMPOTENCY_KEY)
+_DEPTH = re.compile(r"[0-9]{1,3}")
 _VERSION = re.compile(r'"([0-9]{1,9})"|([0-9]{1,9})')
 # Lambda counts a body as a JSON string, in which each of these takes a byte more.
 _LONGER_AS_JSON: Final = (b'"', b"\\", b"\n", b"\r", b"\t")
@@ -89,6 +92,18 @@ def idempotency_key_needed(event: BaseProxyEvent) -> str:
     if not event.headers.get("idempotency-key"):
         raise IdempotencyKeyMissing
     return idempotency_key(event) or ""
+
+
+def depth(event: BaseProxyEvent) -> int:
+    """How many deliveries led to this request, as the newest of them said. Raises LoopRefused above the most."""
+    text = event.headers.get("postdate-depth")
+    if text is None:
+        return 0
+    if not _DEPTH.fullmatch(text):
+        raise ValidationFailed([("Postdate-Depth", "is a number of at most three digits")])
+    if int(text) > DEPTH_MAX:
+        raise LoopRefused(f"{text} deliveries led to this request, each of which registered the next")
+    return int(text)
 
 
 def parameters(event: BaseProxyEvent) -> Mapping[str, str]:

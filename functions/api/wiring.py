@@ -7,6 +7,7 @@ from functools import cache
 
 from functions.api.accounts.deposit import Cashier
 from functions.api.admission import Admission
+from functions.api.limits.meter import Meter
 from functions.api.operations.backfill import Backfills
 from functions.api.payments.change import Changer as PaymentChanger
 from functions.api.payments.execute import Executor
@@ -60,6 +61,7 @@ class Wired:
         self.payloads_bucket = given.payloads_bucket
         self.payloads = DynamoPayloads(table=given.payloads_table, client=dynamodb)
         self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
+        self.meter = Meter(flow=self.flow, clock=self.clock)
         self.places = Places(flow=self.flow, clock=self.clock)
         self.tenants = Cached(
             DynamoTenants(table=given.tenants_table, client=dynamodb).get, keep=_TENANT_KEPT, clock=self.clock

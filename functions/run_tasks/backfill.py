@@ -48,7 +48,7 @@ class BackfillTarget:
         receipt: Receipt
         try:
             until = self.clock.now() + timedelta(seconds=delivery.timeout_seconds)
-            self._take(Step.read(delivery.payload.decode()), until)
+            self._take(Step.read(delivery.payload.decode()), until, delivery.depth)
             receipt = Delivered()
         except Unavailable:
             receipt = Untried(reason="a table or a queue did not answer in time")
@@ -58,20 +58,22 @@ class BackfillTarget:
             receipt = internal_error(error)
         report(delivery, receipt)
 
-    def _take(self, step: Step, until: datetime) -> None:
+    def _take(self, step: Step, until: datetime, depth: int) -> None:
         definition = self.definitions.get(step.schedule.definition_id)
         if definition is None:
             raise InvalidState(definitions.State.CANCELLED, "its task is gone")
         definitions.refuse_ended(definition, "backfilled", made_for=self.made_for, now=self.clock.now())
         occurrences = step.occurrences()
         now = self.clock.now()
-        self._write([self.runs.backfilled(definition, each, now=now) for each in occurrences], until)
+        self._write(
+            [self.runs.backfilled(definition, each, now=now, depth=depth) for each in occurrences], until
+        )
         following = step.following(occurrences)
         if following is not None:
-            self._write([self._row(following, definition)], until)
+            self._write([self._row(following, definition, depth)], until)
 
-    def _row(self, step: Step, definition: Definition) -> Task:
-        return task_of(step, definition, shards=self.runs.shards, now=self.clock.now())
+    def _row(self, step: Step, definition: Definition, depth: int) -> Task:
+        return task_of(step, definition, shards=self.runs.shards, now=self.clock.now(), depth=depth)
 
     def _write(self, rows: Sequence[Task], until: datetime) -> None:
         """Rows first, then their calls. A row that was written before is called again: its writer may have crashed.

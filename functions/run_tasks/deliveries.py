@@ -130,6 +130,7 @@ class Deliveries:
             signing_secrets=tenant.signing_secrets,
             allowed=tenant.allowed(task.destination.type),
             ack=task.ack,
+            depth=task.depth,
         )
 
     def _waits(self, task: Task) -> int:

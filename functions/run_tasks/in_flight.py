@@ -12,11 +12,12 @@ from collections.abc import Hashable
 from datetime import datetime, timedelta
 from typing import Final
 
+from postdate.domain import limits
 from postdate.domain.breaker import SLOW_AFTER
 from postdate.stores.flow import Circuit
 
 IN_FLIGHT_MAX: Final = 250
-TENANT_IN_FLIGHT_MAX: Final = 100
+TENANT_IN_FLIGHT_MAX: Final = limits.IN_FLIGHT_A_WORKER
 PATIENCE: Final = timedelta(seconds=1)
 SLOW_SHARE: Final = 4
 

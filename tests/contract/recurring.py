@@ -58,6 +58,7 @@ def everything(examples: Examples) -> Definition:
             jitter_seconds=59,
         ),
         template=Template(
+            depth=3,
             destination=Destination(
                 type="webhook",
                 address="https://example.com/hook?größe=1",

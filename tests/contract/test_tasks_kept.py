@@ -32,6 +32,7 @@ def everything(examples: Examples) -> Task:
         name="Rechnung № 7 'für' \"Ölaf\"",
         tags=("🐈", "a b", "größe"),
         job_key="key:1/ü",
+        depth=4,
     )
 
 

@@ -56,6 +56,7 @@ def test_an_event_reaches_the_rule_that_asks_for_it(
         "postdate": {
             "task_id": task["task_id"],
             "run_id": task["task_id"],
+            "depth": 1,
             "attempt": 1,
             "token": 1,
             "planned_at": task["run_at"],

@@ -143,6 +143,7 @@ class Inside:
                 getattr(made, remembered)._kept.clear()
         if hasattr(made, "places"):
             made.places._known.clear()
+            made.meter._left.clear()
         if hasattr(made, "circuits"):
             made.circuits._known.clear()
             made.flow._ends.clear()

@@ -827,8 +827,8 @@ BUGS: Final = (
     _bug(
         "whoever triggers again has another run",
         f"{_API}.tasks.by_hand:ByHand.trigger",
-        "replace(self._run_now(definition, held.due_at), id=held.item_id)",
-        "self._run_now(definition, held.due_at)",
+        "replace(self._run_now(definition, held.due_at, depth), id=held.item_id)",
+        "self._run_now(definition, held.due_at, depth)",
         mix="timely",
     ),
     _bug(

@@ -27,7 +27,7 @@ def register() -> Response[Any]:
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
     form = parsed(JobForm, requests.body(event))
-    (answer,) = orders.register(tenant, [(form, form.idempotency_key)])
+    (answer,) = orders.register(tenant, [(form, form.idempotency_key)], depth=requests.depth(event))
     if isinstance(answer, PostdateError):
         raise answer
     told = view(orders.view(answer))

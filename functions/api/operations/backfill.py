@@ -56,13 +56,21 @@ class Backfills:
     clock: Clock
     unique: Callable[[], bytes]
 
-    def ask(self, definition: Definition, *, first: datetime, last: datetime, key: str | None) -> Backfill:
+    def ask(
+        self,
+        definition: Definition,
+        *,
+        first: datetime,
+        last: datetime,
+        key: str | None,
+        depth: int = 0,
+    ) -> Backfill:
         """Begins to run what was planned from `first` to `last`, both included. With a key, one operation however often
         it is asked for. Another operation over the same time makes no run twice."""
         now = self.clock.now()
         step = self._first(definition, first, last, now)
         if key is None:
-            return self._begun(step, definition, now)
+            return self._begun(step, definition, now, depth)
         wanted = Reservation(
             tenant=definition.tenant,
             key=f"backfill {definition.id} {key}",
@@ -79,6 +87,7 @@ class Backfills:
             replace(step, operation=held.item_id),
             definition,
             now,
+            depth,
             replayed=held.item_id != step.operation,
         )
 
@@ -111,9 +120,9 @@ class Backfills:
         )
 
     def _begun(
-        self, step: Step, definition: Definition, now: datetime, *, replayed: bool = False
+        self, step: Step, definition: Definition, now: datetime, depth: int, *, replayed: bool = False
     ) -> Backfill:
-        task = rules.task_of(step, definition, shards=self.shards, now=now)
+        task = rules.task_of(step, definition, shards=self.shards, now=now, depth=depth)
         (written,) = self.tasks.add([task])
         if written not in (Written.DONE, Written.CONFLICT):
             raise Unavailable

@@ -42,6 +42,7 @@ def schedule() -> Response[Any]:
     caller = requests.caller(event, WRITE)
     form = read(PaymentForm, requests.body(event))
     order = _order(form, requests.idempotency_key_needed(event), caller)
+    wired().meter.take(caller.tenant, 1)
     (answer,) = wired().payment_registrar.register(caller.tenant, [order])
     if isinstance(answer, PostdateError):
         raise answer
@@ -56,6 +57,7 @@ def schedule_batch() -> dict[str, Any]:
     event = router.current_event
     caller = requests.caller(event, WRITE)
     asked = [_asked(given, caller) for given in parsed(PaymentBatchForm, requests.batch(event)).payments]
+    wired().meter.take(caller.tenant, len(asked))
     orders = [order for order in asked if isinstance(order, Order)]
     registered = iter(wired().payment_registrar.register(caller.tenant, orders) if orders else ())
     results = [next(registered) if isinstance(order, Order) else order for order in asked]

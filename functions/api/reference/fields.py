@@ -147,6 +147,11 @@ HEADERS: Final[dict[str, Schema]] = {
         "schema": {"type": "string", "const": "true"},
     },
     "Retry-After": {"description": "Seconds to wait.", "schema": TEXT},
+    "RateLimit-Policy": {"description": "The quota and its window in seconds.", "schema": TEXT},
+    "RateLimit": {
+        "description": "What is left of it, and after how many seconds there is more.",
+        "schema": TEXT,
+    },
     "WWW-Authenticate": {"description": "The scheme: Bearer.", "schema": TEXT},
 }
 ERROR_HEADERS: Final = {

@@ -24,6 +24,18 @@ _OPERATIONS: Final = (
         codes=("not_found",),
     ),
 )
+_LIMITS: Final = (
+    Operation(
+        method="get",
+        path="/api/v1/limits",
+        name="getLimits",
+        summary="What a tenant may do",
+        text="The same for every tenant. What goes beyond `registered` is answered 429 `quota_exceeded`, and what goes "
+        "beyond `depth` 422 `loop_refused`.",
+        answer="TenantLimits",
+        scope="tasks:read",
+    ),
+)
 _PAGES: Final = (
     Operation(
         method="get",
@@ -57,6 +69,7 @@ GROUPS: Final = (
     ("runs", "The occurrences of tasks, and acknowledgements.", tuple(RUNS.operations)),
     ("jobs", "Tasks under the names of the job API.", JOBS),
     ("operations", "Work that goes on by itself, and how far it is.", _OPERATIONS),
+    ("limits", "Quotas of a tenant.", _LIMITS),
     ("audit", "Checks of the books.", tuple(AUDIT.operations)),
     ("service", "Health and description of the API.", _PAGES),
 )

@@ -6,6 +6,7 @@ from functions.api.errors import TOLD_MAX
 from functions.api.reference.examples import TASK_ID
 from functions.api.reference.shapes import TEXT, Schema, every, list_of, told
 from postdate.domain import errors
+from postdate.domain.limits import REGISTERED
 
 # What any operation may answer, by how its key is shown.
 ALWAYS: Final = {
@@ -75,6 +76,21 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
         "What the account holds is not what its payments and its journal say. No money was moved.",
         "`GET /api/v1/audit` shows the difference. An administrator sets the account right by an adjustment with "
         "`to_journal`; then send the same request again.",
+    ),
+    (
+        errors.LoopRefused("6 deliveries led to this request, each of which registered the next"),
+        "A delivery registered a task, whose delivery registered the next, and so on.",
+        "End the chain. `GET /api/v1/limits` tells how deep it may be.",
+    ),
+    (
+        errors.QuotaExceeded(
+            "at most 1000 tasks and payments a second are registered",
+            quota=REGISTERED,
+            most=10_000,
+            window_seconds=10,
+        ),
+        "The tenant registers more tasks and payments than it may. Nothing of this request was registered.",
+        "Send the request again after `Retry-After`. `RateLimit-Policy` tells the quota and its window in seconds.",
     ),
     (
         errors.IdempotencyKeyMissing(),

@@ -32,7 +32,8 @@ PARAGRAPHS: Final = (
     "`Postdate-Token` and a key with the scope `tasks:write`. `heartbeat` asks for another `timeout_seconds`. After "
     "that long without a word, the next attempt begins. The answer 409 `invalid_state` means that the run has ended or "
     "that a newer attempt exists: stop.",
-    "A message carries the same headers as message attributes. An event carries ids, attempt, token, "
+    "A message carries the same headers as message attributes, but for `Content-Type`. An event carries ids, "
+    "depth, attempt, token, "
     "instant and key in `detail.postdate` and the payload in `detail.payload`; it has no signature.",
 )
 HEADERS: Final[dict[str, tuple[Schema, str]]] = {
@@ -40,6 +41,11 @@ HEADERS: Final[dict[str, tuple[Schema, str]]] = {
     "Idempotency-Key": (TEXT, "The run's id, the same for all its attempts."),
     "Postdate-Task-Id": (TEXT, "The task as it was registered. All runs of a recurring task have the same."),
     "Postdate-Run-Id": (TEXT, "The run, for `/api/v1/runs/{run_id}`. Of a one-time task: the task's own id."),
+    "Postdate-Depth": (
+        NUMBER,
+        "Counts the deliveries that led here. A request to Postdate that follows from this delivery sends it on; above "
+        "5 it registers nothing.",
+    ),
     "Postdate-Attempt": (NUMBER, "Counts attempts since the registration or the last redrive, for people."),
     "Postdate-Token": (NUMBER, "Rises with each attempt and never starts again."),
     "Postdate-Planned-At": (INSTANT, "The instant that the run was planned for."),

@@ -10,7 +10,7 @@ from functions.api.operations.backfill import Backfill
 from functions.api.runs import answers as runs
 from functions.api.tasks import recurring_view
 from postdate.domain import definition as definitions
-from postdate.domain import preview, transitions
+from postdate.domain import limits, preview, transitions
 from postdate.domain.backfill import STEP_RUNS, Progress, Step
 from postdate.domain.backfill import State as Running
 from postdate.domain.cron import Cron
@@ -44,6 +44,7 @@ def answers(queue_url: str) -> dict[str, Any]:
         "Preview": {
             "next": [{"at": text_of(each.at), "local": each.local, "note": each.note} for each in planned]
         },
+        "TenantLimits": limits.told(),
         "Operation": operations.view(_backfill(definition, later)),
         "Job": jobs.view(told),
         "JobDetails": job,

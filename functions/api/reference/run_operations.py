@@ -21,7 +21,7 @@ JOBS: Final = (
         codes=(
             *("malformed", "validation_failed", "limit_exceeded"),
             *("destination_not_allowed", "payload_too_large"),
-            *("idempotency_key_reused", "idempotency_in_progress"),
+            *("idempotency_key_reused", "idempotency_in_progress", "loop_refused"),
         ),
     ),
     Operation(

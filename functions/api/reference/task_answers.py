@@ -126,6 +126,15 @@ ANSWERS: Final[dict[str, Schema]] = {
         local=told(TEXT, "The same instant on the clocks of its zone."),
         note=told(or_null(TEXT), "Where a change of clocks or jitter moved it."),
     ),
+    "TenantLimits": every(
+        registered=told(
+            every(limit=COUNT, window_seconds=COUNT),
+            "How many tasks and payments may be registered in a window. What was not used may be registered at once.",
+        ),
+        runs_in_flight_per_worker=told(every(limit=COUNT), "Runs that one worker has on their way at once."),
+        depth=told(every(limit=COUNT), "The greatest `Postdate-Depth` with which something is registered."),
+        runs_in_backfill=told(every(limit=COUNT), "Runs of one backfill."),
+    ),
     "Operation": every(
         **{
             "operation_id": TEXT,

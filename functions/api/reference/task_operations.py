@@ -31,7 +31,7 @@ TASKS: Final = (
         scope="tasks:write",
         parameters=("IdempotencyKey",),
         headers=("Location", "ETag", "Idempotent-Replayed"),
-        codes=(*_REFUSED, "idempotency_key_reused", "idempotency_in_progress"),
+        codes=(*_REFUSED, "idempotency_key_reused", "idempotency_in_progress", "loop_refused"),
     ),
     Operation(
         method="post",
@@ -43,7 +43,7 @@ TASKS: Final = (
         answer="BatchAnswer",
         body=BatchForm,
         scope="tasks:write",
-        codes=("malformed", "validation_failed"),
+        codes=("malformed", "validation_failed", "loop_refused"),
     ),
     Operation(
         method="get",
@@ -163,6 +163,7 @@ TASKS: Final = (
             "invalid_state",
             "idempotency_key_reused",
             "idempotency_in_progress",
+            "loop_refused",
         ),
     ),
     Operation(
@@ -179,7 +180,7 @@ TASKS: Final = (
         scope="tasks:write",
         parameters=("task_id", "IdempotencyKey"),
         headers=("Location", "Idempotent-Replayed"),
-        codes=(*_CHANGED, "limit_exceeded", "idempotency_key_reused"),
+        codes=(*_CHANGED, "limit_exceeded", "idempotency_key_reused", "loop_refused"),
     ),
     Operation(
         method="post",

@@ -40,11 +40,11 @@ class ByHand:
     clock: Clock
     unique: Callable[[], bytes]
 
-    def trigger(self, definition: Definition, *, key: str | None) -> Triggered:
+    def trigger(self, definition: Definition, *, key: str | None, depth: int = 0) -> Triggered:
         """One run now; with a key, one however often it is asked for, as it is then. The plan stays as it is."""
         now = self.clock.now()
         definitions.refuse_ended(definition, "triggered", made_for=self.triggered_for, now=now)
-        run = self._run_now(definition, now)
+        run = self._run_now(definition, now, depth)
         if key is None:
             return Triggered(run=self._written(run))
         wanted = Reservation(
@@ -59,7 +59,7 @@ class ByHand:
         held = self.reservations.reserve(wanted, now=now)
         if held.item_id == run.id:
             return Triggered(run=self._written(run))
-        late = replace(self._run_now(definition, held.due_at), id=held.item_id)
+        late = replace(self._run_now(definition, held.due_at, depth), id=held.item_id)
         return Triggered(run=self._made_up_for(late, self.tasks.get(late.id), now), replayed=True)
 
     def redrive(self, task: Task) -> None:
@@ -76,9 +76,9 @@ class ByHand:
                 )
         self.queue.send([Packet(tenant=task.tenant, via=Via.DEAD, dues=(Due.of(task),))])
 
-    def _run_now(self, definition: Definition, now: datetime) -> Task:
+    def _run_now(self, definition: Definition, now: datetime, depth: int) -> Task:
         name = f"trigger {self.unique().hex()}"
-        return self.runs.out_of_turn(definition, name=name, due_at=now, now=now, why="triggered")
+        return self.runs.out_of_turn(definition, name=name, due_at=now, now=now, why="triggered", depth=depth)
 
     def _written(self, run: Task) -> Task:
         (written,) = self.tasks.add([run]) if run.version == 1 else (Written.CONFLICT,)

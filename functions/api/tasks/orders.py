@@ -30,11 +30,13 @@ TaskFormT = TypeVar("TaskFormT", bound=TaskForm)
 
 
 def register(
-    tenant: str, asked: Sequence[tuple[TaskForm, str | None] | PostdateError]
+    tenant: str, asked: Sequence[tuple[TaskForm, str | None] | PostdateError], *, depth: int = 0
 ) -> list[Answer | PostdateError]:
-    """One answer for each, at its place: what could not be read is answered as it is."""
+    """One answer for each, at its place: what could not be read is answered as it is. Raises QuotaExceeded for all of
+    them together."""
+    wired().meter.take(tenant, len(asked))
     read = [pair for pair in asked if not isinstance(pair, PostdateError)]
-    ordered = iter(_orders(read, tenant))
+    ordered = iter(_orders(read, tenant, depth))
     orders = [each if isinstance(each, PostdateError) else next(ordered) for each in asked]
     once = [order for order in orders if isinstance(order, Order)]
     recurring = [order for order in orders if isinstance(order, RecurringOrder)]
@@ -78,12 +80,14 @@ def refused(destinations: Sequence[Destination], tenant: str) -> Mapping[Destina
     return refusals(destinations, tenant=_tenant(tenant), loopback_allowed=wired().loopback_allowed)
 
 
-def _orders(asked: Sequence[tuple[TaskForm, str | None]], tenant: str) -> list[Asked | PostdateError]:
+def _orders(
+    asked: Sequence[tuple[TaskForm, str | None]], tenant: str, depth: int
+) -> list[Asked | PostdateError]:
     now, usual = wired().clock.now(), _tenant(tenant).default_target
     going = [_destination(form, usual) for form, _ in asked]
     against = refused([each for each in going if isinstance(each, Destination)], tenant)
     orders = [
-        _order(form, key, now, destination, against, tenant)
+        _order(form, key, now, destination, against, tenant, depth)
         for (form, key), destination in zip(asked, going, strict=True)
     ]
     return _with_places([form for form, _ in asked], orders, tenant)
@@ -127,6 +131,7 @@ def _order(
     destination: Destination | PostdateError,
     against: Mapping[Destination, PostdateError],
     tenant: str,
+    depth: int,
 ) -> Asked | PostdateError:
     if isinstance(destination, PostdateError):
         return destination
@@ -134,9 +139,9 @@ def _order(
     try:
         payload = payload_of(form, bucket=wired().payloads_bucket, tenant=tenant)
         return (
-            _once(form, key, payload, now, destination, refusal)
+            _once(form, key, payload, now, destination, refusal, depth)
             if form.cron is None
-            else _recurring(form, key, payload, now, destination, refusal)
+            else _recurring(form, key, payload, now, destination, refusal, depth)
         )
     except PostdateError as error:
         return error
@@ -149,6 +154,7 @@ def _once(
     now: datetime,
     destination: Destination,
     refusal: PostdateError | None,
+    depth: int,
 ) -> Order:
     instant = due_at(form, now)
     refusal = instant if isinstance(instant, PostdateError) else _too_long(form) or refusal
@@ -162,6 +168,7 @@ def _once(
         ack=form.ack,
         expires_after=expires_after(form),
         flow=flow(form.flow_control),
+        depth=depth,
         name=form.name,
         tags=tuple(form.tags),
         idempotency_key=key,
@@ -177,6 +184,7 @@ def _recurring(
     now: datetime,
     destination: Destination,
     refusal: PostdateError | None,
+    depth: int,
 ) -> RecurringOrder:
     schedule, control = schedule_of(form), flow(form.flow_control)
     refusal = _too_long(form) or refusal
@@ -192,6 +200,7 @@ def _recurring(
             ack=form.ack,
             expires_after=expires_after(form),
             flow=control,
+            depth=depth,
         ),
         overlap=form.overlap,
         catch_up=form.catch_up,

@@ -53,7 +53,9 @@ def trigger(task_id: str) -> Response[Any]:
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
     key = requests.idempotency_key(event)
-    triggered = wired().by_hand.trigger(_recurring(tenant, task_id, "triggered"), key=key)
+    depth = requests.depth(event)
+    wired().meter.take(tenant, 1)
+    triggered = wired().by_hand.trigger(_recurring(tenant, task_id, "triggered"), key=key, depth=depth)
     headers = {"Location": f"/api/v1/runs/{triggered.run.id}"}
     if triggered.replayed:
         headers["Idempotent-Replayed"] = "true"
@@ -68,7 +70,9 @@ def backfill(task_id: str) -> Response[Any]:
     form = parsed(BackfillForm, requests.body(event))
     definition = _recurring(tenant, task_id, "backfilled")
     key = requests.idempotency_key(event)
-    asked = wired().backfills.ask(definition, first=form.from_, last=form.to, key=key)
+    depth = requests.depth(event)
+    wired().meter.take(tenant, 1)
+    asked = wired().backfills.ask(definition, first=form.from_, last=form.to, key=key, depth=depth)
     headers: dict[str, str | list[str]] = {"Location": f"/api/v1/operations/{asked.id}"}
     if asked.replayed:
         headers["Idempotent-Replayed"] = "true"

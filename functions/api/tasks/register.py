@@ -48,6 +48,7 @@ class Order:
     ack: Ack = Ack.RESPONSE
     expires_after: timedelta | None = None
     flow: FlowControl | None = None
+    depth: int = 0
     refusal: PostdateError | None = None
     job_key: str | None = None
 
@@ -204,4 +205,5 @@ def _task(tenant: str, order: Order, *, id: str, due_at: datetime, now: datetime
         expires_at=None if order.expires_after is None else due_at + order.expires_after,
         flow=order.flow,
         job_key=order.job_key,
+        depth=order.depth,
     )

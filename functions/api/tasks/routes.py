@@ -33,7 +33,7 @@ def register() -> Response[Any]:
     event = router.current_event
     tenant = requests.caller(event, WRITE).tenant
     form, key = parsed(TaskForm, requests.body(event)), requests.idempotency_key(event)
-    (answer,) = orders.register(tenant, [(form, key)])
+    (answer,) = orders.register(tenant, [(form, key)], depth=requests.depth(event))
     if isinstance(answer, PostdateError):
         raise answer
     told = orders.view(answer)
@@ -50,7 +50,7 @@ def register_batch() -> dict[str, Any]:
     read = [orders.read(BatchTaskForm, given) for given in parsed(BatchForm, requests.batch(event)).tasks]
     asked = [form if isinstance(form, PostdateError) else (form, form.idempotency_key) for form in read]
     request_id = requests.request_id(event)
-    answers = orders.register(tenant, asked)
+    answers = orders.register(tenant, asked, depth=requests.depth(event))
     return {"results": [orders.result(index, answer, request_id) for index, answer in enumerate(answers)]}
 
 

@@ -133,8 +133,9 @@ def step_id(operation: str, number: int, shards: ShardPlan) -> str:
     return item_id(OPERATION_KIND, shards.slot(instants.start_of(home(operation).minute), unique), unique)
 
 
-def task_of(step: Step, definition: Definition, *, shards: ShardPlan, now: datetime) -> Task:
-    """The step's row, due now. It belongs to the definition, so that no step begins of a task that was cancelled."""
+def task_of(step: Step, definition: Definition, *, shards: ShardPlan, now: datetime, depth: int = 0) -> Task:
+    """The step's row, due now, as deep as its runs. It belongs to the definition, so that no step begins of a task that
+    was cancelled."""
     return transitions.register(
         id=step_id(step.operation, step.number, shards),
         tenant=definition.tenant,
@@ -147,6 +148,7 @@ def task_of(step: Step, definition: Definition, *, shards: ShardPlan, now: datet
         name=None,
         tags=(),
         recurs=Recurs(definition=definition.id, plan=definition.plan, at=step.first, number=0),
+        depth=depth,
         why="asked for" if step.number == 0 else "follows",
     )
 

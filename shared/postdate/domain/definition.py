@@ -43,7 +43,7 @@ class Overlap(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Template:
-    """What each run calls, and how often it tries."""
+    """What each run calls, and how often it tries. `depth` is that of each run."""
 
     destination: Destination
     payload: Payload
@@ -52,6 +52,7 @@ class Template:
     ack: Ack = Ack.RESPONSE
     expires_after: timedelta | None = None
     flow: FlowControl | None = None
+    depth: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

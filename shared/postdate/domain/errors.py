@@ -19,6 +19,8 @@
     │   ├── PayloadTooLarge
     │   ├── MethodNotAllowed      the path is known, and takes other methods
     │   ├── UnsupportedMediaType  the body is said to be something else than JSON
+    │   ├── LoopRefused           tasks that register tasks went on for too long
+    │   ├── QuotaExceeded         the tenant may do more again in a moment
     │   └── NotRecoverable        a restore cannot be recovered as asked; no request meets this error
     ├── Conflict              somebody was faster: load again, decide again
     │   └── IdempotencyInProgress
@@ -145,6 +147,24 @@ class BooksDisagree(Rejected):
     """The books of an account disagree with its payments."""
 
     code = "books_disagree"
+
+
+class LoopRefused(Rejected):
+    """Too many deliveries led to this request, each of which registered the next."""
+
+    code = "loop_refused"
+
+
+class QuotaExceeded(Rejected):
+    """The tenant's quota is used up for now."""
+
+    code = "quota_exceeded"
+
+    def __init__(self, detail: str | None = None, *, quota: str, most: int, window_seconds: int) -> None:
+        self.quota = quota
+        self.most = most
+        self.window_seconds = window_seconds
+        super().__init__(detail)
 
 
 class DestinationNotAllowed(Rejected):

@@ -76,18 +76,24 @@ class Runs:
         return _run_id(self.shards, name, occurrence.due_at)
 
     def out_of_turn(
-        self, definition: Definition, *, name: str, due_at: datetime, now: datetime, why: str
+        self, definition: Definition, *, name: str, due_at: datetime, now: datetime, why: str, depth: int = 0
     ) -> Task:
-        """Asked for by hand: it follows nothing, and nothing follows it. Equal names make one run."""
+        """Asked for by hand: it follows nothing, and nothing follows it. Equal names make one run. It is at least as
+        deep as its task."""
         recurs = Recurs(definition=definition.id, plan=definition.plan, at=due_at, number=0)
         id = _run_id(self.shards, f"{definition.id} {name}", due_at)
-        return self._row(definition, recurs, id, due_at=due_at, now=now, why=why)
+        run = self._row(definition, recurs, id, due_at=due_at, now=now, why=why)
+        return replace(run, depth=max(run.depth, depth))
 
-    def backfilled(self, definition: Definition, occurrence: Occurrence, *, now: datetime) -> Task:
+    def backfilled(
+        self, definition: Definition, occurrence: Occurrence, *, now: datetime, depth: int = 0
+    ) -> Task:
         """A run now for an instant gone by. It lives in the minute it was planned for, so its id follows from its wall
         time; it is due now, and its deadline counts from now: from its own instant it would have passed."""
         name = f"backfill {occurrence.wall.isoformat(timespec='minutes')}"
-        run = self.out_of_turn(definition, name=name, due_at=occurrence.at, now=now, why="backfilled")
+        run = self.out_of_turn(
+            definition, name=name, due_at=occurrence.at, now=now, why="backfilled", depth=depth
+        )
         after = definition.template.expires_after
         expires_at = None if after is None else now + after
         return replace(run, due_at=now, moved_at=now, expires_at=expires_at)
@@ -145,6 +151,7 @@ class Runs:
             expires_at=expires,
             recurs=recurs,
             flow=template.flow,
+            depth=template.depth,
             why=why,
         )
 

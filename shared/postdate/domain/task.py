@@ -18,6 +18,8 @@ KINDS = frozenset({KIND, RUN_KIND, OPERATION_KIND})
 RECEIVER = "receiver"
 # No attempt begins later after the task's instant: the row of its payload, and the definition of its run, may be gone.
 LIFETIME = timedelta(days=60)
+# A delivery may register a task, whose delivery registers another, and so on: up to this depth.
+DEPTH_MAX = 5
 
 
 class State(StrEnum):
@@ -121,7 +123,8 @@ class Task:
     fences off a worker that was thought dead; `holder` names the worker that made the newest claim, or RECEIVER once
     an explicit acknowledgement is waited for. After `expires_at` no attempt begins. `placed_at` is the instant for
     which its flow control has given it a place: one that is due at another instant has none. `job_key` is the
-    Idempotency-Key that the job API has told; other tasks keep none.
+    Idempotency-Key that the job API has told; other tasks keep none. `depth` counts the deliveries that led to its
+    registration, each of which registered the next; 0 if none did.
     """
 
     id: str
@@ -151,6 +154,7 @@ class Task:
     flow: FlowControl | None = None
     placed_at: datetime | None = None
     job_key: str | None = None
+    depth: int = 0
 
     @property
     def task_id(self) -> str:

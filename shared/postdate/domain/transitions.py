@@ -113,6 +113,7 @@ def register(
     recurs: Recurs | None = None,
     flow: FlowControl | None = None,
     job_key: str | None = None,
+    depth: int = 0,
     why: str = "registered",
 ) -> Task:
     return Task(
@@ -135,6 +136,7 @@ def register(
         recurs=recurs,
         flow=flow,
         job_key=job_key,
+        depth=depth,
         history=(HistoryLine(version=1, at=now, to=State.PENDING, why=why, attempt=0),),
     )
 

@@ -139,6 +139,7 @@ def _template_text(template: Template) -> str:
             "ack": template.ack.value,
             "expires_after": None if expires is None else expires // _MILLISECOND,
             "flow": flow_values(template.flow),
+            "depth": template.depth or None,
         }
     )
 
@@ -153,6 +154,7 @@ def _template_of(values: dict[str, Any], payload: Payload) -> Template:
         ack=Ack(values["ack"]),
         expires_after=None if expires is None else expires * _MILLISECOND,
         flow=flow_of(values.get("flow")),
+        depth=values.get("depth", 0),
     )
 
 

@@ -15,12 +15,13 @@ Circuit: TypeAlias = tuple[str, str]
 
 
 class Timeline(StrEnum):
-    """What a timeline gives away: the places of a flow key, or of a circuit the turns at which its calls ask again and
-    the numbers in which they begin after a recovery."""
+    """What a timeline gives away: the places of a flow key; of a circuit the turns at which its calls ask again and the
+    numbers in which they begin after a recovery; and what a tenant may do in a time."""
 
     RATE = "rate#"
     TURNS = "turns#"
     STARTS = "starts#"
+    QUOTA = "quota#"
 
 
 class Flow(Protocol):
@@ -31,7 +32,14 @@ class Flow(Protocol):
         whose answer gets lost is taken all the same, and stays empty."""
 
     def take_by(
-        self, tenant: str, key: str, width: timedelta, *, now: datetime, latest: datetime
+        self,
+        tenant: str,
+        key: str,
+        width: timedelta,
+        *,
+        now: datetime,
+        latest: datetime,
+        of: Timeline = Timeline.RATE,
     ) -> datetime | None:
         """Takes places of a key like `take`. None, and none are taken, if they would begin later than `latest`."""
 

@@ -52,11 +52,19 @@ class DynamoFlow:
         return begin
 
     def take_by(
-        self, tenant: str, key: str, width: timedelta, *, now: datetime, latest: datetime
+        self,
+        tenant: str,
+        key: str,
+        width: timedelta,
+        *,
+        now: datetime,
+        latest: datetime,
+        of: Timeline = Timeline.RATE,
     ) -> datetime | None:
         if latest < now:
             return None
-        return self._taken(tenant, Timeline.RATE + key, width, now, latest, kept=_TIMELINE_KEPT)
+        kept = _TIMELINE_KEPT if of is Timeline.RATE else _KEPT
+        return self._taken(tenant, of + key, width, now, latest, kept=kept)
 
     def _taken(
         self, tenant: str, name: str, width: timedelta, now: datetime, latest: datetime, *, kept: timedelta

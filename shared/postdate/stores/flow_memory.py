@@ -25,10 +25,17 @@ class MemoryFlow:
         return begin
 
     def take_by(
-        self, tenant: str, key: str, width: timedelta, *, now: datetime, latest: datetime
+        self,
+        tenant: str,
+        key: str,
+        width: timedelta,
+        *,
+        now: datetime,
+        latest: datetime,
+        of: Timeline = Timeline.RATE,
     ) -> datetime | None:
-        ends = self.ends(tenant, [key]).get(key, now)
-        return None if max(now, ends) > latest else self.take(tenant, key, width, now=now)
+        ends = self._timelines.get((tenant, of + key), now)
+        return None if max(now, ends) > latest else self.take(tenant, key, width, now=now, of=of)
 
     def ends(self, tenant: str, keys: Iterable[str]) -> Mapping[str, datetime]:
         return {key: ends for key in keys if (ends := self._timelines.get((tenant, Timeline.RATE + key)))}

@@ -167,6 +167,7 @@ def task_of(row: TaskRow) -> Task:
         recurs=_recurs_of(options["recurs"]) if "recurs" in options else None,
         flow=flow_of(options.get("flow")),
         job_key=options.get("key"),
+        depth=options.get("depth", 0),
         placed_at=instant(row.placed),
         attempts=int(row.attempts or 0),
         token=int(row.token or 0),
@@ -256,6 +257,7 @@ def _options_text(task: Task) -> str | None:
         "recurs": task.recurs and _recurs_text(task.recurs),
         "flow": flow_values(task.flow),
         "key": task.job_key,
+        "depth": task.depth or None,
     }
     return (
         compact({name: value for name, value in options.items() if value}) if any(options.values()) else None

@@ -16,9 +16,9 @@ _log = logging.getLogger(__name__)
 class Delivery:
     """One attempt of one run. What a log must not hold is left out of its repr.
 
-    `payload` is JSON text in UTF-8. `signing_secrets` are the endpoint's (`whsec_…`), two while one replaces the
-    other. `allowed` are the addresses of this kind on the tenant's list as it stands now, not as it stood at
-    registration. With `ack` explicit, the receiver needs the token of this very attempt.
+    `depth` is that of its task. `payload` is JSON text in UTF-8. `signing_secrets` are the endpoint's (`whsec_…`), two
+    while one replaces the other. `allowed` are the addresses of this kind on the tenant's list as it stands now, not as
+    it stood at registration. With `ack` explicit, the receiver needs the token of this very attempt.
     """
 
     run_id: str
@@ -33,10 +33,16 @@ class Delivery:
     signing_secrets: tuple[str, ...] = field(default=(), repr=False)
     allowed: frozenset[str] = frozenset()
     ack: Ack = Ack.RESPONSE
+    depth: int = 0
 
     def __post_init__(self) -> None:
         if self.planned_at.tzinfo is None:
             raise ValueError("planned_at needs an offset")
+
+    @property
+    def depth_told(self) -> int:
+        """The depth of whatever this delivery registers."""
+        return self.depth + 1
 
     @property
     def body(self) -> bytes:

@@ -51,6 +51,7 @@ def _entry(delivery: Delivery) -> dict[str, Any]:
     facts = {
         "task_id": delivery.task_id,
         "run_id": delivery.run_id,
+        "depth": delivery.depth_told,
         "attempt": delivery.attempt,
         "token": delivery.token,
         "planned_at": instant_text(delivery.planned_at),

@@ -14,6 +14,8 @@ from postdate.targets.facts import facts
 
 # Names and values of the attributes count too; two signatures included they come to less.
 _ATTRIBUTES_BYTES: Final = 1024
+# A message has at most ten attributes. This one says what is true of every message.
+_NOT_TOLD: Final = frozenset({"Content-Type"})
 # SQS silently puts U+FFFD in the place of these two. In JSON they only stand inside strings, where they have an escape.
 _NOT_CARRIED: Final = re.compile("[\ufffe\uffff]")
 
@@ -56,6 +58,7 @@ class MessageTarget(BatchTarget):
             "MessageAttributes": {
                 name: {"DataType": "String", "StringValue": value}
                 for name, value in facts(delivery, text.encode(), at=at)
+                if name not in _NOT_TOLD
             },
         }
         if not _is_fifo(delivery.destination.address):

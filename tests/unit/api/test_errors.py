@@ -11,6 +11,7 @@ from postdate.targets import guard  # noqa: F401 (the classes that destinations 
 FAMILIES = {errors.Rejected}
 OF_NO_REQUEST = errors.NotRecoverable
 EXAMPLES = {
+    errors.QuotaExceeded: errors.QuotaExceeded(quota="registered", most=1, window_seconds=1),
     errors.ValidationFailed: errors.ValidationFailed([("amount", "is too large"), ("b", "is missing")]),
     errors.LimitExceeded: errors.LimitExceeded([("amount", "is 1 to 500 for this account")]),
     errors.InvalidState: errors.InvalidState("DEAD", "a task that is DEAD cannot be changed"),
@@ -32,6 +33,8 @@ ON_THE_WIRE = {
     errors.IdempotencyKeyReused: (422, "idempotency_key_reused"),
     errors.IdempotencyInProgress: (409, "idempotency_in_progress"),
     errors.DestinationNotAllowed: (422, "destination_not_allowed"),
+    errors.LoopRefused: (422, "loop_refused"),
+    errors.QuotaExceeded: (429, "quota_exceeded"),
     errors.PayloadTooLarge: (413, "payload_too_large"),
     errors.UnsupportedMediaType: (415, "unsupported_media_type"),
     errors.Conflict: (503, "unavailable"),
@@ -125,7 +128,8 @@ def test_a_service_that_fails_is_not_named(kind):
 @pytest.mark.parametrize("kind", OURS)
 def test_what_may_be_tried_again_says_when(kind):
     headers = answer(example(kind), "r").headers
-    assert (headers.get("Retry-After") == "1") == issubclass(kind, errors.Conflict | errors.Unavailable)
+    comes_back = errors.Conflict | errors.Unavailable | errors.QuotaExceeded
+    assert (headers.get("Retry-After") == "1") == issubclass(kind, comes_back)
 
 
 def test_who_is_not_known_is_told_how_to_say_who_he_is():

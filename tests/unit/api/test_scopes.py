@@ -11,7 +11,9 @@ SCOPES: Final = {
     "internal": "executePayment",
     "payments:read": "getPayment listPaymentEvents listPaymentExecutions listPayments",
     "payments:write": "cancelPayment cancelPaymentByPost changePayment schedulePayment schedulePayments",
-    "tasks:read": "getJob getOperation getRun getRunOfTask getTask listJobs listRuns listTasks previewTask",
+    "tasks:read": (
+        "getJob getLimits getOperation getRun getRunOfTask getTask listJobs listRuns listTasks previewTask"
+    ),
     "tasks:write": (
         "backfillTask cancelJob cancelTask changeTask completeRun extendRun failRun pauseTask registerJob registerTask "
         "registerTasks resumeTask retryRun retryTask triggerTask"

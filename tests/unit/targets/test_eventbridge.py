@@ -91,6 +91,7 @@ def test_an_event_carries_the_payload_and_the_facts(sent):
         "postdate": {
             "task_id": "task-1",
             "run_id": "run-9",
+            "depth": 1,
             "attempt": 2,
             "token": 7,
             "planned_at": "2026-11-18T10:05:00.250Z",

@@ -51,6 +51,7 @@ def test_everything_the_contract_names_is_told(delivery):
         "Idempotency-Key": "run-1",
         "Postdate-Task-Id": "task-1",
         "Postdate-Run-Id": "run-1",
+        "Postdate-Depth": "1",
         "Postdate-Attempt": "2",
         "Postdate-Token": "7",
         "Postdate-Planned-At": "2026-11-18T10:05:00.007Z",

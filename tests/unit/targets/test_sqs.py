@@ -93,11 +93,12 @@ def test_a_message_carries_the_facts_as_attributes_within_the_ten_that_sqs_takes
     assert all(value["DataType"] == "String" for value in entry["MessageAttributes"].values())
     assert entry["MessageBody"] == '{"n":1}'
     assert attributes.pop("webhook-signature").startswith("v1,")
+    assert len(entry["MessageAttributes"]) <= 10
     assert attributes == {
-        "Content-Type": "application/json",
         "Idempotency-Key": "run-9",
         "Postdate-Task-Id": "task-1",
         "Postdate-Run-Id": "run-9",
+        "Postdate-Depth": "1",
         "Postdate-Attempt": "2",
         "Postdate-Token": "7",
         "Postdate-Planned-At": "2026-11-18T10:05:00.250Z",

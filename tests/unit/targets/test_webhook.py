@@ -47,6 +47,7 @@ def test_the_receiver_gets_the_payload_and_every_header_of_the_contract(receiver
         "Idempotency-Key": "run-1",
         "Postdate-Task-Id": "task-1",
         "Postdate-Run-Id": "run-1",
+        "Postdate-Depth": "1",
         "Postdate-Attempt": "2",
         "Postdate-Token": "7",
         "Postdate-Planned-At": "2026-11-18T10:05:00.250Z",

@@ -1,0 +1,91 @@
+"""Tasks whose deliveries register tasks come to an end."""
+
+from typing import Any
+
+import pytest
+
+from functions.api.limits.meter import Meter
+from functions.api.wiring import wired
+from tests.integration.test_api_errors import problem
+from tests.integration.world import Answer, Client, World
+
+TASKS = "/api/v1/tasks"
+
+
+def sent(client: Client, world: World) -> list[str]:
+    """The depths that the messages of all calls carry that are due."""
+    assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
+    return [each["messageAttributes"]["Postdate-Depth"] for each in world.received(client.queue_url)]
+
+
+def post(client: Client, path: str, form: Any, depth: object) -> Answer:
+    return client.call("POST", path, form, {"postdate-depth": str(depth)})
+
+
+def task(client: Client) -> dict[str, Any]:
+    return {"delay_seconds": 0, "target": client.target, "payload": {"n": 1}}
+
+
+def test_a_delivery_carries_one_more_than_the_request_that_registered_its_task(
+    client: Client, world: World
+) -> None:
+    assert client.register().status == 201
+    assert post(client, TASKS, task(client), 3).status == 201
+    assert post(client, f"{TASKS}/batch", {"tasks": [task(client)]}, 4).status == 200
+    job = {"delaySeconds": 0, "target": {"type": "sqs", "queueUrl": client.queue_url}}
+    assert post(client, "/v1/jobs", job | {"idempotencyKey": "j"}, 5).status == 201
+    assert sorted(sent(client, world)) == ["1", "4", "5", "6"]
+
+
+def test_a_run_that_a_delivery_triggers_is_as_deep_as_that_delivery(client: Client, world: World) -> None:
+    form = {"cron": "0 0 1 1 *", "target": client.target}
+    path = f"{TASKS}/{post(client, TASKS, form, 2).body['task_id']}"
+    assert client.call("POST", f"{path}/trigger").status == 201
+    assert post(client, f"{path}/trigger", None, 4).status == 201
+    assert sorted(sent(client, world)) == ["3", "5"]
+
+
+def test_runs_that_a_delivery_backfills_are_as_deep_as_that_delivery(client: Client, world: World) -> None:
+    form = {"cron": "0 0 * * *", "target": client.target}
+    path = f"{TASKS}/{client.call('POST', TASKS, form).body['task_id']}"
+    span = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-03T00:00:00Z"}
+    assert post(client, f"{path}/backfill", span, 4).status == 202
+    assert sent(client, world) == []
+    assert sent(client, world) == ["5"] * 3
+
+
+@pytest.mark.parametrize("path", ["", "/batch", "/unknown/trigger", "/unknown/backfill"])
+def test_beyond_the_greatest_depth_nothing_is_registered(client: Client, path: str) -> None:
+    form = {"": task(client), "/batch": {"tasks": [task(client)]}}.get(path)
+    if path.startswith("/unknown"):
+        known = client.call("POST", TASKS, {"cron": "0 0 * * *", "target": client.target}).body["task_id"]
+        path = path.replace("unknown", known)
+        form = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-03T00:00:00Z"} if "backfill" in path else None
+    before = len(client.get(TASKS).body["tasks"])
+    assert problem(post(client, f"{TASKS}{path}", form, 6)) == (422, "loop_refused")
+    assert len(client.get(TASKS).body["tasks"]) == before
+
+
+@pytest.mark.parametrize("depth", ["-1", "x", "", "1.5", "1000"])
+def test_a_depth_that_is_no_number_is_refused(client: Client, depth: str) -> None:
+    assert problem(post(client, TASKS, task(client), depth)) == (422, "validation_failed")
+
+
+def test_a_tenant_beyond_its_quota_is_told_when_to_come_again(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wired(), "meter", Meter(flow=wired().flow, clock=wired().clock, a_second=25))
+    many = {"tasks": [task(client) | {"delay_seconds": 600}] * 100}
+    answers = [client.call("POST", f"{TASKS}/batch", many) for _ in range(8)]
+    assert {answer.status for answer in answers} == {200, 429}
+    refused = next(answer for answer in answers if answer.status == 429)
+    assert problem(refused) == (429, "quota_exceeded")
+    assert refused.headers["retry-after"] == "1"
+    assert refused.headers["ratelimit-policy"] == '"registered";q=250;w=10'
+    assert refused.headers["ratelimit"] == '"registered";r=0;t=1'
+
+
+def test_limits_are_told(client: Client) -> None:
+    told = client.get("/api/v1/limits").body
+    assert told["registered"] == {"limit": 10_000, "window_seconds": 10}
+    assert told["depth"] == {"limit": 5}

@@ -1,0 +1,103 @@
+"""What a tenant may register in a time, and what counting it costs."""
+
+import pytest
+
+from functions.api.limits.meter import ALLOWANCE, Meter
+from postdate.domain.errors import QuotaExceeded, Unavailable
+from postdate.domain.limits import WINDOW
+from postdate.stores.flow_memory import MemoryFlow
+from tests.unit.doubles import SECOND, ManualClock
+
+A_SECOND = 100
+FREE, SHARED = ALLOWANCE, A_SECOND * 10
+
+
+class CountingFlow(MemoryFlow):
+    def __init__(self):
+        super().__init__()
+        self.asked = 0
+        self.unavailable = False
+
+    def take_by(self, *given, **named):
+        self.asked += 1
+        if self.unavailable:
+            raise Unavailable
+        return super().take_by(*given, **named)
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def flow():
+    return CountingFlow()
+
+
+@pytest.fixture
+def meter(flow, clock):
+    return Meter(flow=flow, clock=clock, a_second=A_SECOND)
+
+
+def taken(meter, *, tenant="demo", items=1, most=10_000):
+    """How many are registered before the tenant is refused."""
+    for count in range(0, most, items):
+        try:
+            meter.take(tenant, items)
+        except QuotaExceeded:
+            return count
+    return most
+
+
+def test_a_tenant_of_usual_size_costs_no_request(meter, flow, clock):
+    for _ in range(100):
+        for _ in range(FREE):
+            meter.take("demo", 1)
+        clock.move(WINDOW)
+    assert flow.asked == 0
+
+
+def test_beyond_that_it_is_one_request_for_250_items(meter, flow, clock):
+    for _ in range(40):
+        meter.take("demo", 100)
+        clock.move(SECOND)
+    assert flow.asked <= 40 * 100 / ALLOWANCE
+
+
+@pytest.mark.parametrize("items", [1, 100])
+def test_what_is_beyond_the_quota_is_refused(meter, items):
+    assert SHARED <= taken(meter, items=items) <= SHARED + 2 * ALLOWANCE
+
+
+def test_a_refusal_says_the_quota_and_its_window(meter):
+    taken(meter)
+    with pytest.raises(QuotaExceeded) as refused:
+        meter.take("demo", 1)
+    assert (refused.value.quota, refused.value.most, refused.value.window_seconds) == (
+        "registered",
+        SHARED,
+        10,
+    )
+
+
+def test_copies_share_the_quota_beyond_what_each_has_free(flow, clock):
+    copies = [Meter(flow=flow, clock=clock, a_second=A_SECOND) for _ in range(4)]
+    assert sum(taken(each, items=10) for each in copies) <= SHARED + 5 * ALLOWANCE
+
+
+def test_as_time_passes_there_is_more_at_the_rate_of_the_quota(meter, clock):
+    taken(meter)
+    clock.move(60 * SECOND)
+    again = taken(meter)
+    assert SHARED <= again <= SHARED + 2 * ALLOWANCE
+
+
+def test_another_tenant_has_a_quota_of_its_own(meter):
+    taken(meter)
+    assert taken(meter, tenant="other", most=500) == 500
+
+
+def test_nobody_is_refused_because_the_table_does_not_answer(meter, flow):
+    flow.unavailable = True
+    assert taken(meter, items=100) == 10_000
