@@ -79,4 +79,4 @@ class Tables:
         after = ""
         while page := self._ledger.movements(tenant, account, after=after, limit=_PAGE):
             yield from page
-            after = page[-1].id
+            after = page[-1].place

@@ -19,12 +19,15 @@ class State(Stack):
         self.payments = Table(
             self, "payments", environment=environment, by="slot", then="id", construct_id="payments_table"
         )
-        self.payments.index("by_listing", by="listing", then="id")
-        self.payments.index("by_payee", by="payee_listing", then="id")
+        self.payments.index("by_tenant", by="tenant_listing", then="place")
+        self.payments.index("by_state", by="state_listing", then="place", having=("payer", "payee"))
+        self.payments.index("by_listing", by="listing", then="place")
+        self.payments.index("by_payee", by="payee_listing", then="place")
         self.accounts = Table(self, "accounts", environment=environment, by="account", expires=False)
         self.accounts.index("by_tenant", by="tenant", then="account")
         self.journal = Table(self, "journal", environment=environment, by="listing", then="id", expires=False)
-        self.journal.index("by_payee", by="payee_listing", then="id", whole=True)
+        self.journal.index("by_payer", by="listing", then="place", whole=True)
+        self.journal.index("by_payee", by="payee_listing", then="place", whole=True)
         self.payloads = Table(self, "payloads", environment=environment, by="id")
         self.idempotency = Table(self, "idempotency", environment=environment, by="key")
         self.tenants = Table(self, "tenants", environment=environment, by="tenant", expires=False)

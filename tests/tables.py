@@ -16,11 +16,17 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
 }
 INDEXES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "items": {"by_listing": ("listing", "id")},
-    "payments": {"by_listing": ("listing", "id"), "by_payee": ("payee_listing", "id")},
+    "payments": {
+        "by_tenant": ("tenant_listing", "place"),
+        "by_state": ("state_listing", "place"),
+        "by_listing": ("listing", "place"),
+        "by_payee": ("payee_listing", "place"),
+    },
     "accounts": {"by_tenant": ("tenant", "account")},
-    "journal": {"by_payee": ("payee_listing", "id")},
+    "journal": {"by_payer": ("listing", "place"), "by_payee": ("payee_listing", "place")},
 }
-WHOLE: Final = frozenset({("journal", "by_payee")})
+WHOLE: Final = frozenset({("journal", "by_payer"), ("journal", "by_payee")})
+HAVING: Final = {("payments", "by_state"): ("payer", "payee")}
 
 
 def definition(name: str) -> dict[str, Any]:
@@ -37,7 +43,7 @@ def definition(name: str) -> dict[str, Any]:
             {
                 "IndexName": index,
                 "KeySchema": _schema(keys),
-                "Projection": {"ProjectionType": "ALL" if (name, index) in WHOLE else "KEYS_ONLY"},
+                "Projection": _projection(name, index),
             }
             for index, keys in indexes.items()
         ]
@@ -50,6 +56,12 @@ def create(dynamodb: Any, prefix: str) -> dict[str, str]:
     for name, full_name in names.items():
         dynamodb.create_table(TableName=full_name, **definition(name))
     return names
+
+
+def _projection(name: str, index: str) -> dict[str, Any]:
+    if having := HAVING.get((name, index)):
+        return {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(having)}
+    return {"ProjectionType": "ALL" if (name, index) in WHOLE else "KEYS_ONLY"}
 
 
 def _schema(keys: tuple[str, ...]) -> list[dict[str, str]]:

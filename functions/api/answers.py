@@ -15,6 +15,12 @@ Version: TypeAlias = Annotated[int, Field(ge=1, description="One more with each 
 Cursor: TypeAlias = Annotated[
     str | None, Field(description="Where the next page begins; null on the last one.")
 ]
+Partial: TypeAlias = Annotated[
+    bool,
+    Field(
+        description="Whether the page ended early, because looking took too long: go on with `next_cursor`."
+    ),
+]
 
 
 def told(text: str) -> Any:

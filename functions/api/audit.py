@@ -28,7 +28,7 @@ from postdate.domain.invariants import Books, Check, checks, is_sound
 from postdate.domain.movement import Movement
 from postdate.domain.payment import Payment, State
 from postdate.runtime.clock import Clock
-from postdate.stores.ledger import Ledger
+from postdate.stores.ledger import Ledger, Listed, Wanted
 
 AUDIT: Final = Routes("/api/v1/audit")
 
@@ -174,15 +174,17 @@ class Auditor:
     def _books(self, tenant: str, name: str, ends_at: datetime) -> Books | None:
         """None when the account changed while it was read."""
 
-        def listed(after: str) -> list[str]:
-            ids = self.ledger.payments_listed(tenant, name, after=after, limit=_PAGE)
+        wanted = Wanted(tenant=tenant, account=name)
+
+        def listed(after: str) -> list[Listed]:
+            found = self.ledger.payments_listed(wanted, after=after, limit=_PAGE)
             if self.clock.now() > ends_at:
                 raise _Unread
-            return ids
+            return found
 
         before = self.ledger.account(tenant, name)
         movements = list(self._movements(tenant, name, ends_at))
-        payments = list(self._payments(_pages(listed)))
+        payments = list({each.id: each for each in self._payments(_pages(listed))}.values())
         movements += self._not_listed(movements, payments, ends_at)
         payments += self._not_listed_payments(movements, payments)
         account = self.ledger.account(tenant, name)
@@ -222,7 +224,7 @@ class Auditor:
             yield from page
             if len(page) < _PAGE:
                 break
-            after = page[-1].id
+            after = page[-1].place
 
 
 def _not_listed(seen: _Seen) -> list[str]:
@@ -257,10 +259,10 @@ def view(audited: Audited, now: datetime) -> Audit:
     }
 
 
-def _pages(page: Callable[[str], list[str]]) -> Iterator[list[str]]:
+def _pages(page: Callable[[str], list[Listed]]) -> Iterator[list[str]]:
     after = ""
-    while ids := page(after):
-        yield ids
-        if len(ids) < _PAGE:
+    while found := page(after):
+        yield [each.id for each in found]
+        if len(found) < _PAGE:
             break
-        after = ids[-1]
+        after = found[-1].place

@@ -1,6 +1,6 @@
-"""Pages of a list, in the order of ids.
+"""Pages of a list, in the order of places: ids, or texts that lead to them.
 
-A cursor names the last id it passed and the list it belongs to. It holds nothing secret and grants nothing: the
+A cursor names the last place it passed and the list it belongs to. It holds nothing secret and grants nothing: the
 tenant always comes from the key.
 """
 
@@ -9,12 +9,16 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from datetime import timedelta
+from typing import Final, Generic, TypeVar
 
 from postdate.domain.errors import ValidationFailed
+from postdate.runtime.clock import Clock
 
 LIMIT_DEFAULT: Final = 20
 LIMIT_MAX: Final = 100
+# A page that needs longer ends where it is.
+TIME: Final = timedelta(seconds=3)
 _READ_AT_ONCE: Final = 100
 _ROUNDS_MAX: Final = 10
 # More than any id and any name has; a key of DynamoDB may have 1,024.
@@ -60,6 +64,16 @@ class Span:
         return replace(self, after=after)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page(Generic[ItemT]):
+    """`cursor` is None on the last page. A page is `partial` if there may be more that it has room for: it took too
+    long to look for that, or too much was passed over."""
+
+    items: list[ItemT]
+    cursor: str | None
+    partial: bool = False
+
+
 def only_known(parameters: Mapping[str, str], *names: str) -> None:
     if unknown := sorted(parameters.keys() - _OF_EVERY_LIST - set(names)):
         raise ValidationFailed([(name, "is not a known parameter") for name in unknown])
@@ -72,24 +86,32 @@ def page(
     loaded: Callable[[Sequence[str]], Mapping[str, ItemT]],
     wants: Callable[[ItemT], bool],
     filters: bool,
-    has_time: Callable[[], bool] = lambda: True,
-) -> tuple[list[ItemT], str | None]:
+    has_time: Callable[[], bool],
+) -> Page[ItemT]:
     """Up to `limit` items and where to go on. A filter that hardly anything passes may end a page before it is full,
-    and so may the time that it takes: then the cursor goes on behind what was looked at."""
+    and so may the time that it takes: then the cursor goes on behind what was looked at. `loaded` finds items by their
+    places."""
     found: list[ItemT] = []
     after = span.after
     at_once = _READ_AT_ONCE if filters else span.limit + 1
     for _ in range(_ROUNDS_MAX):
-        ids = listed(after, at_once)
-        rows = loaded(ids)
-        for id in ids:
-            after = id
-            if (item := rows.get(id)) is not None and wants(item):
+        places = listed(after, at_once)
+        rows = loaded(places)
+        for place in places:
+            after = place
+            if (item := rows.get(place)) is not None and wants(item):
                 found.append(item)
                 if len(found) == span.limit:
-                    return found, span.cursor(after) if id != ids[-1] or len(ids) == at_once else None
-        if len(ids) < at_once:
-            return found, None
+                    goes_on = place != places[-1] or len(places) == at_once
+                    return Page(items=found, cursor=span.cursor(after) if goes_on else None)
+        if len(places) < at_once:
+            return Page(items=found, cursor=None)
         if not has_time():
             break
-    return found, span.cursor(after)
+    return Page(items=found, cursor=span.cursor(after), partial=True)
+
+
+def within(clock: Clock, time: timedelta = TIME) -> Callable[[], bool]:
+    """Whether there is time for another look."""
+    ends_at = clock.now() + time
+    return lambda: clock.now() < ends_at

@@ -11,7 +11,6 @@ from functions.api.limits.meter import Meter
 from functions.api.operations.backfill import Backfills
 from functions.api.payments.change import Changer as PaymentChanger
 from functions.api.payments.execute import Executor
-from functions.api.payments.listing import accounts_max
 from functions.api.payments.register import Registrar as PaymentRegistrar
 from functions.api.runs.acknowledge import Acknowledger
 from functions.api.runs.rooms import Rooms
@@ -191,7 +190,6 @@ class Wired:
             plan=self._plan,
             listing_shards=self._given.listing_shards,
         )
-        self.accounts_at_once = accounts_max(self._given.listing_shards)
         queue = self._queue(self._given.payments_queue_url)
         self.payment_registrar = PaymentRegistrar(
             ledger=self.ledger,

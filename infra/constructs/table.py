@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 from aws_cdk import Stack, aws_dynamodb
 from constructs import Construct
 
@@ -43,14 +45,19 @@ class Table(aws_dynamodb.Table):
                 service="dynamodb", resource="table", resource_name=self.name
             )
 
-    def index(self, name: str, *, by: str, then: str, whole: bool = False) -> None:
-        """Of keys only, or of `whole` rows: worth it where rows are small, never change and are read by the index."""
+    def index(
+        self, name: str, *, by: str, then: str, whole: bool = False, having: Sequence[str] = ()
+    ) -> None:
+        """Of keys only, of keys and what the index is `having`, or of `whole` rows: worth it where rows are small,
+        never change and are read by the index."""
         projected = aws_dynamodb.ProjectionType
+        some = projected.INCLUDE if having else projected.KEYS_ONLY
         self.add_global_secondary_index(
             index_name=name,
             partition_key=_text(by),
             sort_key=_text(then),
-            projection_type=projected.ALL if whole else projected.KEYS_ONLY,
+            projection_type=projected.ALL if whole else some,
+            non_key_attributes=list(having) or None,
         )
 
     def index_arn(self, name: str) -> str:

@@ -1,6 +1,8 @@
 """What AWS may answer to a transaction beside yes and no. The local engine never says any of it by itself."""
 
-from typing import Any
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 import pytest
 
@@ -17,6 +19,7 @@ from tests.contract.conftest import OnAws
 from tests.contract.examples import PLAN
 from tests.contract.money import Money
 
+_HOUR: Final = timedelta(hours=1)
 WRITE = "TransactWriteItems"
 SDK_TRIES = 5
 
@@ -142,25 +145,37 @@ def test_an_account_whose_opening_meets_a_transaction_is_not_taken_for_one_that_
         on_aws_money.accounts(alice=0)
 
 
-def test_a_payment_settled_alone_takes_fifteen_units_from_its_hold_to_its_journal(
+def test_a_payment_settled_alone_takes_seventeen_units_from_its_hold_to_its_journal(
     on_aws: OnAws, on_aws_money: Money, boundary: Boundary
 ) -> None:
     on_aws_money.accounts(alice=100, bob=0)
-    units: list[float] = []
 
-    def noted(parsed: dict[str, Any], **_: Any) -> None:
-        units.append(sum(each["CapacityUnits"] for each in parsed["ConsumedCapacity"]))
-
-    events = on_aws.dynamodb.meta.events
-    events.register(f"provide-client-params.dynamodb.{WRITE}", _asks)
-    events.register(f"after-call.dynamodb.{WRITE}", noted)
-    try:
+    def pays() -> list[Answer]:
         payment = on_aws_money.registered("alice", "bob", 10)
-        assert on_aws_money.answers(on_aws_money.settle(payment)) == [Answer.DONE]
-    finally:
-        events.unregister(f"provide-client-params.dynamodb.{WRITE}", _asks)
-        events.unregister(f"after-call.dynamodb.{WRITE}", noted)
-    assert units == [6, 9]
+        return on_aws_money.answers(on_aws_money.settle(payment))
+
+    units = _taken(on_aws, pays)
+    assert units == [7, 10]
+
+
+@pytest.mark.parametrize(
+    ("change", "units"),
+    [
+        (lambda payment, now: steps.edit(payment, now=now, due_at=now + _HOUR, why="changed"), 2 + 6 + 2 + 2),
+        (lambda payment, now: steps.edit(payment, now=now, description="d", why="changed"), 2),
+        (lambda payment, now: steps.cancel(payment, now=now), 2 + 1 + 2),
+        (lambda payment, now: steps.fail(payment, now=now, code="insufficient_funds", why="no"), 2 + 1 + 2),
+    ],
+    ids=["instant", "description", "cancel", "fail"],
+)
+def test_a_change_takes_as_many_units_as_its_rows_and_the_entries_that_change(
+    on_aws: OnAws, on_aws_money: Money, change: Callable[[Payment, datetime], Posting], units: int
+) -> None:
+    """The payment 2, its account 2, a pointer 2; an entry that goes to another place 2, one that is new 1."""
+    on_aws_money.accounts(alice=100, bob=0)
+    payment = on_aws_money.registered("alice", "bob", 10)
+    taken = _taken(on_aws, lambda: on_aws_money.answers(change(payment, on_aws_money.now)))
+    assert taken == [units]
 
 
 def test_who_freezes_a_busy_account_waits_for_its_turn(
@@ -222,6 +237,24 @@ def test_an_answer_that_gets_lost_is_known_under_another_number_of_listings(
     stumbled = steps.stumble(payment, now=on_aws_money.now, why="throttled", retry=RetryPolicy(), draw=0.5)
     boundary.fail(WRITE, *[lost] * SDK_TRIES)
     assert [posted.answer for posted in more.post([stumbled])] == [Answer.DONE]
+
+
+def _taken(on_aws: OnAws, writes: Callable[[], Any]) -> list[float]:
+    """The write units of each transaction."""
+    units: list[float] = []
+
+    def noted(parsed: dict[str, Any], **_: Any) -> None:
+        units.append(sum(each["CapacityUnits"] for each in parsed["ConsumedCapacity"]))
+
+    events = on_aws.dynamodb.meta.events
+    events.register(f"provide-client-params.dynamodb.{WRITE}", _asks)
+    events.register(f"after-call.dynamodb.{WRITE}", noted)
+    try:
+        writes()
+    finally:
+        events.unregister(f"provide-client-params.dynamodb.{WRITE}", _asks)
+        events.unregister(f"after-call.dynamodb.{WRITE}", noted)
+    return units
 
 
 def _asks(params: dict[str, Any], **_: Any) -> dict[str, Any]:

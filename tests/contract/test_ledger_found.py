@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any, Final
 
 import pytest
 
@@ -10,16 +11,21 @@ from postdate.domain.due import Due
 from postdate.domain.errors import NotFound, Unreadable
 from postdate.domain.item import Phase
 from postdate.domain.movement import Movement
+from postdate.domain.payment import State
+from postdate.domain.posting import Posting
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import unique_part
-from postdate.stores.ledger import Answer, Ledger
+from postdate.stores.ledger import Answer, Ledger, Listed, Wanted
 from postdate.stores.ledger_dynamo import DynamoLedger
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.movement_row import attributes_of
 from postdate.stores.timetable import Entry, Timetable
+from tests.boundary import Boundary, lost
 from tests.contract.conftest import OnAws
 from tests.contract.examples import LISTING_SHARDS, PLAN
 from tests.contract.money import MINUTE, Money
+
+MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 @pytest.fixture
@@ -28,18 +34,27 @@ def timetable(ledger: Ledger, request: pytest.FixtureRequest) -> Timetable:
     return ledger if isinstance(ledger, MemoryLedger) else request.getfixturevalue("on_aws").timetable
 
 
-def walked(money: Money, account: str, *, limit: int) -> list[str]:
-    found: list[str] = []
-    for _ in range(30):
+def done(money: Money, *postings: Posting | None) -> None:
+    made = [posting for posting in postings if posting is not None]
+    assert money.answers(*made) == [Answer.DONE] * len(made)
+
+
+def walked(money: Money, limit: int, **asked: Any) -> list[str]:
+    found: list[Listed] = []
+    for _ in range(40):
         page = money.ledger.payments_listed(
-            money.tenant, account, after=found[-1] if found else "", limit=limit
+            Wanted(tenant=money.tenant, **asked), after=found[-1].place if found else "", limit=limit
         )
         assert len(page) <= limit
         found += page
-    return found
+        if len(page) < limit:
+            break
+    return [each.id for each in found]
 
 
-def test_an_accounts_payments_are_listed_from_either_side_in_the_order_of_their_minutes(money: Money) -> None:
+def test_an_accounts_payments_are_listed_from_either_side_in_the_order_of_their_instants(
+    money: Money,
+) -> None:
     money.accounts(alice=100, bob=100, carol=100)
     made = [
         money.registered(payer, payee, 1, due_at=money.now + place * MINUTE, listed_under=place % 2)
@@ -49,10 +64,95 @@ def test_an_accounts_payments_are_listed_from_either_side_in_the_order_of_their_
     ]
     ids = [payment.id for payment in made]
     for limit in (1, 2, 20):
-        assert walked(money, "alice", limit=limit) == [ids[0], ids[1], ids[3], ids[4]]
-        assert walked(money, "bob", limit=limit) == [ids[0], ids[1], ids[2], ids[4]]
-    assert money.ledger.payments_listed("other", "alice", after="", limit=5) == []
-    assert money.ledger.payments_listed(money.tenant, "ali", after="", limit=5) == []
+        assert walked(money, limit, account="alice") == [ids[0], ids[1], ids[3], ids[4]]
+        assert walked(money, limit, account="bob") == [ids[0], ids[1], ids[2], ids[4]]
+        assert walked(money, limit) == ids
+        assert walked(money, limit, newest_first=True) == ids[::-1]
+    assert walked(money, 5, account="ali") == []
+    assert money.ledger.payments_listed(Wanted(tenant="other"), after="", limit=5) == []
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize("account", [None, "alice"])
+@pytest.mark.parametrize("state", [None, State.CANCELLED])
+def test_a_list_of_any_kind_is_cut_by_instants(
+    money: Money, newest_first: bool, account: str | None, state: State | None
+) -> None:
+    """The first instant is in it and the last one is not, to the millisecond."""
+    money.accounts(alice=100, bob=100)
+    made = [
+        money.registered("alice", "bob", 1, due_at=money.now + place * MILLISECOND, listed_under=place % 2)
+        for place in range(6)
+    ]
+    done(money, *(steps.cancel(payment, now=money.now) for payment in made))
+    asked = {"account": account, "state": state, "newest_first": newest_first}
+    for first, last in ((0, 6), (1, 4), (2, 2), (4, 1), (5, 9)):
+        span = {"since": money.now + first * MILLISECOND, "until": money.now + last * MILLISECOND}
+        wanted = [payment.id for payment in made[first:last]]
+        for limit in (1, 2, 20):
+            assert walked(money, limit, **asked, **span) == (wanted[::-1] if newest_first else wanted)
+
+
+def test_payments_in_states_that_need_attention_are_listed_by_state(money: Money) -> None:
+    money.accounts(alice=100, bob=100)
+    waits, settled, failed, cancelled, stuck = (
+        money.registered("alice", "bob", 1, due_at=money.now + place * MINUTE) for place in range(5)
+    )
+    retry = RetryPolicy(max_attempts=3, initial_seconds=10, jitter=False)
+    stumbled = steps.stumble(stuck, now=money.now, why="no", retry=retry, draw=0.5)
+    done(
+        money,
+        money.settle(settled),
+        steps.fail(failed, now=money.now, code="insufficient_funds", why="no"),
+        steps.cancel(cancelled, now=money.now),
+        stumbled,
+    )
+    for state, one in ((State.FAILED, failed), (State.CANCELLED, cancelled), (State.EXECUTING, stuck)):
+        for account in (None, "alice", "bob"):
+            assert walked(money, 2, state=state, account=account) == [one.id]
+    assert waits.id in walked(money, 2, state=State.PENDING)
+    assert stumbled.after is not None
+    done(money, money.settle(stumbled.after))
+    assert walked(money, 2, state=State.EXECUTING) == []
+
+
+def test_a_payment_that_gets_another_instant_changes_its_place_and_its_payers_version(money: Money) -> None:
+    """Who reads the list meanwhile may miss it, and can tell by the version."""
+    money.accounts(alice=100, bob=100)
+    first, second = (
+        money.registered("alice", "bob", 1, due_at=money.now + place * MINUTE) for place in (5, 10)
+    )
+    before = money.ledger.account(money.tenant, "alice")
+    done(money, steps.edit(first, now=money.now, due_at=money.now + 20 * MINUTE, why="changed"))
+    after = money.ledger.account(money.tenant, "alice")
+    assert before is not None
+    assert after is not None
+    assert after.version == before.version + 1
+    assert (after.available, after.reserved) == (before.available, before.reserved)
+    for account in (None, "alice", "bob"):
+        assert walked(money, 1, account=account) == [second.id, first.id]
+
+
+def test_a_page_takes_a_query_for_each_key_of_its_list_whatever_is_stored(
+    on_aws: OnAws, boundary: Boundary, now: datetime
+) -> None:
+    money = Money(ledger=on_aws.ledger, now=now)
+    money.accounts(alice=1000, bob=0, carol=0)
+    for place in range(30):
+        payee = ("bob", "carol")[place % 2]
+        money.registered("alice", payee, 1, due_at=now + place * MINUTE)
+    for asked, queries in (
+        ({}, LISTING_SHARDS),
+        ({"account": "alice"}, 2 * LISTING_SHARDS),
+        ({"state": State.FAILED}, LISTING_SHARDS),
+        ({"state": State.FAILED, "account": "alice"}, LISTING_SHARDS),
+    ):
+        boundary.clear()
+        wanted = Wanted(tenant=money.tenant, **asked)  # type: ignore[arg-type]
+        assert len(on_aws.ledger.payments_listed(wanted, after="", limit=5)) in (0, 5)
+        made = [call.asked for call in boundary.calls]
+        assert len(made) == queries
+        assert {each["Limit"] for each in made} == {5}
 
 
 def test_the_journal_is_read_page_by_page_in_both_directions(money: Money) -> None:
@@ -65,7 +165,9 @@ def test_the_journal_is_read_page_by_page_in_both_directions(money: Money) -> No
     whole = money.journal("alice")
     assert [movement.effect_on("alice") for movement in whole] == [100, 1, -2, 3, -4, 5, -6]
     pages: list[Movement] = []
-    while page := money.ledger.movements(money.tenant, "alice", after=pages[-1].id if pages else "", limit=2):
+    while page := money.ledger.movements(
+        money.tenant, "alice", after=pages[-1].place if pages else "", limit=2
+    ):
         pages += page
     assert pages == whole
 
@@ -77,6 +179,75 @@ def test_payments_have_their_movements_by_key(money: Money) -> None:
     assert money.answers(posting) == [Answer.DONE]
     assert money.ledger.movements_of([settled, open]) == [posting.movement]
     assert money.ledger.movements_of([open]) == []
+
+
+def test_the_journal_is_in_the_order_in_which_it_was_written(money: Money) -> None:
+    """Whatever the minutes were for which the payments were registered."""
+    money.accounts(alice=100, bob=0)
+    later, sooner = (
+        money.registered("alice", "bob", 1, due_at=money.now + place * MINUTE) for place in (9, 1)
+    )
+    done(money, steps.settle(later, now=money.now + 10 * MINUTE))
+    done(money, steps.settle(sooner, now=money.now + 11 * MINUTE))
+    for name in ("alice", "bob"):
+        found = [each.payment_id for each in money.journal(name)]
+        assert found[-2:] == [later.id, sooner.id]
+    assert money.journal("bob")[0].written_at == money.now + 10 * MINUTE
+
+
+@pytest.mark.parametrize("reader", ["alice", "bob"])
+def test_nothing_is_written_before_a_place_that_was_shown(money: Money, reader: str) -> None:
+    """Two workers decide; one is paused, and the other one's payment is shown. Then the first one commits."""
+    money.accounts(alice=100, bob=0)
+    payments = [money.registered("alice", "bob", 1) for _ in range(3)]
+    paused, quick, beside = (
+        steps.settle(payment, now=money.now + second * timedelta(seconds=1))
+        for payment, second in zip(payments, (0, 5, 1), strict=True)
+    )
+    done(money, quick)
+    shown = money.journal(reader)
+    assert shown[-1].payment_id == payments[1].id
+    money.ledger.close_journal(money.tenant, reader, shown[-1].place)
+    done(money, paused, beside)
+    later = money.ledger.movements(money.tenant, reader, after=shown[-1].place, limit=10)
+    assert {each.payment_id for each in later} == {payments[0].id, payments[2].id}
+    assert money.journal(reader)[: len(shown)] == shown
+
+
+def test_a_journal_that_was_read_is_no_change_of_its_account(money: Money) -> None:
+    money.accounts(alice=100)
+    before = money.ledger.account(money.tenant, "alice")
+    (deposit,) = money.journal("alice")
+    money.ledger.close_journal(money.tenant, "alice", deposit.place)
+    money.ledger.close_journal(money.tenant, "alice", deposit.place[:-1])
+    after = money.ledger.account(money.tenant, "alice")
+    assert after == before
+    assert after is not None
+    assert after.journal_read_to == deposit.place
+
+
+def test_a_settlement_whose_answer_was_lost_before_somebody_read_the_journal_is_found(
+    on_aws: OnAws, boundary: Boundary, now: datetime
+) -> None:
+    """It stands where it was written first."""
+    money = Money(ledger=on_aws.ledger, now=now)
+    money.accounts(alice=100, bob=0)
+    posting = money.settle(money.registered("alice", "bob", 10))
+    boundary.fail("TransactWriteItems", lost, lost)
+    done(money, posting)
+    (moved,) = money.journal("bob")
+    money.ledger.close_journal(money.tenant, "bob", moved.place)
+    assert money.answers(posting) == [Answer.DONE]
+    assert money.journal("bob") == [moved]
+
+
+def test_a_movement_is_found_by_its_own_key(money: Money) -> None:
+    money.accounts(alice=0)
+    posting = money.deposit("alice", 5)
+    assert posting.movement is not None
+    assert not money.ledger.has(posting.movement)
+    done(money, posting)
+    assert money.ledger.has(posting.movement)
 
 
 def test_a_movement_has_its_key_under_any_number_of_listings(on_aws: OnAws, now: datetime) -> None:
@@ -108,12 +279,14 @@ def test_a_movement_of_newer_code_is_left_out_or_told_and_ends_no_page(on_aws: O
         _written_by_newer_code(on_aws, whole[place])
     kept = [whole[place] for place in (1, 4, 5)]
     pages: list[Movement] = []
-    while page := money.ledger.movements(money.tenant, "bob", after=pages[-1].id if pages else "", limit=2):
+    while page := money.ledger.movements(
+        money.tenant, "bob", after=pages[-1].place if pages else "", limit=2
+    ):
         pages += page
     assert pages == kept
     with pytest.raises(Unreadable):
         money.ledger.movements(money.tenant, "bob", after="", limit=2, whole=True)
-    assert money.ledger.movements(money.tenant, "bob", after=whole[3].id, limit=2, whole=True) == kept[1:]
+    assert money.ledger.movements(money.tenant, "bob", after=whole[3].place, limit=2, whole=True) == kept[1:]
     with pytest.raises(Unreadable):
         money.ledger.movements_of(posting.after for posting in settled if posting.after)
 

@@ -28,7 +28,7 @@ def test_the_tables_have_the_keys_their_stores_use(stacks: Stacks) -> None:
         assert {attribute["AttributeType"] for attribute in table["AttributeDefinitions"]} == {"S"}
 
 
-def test_what_is_listed_is_an_index_of_keys_and_only_the_journals_rows_are_copied(stacks: Stacks) -> None:
+def test_lists_are_indexes_of_keys_with_two_exceptions(stacks: Stacks) -> None:
     indexes = {
         name: each["GlobalSecondaryIndexes"]
         for name, each in stacks.properties(TABLES).items()
@@ -36,18 +36,30 @@ def test_what_is_listed_is_an_index_of_keys_and_only_the_journals_rows_are_copie
     }
     assert indexes == {
         "items": [index("by_listing", "listing", "id")],
-        "payments": [index("by_listing", "listing", "id"), index("by_payee", "payee_listing", "id")],
+        "payments": [
+            index("by_tenant", "tenant_listing", "place"),
+            index("by_state", "state_listing", "place", having=["payer", "payee"]),
+            index("by_listing", "listing", "place"),
+            index("by_payee", "payee_listing", "place"),
+        ],
         "accounts": [index("by_tenant", "tenant", "account")],
-        "journal": [index("by_payee", "payee_listing", "id", projected="ALL")],
+        "journal": [
+            index("by_payer", "listing", "place", projected="ALL"),
+            index("by_payee", "payee_listing", "place", projected="ALL"),
+        ],
     }
 
 
-def index(name: str, by: str, then: str, projected: str = "KEYS_ONLY") -> Template:
+def index(
+    name: str, by: str, then: str, projected: str = "KEYS_ONLY", having: list[str] | None = None
+) -> Template:
     keys = {by: "HASH", then: "RANGE"}
     return {
         "IndexName": name,
         "KeySchema": [{"AttributeName": key, "KeyType": kind} for key, kind in keys.items()],
-        "Projection": {"ProjectionType": projected},
+        "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": having}
+        if having
+        else {"ProjectionType": projected},
     }
 
 

@@ -43,7 +43,11 @@ def test_a_scheduled_payment_holds_its_money_and_is_read_and_listed_alike(payer:
     assert (payment["description"], payment["metadata"]) == ("November", {"month": "11"})
     assert payer.get(answer.headers["location"]).body == payment
     for query in ("", "account_id=alice", "account_id=bob", "status=PENDING", "limit=1"):
-        assert payer.get(PAYMENTS, query).body == {"payments": [payment], "next_cursor": None}
+        assert payer.get(PAYMENTS, query).body == {
+            "payments": [payment],
+            "next_cursor": None,
+            "partial": False,
+        }
     assert payer.get(PAYMENTS, "status=COMPLETED").body["payments"] == []
     assert balances(payer, "alice", "bob") == [(90, 10), (0, 0)]
     replayed = payer.pay(key="a", **asked)

@@ -17,6 +17,7 @@ from tests.simulation.seen import Seen
 STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] = (
     money.i6_the_journal_gives_every_balance,
     money.i6_no_prefix_is_below_zero,
+    money.i6_nothing_is_written_before_what_was_shown,
     money.i6_nothing_is_paid_from_later_money,
     money.i2_nothing_is_below_zero,
     money.i3_what_is_reserved_is_held,
@@ -97,6 +98,7 @@ INVARIANTS: Final[dict[str, Shown]] = {
         here=(
             money.i6_the_journal_gives_every_balance,
             money.i6_no_prefix_is_below_zero,
+            money.i6_nothing_is_written_before_what_was_shown,
             money.i6_nothing_is_paid_from_later_money,
         ),
         elsewhere=("test_any_group_has_the_outcome_of_its_postings_one_by_one",),

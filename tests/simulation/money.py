@@ -149,6 +149,23 @@ def i4_nothing_is_held_for_what_has_ended(seen: Seen) -> None:
             raise Broken(f"I4: {row['account']['S']} still has {number(row, 'reserved')} reserved")
 
 
+def i6_nothing_is_written_before_what_was_shown(
+    seen: Seen, actor: Actor | None, changes: Sequence[Change]
+) -> None:
+    """Whoever follows an account's journal misses nothing, however long a worker paused before its commit."""
+    if not any(change.table == "accounts" for change in changes):
+        return
+    for change in changes:
+        if change.table != "journal" or change.after is None or change.before is not None:
+            continue
+        for name in filter(None, effects(change.after)):
+            account = seen.engine.row("accounts", name)
+            shown = (account and text(account, "journal")) or ""
+            if str(text(change.after, "place")) <= shown:
+                raise Broken(f"I6: {change.key[1]} is written before {shown}, which was shown of {name}")
+            seen.reach["behind a journal that was shown"] += bool(shown)
+
+
 def i5_a_movement_follows_from_its_payment(
     seen: Seen, actor: Actor | None, changes: Sequence[Change]
 ) -> None:

@@ -7,16 +7,16 @@ accepted has to end by itself within a bound; what waits for a person is brought
 import signal
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final
 
 from functions.api.tasks import places
 from functions.sweep import tick
-from postdate.domain import following, task
+from postdate.domain import following, instants, task
 from postdate.domain.account import Account
-from postdate.domain.movement import Movement, Type, movement_id
+from postdate.domain.movement import Movement, Type, movement_id, place_at
 from postdate.domain.sweeping import AUDITED_AFTER
 from postdate.stores import account_row, movement_row
 from postdate.stores.keys import hash_of
@@ -76,7 +76,8 @@ def furnish() -> None:
                 amount=BALANCE,
                 at=opened,
             )
-            put("journal", movement_row.attributes_of(movement, listing_shards=2))
+            placed = replace(movement, place=place_at(instants.milliseconds(opened), movement.id))
+            put("journal", movement_row.attributes_of(placed, listing_shards=2))
         _put_key(tenant, tenant, SCOPES)
     _put_key(OPERATOR, None, "ops payments:write")
     _put_key(INTERNAL.split("_")[1], "us", "internal")

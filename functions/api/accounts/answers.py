@@ -5,7 +5,7 @@ from typing import Annotated, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from functions.api.accounts import forecast
-from functions.api.answers import Count, Cursor, Instant, Version, told, words
+from functions.api.answers import Count, Cursor, Instant, Partial, Version, told, words
 from functions.api.errors import Problem, problem
 from functions.api.forms import text_of
 from postdate.domain import account, movement
@@ -40,6 +40,7 @@ class Account(TypedDict):
 class AccountList(TypedDict):
     accounts: list[Account]
     next_cursor: Cursor
+    partial: Partial
 
 
 class AccountResult(TypedDict):
@@ -75,19 +76,27 @@ class Adjustment(Receipt):
 
 
 class Transaction(Note):
-    transaction_id: Annotated[str, told("Ids sort by the instants that were planned.")]
+    transaction_id: str
     payment_id: str | None
     type: Annotated[str, words(movement.Type)]
+    status: Annotated[Literal["COMPLETED"], told("The journal has only what has moved.")]
     direction: Literal["IN", "OUT"]
     amount: Annotated[Count, told("Without a sign: `direction` says which way.")]
     counterparty: Annotated[str | None, told("The other account; null for the world outside.")]
-    created_at: Instant
+    created_at: Annotated[Instant, told("When it was decided; of a deposit, when it was first asked for.")]
+    completed_at: Annotated[Instant, told("When it was written. The journal is in this order.")]
     reason: str | None
 
 
 class TransactionList(TypedDict):
     transactions: list[Transaction]
     next_cursor: Cursor
+    follow_cursor: Annotated[
+        str | None,
+        told(
+            "Where whoever follows the journal goes on, now or later, on the last page too; null before the first."
+        ),
+    ]
 
 
 class ForecastMovement(TypedDict):
@@ -168,10 +177,12 @@ def transaction(made: movement.Movement, account: str) -> Transaction:
         "transaction_id": made.id,
         "payment_id": made.payment_id,
         "type": made.type.value,
+        "status": "COMPLETED",
         "direction": "OUT" if pays else "IN",
         "amount": made.amount,
         "counterparty": made.payee if pays else made.payer,
         "created_at": text_of(made.at),
+        "completed_at": text_of(made.written_at),
         "reason": made.reason,
         **_note(made),
     }

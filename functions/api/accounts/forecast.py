@@ -5,19 +5,20 @@ What it receives is taken as coming. What it cannot cover at the instant will fa
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
 from postdate.domain.account import Account
 from postdate.domain.errors import LimitExceeded
 from postdate.domain.payment import Payment
-from postdate.stores.ledger import Ledger
+from postdate.stores.ledger import Ledger, Wanted
 
 PAYMENTS_MAX: Final = 10_000
 LOOKED_AT_MAX: Final = 50_000
 MOVEMENTS_SHOWN: Final = 100
 _READ_AT_ONCE: Final = 500
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +39,7 @@ class Forecast:
 
 
 def forecast(account: Account, until: datetime, ledger: Ledger) -> Forecast:
-    coming = [payment for payment in _coming(account, ledger) if payment.due_at <= until]
+    coming = [payment for payment in _coming(account, until, ledger) if payment.due_at <= until]
     if len(coming) > PAYMENTS_MAX:
         message = f"leaves more than {PAYMENTS_MAX} payments to look at: name a nearer instant"
         raise LimitExceeded([("until", message)])
@@ -64,10 +65,9 @@ def _after(account: Account, payment: Payment) -> Account:
     return replace(account, available=account.available - payment.amount)
 
 
-def _coming(account: Account, ledger: Ledger) -> Iterator[Payment]:
-    """All that have not ended. One that was moved is listed under the minute it was registered for, so all minutes are
-    looked at."""
-    looked_at = islice(_ids(account, ledger), LOOKED_AT_MAX + 1)
+def _coming(account: Account, until: datetime, ledger: Ledger) -> Iterator[Payment]:
+    """All that have not ended and are planned for that instant at the latest."""
+    looked_at = islice(_ids(account, until, ledger), LOOKED_AT_MAX + 1)
     count = 0
     while ids := list(islice(looked_at, _READ_AT_ONCE)):
         count += len(ids)
@@ -79,8 +79,9 @@ def _coming(account: Account, ledger: Ledger) -> Iterator[Payment]:
                 yield payment
 
 
-def _ids(account: Account, ledger: Ledger) -> Iterator[str]:
+def _ids(account: Account, until: datetime, ledger: Ledger) -> Iterator[str]:
+    wanted = Wanted(tenant=account.tenant, account=account.id, until=until + _MILLISECOND)
     after = ""
-    while ids := ledger.payments_listed(account.tenant, account.id, after=after, limit=_READ_AT_ONCE):
-        yield from ids
-        after = ids[-1]
+    while found := ledger.payments_listed(wanted, after=after, limit=_READ_AT_ONCE):
+        yield from (each.id for each in found)
+        after = found[-1].place

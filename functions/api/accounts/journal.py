@@ -1,18 +1,59 @@
-"""Pages of an account's journal, the oldest movement first."""
+"""Pages of an account's journal, in the order in which it was written.
 
+A page is shown only when nothing can be written before its end any more, so whoever follows the journal misses
+nothing: the account's row notes how far the journal was shown, and a commit that was decided before and comes later
+goes behind that.
+"""
+
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from functions.api import listing
 from functions.api.accounts.find import find
+from functions.api.forms import instant_of
 from functions.api.listing import Span
-from postdate.domain.movement import Movement
+from postdate.domain import instants
+from postdate.domain.errors import ValidationFailed
+from postdate.domain.movement import KIND, Movement, place_at
 from postdate.stores.ledger import Ledger
 
+_PLACE: Final = re.compile(rf"[0-9]{{13}}{KIND}_[0-9a-z]{{1,64}}")
 
-def page(
-    tenant: str, account: str, parameters: Mapping[str, str], ledger: Ledger
-) -> tuple[list[Movement], str | None]:
-    listing.only_known(parameters)
-    span = Span.of(parameters, "transactions", tenant, account)
-    found = ledger.movements(tenant, find(ledger, tenant, account).id, after=span.after, limit=span.limit + 1)
-    return span.cut(found, lambda movement: movement.id)
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JournalPage:
+    """`cursor` leads to the next page and is None on the last one. `follow` leads to what comes behind this page, now
+    or later; it is None before the first movement."""
+
+    movements: list[Movement]
+    cursor: str | None
+    follow: str | None
+
+
+def page(tenant: str, account: str, parameters: Mapping[str, str], ledger: Ledger) -> JournalPage:
+    """Raises NotFound for an account that is not there."""
+    listing.only_known(parameters, "since")
+    since = instant_of("since", parameters["since"]) if "since" in parameters else None
+    span = Span.of(parameters, "transactions", tenant, account, parameters.get("since"))
+    if span.after and not _PLACE.fullmatch(span.after):
+        raise ValidationFailed([("cursor", "is none of ours")])
+    known = find(ledger, tenant, account)
+    after = span.after or (place_at(instants.milliseconds(since)) if since else "")
+
+    def read() -> list[Movement]:
+        return ledger.movements(tenant, known.id, after=after, limit=span.limit + 1)
+
+    found = read()
+    if shown := found[: span.limit]:
+        last = shown[-1].place
+        if known.journal_read_to < last:
+            ledger.close_journal(tenant, known.id, last)
+            found = read()
+    else:
+        last = ""
+    shown = [movement for movement in found[: span.limit] if movement.place <= last]
+    goes_on = len(found) > len(shown)
+    follow = span.cursor(shown[-1].place) if shown else parameters.get("cursor")
+    return JournalPage(movements=shown, cursor=follow if goes_on else None, follow=follow)

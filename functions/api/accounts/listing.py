@@ -7,9 +7,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from functions.api import listing
 from functions.api.forms import AccountId
-from functions.api.listing import Span
+from functions.api.listing import Page, Span
 from postdate.domain.account import Account, Status
 from postdate.domain.errors import ValidationFailed
+from postdate.runtime.clock import Clock
 from postdate.stores.ledger import Ledger
 
 _NAME = TypeAdapter[str](AccountId)
@@ -34,7 +35,7 @@ class Query:
         return cls(tenant=tenant, status=status, prefix=prefix, span=span)
 
 
-def page(query: Query, ledger: Ledger) -> tuple[list[Account], str | None]:
+def page(query: Query, ledger: Ledger, *, clock: Clock) -> Page[Account]:
     return listing.page(
         query.span,
         listed=lambda after, limit: ledger.accounts_listed(
@@ -43,6 +44,7 @@ def page(query: Query, ledger: Ledger) -> tuple[list[Account], str | None]:
         loaded=lambda ids: ledger.accounts(query.tenant, ids),
         wants=lambda account: query.status in (None, account.status.value),
         filters=query.status is not None,
+        has_time=listing.within(clock),
     )
 
 

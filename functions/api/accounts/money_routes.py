@@ -125,16 +125,21 @@ def adjust(caller: Caller, account_id: str) -> Response[answers.Adjustment]:
     "/transactions",
     name="listTransactions",
     summary="The journal of an account",
-    text="The oldest first. What it received is a moment behind.",
+    text="In the order in which it was written, a moment behind. To follow it, ask again with `follow_cursor`, "
+    "also after the last page: nothing is written before a place that was shown.",
     scope=READ,
-    parameters=("limit", "cursor"),
+    parameters=("since", "limit", "cursor"),
     codes=("validation_failed", "not_found"),
 )
 def list_transactions(caller: Caller, account_id: str) -> answers.TransactionList:
     account = unquote(account_id)
-    found, cursor = journal.page(caller.tenant, account, requests.parameters(_event()), wired().ledger)
-    shown = [answers.transaction(movement, account) for movement in found]
-    return {"transactions": shown, "next_cursor": cursor}
+    shown = journal.page(caller.tenant, account, requests.parameters(_event()), wired().ledger)
+    transactions = [answers.transaction(movement, account) for movement in shown.movements]
+    return {
+        "transactions": transactions,
+        "next_cursor": shown.cursor,
+        "follow_cursor": shown.follow,
+    }
 
 
 @MONEY.serves(

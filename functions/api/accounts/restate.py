@@ -29,8 +29,6 @@ from postdate.stores.ledger import Answer, Ledger
 BETWEEN: Final = timedelta(seconds=5)
 # Far above what an index is behind, what two clocks differ by, and how long a commit may follow its decision.
 QUIET: Final = timedelta(minutes=10)
-# No more ids than this differ in their last character alone.
-_LIKE_IT: Final = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +63,7 @@ class Restater:
             reason=reason,
         )
         replayed = held is not wanted
-        if not (replayed and self._is_made(movement)):
+        if not (replayed and self.ledger.has(movement)):
             self._make(movement, self._difference(tenant, name))
         return Moved(movement=movement, replayed=replayed)
 
@@ -94,15 +92,10 @@ class Restater:
             tenant=movement.tenant, at=self.clock.now(), legs=(leg,), movement=replace(movement, reason=told)
         )
         (posted,) = self.ledger.post([posting])
-        if posted.answer is Answer.STALE and not self._is_made(movement):
+        if posted.answer is Answer.STALE and not self.ledger.has(movement):
             raise Unavailable(f"the account {leg.account} does not stand still")
         if error := refusal(posted):
             raise error
-
-    def _is_made(self, movement: Movement) -> bool:
-        before = movement.id[:-1]
-        found = self.ledger.movements(movement.tenant, movement.payee or "", after=before, limit=_LIKE_IT)
-        return any(each.id == movement.id for each in found)
 
 
 def _refuse_if_changed(account: Account, *, since: datetime) -> None:

@@ -103,8 +103,9 @@ def create_batch(caller: Caller) -> answers.AccountBatchAnswer:
 )
 def list_accounts(caller: Caller) -> answers.AccountList:
     query = Query.of(caller.tenant, requests.parameters(_event()))
-    found, cursor = page(query, wired().ledger)
-    return {"accounts": [answers.of(account) for account in found], "next_cursor": cursor}
+    shown = page(query, wired().ledger, clock=wired().clock)
+    accounts = [answers.of(account) for account in shown.items]
+    return {"accounts": accounts, "next_cursor": shown.cursor, "partial": shown.partial}
 
 
 @ACCOUNTS.serves(

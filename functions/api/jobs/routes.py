@@ -41,9 +41,10 @@ def register() -> Response[Any]:
 def list_jobs() -> dict[str, Any]:
     event = router.current_event
     query = Query.of(requests.caller(event, READ).tenant, requests.parameters(event))
-    found, cursor = page(query, wired().tasks, wired().definitions)
+    shown = page(query, wired().tasks, wired().definitions, clock=wired().clock)
     with ThreadPoolExecutor(_AT_ONCE) as readers:
-        return {"jobs": list(readers.map(_details, found)), "nextCursor": cursor}
+        jobs = list(readers.map(_details, shown.items))
+    return {"jobs": jobs, "nextCursor": shown.cursor, "partial": shown.partial}
 
 
 @router.get("/v1/jobs/<job_id>")

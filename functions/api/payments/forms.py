@@ -19,7 +19,7 @@ from functions.api.texts import METADATA_PAIRS_MAX, Description, Metadata, pairs
 from postdate.domain import instants
 from postdate.domain.account import AMOUNT_CAP
 from postdate.domain.errors import LimitExceeded, ValidationFailed
-from postdate.domain.payment import Funding, Payment, State
+from postdate.domain.payment import ExecutionStatus, Funding, Payment, State
 
 # More than any account may is a limit and no mistake: it has a code of its own.
 Amount = Annotated[int, Field(ge=1, json_schema_extra={"maximum": AMOUNT_CAP})]
@@ -187,9 +187,13 @@ def executions(payment: Payment) -> list[dict[str, Any]]:
     return [
         {
             "execution_id": execution.id,
+            "payment_id": payment.id,
             "status": execution.status.value,
             "started_at": text_of(execution.started_at),
             "completed_at": text_of(execution.completed_at),
+            "executed_at": text_of(execution.completed_at)
+            if execution.status is ExecutionStatus.SUCCESS
+            else None,
             "error_message": execution.error,
             "retry_count": execution.retry_count,
         }

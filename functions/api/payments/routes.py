@@ -69,13 +69,9 @@ def schedule_batch() -> dict[str, Any]:
 def list_payments() -> dict[str, Any]:
     event = router.current_event
     tenant = requests.caller(event, READ).tenant
-    found, cursor = page(
-        Query.of(tenant, requests.parameters(event)),
-        wired().ledger,
-        clock=wired().clock,
-        accounts_at_once=wired().accounts_at_once,
-    )
-    return {"payments": [view(payment) for payment in found], "next_cursor": cursor}
+    shown = page(Query.of(tenant, requests.parameters(event)), wired().ledger, clock=wired().clock)
+    payments = [view(payment) for payment in shown.items]
+    return {"payments": payments, "next_cursor": shown.cursor, "partial": shown.partial}
 
 
 @router.get("/api/v1/payments/<payment_id>")

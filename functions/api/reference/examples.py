@@ -155,7 +155,7 @@ def answers() -> dict[str, Any]:
         "Task": view(pending),
         "TaskWithPayload": {**view(done), "payload": _PAYLOAD},
         "CancelledTask": {"success": True, **view(cancelled.after if cancelled else pending)},
-        "TaskList": {"tasks": [view(done)], "next_cursor": None},
+        "TaskList": {"tasks": [view(done)], "next_cursor": None, "partial": False},
         "BatchAnswer": {"results": [{"index": 0, "task": view(pending)}]},
         "Health": {"status": "ok"},
         **run_examples.answers(_QUEUE),

@@ -4,6 +4,7 @@ from typing import Final
 
 from functions.api import patterns
 from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX
+from functions.api.payments.listing import ORDERS
 from functions.api.reference.shapes import INSTANT, TEXT, Schema, one_of
 from functions.api.tasks.listing import STATUSES
 from postdate.domain import account, payment, task
@@ -108,6 +109,14 @@ PARAMETERS: Final[dict[str, Schema]] = {
     "account_status": _query("status", "Only accounts with this status.", one_of(account.Status)),
     "prefix": _query("prefix", "Only accounts whose ids begin like this.", TEXT),
     "payment_status": _query("status", "Only payments in this state.", one_of(payment.State)),
+    "from": _query("from", "Only payments that are scheduled for this instant or later.", INSTANT),
+    "before": _query("until", "Only payments that are scheduled for an instant before this one.", INSTANT),
+    "since": _query("since", "Only what was written at this instant or later.", INSTANT),
+    "order": _query(
+        "order",
+        "`desc` begins with the latest instant.",
+        {"type": "string", "enum": list(ORDERS), "default": ORDERS[0]},
+    ),
     "until": _query("until", "Up to which instant; 30 days ahead if it is left out.", INSTANT),
     "status": _query("status", "Only tasks in this state.", {"type": "string", "enum": list(STATUSES)}),
     "run_status": _query("status", "Only runs in this state.", one_of(task.State)),

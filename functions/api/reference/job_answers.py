@@ -58,6 +58,10 @@ ANSWERS: Final[dict[str, Schema]] = {
     "JobList": every(
         jobs=list_of(ref("JobDetails")),
         nextCursor=told(or_null(TEXT), "Where the next page begins; null on the last one."),
+        partial=told(
+            {"type": "boolean"},
+            "Whether the page ended early, because looking took too long: go on with `nextCursor`.",
+        ),
     ),
     "JobAttempt": every(
         attempt=told(COUNT, "Counted anew after a redrive."),

@@ -74,9 +74,11 @@ ANSWERS: Final[dict[str, Schema]] = {
     ),
     "PaymentExecution": every(
         execution_id=TEXT,
+        payment_id=TEXT,
         status=one_of(ExecutionStatus),
         started_at=INSTANT,
         completed_at=or_null(INSTANT),
+        executed_at=told(or_null(INSTANT), "When the money moved; null for an attempt that did not move it."),
         error_message=or_null(TEXT),
         retry_count=told(COUNT, "How many attempts there were before it."),
     ),

@@ -10,7 +10,7 @@ from functions.api.forms import text_of
 from functions.api.payments import forms as payments
 from postdate.domain import instants, money
 from postdate.domain.account import Account
-from postdate.domain.movement import Movement, Type, movement_id
+from postdate.domain.movement import Movement, Type, movement_id, place_at
 from postdate.domain.payment import KIND, Funding, Payment
 from postdate.domain.slots import Slot, item_id
 
@@ -45,10 +45,14 @@ def answers() -> dict[str, Any]:
         description="Rent for November",
         metadata=(("month", "2026-11"),),
     )
-    movements = [deposit, *([settled.movement] if settled.movement else [])]
+    movements = [
+        replace(each, place=place_at(instants.milliseconds(each.at), each.id))
+        for each in (deposit, settled.movement)
+        if each is not None
+    ]
     return {
         "Payment": payments.view(pending),
-        "PaymentList": {"payments": [payments.view(done)], "next_cursor": None},
+        "PaymentList": {"payments": [payments.view(done)], "next_cursor": None, "partial": False},
         "PaymentBatchAnswer": {"results": [{"index": 0, "payment": payments.view(pending)}]},
         "CancelledPayment": payments.cancelled(gone),
         "PaymentEvents": {"events": payments.events(done)},
@@ -56,10 +60,11 @@ def answers() -> dict[str, Any]:
         "Executed": payments.executed(done),
         "Account": accounts.of(_ACCOUNT),
         "AccountBatchAnswer": {"results": [{"index": 0, "account": accounts.of(_ACCOUNT)}]},
-        "AccountList": {"accounts": [accounts.of(_ACCOUNT)], "next_cursor": None},
+        "AccountList": {"accounts": [accounts.of(_ACCOUNT)], "next_cursor": None, "partial": False},
         "TransactionList": {
             "transactions": [accounts.transaction(movement, "rent") for movement in movements],
             "next_cursor": None,
+            "follow_cursor": "WyIxNzk1MDg5ODU2MTY5dHhuXzEiLCAiMDEyMyJd",
         },
         "Audit": {
             "ok": True,

@@ -64,14 +64,14 @@ PAYMENTS: Final = (
         path="/api/v1/payments",
         name="listPayments",
         summary="List payments",
-        text="From page to page in the order of the minutes that they were registered for, and on each page by their "
-        "instants. The list is a moment behind: a payment that was scheduled just now may be missing. With a filter "
-        "a page may be short, or empty, and still have a `next_cursor`. Without `account_id` it shows the payments of "
-        "all accounts, for a tenant that has few: at most 100, and fewer where lists are spread further. The refusal "
-        "says how many.",
+        text="In the order of their scheduled instants, of all accounts or of one. The list is a moment behind: a "
+        "payment that was scheduled just now may be missing, and one that is given another instant while you walk "
+        "through the pages may come twice or not at all. With a filter a page may be short, or empty, and still have "
+        "a `next_cursor`: then `partial` is true. `metadata.<name>=<text>` shows payments with that metadata, and may "
+        "be given for up to 20 names.",
         answer="PaymentList",
         scope="payments:read",
-        parameters=("account_filter", "payment_status", "limit", "cursor"),
+        parameters=("account_filter", "payment_status", "from", "before", "order", "limit", "cursor"),
         codes=("validation_failed", "not_found"),
     ),
     Operation(

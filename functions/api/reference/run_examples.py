@@ -40,7 +40,7 @@ def answers(queue_url: str) -> dict[str, Any]:
         "RecurringTaskWithPayload": {**told, "payload": {"report": "open orders"}},
         "CancelledRecurringTask": {"success": True, **cancelled},
         "Run": runs.of(run),
-        "RunList": {"runs": [runs.of(run)], "next_cursor": None},
+        "RunList": {"runs": [runs.of(run)], "next_cursor": None, "partial": False},
         "Preview": {
             "next": [{"at": text_of(each.at), "local": each.local, "note": each.note} for each in planned]
         },
@@ -49,7 +49,7 @@ def answers(queue_url: str) -> dict[str, Any]:
         "Job": jobs.view(told),
         "JobDetails": job,
         "JobDetailsWithPayload": {**job, "payload": {"report": "open orders"}},
-        "JobList": {"jobs": [job], "nextCursor": None},
+        "JobList": {"jobs": [job], "nextCursor": None, "partial": False},
         "CancelledJob": {"status": State.CANCELLED.value},
     }
 

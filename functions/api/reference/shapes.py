@@ -42,7 +42,11 @@ def either(*names: str) -> Schema:
 
 def page_of(things: str, *schemas: str) -> Schema:
     cursor = told(or_null(TEXT), "Where the next page begins; null on the last one.")
-    return every(**{things: list_of(either(*schemas)), "next_cursor": cursor})
+    partial = told(
+        {"type": "boolean"},
+        "Whether the page ended early, because looking took too long: go on with `next_cursor`.",
+    )
+    return every(**{things: list_of(either(*schemas)), "next_cursor": cursor}, partial=partial)
 
 
 def results_of(thing: str, *schemas: str) -> Schema:

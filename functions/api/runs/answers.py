@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Cursor, Instant, Version, told, words
+from functions.api.answers import Count, Cursor, Instant, Partial, Version, told, words
 from functions.api.forms import text_of
 from postdate.domain.task import State, Task
 
@@ -62,6 +62,7 @@ class Run(RunSummary):
 class RunList(TypedDict):
     runs: list[Run]
     next_cursor: Cursor
+    partial: Partial
 
 
 def summary(task: Task) -> RunSummary:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from functions.api import listing
-from functions.api.listing import Span
+from functions.api.listing import Page, Span
 from postdate.domain.definition import is_definition
 from postdate.domain.errors import NotFound, ValidationFailed
 from postdate.domain.task import State, Task
+from postdate.runtime.clock import Clock
 from postdate.stores.tasks import Tasks
 
 
@@ -35,7 +36,7 @@ class Query:
         return task.tenant == self.tenant and self.status in (None, task.state)
 
 
-def page(query: Query, tasks: Tasks) -> tuple[list[Task], str | None]:
+def page(query: Query, tasks: Tasks, *, clock: Clock) -> Page[Task]:
     """A task that runs once is its own only run."""
 
     def listed(after: str, limit: int) -> list[str]:
@@ -49,6 +50,7 @@ def page(query: Query, tasks: Tasks) -> tuple[list[Task], str | None]:
         loaded=tasks.get_many,
         wants=query.wants,
         filters=query.status is not None,
+        has_time=listing.within(clock),
     )
 
 

@@ -35,8 +35,10 @@ _TOLD: Final = ("malformed", "validation_failed", "not_found", "invalid_state")
 def list_runs(caller: Caller, task_id: str) -> answers.RunList:
     tenant = caller.tenant
     _exists(tenant, task_id)
-    found, cursor = page(Query.of(tenant, task_id, requests.parameters(_event())), wired().tasks)
-    return {"runs": [answers.of(run) for run in found], "next_cursor": cursor}
+    query = Query.of(tenant, task_id, requests.parameters(_event()))
+    shown = page(query, wired().tasks, clock=wired().clock)
+    runs = [answers.of(run) for run in shown.items]
+    return {"runs": runs, "next_cursor": shown.cursor, "partial": shown.partial}
 
 
 @RUNS.serves(

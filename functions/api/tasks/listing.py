@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from functions.api import listing
-from functions.api.listing import Span
+from functions.api.listing import Page, Span
 from postdate.domain.definition import Definition, is_definition
 from postdate.domain.definition import State as DefinitionState
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.task import State, Task
+from postdate.runtime.clock import Clock
 from postdate.stores.definitions import Definitions
 from postdate.stores.tasks import Tasks
 
@@ -52,7 +53,7 @@ class Query:
         )
 
 
-def page(query: Query, tasks: Tasks, definitions: Definitions) -> tuple[list[Task | Definition], str | None]:
+def page(query: Query, tasks: Tasks, definitions: Definitions, *, clock: Clock) -> Page[Task | Definition]:
     def loaded(ids: Sequence[str]) -> Mapping[str, Task | Definition]:
         recurring = [id for id in ids if is_definition(id)]
         once = [id for id in ids if not is_definition(id)]
@@ -65,4 +66,5 @@ def page(query: Query, tasks: Tasks, definitions: Definitions) -> tuple[list[Tas
         loaded=loaded,
         wants=query.wants,
         filters=query.filters,
+        has_time=listing.within(clock),
     )

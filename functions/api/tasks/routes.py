@@ -58,9 +58,11 @@ def register_batch() -> dict[str, Any]:
 def list_tasks() -> dict[str, Any]:
     event = router.current_event
     tenant = requests.caller(event, READ).tenant
-    found, cursor = page(Query.of(tenant, requests.parameters(event)), wired().tasks, wired().definitions)
+    query = Query.of(tenant, requests.parameters(event))
+    shown = page(query, wired().tasks, wired().definitions, clock=wired().clock)
     with ThreadPoolExecutor(_AT_ONCE) as readers:
-        return {"tasks": list(readers.map(view, found)), "next_cursor": cursor}
+        tasks = list(readers.map(view, shown.items))
+    return {"tasks": tasks, "next_cursor": shown.cursor, "partial": shown.partial}
 
 
 @router.get("/api/v1/tasks/<task_id>")

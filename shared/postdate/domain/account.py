@@ -54,7 +54,10 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Account:
-    """`reserved` is held for payments and comes back or goes out with them. `version` counts the changes."""
+    """`reserved` is held for payments and comes back or goes out with them. `version` counts the changes.
+
+    `journal_read_to` is the last place of its journal that somebody was shown: nothing is written there or before it
+    any more."""
 
     id: str
     tenant: str
@@ -65,6 +68,7 @@ class Account:
     version: int = 1
     status: Status = Status.ACTIVE
     limits: Limits = field(default_factory=Limits)
+    journal_read_to: str = field(default="", compare=False)
 
     @property
     def balance(self) -> int:

@@ -218,7 +218,8 @@ def edit(
     why: str,
     **changes: Any,
 ) -> Posting:
-    """Changes a payment that waits; what is held follows the amount in the same write."""
+    """Changes a payment that waits; what is held follows the amount in the same write. Another instant changes the
+    payer's version, though none of the money: whoever reads the payer's list meanwhile may have missed the payment."""
     if payment.state is not State.PENDING:
         raise InvalidState(payment.state, f"a payment that is {payment.state} cannot be changed")
     if due_at is not None:
@@ -227,7 +228,8 @@ def edit(
         changes["amount"] = amount
     after = _move(payment, State.PENDING, now=now, why=why, **changes)
     more = after.held - payment.held
-    legs = (Leg(account=payment.payer, available=-more, reserved=more),) if more else ()
+    leg = Leg(account=payment.payer, available=-more, reserved=more, needs_active=more != 0)
+    legs = (leg,) if more or after.planned_at != payment.planned_at else ()
     points = due_at is not None and due_at != payment.due_at and not payment.home.holds(due_at)
     return Posting(tenant=payment.tenant, at=now, before=payment, after=after, legs=legs, points=points)
 

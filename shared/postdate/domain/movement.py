@@ -1,6 +1,6 @@
 """A movement: one row of the journal. It is written together with the balances it changes, and never changed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -8,6 +8,7 @@ from postdate.domain import base32, instants
 from postdate.domain.slots import home
 
 KIND = "txn"
+PLACE_DIGITS = 13
 _TIME_CHARACTERS = 9
 
 
@@ -21,7 +22,8 @@ class Type(StrEnum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Movement:
     """`amount` leaves the payer and reaches the payee; None stands for the world outside. `reference`, `description`
-    and `metadata` are a deposit's, from whoever makes it."""
+    and `metadata` are a deposit's, from whoever makes it. `place` is where it stands in the journals of its accounts,
+    in the order in which they were written; the ledger sets it."""
 
     id: str
     tenant: str
@@ -35,6 +37,11 @@ class Movement:
     reference: str | None = None
     description: str | None = None
     metadata: tuple[tuple[str, str], ...] = ()
+    place: str = field(default="", compare=False)
+
+    @property
+    def written_at(self) -> datetime:
+        return instants.from_milliseconds(int(self.place[:PLACE_DIGITS]))
 
     @property
     def legs(self) -> tuple[tuple[str | None, int], tuple[str | None, int]]:
@@ -42,6 +49,16 @@ class Movement:
 
     def effect_on(self, account: str) -> int:
         return sum(amount for name, amount in self.legs if name == account)
+
+
+def place_at(milliseconds: int, id: str = "") -> str:
+    """Without an id, the first place of that instant."""
+    return f"{milliseconds:0{PLACE_DIGITS}d}{id}"
+
+
+def behind(place: str) -> int:
+    """The first millisecond whose places all stand behind this one."""
+    return int(place[:PLACE_DIGITS]) + 1
 
 
 def movement_id(at: datetime, unique: str) -> str:

@@ -19,7 +19,7 @@ from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting
 from postdate.recovery.watermark import CLOCKS_APART
 from postdate.runtime.clock import Clock
-from postdate.stores.ledger import Answer, Ledger
+from postdate.stores.ledger import Answer, Ledger, Wanted
 
 ACCOUNTS_IN_TURN: Final = 20
 _PAGE: Final = 1000
@@ -147,19 +147,20 @@ class Money:
         return Books(account=account, payments=tuple(self._payments(account)), movements=movements)
 
     def _payments(self, account: Account) -> Iterator[Payment]:
-        after = ""
-        while ids := self.ledger.payments_listed(account.tenant, account.id, after=after, limit=_PAGE):
+        after, wanted = "", Wanted(tenant=account.tenant, account=account.id)
+        while listed := self.ledger.payments_listed(wanted, after=after, limit=_PAGE):
+            ids = [each.id for each in listed]
             found = self.ledger.payments(ids)
             if missing := set(ids) - found.keys():
                 raise Unavailable(f"payments that are listed cannot be read: {_some(missing)}")
             yield from found.values()
-            after = ids[-1]
+            after = listed[-1].place
 
     def _movements(self, account: Account) -> Iterator[Movement]:
         after = ""
         while page := self.ledger.movements(account.tenant, account.id, after=after, limit=_PAGE):
             yield from page
-            after = page[-1].id
+            after = page[-1].place
 
 
 def _named(books: Books) -> set[str]:

@@ -19,6 +19,7 @@ from postdate.stores.rows import Connection
 # own defaults become.
 _LIMITS: Final = {"amount_min": 1, "amount_max": 1_000_000, "delay_min": 1, "delay_max": 31_536_000}
 _CLOSED: Final = {"S": Status.CLOSED.value}
+_UNREAD: Final = "(attribute_not_exists(#journal) OR #journal < :place)"
 _NAME: Final = re.compile(r"#([a-z_]+)")
 
 
@@ -46,6 +47,7 @@ class AccountRow(Model):
     amount_max = NumberAttribute(null=True)
     delay_min = NumberAttribute(null=True)
     delay_max = NumberAttribute(null=True)
+    journal = UnicodeAttribute(null=True)
     by_tenant = ByTenant()
 
 
@@ -115,12 +117,16 @@ def account_of(row: AccountRow) -> Account:
             delay_min=timedelta(seconds=limits["delay_min"]),
             delay_max=timedelta(seconds=limits["delay_max"]),
         ),
+        journal_read_to=row.journal or "",
     )
 
 
-def update_of(table: str, tenant: str, total: Total, at: datetime) -> dict[str, Any]:
+def update_of(
+    table: str, tenant: str, total: Total, at: datetime, *, place: str | None = None
+) -> dict[str, Any]:
     """Both parts change by their difference, so nothing has to be read before. Each part must have what is taken from
-    it: what the same transaction brings does not count."""
+    it: what the same transaction brings does not count. `place` is the first one in the account's journal that the same
+    transaction writes: nobody may have read the journal to there."""
     values = {
         ":at": instants.milliseconds(at),
         ":one": 1,
@@ -145,6 +151,10 @@ def update_of(table: str, tenant: str, total: Total, at: datetime) -> dict[str, 
         names["#status"] = "status"
         typed_values[":active"] = {"S": Status.ACTIVE.value}
         conditions.append("#status = :active")
+    if place is not None:
+        names["#journal"] = "journal"
+        typed_values[":place"] = {"S": place}
+        conditions.append(_UNREAD)
     return {
         "TableName": table,
         "Key": {"account": {"S": key(tenant, total.account)}},
@@ -153,6 +163,18 @@ def update_of(table: str, tenant: str, total: Total, at: datetime) -> dict[str, 
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": typed_values,
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def reading_of(table: str, tenant: str, id: str, place: str) -> dict[str, Any]:
+    """Of an account whose journal was read to an earlier place, or not at all. It is no change of the account."""
+    return {
+        "TableName": table,
+        "Key": {"account": {"S": key(tenant, id)}},
+        "UpdateExpression": "SET #journal = :place",
+        "ConditionExpression": f"attribute_exists(#account) AND {_UNREAD}",
+        "ExpressionAttributeNames": {"#account": "account", "#journal": "journal"},
+        "ExpressionAttributeValues": {":place": {"S": place}},
     }
 
 

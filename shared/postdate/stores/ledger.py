@@ -8,7 +8,7 @@ from typing import Protocol
 
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.movement import Movement
-from postdate.domain.payment import Payment
+from postdate.domain.payment import Payment, State
 from postdate.domain.posting import Posting
 
 
@@ -33,6 +33,29 @@ class Answer(Enum):
 class Posted:
     answer: Answer
     account: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """Which payments a list is about, in the order of their scheduled instants. An account stands on either side.
+    `since` is the first instant, `until` the first one after the last."""
+
+    tenant: str
+    account: str | None = None
+    state: State | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    newest_first: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listed:
+    """An entry of an index. `place` is where a list goes on behind it; `accounts` are both sides, if the index has
+    them."""
+
+    place: str
+    id: str
+    accounts: tuple[str, str] | None = None
 
 
 class Ledger(Protocol):
@@ -71,9 +94,12 @@ class Ledger(Protocol):
     def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
         """Those of them that exist, as they are now."""
 
-    def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
-        """Ids of the payments from and to an account in the order of their home minutes, a moment behind the truth.
-        Fewer than `limit` are the last ones."""
+    def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
+        """In order, a moment behind the truth. Fewer than `limit` are the last ones. Entries of another state or of
+        other accounts may be among them: the caller looks at the payments.
+
+        A payment that is given another instant leaves its place before it has the new one. Such a change also changes
+        its payer's version."""
 
     def post(self, postings: Sequence[Posting]) -> list[Posted]:
         """Writes each posting whole or not at all, those that share accounts together. What is wrong with one spoils
@@ -83,10 +109,18 @@ class Ledger(Protocol):
     def movements(
         self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False
     ) -> list[Movement]:
-        """The journal of an account, both directions, in order; what it received is a moment behind the truth. Fewer
-        than `limit` are the last ones.
+        """The journal of an account, both directions, in the order in which it was written, behind the place `after`; a
+        moment behind the truth. Fewer than `limit` are the last ones. A commit that is under way may still write
+        before the last of them, unless the journal is `closed` up to there.
 
         A movement that this code cannot read is left out, or raises Unreadable if the journal has to be `whole`."""
+
+    def close_journal(self, tenant: str, account: str, place: str) -> None:
+        """From now on nothing is written into the account's journal at this place or before it: a commit that was
+        decided earlier and comes later is written behind it."""
+
+    def has(self, movement: Movement) -> bool:
+        """Whether the movement is written, by its own key."""
 
     def movements_of(self, payments: Iterable[Payment]) -> list[Movement]:
         """The movements that exist now for these payments. Raises Unreadable for a movement that this code cannot

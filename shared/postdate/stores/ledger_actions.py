@@ -2,9 +2,10 @@
 share."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from postdate.domain.movement import place_at
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting, Total, summed
 from postdate.domain.slots import ShardPlan, unique_part
@@ -15,12 +16,13 @@ from postdate.stores.attributes import AttributeMap
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Action:
     """One row of a transaction: a posting's own, as it shall be afterwards in what is written of it, or an account that
-    several may share."""
+    several may share. `place` is the first one that the transaction writes in the account's journal."""
 
     request: dict[str, Any]
     posting: Posting | None = None
     row: AttributeMap | None = None
     account: tuple[str, Total] | None = None
+    place: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,15 +35,18 @@ class Actions:
     plan: ShardPlan
     listing_shards: int
 
-    def of(self, together: Sequence[Posting]) -> Iterator[Action]:
+    def of(self, together: Sequence[Posting], *, written: int) -> Iterator[Action]:
+        """`written` is the millisecond at which movements stand in the journal."""
         for posting in together:
-            yield from self._own(posting)
+            yield from self._own(posting, written)
         at = max(posting.at for posting in together)
+        places = _first_places(together, written)
         for (tenant, _), total in summed(together).items():
-            update = account_row.update_of(self.accounts, tenant, total, at)
-            yield Action(request={"Update": update}, account=(tenant, total))
+            place = places.get((tenant, total.account))
+            update = account_row.update_of(self.accounts, tenant, total, at, place=place)
+            yield Action(request={"Update": update}, account=(tenant, total), place=place)
 
-    def _own(self, posting: Posting) -> Iterator[Action]:
+    def _own(self, posting: Posting, written: int) -> Iterator[Action]:
         if posting.after is not None:
             after = self._attributes(posting.after)
             if posting.before is None:
@@ -56,11 +61,23 @@ class Actions:
                 pointer = payment_row.pointer_attributes(posting.after, slot)
                 yield Action(request=_put(self.payments, pointer), posting=posting, row=pointer)
         if posting.movement is not None:
-            row = movement_row.attributes_of(posting.movement, listing_shards=self.listing_shards)
+            movement = replace(posting.movement, place=place_at(written, posting.movement.id))
+            row = movement_row.attributes_of(movement, listing_shards=self.listing_shards)
             yield Action(request=_put(self.journal, row), posting=posting, row=row)
 
     def _attributes(self, payment: Payment) -> AttributeMap:
         return payment_row.attributes_of(payment, listing_shards=self.listing_shards)
+
+
+def _first_places(together: Sequence[Posting], written: int) -> dict[tuple[str, str], str]:
+    """The first place in each account's journal."""
+    found: dict[tuple[str, str], str] = {}
+    for movement in (posting.movement for posting in together):
+        for name in () if movement is None else (movement.payer, movement.payee):
+            if name is not None and movement is not None:
+                place = place_at(written, movement.id)
+                found[movement.tenant, name] = min(place, found.get((movement.tenant, name), place))
+    return found
 
 
 def _put(table: str, attributes: AttributeMap) -> dict[str, Any]:

@@ -12,7 +12,20 @@ from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_actions import Action
 
 HELD: Final = "ConditionalCheckFailed"
-_LISTED: Final = frozenset({"listing", "payee_listing"})
+_LISTED: Final = frozenset({"place", "tenant_listing", "state_listing", "listing", "payee_listing"})
+
+
+def read_to(refused: Iterable[tuple[Action, dict[str, Any]]]) -> str | None:
+    """How far journals were read that these actions would have written into; None if nobody was shown those places."""
+    found = [
+        stored["journal"]["S"]
+        for action, reason in refused
+        if action.place is not None
+        and reason["Code"] == HELD
+        and "journal" in (stored := reason.get("Item") or {})
+        and stored["journal"]["S"] >= action.place
+    ]
+    return max(found, default=None)
 
 
 def judged(

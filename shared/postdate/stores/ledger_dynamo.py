@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from heapq import merge
@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 from pynamodb.exceptions import DoesNotExist
 
+from postdate.domain import instants
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.errors import Unavailable
 from postdate.domain.item import kind_of
-from postdate.domain.movement import Movement, payment_movement_id
+from postdate.domain.movement import Movement, behind, payment_movement_id
 from postdate.domain.payment import KIND, Payment
 from postdate.domain.posting import Posting, merged
 from postdate.domain.slots import ShardPlan, home, is_id
 from postdate.stores import account_row, batch_get, movement_row, payment_row
 from postdate.stores.faults import translated
-from postdate.stores.ledger import Answer, Posted
+from postdate.stores.ledger import Answer, Listed, Posted, Wanted
 from postdate.stores.ledger_actions import Action, Actions
-from postdate.stores.ledger_answers import HELD, awaiting, judged, tell
+from postdate.stores.ledger_answers import HELD, awaiting, judged, read_to, tell
 from postdate.stores.rows import item_key, readable, speak_through, the_one
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ _TRIES: Final = 8
 _PAUSE_SECONDS: Final = 0.02
 _PAUSE_SECONDS_MAX: Final = 0.5
 _WRITERS: Final = 8
+_READERS: Final = 8
+# Before and behind every place, and everything that a place may go on with.
+_FIRST: Final = "!"
+_LAST: Final = "~"
 
 
 class DynamoLedger:
@@ -142,16 +147,38 @@ class DynamoLedger:
         rows = batch_get.models(self._payments, keys)
         return {payment.id: payment for payment in readable(rows, payment_row.payment_of)}
 
-    def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
-        keys = self._listing_keys(tenant, account)
-        behind = self._payments.id > after if after else None
-        with translated():
-            sides = [
-                [row.id for row in index.query(key, behind, limit=limit)]
-                for index in (self._payments.by_listing, self._payments.by_payee)
-                for key in keys
-            ]
-        return list(islice(merge(*sides), limit))
+    def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
+        """One query for each key of the list, side by side."""
+        lists = list(self._lists(wanted))
+        first, last = _span(wanted, after)
+        if last < first:
+            return []
+        between = self._payments.place.between(first, last)
+
+        def read(listed: tuple[Any, str]) -> list[Listed]:
+            index, key = listed
+            forward = not wanted.newest_first
+            with translated():
+                found = index.query(key, between, scan_index_forward=forward, limit=limit)
+                return [_listed(row) for row in found]
+
+        with ThreadPoolExecutor(min(_READERS, len(lists))) as readers:
+            entries = merge(
+                *readers.map(read, lists), key=lambda entry: entry.place, reverse=wanted.newest_first
+            )
+            return list(islice(entries, limit))
+
+    def _lists(self, wanted: Wanted) -> Iterator[tuple[Any, str]]:
+        """The indexes and keys that together hold what is wanted, and little else."""
+        for number in range(self._listing_shards):
+            if wanted.state in payment_row.LISTED_BY_STATE:
+                yield self._payments.by_state, payment_row.state_key(wanted.tenant, wanted.state, number)
+            elif wanted.account is None:
+                yield self._payments.by_tenant, payment_row.tenant_key(wanted.tenant, number)
+            else:
+                key = payment_row.listing_key(wanted.tenant, wanted.account, number)
+                yield self._payments.by_listing, key
+                yield self._payments.by_payee, key
 
     def movements(
         self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False
@@ -163,18 +190,31 @@ class DynamoLedger:
             found += _whole(rows) if whole else readable(rows, movement_row.movement_of)
             if len(rows) < missing:
                 break
-            after = rows[-1].id
+            after = rows[-1].place
         return found
 
     def _movement_rows(self, tenant: str, account: str, after: str, limit: int) -> list[Any]:
         keys = self._listing_keys(tenant, account)
-        behind = self._movements.id > after if after else None
+        behind = self._movements.place > after if after else None
         with translated():
             sides: list[list[Any]] = [
-                list(self._movements.query(key, behind, consistent_read=True, limit=limit)) for key in keys
+                list(index.query(key, behind, limit=limit))
+                for index in (self._movements.by_payer, self._movements.by_payee)
+                for key in keys
             ]
-            sides += [list(self._movements.by_payee.query(key, behind, limit=limit)) for key in keys]
-        return list(islice(merge(*sides, key=lambda row: str(row.id)), limit))
+        return list(islice(merge(*sides, key=lambda row: str(row.place)), limit))
+
+    def close_journal(self, tenant: str, account: str, place: str) -> None:
+        self._written({"Update": account_row.reading_of(self._accounts, tenant, account, place)})
+
+    def has(self, movement: Movement) -> bool:
+        key = movement_row.key(movement, listing_shards=self._listing_shards)
+        with translated():
+            try:
+                self._movements.get(key["listing"]["S"], key["id"]["S"], consistent_read=True)
+            except DoesNotExist:
+                return False
+        return True
 
     def movements_of(self, payments: Iterable[Payment]) -> list[Movement]:
         """By their own keys. A movement may be listed under any number, if the number of listings was changed."""
@@ -209,8 +249,9 @@ class DynamoLedger:
         answers: dict[int, Posted] = {}
         left, too_many = list(together), set[int]()
         patience = _TRIES
+        written = instants.milliseconds(max(posting.at for posting in together))
         while left and patience > 0:
-            actions = list(self._actions.of(left))
+            actions = list(self._actions.of(left, written=written))
             try:
                 reasons = self._cancelled([action.request for action in actions])
                 refused = self._with_accounts([(actions[place], reason) for place, reason in reasons.items()])
@@ -229,6 +270,10 @@ class DynamoLedger:
                 answers |= _each(left, Answer.DONE)
                 left = []
                 break
+            if (place := read_to(refused)) is not None:
+                # Somebody has read the journal meanwhile: what is written now belongs behind what was shown.
+                written, patience = behind(place), patience - 1
+                continue
             known, crowded = judged(left, refused)
             answers |= known
             too_many |= crowded
@@ -281,6 +326,25 @@ class DynamoLedger:
 
     def _listing_keys(self, tenant: str, account: str) -> list[str]:
         return [payment_row.listing_key(tenant, account, number) for number in range(self._listing_shards)]
+
+
+def _span(wanted: Wanted, after: str) -> tuple[str, str]:
+    """DynamoDB's BETWEEN includes both ends, so they stand just behind and just before the places that are left out.
+    All places have the same length."""
+    first = payment_row.place_of(wanted.since) if wanted.since else _FIRST
+    last = payment_row.place_of(wanted.until) if wanted.until else _LAST
+    if after and wanted.newest_first:
+        return first, min(last, f"{after[:-1]}{chr(ord(after[-1]) - 1)}{_LAST}")
+    return max(first, f"{after}{_FIRST}"), last
+
+
+def _listed(row: Any) -> Listed:
+    payer = getattr(row, "payer", None)
+    return Listed(
+        place=row.place,
+        id=payment_row.id_at(row.place),
+        accounts=None if payer is None else (payer, row.payee),
+    )
 
 
 def _whole(rows: Iterable[Any]) -> list[Movement]:

@@ -5,12 +5,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from postdate.domain import instants
 from postdate.domain.account import Account, Limits, Status
-from postdate.domain.movement import Movement, payment_movement_id
+from postdate.domain.movement import Movement, behind, payment_movement_id, place_at
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Leg, Posting, in_order
 from postdate.domain.slots import ShardPlan, Slot, home, unique_part
-from postdate.stores.ledger import Answer, Posted
+from postdate.stores.ledger import Answer, Listed, Posted, Wanted
 from postdate.stores.timetable import Entry
 
 
@@ -72,12 +73,23 @@ class MemoryLedger:
     def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
         return {id: self._payments[id] for id in ids if id in self._payments}
 
-    def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
-        return sorted(
-            each.id
+    def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
+        found = {
+            f"{instants.milliseconds(each.planned_at):013d}{each.id}": each.id
             for each in self._payments.values()
-            if each.tenant == tenant and account in (each.payer, each.payee) and each.id > after
-        )[:limit]
+            if each.tenant == wanted.tenant
+            and wanted.account in (None, each.payer, each.payee)
+            and wanted.state in (None, each.state)
+            and (wanted.since is None or wanted.since <= each.planned_at)
+            and (wanted.until is None or each.planned_at < wanted.until)
+        }
+        places = sorted(found, reverse=wanted.newest_first)
+        left = [
+            place
+            for place in places
+            if not after or (place < after if wanted.newest_first else place > after)
+        ]
+        return [Listed(place=place, id=found[place]) for place in left[:limit]]
 
     def movements(
         self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False
@@ -85,9 +97,17 @@ class MemoryLedger:
         found = [
             each
             for each in self._movements.values()
-            if each.tenant == tenant and account in (each.payer, each.payee) and each.id > after
+            if each.tenant == tenant and account in (each.payer, each.payee) and each.place > after
         ]
-        return sorted(found, key=lambda each: each.id)[:limit]
+        return sorted(found, key=lambda each: each.place)[:limit]
+
+    def close_journal(self, tenant: str, account: str, place: str) -> None:
+        known = self._accounts[tenant, account]
+        read_to = max(place, known.journal_read_to)
+        self._accounts[tenant, account] = replace(known, journal_read_to=read_to)
+
+    def has(self, movement: Movement) -> bool:
+        return movement.id in self._movements
 
     def movements_of(self, payments: Iterable[Payment]) -> list[Movement]:
         ids = {payment_movement_id(payment.id) for payment in payments}
@@ -129,8 +149,18 @@ class MemoryLedger:
                 pointer = replace(_entry(after), phase=None, lease_until=None, accounts=())
                 self._pointers.setdefault(slot, []).append(pointer)
         if movement is not None:
-            self._movements[movement.id] = movement
+            self._movements[movement.id] = replace(movement, place=self._place(movement, posting))
         return Posted(answer=Answer.DONE)
+
+    def _place(self, movement: Movement, posting: Posting) -> str:
+        """Behind what anybody has read of its accounts' journals."""
+        accounts = [
+            self._accounts.get((movement.tenant, name or "")) for name in (movement.payer, movement.payee)
+        ]
+        read = [
+            behind(account.journal_read_to) for account in accounts if account and account.journal_read_to
+        ]
+        return place_at(max([instants.milliseconds(posting.at), *read]), movement.id)
 
     def _refusal(self, tenant: str, leg: Leg) -> Answer | None:
         account = self._accounts.get((tenant, leg.account))

@@ -1,4 +1,8 @@
-"""A movement as a row of the table `journal`: the payer's listing is its key, the payee's its index."""
+"""A movement as a row of the table `journal`.
+
+Its key is the payer's listing and an id that is a function of the payment, so that no payment moves its amount twice.
+Two indexes, of the payer and of the payee, have the order in which the rows were written.
+"""
 
 import json
 from typing import Any
@@ -13,18 +17,28 @@ from postdate.stores.payment_row import listing_key
 from postdate.stores.rows import Connection, Row
 
 
+class ByPayer(GlobalSecondaryIndex["MovementRow"]):  # type: ignore[no-untyped-call]
+    class Meta:
+        index_name = "by_payer"
+        projection = AllProjection()
+
+    listing = UnicodeAttribute(hash_key=True)
+    place = UnicodeAttribute(range_key=True)
+
+
 class ByPayee(GlobalSecondaryIndex["MovementRow"]):  # type: ignore[no-untyped-call]
     class Meta:
         index_name = "by_payee"
         projection = AllProjection()
 
     payee_listing = UnicodeAttribute(hash_key=True)
-    id = UnicodeAttribute(range_key=True)
+    place = UnicodeAttribute(range_key=True)
 
 
 class MovementRow(Row):
     listing = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
+    place = UnicodeAttribute()
     payee_listing = UnicodeAttribute(null=True)
     tenant = UnicodeAttribute()
     type = UnicodeAttribute()
@@ -37,6 +51,7 @@ class MovementRow(Row):
     reference = UnicodeAttribute(null=True)
     description = UnicodeAttribute(null=True)
     metadata = UnicodeAttribute(null=True)
+    by_payer = ByPayer()
     by_payee = ByPayee()
 
 
@@ -45,9 +60,15 @@ def movement_rows(table: str) -> type[MovementRow]:
         class Meta(Connection):
             table_name = table
 
+        by_payer = ByPayer()
         by_payee = ByPayee()
 
     return Rows
+
+
+def key(movement: Movement, *, listing_shards: int) -> AttributeMap:
+    written = attributes_of(movement, listing_shards=listing_shards)
+    return {name: written[name] for name in ("listing", "id")}
 
 
 def attributes_of(movement: Movement, *, listing_shards: int) -> AttributeMap:
@@ -63,6 +84,7 @@ def attributes_of(movement: Movement, *, listing_shards: int) -> AttributeMap:
     texts = {
         "listing": listing_key(movement.tenant, first, number),
         "id": movement.id,
+        "place": movement.place,
         "payee_listing": None if second is None else listing_key(movement.tenant, second, number),
         "tenant": movement.tenant,
         "type": movement.type.value,
@@ -91,4 +113,5 @@ def movement_of(row: Any) -> Movement:
         reference=row.reference,
         description=row.description,
         metadata=tuple((name, value) for name, value in json.loads(row.metadata or "[]")),
+        place=row.place,
     )

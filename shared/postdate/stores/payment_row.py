@@ -1,11 +1,15 @@
-"""A payment as a row of the table `payments`, listed under its payer and under its payee."""
+"""A payment as a row of the table `payments`.
+
+It is listed under its tenant, its payer and its payee, and under its state if that is one of the few that need
+attention. In each list its place begins with its scheduled instant, so the entries change when that does.
+"""
 
 import json
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
-from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
+from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection, KeysOnlyProjection
 
 from postdate.domain import instants
 from postdate.domain.payment import (
@@ -21,6 +25,31 @@ from postdate.stores.attributes import AttributeMap, compact, instant, milliseco
 from postdate.stores.rows import Connection, Row
 
 _POINTER_KEPT = timedelta(days=40)
+_MILLISECOND_DIGITS: Final = 13
+# Few payments are in these states for long, or at all: an index of its own holds those and no others.
+LISTED_BY_STATE: Final = frozenset({State.EXECUTING, State.FAILED, State.CANCELLED})
+
+
+class ByTenant(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-call]
+    class Meta:
+        index_name = "by_tenant"
+        projection = KeysOnlyProjection()
+
+    tenant_listing = UnicodeAttribute(hash_key=True)
+    place = UnicodeAttribute(range_key=True)
+
+
+class ByState(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-call]
+    """Both accounts are in it, so that a list of one account's need not read the payments of the others."""
+
+    class Meta:
+        index_name = "by_state"
+        projection = IncludeProjection(["payer", "payee"])
+
+    state_listing = UnicodeAttribute(hash_key=True)
+    place = UnicodeAttribute(range_key=True)
+    payer = UnicodeAttribute()
+    payee = UnicodeAttribute()
 
 
 class ByListing(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-call]
@@ -29,7 +58,7 @@ class ByListing(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-
         projection = KeysOnlyProjection()
 
     listing = UnicodeAttribute(hash_key=True)
-    id = UnicodeAttribute(range_key=True)
+    place = UnicodeAttribute(range_key=True)
 
 
 class ByPayee(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-call]
@@ -38,12 +67,15 @@ class ByPayee(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-ca
         projection = KeysOnlyProjection()
 
     payee_listing = UnicodeAttribute(hash_key=True)
-    id = UnicodeAttribute(range_key=True)
+    place = UnicodeAttribute(range_key=True)
 
 
 class PaymentRow(Row):
     slot = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
+    place = UnicodeAttribute()
+    tenant_listing = UnicodeAttribute()
+    state_listing = UnicodeAttribute(null=True)
     listing = UnicodeAttribute()
     payee_listing = UnicodeAttribute()
     tenant = UnicodeAttribute()
@@ -66,6 +98,8 @@ class PaymentRow(Row):
     error = UnicodeAttribute(null=True)
     history: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute)
     executions: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
+    by_tenant = ByTenant()
+    by_state = ByState()
     by_listing = ByListing()
     by_payee = ByPayee()
 
@@ -75,6 +109,8 @@ def payment_rows(table: str) -> type[PaymentRow]:
         class Meta(Connection):
             table_name = table
 
+        by_tenant = ByTenant()
+        by_state = ByState()
         by_listing = ByListing()
         by_payee = ByPayee()
 
@@ -85,11 +121,33 @@ def listing_key(tenant: str, account: str, number: int) -> str:
     return f"{tenant}#{account}#{number}"
 
 
+def tenant_key(tenant: str, number: int) -> str:
+    return f"{tenant}#{number}"
+
+
+def state_key(tenant: str, state: State, number: int) -> str:
+    return f"{tenant}#{state.value}#{number}"
+
+
+def place_of(planned_at: datetime, id: str = "") -> str:
+    """Where a payment stands in lists. Without an id, the first place of that instant."""
+    return f"{instants.milliseconds(planned_at):0{_MILLISECOND_DIGITS}d}{id}"
+
+
+def id_at(place: str) -> str:
+    return place[_MILLISECOND_DIGITS:]
+
+
 def attributes_of(payment: Payment, *, listing_shards: int) -> AttributeMap:
     number = unique_part(payment.id)[-1] % listing_shards
     texts = {
         "slot": payment.home.key,
         "id": payment.id,
+        "place": place_of(payment.planned_at, payment.id),
+        "tenant_listing": tenant_key(payment.tenant, number),
+        "state_listing": state_key(payment.tenant, payment.state, number)
+        if payment.state in LISTED_BY_STATE
+        else None,
         "listing": listing_key(payment.tenant, payment.payer, number),
         "payee_listing": listing_key(payment.tenant, payment.payee, number),
         "tenant": payment.tenant,

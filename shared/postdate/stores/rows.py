@@ -32,9 +32,10 @@ class Connection:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Undecoded:
-    """A row with an attribute of another type than the model's."""
+    """A row with an attribute of another type than the model's. `place` is empty for rows that have none."""
 
     id: str
+    place: str
     error: Exception
 
 
@@ -48,7 +49,8 @@ class Row(Model):
             return super().from_raw_data(data)
         except Exception as error:
             # Decoding is pure: the error speaks of this row alone.
-            return Undecoded(id=data[_key_of(cls)]["S"], error=error)
+            place = data.get("place", {}).get("S", "")
+            return Undecoded(id=data[_key_of(cls)]["S"], place=place, error=error)
 
 
 class FoundRows(dict[str, ReadT]):

@@ -13,7 +13,7 @@ from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.payment import KIND, Funding, Payment
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.slots import UNIQUE_BYTES, item_id
-from postdate.stores.ledger import Answer
+from postdate.stores.ledger import Answer, Listed, Wanted
 from postdate.stores.ledger_memory import MemoryLedger
 from tests.unit.doubles import MINUTE, PLAN, START, ManualClock
 
@@ -26,13 +26,13 @@ class BehindLedger(MemoryLedger):
         self.behind = 0
         self.moves = False
 
-    def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
+    def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
         if self.moves:
-            self._change(tenant, account, version=1)
+            self._change(wanted.tenant, str(wanted.account), version=1)
         if self.behind > 0:
             self.behind -= 1
             return []
-        return super().payments_listed(tenant, account, after=after, limit=limit)
+        return super().payments_listed(wanted, after=after, limit=limit)
 
     def take(self, account: str, amount: int) -> None:
         self._change("acme", account, available=-amount)
@@ -158,11 +158,11 @@ def test_an_account_with_more_than_there_is_time_for_is_named_and_the_others_are
     clock = ManualClock()
 
     class SlowLedger(BehindLedger):
-        def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
-            if account == "bob":
+        def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
+            if wanted.account == "bob":
                 clock.move(timedelta(seconds=20))
-                return super().payments_listed(tenant, account, after="", limit=limit)
-            return super().payments_listed(tenant, account, after=after, limit=limit)
+                return super().payments_listed(wanted, after="", limit=limit)
+            return super().payments_listed(wanted, after=after, limit=limit)
 
     slow = SlowLedger()
     slow.__dict__.update(ledger.__dict__)

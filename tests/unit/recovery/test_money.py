@@ -311,9 +311,7 @@ def test_accounts_that_stood_still_since_are_not_read():
     since = bank.clock.now()
     read = []
     honest = bank.ledger.payments_listed
-    bank.ledger.payments_listed = lambda tenant, name, **more: (
-        read.append(name) or honest(tenant, name, **more)
-    )
+    bank.ledger.payments_listed = lambda wanted, **more: read.append(wanted.account) or honest(wanted, **more)
     bank.clock.move(30 * MINUTE)
     bank.deposit("bob", 1)
     bank.recovers({Kept.PAYMENTS}, since)

@@ -9,6 +9,7 @@ from postdate.domain import money
 from postdate.domain.errors import LimitExceeded
 from postdate.domain.payment import Funding
 from postdate.domain.retry import RetryPolicy
+from postdate.stores.ledger import Listed
 from postdate.stores.ledger_memory import MemoryLedger
 from tests.unit.api.payments.conftest import ANYBODY, FAR
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START
@@ -115,9 +116,10 @@ class Many(MemoryLedger):
         super().__init__(plan=PLAN)
         self._each = {f"{number:08}": replace(payment, id=f"{number:08}") for number in range(number)}
 
-    def payments_listed(self, tenant, account, *, after, limit):
+    def payments_listed(self, wanted, *, after, limit):
         first = int(after) + 1 if after else 0
-        return [f"{number:08}" for number in range(first, min(first + limit, len(self._each)))]
+        places = [f"{number:08}" for number in range(first, min(first + limit, len(self._each)))]
+        return [Listed(place=place, id=place) for place in places]
 
     def payments(self, ids):
         return {id: self._each[id] for id in ids}

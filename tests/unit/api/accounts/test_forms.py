@@ -1,4 +1,5 @@
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -10,10 +11,11 @@ from functions.api.accounts.forms import (
     AdjustmentForm,
     DepositForm,
 )
-from functions.api.forms import DELAY_SECONDS_MAX, fingerprint, instant_of, parsed
+from functions.api.forms import DELAY_SECONDS_MAX, fingerprint, instant_of, parsed, text_of
+from postdate.domain import instants
 from postdate.domain.account import AMOUNT_CAP, Limits
 from postdate.domain.errors import ValidationFailed
-from postdate.domain.movement import Movement, Type
+from postdate.domain.movement import Movement, Type, place_at
 from tests.unit.doubles import MINUTE, START
 
 
@@ -181,11 +183,13 @@ def test_each_side_sees_its_direction_of_a_movement():
         amount=7,
         at=START,
         payment_id="pay_1",
+        place=place_at(instants.milliseconds(START) + 7, "txn_1"),
     )
     out, into = answers.transaction(movement, "a"), answers.transaction(movement, "b")
     assert (out["direction"], out["amount"], out["counterparty"]) == ("OUT", 7, "b")
     assert (into["direction"], into["amount"], into["counterparty"]) == ("IN", 7, "a")
     assert out["payment_id"] == "pay_1"
+    assert (out["status"], out["completed_at"]) == ("COMPLETED", text_of(START + timedelta(milliseconds=7)))
 
 
 def test_a_receipt_tells_the_sign_of_an_adjustment():

@@ -7,6 +7,7 @@ from functions.api.accounts.deposit import Order
 from functions.api.accounts.listing import Query
 from functions.api.accounts.listing import page as accounts_page
 from functions.api.accounts.open import Opened, open_accounts
+from postdate.domain import money
 from postdate.domain.account import Limits
 from postdate.domain.errors import (
     AccountFrozen,
@@ -19,8 +20,11 @@ from postdate.domain.errors import (
     Unavailable,
     ValidationFailed,
 )
-from postdate.domain.movement import Type
+from postdate.domain.movement import Type, payment_movement_id
+from postdate.stores.ledger import Answer
 from tests.unit.doubles import MINUTE, SECOND, START
+
+HOUR = 60 * MINUTE
 
 
 def opened(bank, id, limits=None, *, tenant="demo"):
@@ -121,9 +125,9 @@ class TestListing:
         found, cursor = [], {}
         while cursor is not None:
             query = Query.of("demo", {**asked, **cursor, "limit": str(limit)})
-            page, next_cursor = accounts_page(query, bank.ledger)
-            found += [account.id for account in page]
-            cursor = None if next_cursor is None else {"cursor": next_cursor}
+            page = accounts_page(query, bank.ledger, clock=bank.clock)
+            found += [account.id for account in page.items]
+            cursor = None if page.cursor is None else {"cursor": page.cursor}
         assert found == ids
 
     @pytest.mark.parametrize(
@@ -136,9 +140,9 @@ class TestListing:
         assert [name for name, _ in refused.value.fields] == list(asked)
 
     def test_a_cursor_belongs_to_its_filters(self, bank):
-        _, cursor = accounts_page(Query.of("demo", {"limit": "1"}), bank.ledger)
+        page = accounts_page(Query.of("demo", {"limit": "1"}), bank.ledger, clock=bank.clock)
         with pytest.raises(ValidationFailed):
-            Query.of("demo", {"cursor": cursor, "prefix": "pay"})
+            Query.of("demo", {"cursor": page.cursor, "prefix": "pay"})
 
 
 class TestDeposits:
@@ -147,12 +151,12 @@ class TestDeposits:
         first = moved(bank, 500, note=note).movement
         assert (first.reference, first.description, first.metadata) == tuple(note.values())
         assert moved(bank, 500, note=note).movement == first
-        assert journal.page("demo", "third", {}, bank.ledger) == ([first], None)
+        assert journalled(bank) == ([first], None)
 
     def test_a_deposit_is_available_and_in_the_journal(self, bank):
         movement = moved(bank, 500).movement
         assert bank.money("third") == (500, 0)
-        assert journal.page("demo", "third", {}, bank.ledger) == ([movement], None)
+        assert journalled(bank) == ([movement], None)
         assert (movement.type, movement.payer, movement.payee, movement.amount) == (
             Type.DEPOSIT,
             None,
@@ -245,6 +249,11 @@ class TestAdjustments:
         assert bank.money("payer") == (995, 0)
 
 
+def journalled(bank, account="third", **asked):
+    page = journal.page("demo", account, asked, bank.ledger)
+    return page.movements, page.cursor
+
+
 class TestJournal:
     def test_pages_show_every_movement_once_and_in_order(self, bank):
         made = []
@@ -254,7 +263,7 @@ class TestJournal:
         found, cursor, pages = [], None, 0
         while cursor is not None or not pages:
             asked = {"limit": "20"} | ({} if cursor is None else {"cursor": cursor})
-            movements, cursor = journal.page("demo", "third", asked, bank.ledger)
+            movements, cursor = journalled(bank, **asked)
             found += movements
             pages += 1
         assert (found, pages) == (made, 3)
@@ -263,16 +272,58 @@ class TestJournal:
         payment = bank.registered(amount=300)
         bank.settle(payment)
         for account in ("payer", "payee"):
-            ((movement,), _) = journal.page("demo", account, {}, bank.ledger)
+            ((movement,), _) = journalled(bank, account)
             assert (movement.payment_id, movement.amount) == (payment.id, 300)
-        assert journal.page("demo", "third", {}, bank.ledger) == ([], None)
+        assert journalled(bank) == ([], None)
+
+    def test_who_follows_the_journal_goes_on_behind_the_last_page(self, bank):
+        page = journal.page("demo", "third", {}, bank.ledger)
+        assert (page.movements, page.follow) == ([], None)
+        made, seen, asked = [], [], {}
+        for number in range(5):
+            made.append(moved(bank, number + 1, key=f"k{number}").movement)
+            page = journal.page("demo", "third", asked, bank.ledger)
+            assert page.cursor is None
+            seen += page.movements
+            asked = {"cursor": page.follow}
+            again = journal.page("demo", "third", asked, bank.ledger)
+            assert (again.movements, again.follow) == ([], page.follow)
+        assert seen == made
+
+    def test_a_late_payment_stands_where_it_was_written(self, bank):
+        late = bank.registered(amount=1, due_at=bank.clock.now() + MINUTE)
+        bank.clock.move(HOUR)
+        deposit = moved(bank, 5, account="payer").movement
+        bank.clock.move(SECOND)
+        bank.settle(late)
+        found, _ = journalled(bank, "payer")
+        assert [each.id for each in found[-2:]] == [deposit.id, payment_movement_id(late.id)]
+
+    def test_a_commit_that_was_decided_before_the_page_stands_behind_it(self, bank):
+        """Its worker was paused between the decision and the commit."""
+        payment = bank.registered(amount=1)
+        bank.clock.move(HOUR * 24 * 40)
+        decided = money.settle(bank.stored(payment.id), now=bank.clock.now() - MINUTE)
+        deposit = moved(bank, 5, account="payer").movement
+        page = journal.page("demo", "payer", {}, bank.ledger)
+        assert page.movements[-1] == deposit
+        assert [posted.answer for posted in bank.ledger.post([decided])] == [Answer.DONE]
+        later = journal.page("demo", "payer", {"cursor": page.follow}, bank.ledger)
+        assert [each.payment_id for each in later.movements] == [payment.id]
+
+    def test_what_was_written_since_an_instant(self, bank):
+        first = moved(bank, 1, key="k1").movement
+        bank.clock.move(SECOND)
+        second = moved(bank, 2, key="k2").movement
+        for since, found in ((first.at, [first, second]), (second.at, [second]), (second.at + SECOND, [])):
+            assert journalled(bank, since=since.isoformat())[0] == found
 
     def test_another_tenant_sees_nothing(self, bank):
         moved(bank, 500)
         with pytest.raises(NotFound):
             journal.page("other", "third", {}, bank.ledger)
 
-    @pytest.mark.parametrize("parameter", ["limit", "cursor", "status"])
+    @pytest.mark.parametrize("parameter", ["limit", "cursor", "status", "since"])
     def test_a_wrong_parameter_is_refused_by_its_name(self, bank, parameter):
         with pytest.raises(ValidationFailed) as refused:
             journal.page("demo", "third", {parameter: "x"}, bank.ledger)
@@ -281,6 +332,6 @@ class TestJournal:
     def test_a_cursor_of_another_account_is_refused(self, bank):
         for number in range(2):
             moved(bank, 5, key=f"k{number}")
-        _, cursor = journal.page("demo", "third", {"limit": "1"}, bank.ledger)
+        _, cursor = journalled(bank, limit="1")
         with pytest.raises(ValidationFailed, match="cursor"):
             journal.page("demo", "payer", {"cursor": cursor}, bank.ledger)

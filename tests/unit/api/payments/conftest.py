@@ -19,7 +19,7 @@ from postdate.domain.payment import Funding, Payment
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.sweeping import Horizon
 from postdate.stores.keys import INTERNAL, ApiKey, MemoryKeys, hash_of
-from postdate.stores.ledger import Answer, Posted
+from postdate.stores.ledger import Answer, Listed, Posted, Wanted
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.use_cases.settling import Settling
 from tests.unit.api.conftest import LockedReservations
@@ -66,9 +66,9 @@ class ScriptedLedger(Scripted, MemoryLedger):
             return [Posted(answer=Answer.STALE)] * len(postings)
         return done
 
-    def payments_listed(self, tenant: str, account: str, *, after: str, limit: int) -> list[str]:
-        found = super().payments_listed(tenant, account, after=after, limit=limit)
-        return [id for id in found if self._is_listed(id)]
+    def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
+        found = super().payments_listed(wanted, after=after, limit=limit)
+        return [each for each in found if self._is_listed(each.id)]
 
     def movements(
         self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False
@@ -171,7 +171,8 @@ class Bank:
 
     @property
     def payments(self) -> list[str]:
-        return self.ledger.payments_listed("demo", "payer", after="", limit=1000)
+        wanted = Wanted(tenant="demo", account="payer")
+        return [each.id for each in self.ledger.payments_listed(wanted, after="", limit=1000)]
 
 
 _keys = count(1)

@@ -272,12 +272,16 @@ class TestViews:
         assert [each["status"] for each in executions(settled)] == ["FAILED", "SUCCESS"]
         assert executions(settled)[0] == {
             "execution_id": settled.executions[0].id,
+            "payment_id": settled.id,
             "status": "FAILED",
             "started_at": "2026-11-18T11:05:00.000Z",
             "completed_at": "2026-11-18T11:05:01.000Z",
+            "executed_at": None,
             "error_message": "conflict",
             "retry_count": 0,
         }
+        moved = executions(settled)[1]
+        assert moved["executed_at"] == moved["completed_at"] is not None
 
     def test_a_long_history_still_begins_with_its_registration(self, bank):
         payment = bank.registered()

@@ -4,15 +4,26 @@ from dataclasses import replace
 import pytest
 
 from functions.api.forms import parsed, text_of
+from functions.api.runs import listing
 from functions.api.runs.answers import attempts, of
 from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
-from functions.api.runs.listing import Query, belongs, page
+from functions.api.runs.listing import Query, belongs
 from postdate.domain import transitions
 from postdate.domain.due import Due
 from postdate.domain.errors import NotFound, ValidationFailed
 from postdate.domain.task import Recurs, State
 from postdate.domain.transitions import Failure
-from tests.unit.doubles import LEASE, MINUTE, SECOND, START, ScriptedTasks, a_task, claimed, in_state
+from tests.unit.doubles import (
+    LEASE,
+    MINUTE,
+    SECOND,
+    START,
+    ManualClock,
+    ScriptedTasks,
+    a_task,
+    claimed,
+    in_state,
+)
 
 
 def again(task, *, now, repeated=False, version=None):
@@ -189,6 +200,11 @@ class TestLists:
 
 
 DEFINITION = "task_00000002r9bnq4svc72d7ds9"
+
+
+def page(query, tasks):
+    shown = listing.page(query, tasks, clock=ManualClock())
+    return shown.items, shown.cursor
 
 
 def test_a_failure_of_words_has_no_status():

@@ -11,13 +11,14 @@ from functions.api.tasks.listing import Query
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.task import State
 from postdate.stores.definitions import MemoryDefinitions
-from tests.unit.doubles import MINUTE, START, ScriptedTasks, a_task, in_state
+from tests.unit.doubles import MINUTE, START, ManualClock, ScriptedTasks, a_task, in_state
 
 STATES = list(State)
 
 
 def page(query, tasks):
-    return listing.page(query, tasks, MemoryDefinitions(tasks=tasks))
+    shown = listing.page(query, tasks, MemoryDefinitions(tasks=tasks), clock=ManualClock())
+    return shown.items, shown.cursor
 
 
 def stored(*tasks):
