@@ -18,6 +18,23 @@ from postdate.stores.idempotency import Reservation, Reservations
 _UNDER_WAY: Final = timedelta(seconds=60)
 
 
+def held(
+    reservations: Reservations,
+    wanted: Reservation | None,
+    *,
+    refusal: PostdateError | None,
+    now: datetime,
+    written: Callable[[str], bool],
+) -> Reservation | None:
+    """What a registration stands for: `wanted` itself, or what its key stood for before. None is for one without a key.
+
+    Raises the `refusal` that speaks against a new request, unless a request with this key was answered before.
+    """
+    if refusal is not None:
+        return _answered_before(reservations, wanted, refusal=refusal, now=now, written=written)
+    return wanted and stands_for(reservations, wanted, now=now, written=written)
+
+
 def stands_for(
     reservations: Reservations, wanted: Reservation, *, now: datetime, written: Callable[[str], bool]
 ) -> Reservation:
@@ -40,22 +57,20 @@ def stands_for(
     return again
 
 
-def answered_before(
+def _answered_before(
     reservations: Reservations,
-    tenant: str,
-    key: str | None,
+    wanted: Reservation | None,
     *,
-    fingerprint: str,
     refusal: PostdateError,
     now: datetime,
     written: Callable[[str], bool],
 ) -> Reservation:
     """Of a request that would be refused as a new one: an answer that was given once is given again, and nothing is
     refused for good while an earlier request may still write it."""
-    found = reservations.find(tenant, key) if key else None
-    if found is None or found.is_over(now):
+    found = reservations.find(wanted.tenant, wanted.key) if wanted else None
+    if wanted is None or found is None or found.is_over(now):
         raise refusal
-    if found.fingerprint != fingerprint:
+    if found.fingerprint != wanted.fingerprint:
         raise IdempotencyKeyReused
     if not written(found.item_id):
         raise IdempotencyInProgress if _may_be_under_way(found, now) else refusal

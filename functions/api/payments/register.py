@@ -115,30 +115,20 @@ class Registrar:
             return error
 
     def _reserved(self, tenant: str, order: Order, now: datetime) -> _Draft:
-        key = f"pay {order.idempotency_key}"
-        if order.refusal is not None:
-            held = idempotency.answered_before(
-                self.reservations,
-                tenant,
-                key,
-                fingerprint=order.fingerprint,
-                refusal=order.refusal,
-                now=now,
-                written=self._is_written,
-            )
-            return _draft(tenant, order, held, now, found=True)
         unique = self.unique()
         wanted = Reservation(
             tenant=tenant,
-            key=key,
+            key=f"pay {order.idempotency_key}",
             fingerprint=order.fingerprint,
             item_id=item_id(KIND, self.plan.slot(order.due_at, unique), unique),
             due_at=order.due_at,
             created_at=now,
             keep_until=None,
         )
-        held = idempotency.stands_for(self.reservations, wanted, now=now, written=self._is_written)
-        return _draft(tenant, order, held, now, found=held is not wanted)
+        held = idempotency.held(
+            self.reservations, wanted, refusal=order.refusal, now=now, written=self._is_written
+        )
+        return _draft(tenant, order, held or wanted, now, found=held is not wanted)
 
     def _is_written(self, id: str) -> bool:
         return self.ledger.payment(id) is not None

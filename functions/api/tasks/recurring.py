@@ -116,30 +116,21 @@ class Planner:
         refusal = order.refusal
         if refusal is None and self.chain.first(new, now=now) is None:
             refusal = nothing_left(new)
-        if refusal is not None:
-            found = idempotency.answered_before(
-                self.reservations,
-                tenant,
-                order.idempotency_key,
+        wanted = None
+        if order.idempotency_key is not None:
+            wanted = Reservation(
+                tenant=tenant,
+                key=order.idempotency_key,
                 fingerprint=order.fingerprint,
-                refusal=refusal,
-                now=now,
-                written=self._is_written,
+                item_id=id,
+                due_at=now,
+                created_at=now,
+                keep_until=now + KEY_KEPT,
             )
-            return found, _first_answer(tenant, order, found)
-        if order.idempotency_key is None:
-            return None, Planned(definition=new)
-        wanted = Reservation(
-            tenant=tenant,
-            key=order.idempotency_key,
-            fingerprint=order.fingerprint,
-            item_id=id,
-            due_at=now,
-            created_at=now,
-            keep_until=now + KEY_KEPT,
-        )
-        held = idempotency.stands_for(self.reservations, wanted, now=now, written=self._is_written)
-        return held, Planned(definition=new) if held is wanted else _first_answer(tenant, order, held)
+        held = idempotency.held(self.reservations, wanted, refusal=refusal, now=now, written=self._is_written)
+        if held is None or held is wanted:
+            return held, Planned(definition=new)
+        return held, _first_answer(tenant, order, held)
 
     def _first(
         self,

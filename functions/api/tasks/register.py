@@ -124,38 +124,25 @@ class Registrar:
 
     def _reserved(self, tenant: str, order: Order, now: datetime) -> tuple[Reservation | None, Registered]:
         """The task that this order stands for: a new one, or the one its key stood for before."""
-        if order.refusal is not None:
-            return self._replayed(tenant, order, order.refusal, now)
         unique = self.unique()
         id = item_id(KIND, self.plan.slot(order.due_at, unique), unique)
-        new = Registered(task=_task(tenant, order, id=id, due_at=order.due_at, now=now))
-        if order.idempotency_key is None:
-            return None, new
-        wanted = Reservation(
-            tenant=tenant,
-            key=order.idempotency_key,
-            fingerprint=order.fingerprint,
-            item_id=id,
-            due_at=order.due_at,
-            created_at=now,
-            keep_until=now + KEY_KEPT,
+        wanted = None
+        if order.idempotency_key is not None:
+            wanted = Reservation(
+                tenant=tenant,
+                key=order.idempotency_key,
+                fingerprint=order.fingerprint,
+                item_id=id,
+                due_at=order.due_at,
+                created_at=now,
+                keep_until=now + KEY_KEPT,
+            )
+        held = idempotency.held(
+            self.reservations, wanted, refusal=order.refusal, now=now, written=self._is_written
         )
-        held = idempotency.stands_for(self.reservations, wanted, now=now, written=self._is_written)
-        return held, new if held is wanted else _first_answer(tenant, order, held, now)
-
-    def _replayed(
-        self, tenant: str, order: Order, refusal: PostdateError, now: datetime
-    ) -> tuple[Reservation, Registered]:
-        found = idempotency.answered_before(
-            self.reservations,
-            tenant,
-            order.idempotency_key,
-            fingerprint=order.fingerprint,
-            refusal=refusal,
-            now=now,
-            written=self._is_written,
-        )
-        return found, _first_answer(tenant, order, found, now)
+        if held is None or held is wanted:
+            return held, Registered(task=_task(tenant, order, id=id, due_at=order.due_at, now=now))
+        return held, _first_answer(tenant, order, held, now)
 
     def _known(self, ids: Sequence[str]) -> Mapping[str, Task] | None:
         """What was written before, as it is now. That it cannot be read touches none of those that are written now."""
