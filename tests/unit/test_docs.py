@@ -170,10 +170,22 @@ def _roughly(time: timedelta) -> str:
 
 
 def test_the_glossarys_words_are_the_codes_words() -> None:
-    words = re.findall(r"^\| \*\*(.+?)\*\* \|", TEXTS[Path("docs/glossary.md")], re.MULTILINE)
+    words = [word.lower() for word, *_ in glossary()]
     assert len(words) > 60
     assert len(words) == len(set(words))
-    assert [word for word in words if not re.search(word.replace(" ", "[ _]?"), SOURCE)] == []
+    assert [word for word in words if not re.search(re.sub("[ -]", "[ _]?", word), SOURCE)] == []
+
+
+def test_each_word_of_the_glossary_has_an_example() -> None:
+    assert [word for word, meaning, example in glossary() if not (meaning and example)] == []
+
+
+def glossary() -> list[list[str]]:
+    """The word, its meaning and its example, of each row."""
+    rows = re.findall(r"^\| \*\*(.+) \|$", TEXTS[Path("docs/glossary.md")], re.MULTILINE)
+    cells = [[cell.strip("* ") for cell in row.split(" | ")] for row in rows]
+    assert {len(row) for row in cells} == {3}
+    return cells
 
 
 def test_every_decision_is_in_the_index_and_says_its_number() -> None:
