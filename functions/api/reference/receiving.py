@@ -19,7 +19,7 @@ PARAGRAPHS: Final = (
     "from standardwebhooks import Webhook\n"
     'payload = Webhook("whsec_...").verify(body, headers)  # raises WebhookVerificationError\n'
     "```",
-    "The operator who makes a tenant is shown its secret.",
+    "The operator who makes a tenant sees its secret.",
     "Do the work once. A run may arrive again after a lost answer, a timeout or a crash. All its attempts carry the "
     "same `Idempotency-Key`. Store the key in the same transaction as the work; if it is stored already, answer 204 "
     "and do nothing.",
@@ -29,12 +29,12 @@ PARAGRAPHS: Final = (
     "`timeout_seconds`.",
     "For a task with `ack: explicit` a 2xx means that the run was taken over, and the receiver ends it: "
     "`POST /api/v1/runs/{run_id}/complete` or `fail`, with the run's id from `Postdate-Run-Id`, the token from "
-    "`Postdate-Token` and a key with the scope `tasks:write`. `heartbeat` asks for another `timeout_seconds`. After "
-    "that long without a word, the next attempt begins. The answer 409 `invalid_state` means that the run has ended or "
-    "that a newer attempt exists: stop.",
+    "`Postdate-Token` and a key with the scope `tasks:write`. `heartbeat` asks for another `timeout_seconds`. If "
+    "no request of the receiver arrives for that time, the next attempt begins. The answer 409 `invalid_state` means "
+    "that the run has ended or that a newer attempt exists: stop.",
     "A message carries the same headers as message attributes, but for `Content-Type`. An event carries ids, "
-    "depth, attempt, token, "
-    "instant and key in `detail.postdate` and the payload in `detail.payload`; it has no signature.",
+    "depth, attempt, token, instant and key in `detail.postdate` and the payload in `detail.payload`; it has no "
+    "signature.",
 )
 HEADERS: Final[dict[str, tuple[Schema, str]]] = {
     "Content-Type": (TEXT, "`application/json`."),
