@@ -30,7 +30,7 @@ class Admission:
         key = self.admit(request_context, authorization)
         if key.tenant is not None:
             if named not in (None, key.tenant):
-                raise Forbidden("this key belongs to one tenant, and may not act for another")
+                raise Forbidden("this key belongs to one tenant and may not act for another")
             return Caller.of(key, key.tenant)
         if not named or not self.is_tenant(named):
             raise Forbidden(f"an operator's key names the tenant it acts for in {TENANT_HEADER}")

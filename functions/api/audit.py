@@ -72,7 +72,7 @@ class Audit(TypedDict):
 def audit(caller: Caller) -> Audit:
     after = requests.parameters(AUDIT.router.current_event).get("after", "")
     if len(after.encode()) > AFTER_BYTES_MAX:
-        raise ValidationFailed([("after", "is no account's name")])
+        raise ValidationFailed([("after", "is not an account's id")])
     auditor = Auditor(ledger=wired().ledger, clock=wired().clock)
     return view(auditor.audit(caller.tenant, after=after), wired().clock.now())
 

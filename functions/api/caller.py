@@ -32,7 +32,7 @@ class Caller:
 
     def needs(self, scope: str) -> "Caller":
         if scope not in self.scopes:
-            raise Forbidden(f"this needs the scope {scope}")
+            raise Forbidden(f"this request needs the scope {scope}")
         return self
 
     def pays_from(self, account: str) -> "Caller":

@@ -18,6 +18,6 @@ def send(items: Iterable[Item], *, queue: Queue, horizon: Horizon, now: datetime
         queue.send(pack(near, Via.REGISTRATION))
     except Unavailable as error:
         logger.warning(
-            "calls are left to the closing pass",
+            "calls were not sent and follow in the closing pass",
             extra={"action": "call_not_sent", "items": len(near), "reason": str(error)},
         )

@@ -109,8 +109,8 @@ def answer(error: Exception, request_id: str) -> Response[str]:
 
 
 _DETAILS = {
-    "internal": "Something went wrong on our side. The request id finds it in our logs.",
-    "unavailable": "A service that this needs did not answer in time. Nothing is lost: send the request again.",
+    "internal": "An internal error occurred. The logs name it by the request id.",
+    "unavailable": "A required service did not answer in time. Nothing is lost: send the request again.",
 }
 
 

@@ -64,7 +64,7 @@ def unknown_path(_: NotFoundError) -> Response[str]:
     allowed = methods.taken_by(path)
     if not allowed or method in allowed:
         return _answer(NotFound(f"there is no {path}"))
-    return _answer(MethodNotAllowed(f"{path} takes {', '.join(allowed)}", allowed=allowed))
+    return _answer(MethodNotAllowed(f"{path} supports {', '.join(allowed)}", allowed=allowed))
 
 
 @app.exception_handler(Exception)

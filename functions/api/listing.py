@@ -58,7 +58,7 @@ class Span:
             after, mark = json.loads(base64.urlsafe_b64decode(cursor.encode()))
             size = len(after.encode())
         except (ValueError, TypeError, AttributeError, RecursionError):
-            raise ValidationFailed([("cursor", "is none of ours")]) from None
+            raise ValidationFailed([("cursor", "is not a cursor of this API")]) from None
         if mark != self.mark or size > AFTER_BYTES_MAX:
             raise ValidationFailed([("cursor", "belongs to another query")])
         return replace(self, after=after)

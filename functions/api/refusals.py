@@ -20,10 +20,10 @@ def refusal(posted: Posted, posting: Posting | None = None) -> PostdateError | N
         case Answer.DONE | Answer.STALE:
             return None
         case Answer.SHORT if posting is not None and _only_releases(posting, posted.account):
-            why = f"the account {posted.account} does not hold what is reserved for the payment"
+            why = f"the account {posted.account} lacks the hold of the payment"
             return books_disagree(posted.account, why)
         case Answer.SHORT:
-            return InsufficientFunds(f"the account {posted.account} does not have that much available")
+            return InsufficientFunds(f"the account {posted.account} has too little available money")
         case Answer.FROZEN:
             return frozen(posted.account)
         case Answer.CLOSED:
@@ -39,7 +39,7 @@ def refusal(posted: Posted, posting: Posting | None = None) -> PostdateError | N
 def books_disagree(account: str | None, why: str) -> BooksDisagree:
     return BooksDisagree(
         f"{why}: GET /api/v1/audit shows the difference, and "
-        f"POST /api/v1/accounts/{account}/adjustments with to_journal sets the account right"
+        f"POST /api/v1/accounts/{account}/adjustments with to_journal repairs the account"
     )
 
 

@@ -64,7 +64,7 @@ def body(event: BaseProxyEvent, *, bytes_max: int = BODY_BYTES_MAX) -> bytes:
     if event.get("isBase64Encoded"):
         return base64.b64decode(sent)
     if _REPLACED in text:
-        raise Malformed("The body is no UTF-8, or holds U+FFFD, which stands for bytes that are none.")
+        raise Malformed("The body is not UTF-8, or contains U+FFFD, the replacement for invalid bytes.")
     return sent
 
 
@@ -121,7 +121,7 @@ def version_wanted(event: BaseProxyEvent) -> int | None:
     if text is None or text == "*":
         return None
     if not (match := _VERSION.fullmatch(text)):
-        raise ValidationFailed([("If-Match", "is a version, such as an ETag of ours")])
+        raise ValidationFailed([("If-Match", "must be a version, such as an ETag of an answer")])
     return int(match[1] or match[2])
 
 

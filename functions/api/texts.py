@@ -26,7 +26,7 @@ def is_seen(text: str) -> bool:
 def _plain(text: str) -> str:
     for char in text if not is_seen(text) else "":
         if _is_unseen(char):
-            raise ValueError(f"has a character that cannot be seen, U+{ord(char):04X}")
+            raise ValueError(f"contains an invisible character, U+{ord(char):04X}")
     return text
 
 

@@ -40,7 +40,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         ):
             key = _key(event.get("headers", {}).get("authorization", ""))
     except Unavailable:
-        logger.exception("a key could not be read", extra={"action": "key_not_read"})
+        logger.exception("an API key could not be read", extra={"action": "key_not_read"})
         emit(metric.KEYS_NOT_READ)
         return _found({"tenant": "", "key_id": "", "unavailable": "true"})
     emit(metric.KEYS_ACCEPTED if key else metric.KEYS_REFUSED)

@@ -172,7 +172,7 @@ def _say(circuit: Circuit, before: Breaker, after: Breaker) -> None:
     if after.opened > before.opened:
         emit(metric.BREAKERS_OPENED)
         logger.warning(
-            "a destination is left alone",
+            "a circuit breaker opened",
             extra={
                 "action": "breaker_opened",
                 "tenant": circuit[0],
@@ -193,6 +193,6 @@ def _say(circuit: Circuit, before: Breaker, after: Breaker) -> None:
         )
     elif before.opened and not after.opened:
         logger.info(
-            "a destination is called again",
+            "a circuit breaker closed",
             extra={"action": "breaker_closed", "tenant": circuit[0], "destination": circuit[1]},
         )

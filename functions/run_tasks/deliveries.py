@@ -94,7 +94,7 @@ class Deliveries:
             elif not isinstance(given, bytes):
                 unsent(delivery, given)
             elif task.destination.type not in self._targets:
-                unsent(delivery, Failed(reason=f"no way to a {task.destination.type} is known"))
+                unsent(delivery, Failed(reason=f"no target for {task.destination.type} is known"))
             else:
                 ready.setdefault(task.destination.type, []).append(delivery)
         for type_name, deliveries in ready.items():
@@ -114,7 +114,7 @@ class Deliveries:
         found = self._objects.read(task.tenant, name)
         if isinstance(found, Unreadable):
             return Failed(reason=found.why, retry=not found.final)
-        return found if _is_json(found) else Failed(reason="the payload is no JSON in UTF-8", retry=False)
+        return found if _is_json(found) else Failed(reason="the payload is not JSON in UTF-8", retry=False)
 
     def _delivery(self, task: Task, tenant: Tenant, payload: bytes) -> Delivery:
         return Delivery(

@@ -147,7 +147,7 @@ class Gate:
             some = [claim for claim, where in zip(claims, ways, strict=True) if where == way]
             match known[way].state(now):
                 case Circuit.OPEN:
-                    yield from self._put_off(way, some, now, "its destination is left alone")
+                    yield from self._put_off(way, some, now, "the circuit breaker of its destination is open")
                 case Circuit.PROBING:
                     yield from self._until_tried(way, some, now)
                 case Circuit.RECOVERING:

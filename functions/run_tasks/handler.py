@@ -145,7 +145,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         tally = _runner(context, lane, messages).run(messages)
     except Exception:
         # What was decided is stored or will be decided again; the messages bring it back.
-        logger.exception("a batch broke off", extra={"action": "batch_broke_off"})
+        logger.exception("a batch stopped before its end", extra={"action": "batch_broke_off"})
         tally.failed_messages |= {message.message_id for message in messages}
     failed = [message for message in messages if message.message_id in tally.failed_messages]
     lane.visibility.back_off(failed)

@@ -63,7 +63,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         tally = _runner().run(messages)
     except Exception:
         # What was posted is stored or was never made; the messages bring back the rest.
-        logger.exception("a batch broke off", extra={"action": "batch_broke_off"})
+        logger.exception("a batch stopped before its end", extra={"action": "batch_broke_off"})
         tally.failed_messages |= {message.message_id for message in messages}
     failed = [message for message in messages if message.message_id in tally.failed_messages]
     wired().visibility.back_off(failed)

@@ -98,7 +98,7 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
         try:
             _handle(json.loads(record["body"]))
         except Exception:
-            logger.exception("a wake-up failed and comes back", extra={"action": "wake_up_failed"})
+            logger.exception("a wake-up failed and will be redelivered", extra={"action": "wake_up_failed"})
             failed.append({"itemIdentifier": record["messageId"]})
     emit(metric.WAKE_UPS, len(event["Records"]))
     return {"batchItemFailures": failed}
@@ -148,6 +148,6 @@ def _tell_overdue(overdue: Sequence[str]) -> None:
     emit(metric.OVERDUE, len(overdue))
     if overdue:
         logger.error(
-            "items were in nobody's hands",
+            "overdue items had no worker",
             extra={"action": "overdue", "count": len(overdue), "items": list(overdue[:_TOLD_MAX])},
         )

@@ -38,7 +38,7 @@ def page(tenant: str, account: str, parameters: Mapping[str, str], ledger: Ledge
     since = instant_of("since", parameters["since"]) if "since" in parameters else None
     span = Span.of(parameters, "transactions", tenant, account, parameters.get("since"))
     if span.after and not _PLACE.fullmatch(span.after):
-        raise ValidationFailed([("cursor", "is none of ours")])
+        raise ValidationFailed([("cursor", "is not a cursor of this API")])
     known = find(ledger, tenant, account)
     after = span.after or (place_at(instants.milliseconds(since)) if since else "")
 

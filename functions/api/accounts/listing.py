@@ -30,7 +30,7 @@ class Query:
         if status is not None and status not in set(Status):
             raise ValidationFailed([("status", f"is one of {', '.join(Status)}")])
         if "prefix" in parameters and not _begins_a_name(prefix):
-            raise ValidationFailed([("prefix", "begins no account's name")])
+            raise ValidationFailed([("prefix", "is not the beginning of an account's id")])
         span = Span.of(parameters, "accounts", tenant, status, prefix)
         return cls(tenant=tenant, status=status, prefix=prefix, span=span)
 

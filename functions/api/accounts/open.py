@@ -64,5 +64,5 @@ def _there_already(id: str, limits: Limits, known: Mapping[str, Account]) -> Ope
     if stored.status is Status.CLOSED:
         return closed(id)
     if stored.limits != limits:
-        return InvalidState(stored.status, f"the account {id} is there already, with other limits")
+        return InvalidState(stored.status, f"the account {id} already exists with other limits")
     return Opened(account=stored, replayed=True)

@@ -73,17 +73,17 @@ class Restater:
         books = self._books(tenant, name)
         first = _missing(books)
         if not (first.available or first.reserved):
-            raise InvalidState(books.account.status, f"the account {name} is what its journal says")
+            raise InvalidState(books.account.status, f"the account {name} already agrees with its journal")
         _refuse_if_changed(books.account, since=began - QUIET)
         self.clock.sleep_until(self.clock.now() + BETWEEN)
         if _missing(self._books(tenant, name)) != first:
-            raise Unavailable(f"the account {name} does not stand still")
+            raise Unavailable(f"the account {name} keeps changing")
         return first
 
     def _books(self, tenant: str, name: str) -> Books:
         books = self.auditor.judged(tenant, name)
         if books is None:
-            raise Unavailable(f"the account {name} does not stand still, or cannot be read as a whole")
+            raise Unavailable(f"the account {name} keeps changing, or cannot be read as a whole")
         return books
 
     def _make(self, movement: Movement, leg: Leg) -> None:
@@ -93,7 +93,7 @@ class Restater:
         )
         (posted,) = self.ledger.post([posting])
         if posted.answer is Answer.STALE and not self.ledger.has(movement):
-            raise Unavailable(f"the account {leg.account} does not stand still")
+            raise Unavailable(f"the account {leg.account} keeps changing")
         if error := refusal(posted):
             raise error
 
@@ -105,7 +105,7 @@ def _refuse_if_changed(account: Account, *, since: datetime) -> None:
         raise InvalidState(
             account.status,
             f"the account {account.id} changed at {changed}, and indexes may not show that yet: "
-            f"ask again when it has not changed for {minutes} minutes; frozen, it stands still",
+            f"repeat the request when it has not changed for {minutes} minutes; freeze an account that is in use",
         )
 
 

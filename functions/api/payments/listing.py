@@ -63,7 +63,7 @@ class Query:
         )
         span = Span.of(parameters, *mark)
         if span.after and not _PLACE.fullmatch(span.after):
-            raise ValidationFailed([("cursor", "is none of ours")])
+            raise ValidationFailed([("cursor", "is not a cursor of this API")])
         return cls(
             wanted=wanted,
             metadata=tuple((name.removeprefix(METADATA), text) for name, text in metadata),

@@ -21,60 +21,60 @@ OF_BODIES: Final = ("malformed", "validation_failed", "payload_too_large", "unsu
 ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
     (
         errors.Malformed(),
-        "The body is no JSON, no UTF-8, or gives a name twice.",
-        "Send JSON in UTF-8. `detail` says what is wrong.",
+        "The body is not JSON, is not UTF-8, or contains a name twice.",
+        "Send JSON in UTF-8. `detail` names the mistake.",
     ),
     (
         errors.ValidationFailed([("delay_seconds", "is at least 0")]),
-        "A field, a parameter or a header is wrong, or not known.",
-        "`errors` names each of them, up to 20. Long names and messages are cut.",
+        "A field, a parameter or a header is invalid or unknown.",
+        "`errors` names up to 20 of them. Long names and messages are shortened.",
     ),
     (
         errors.Unauthenticated(),
         "The key is missing, unknown or expired.",
-        "Send `Authorization: Bearer <key>`. With a key that is not good every path is answered like this, whether it "
-        "exists or not. Without any key the gateway answers, and not with a problem.",
+        "Send `Authorization: Bearer <key>`. With an invalid key every path has this answer, also a path that does not "
+        "exist. Without a key the gateway answers, and its answer is not a problem.",
     ),
     (
-        errors.Forbidden("this needs the scope tasks:write"),
-        "The key does not have the scope that this needs, may not pay from or administer this account, or may not act "
+        errors.Forbidden("this request needs the scope tasks:write"),
+        "The key lacks the scope that this request needs, may not pay from or administer this account, or may not act "
         "for the tenant in `Postdate-Tenant`.",
         "Use a key that has the scope, the account or the tenant named in `detail`.",
     ),
     (
         errors.NotFound(f"there is no task {TASK_ID}"),
-        "There is no such thing, or it belongs to another tenant.",
+        "The resource does not exist, or it belongs to another tenant.",
         "Check the id and the key.",
     ),
     (
         errors.InvalidState("RUNNING", "a task that is RUNNING cannot be changed"),
-        "The thing is in a state that does not allow this.",
-        "`state` says which. Nothing was changed.",
+        "The state of the item does not allow this request.",
+        "`state` names the state. Nothing was changed.",
     ),
     (
         errors.VersionMismatch("the task has version 2"),
-        "It changed since the version in If-Match.",
-        "Get it, decide again, and send its new ETag.",
+        "The item changed after the version in If-Match.",
+        "Get the item, decide again, and send its new ETag.",
     ),
     (
         errors.LimitExceeded([("amount", "is 1 to 500 for this account")]),
-        "More, or less, than the account that pays may do at once, or than anybody may.",
-        "`errors` names the field and what is allowed.",
+        "The value is outside the limits of the paying account or of the environment.",
+        "`errors` names the field and the limits.",
     ),
     (
-        errors.InsufficientFunds("the account rent does not have that much available"),
-        "The account has less than that available.",
-        "Deposit money, or cancel a payment that holds some, and send the same request again.",
+        errors.InsufficientFunds("the account rent has too little available money"),
+        "The account has too little available money.",
+        "Deposit money, or cancel a payment that holds money, and send the same request again.",
     ),
     (
         errors.AccountFrozen("the account rent is frozen"),
-        "An account that would pay or be paid is frozen.",
-        "`detail` says which. Send the same request again when it is unfrozen.",
+        "The paying or the paid account is frozen.",
+        "`detail` names the account. Send the same request again when the account is no longer frozen.",
     ),
     (
-        errors.BooksDisagree("the account rent does not hold what is reserved for the payment"),
-        "What the account holds is not what its payments and its journal say. No money was moved.",
-        "`GET /api/v1/audit` shows the difference. An administrator sets the account right by an adjustment with "
+        errors.BooksDisagree("the account rent lacks the hold of the payment"),
+        "The account disagrees with its payments and its journal. No money was moved.",
+        "`GET /api/v1/audit` shows the difference. An administrator repairs the account by an adjustment with "
         "`to_journal`; then send the same request again.",
     ),
     (
@@ -94,24 +94,24 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
     ),
     (
         errors.IdempotencyKeyMissing(),
-        "What moves money needs an Idempotency-Key.",
-        "Make one up for each payment, and send the same one with each repeat of the request.",
+        "A request that moves money needs an Idempotency-Key.",
+        "Generate a new key for each payment, and send the same key with each repetition of the request.",
     ),
     (
         errors.IdempotencyKeyReused(),
-        "The Idempotency-Key stands for another request.",
+        "The Idempotency-Key was used for a different request.",
         "Use a new key, or send the first body again.",
     ),
     (
         errors.IdempotencyInProgress(),
-        "Another request with this Idempotency-Key is still being worked on.",
+        "Another request with this Idempotency-Key is still in progress.",
         "Wait for `Retry-After` seconds and send the same request again.",
     ),
     (
-        errors.DestinationNotAllowed("numeric host: only names may be called"),
-        "The destination may not be called.",
+        errors.DestinationNotAllowed("the host is numeric: only names are allowed"),
+        "The destination is not allowed.",
         "A webhook needs https, a public host name and no credentials in the URL. Any other "
-        "destination has to be on the tenant's list.",
+        "destination must be on the tenant's list.",
     ),
     (
         errors.PayloadTooLarge(),
@@ -121,36 +121,36 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
     ),
     (
         errors.UnsupportedMediaType(),
-        "The body is not said to be JSON, or to be in another charset than UTF-8.",
+        "The Content-Type is not JSON, or names another charset than UTF-8.",
         "Send `Content-Type: application/json`.",
     ),
     (
-        errors.MethodNotAllowed("/api/v1/tasks takes GET, HEAD, POST", allowed=("GET", "HEAD", "POST")),
-        "The path exists, and takes other methods.",
+        errors.MethodNotAllowed("/api/v1/tasks supports GET, HEAD, POST", allowed=("GET", "HEAD", "POST")),
+        "The path exists and supports other methods.",
         "`Allow` names them.",
     ),
     (
         errors.Unavailable(),
-        "A service that is needed did not answer, or the thing was changed by others at the same moment.",
-        "Wait for `Retry-After` seconds and send the same request again. Only with an Idempotency-Key is it "
-        "certain that this does not register a second one.",
+        "A required service did not answer, or another request changed the item at the same moment.",
+        "Wait for `Retry-After` seconds and send the same request again. Use an Idempotency-Key: without one the "
+        "repetition may register a second item.",
     ),
-    (RuntimeError(), "Something went wrong on our side.", "Report the `request_id`."),
+    (RuntimeError(), "An internal error occurred.", "Report the `request_id`."),
 )
 
 
 def schema(codes: list[str]) -> Schema:
-    wrong = every(field=told(TEXT, "As you wrote it; steps are joined by dots."), message=TEXT)
+    wrong = every(field=told(TEXT, "The name in the request; dots join the steps."), message=TEXT)
     problem = every(
         type=told({"type": "string", "format": "uri-reference"}, "Where `code` is explained."),
         title=told(TEXT, "The status in words."),
         status={"type": "integer"},
-        detail=told(TEXT, "What happened, for people."),
-        code=told({"type": "string", "enum": codes}, "What happened, for programs."),
-        request_id=told(TEXT, "What our logs know the request by."),
+        detail=told(TEXT, "The error, for people."),
+        code=told({"type": "string", "enum": codes}, "The error, for programs."),
+        request_id=told(TEXT, "The id of the request in the logs."),
         errors=told(
             list_of(wrong) | {"maxItems": TOLD_MAX}, "One line for each wrong field; empty for other codes."
         ),
     )
-    problem["properties"]["state"] = told(TEXT, "With `invalid_state`: the state that the thing is in.")
+    problem["properties"]["state"] = told(TEXT, "With `invalid_state`: the state of the item.")
     return problem

@@ -107,15 +107,15 @@ class Acknowledger:
             self.queue.send([packet])
         except Unavailable as error:
             logger.warning(
-                "a call is left to the end of the lease",
+                "a call was not sent and follows at the end of the lease",
                 extra={"action": "call_not_sent", "items": 1, "reason": str(error)},
             )
 
 
 def _refuse_others(task: Task, token: int) -> None:
     if task.ack is not Ack.EXPLICIT:
-        raise InvalidState(task.state, "this run ends with the answer to its delivery, not by a word")
+        raise InvalidState(task.state, "this run ends with the answer to its delivery, not with a request")
     if task.state is not State.RUNNING:
         raise InvalidState(task.state, f"the run is {task.state}")
     if task.token != token:
-        raise InvalidState(task.state, "the token is not that of the newest attempt")
+        raise InvalidState(task.state, "the token is not the token of the newest attempt")

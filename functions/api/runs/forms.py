@@ -15,7 +15,7 @@ def _number(given: object) -> object:
     if isinstance(given, str) and _TOKEN.fullmatch(given):
         return int(given)
     if isinstance(given, str):
-        raise ValueError("is a token as a delivery carries it: a number of at most nine digits")
+        raise ValueError("must be the token of a delivery: a number of at most nine digits")
     return given
 
 

@@ -65,14 +65,14 @@ class ByHand:
     def redrive(self, task: Task) -> None:
         """Sends the call that the redrive of its dead letter would send. Nothing is promised before it is sent."""
         if task.state is not RunState.DEAD:
-            raise InvalidState(task.state, f"only what is DEAD can be tried again, and this is {task.state}")
+            raise InvalidState(task.state, f"only a DEAD task can be retried, and this task is {task.state}")
         if why_late := transitions.too_late(task, self.clock.now()):
             raise InvalidState(task.state, f"no attempt may begin any more: {why_late}")
         if task.recurs is not None:
             definition = self.definitions.get(task.task_id)
             if definition is None or definition.state is State.CANCELLED:
                 raise InvalidState(
-                    task.state, "no run of a task that is CANCELLED, or gone, can be tried again"
+                    task.state, "a run of a task that is CANCELLED or deleted cannot be retried"
                 )
         self.queue.send([Packet(tenant=task.tenant, via=Via.DEAD, dues=(Due.of(task),))])
 

@@ -221,7 +221,7 @@ def payload_text(payload: JsonValue) -> str:
     try:
         text = json.dumps(payload, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except ValueError:
-        raise ValidationFailed([("payload", "holds a number that no reader would read back")]) from None
+        raise ValidationFailed([("payload", "contains a number that is too large")]) from None
     if len(text.encode()) > PAYLOAD_BYTES_MAX:
         raise PayloadTooLarge
     return text

@@ -81,7 +81,7 @@ class PreviewForm(Form):
         if (self.cron is None) == (self.task_id is None):
             raise ValueError("one of cron and task_id is needed")
         if self.task_id is not None and self.timezone is not None:
-            raise ValidationFailed([("timezone", "is that of the task")])
+            raise ValidationFailed([("timezone", "cannot be set with task_id: the task has a time zone")])
         return self
 
 

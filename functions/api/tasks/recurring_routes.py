@@ -87,7 +87,7 @@ def retry(task_id: str) -> Response[Any]:
     tenant = requests.caller(router.current_event, WRITE).tenant
     if is_definition(task_id):
         state = wired().definition_changer.load(tenant, task_id).state
-        raise InvalidState(state, "this task recurs: try its dead runs again, one by one")
+        raise InvalidState(state, "this task is recurring: retry its dead runs one by one")
     task = wired().changer.load(tenant, task_id)
     wired().by_hand.redrive(task)
     return requests.item(view(task), status=202)
@@ -97,4 +97,4 @@ def _recurring(tenant: str, task_id: str, done: str) -> Definition:
     if is_definition(task_id):
         return wired().definition_changer.load(tenant, task_id)
     state = wired().changer.load(tenant, task_id).state
-    raise InvalidState(state, f"this task runs once: only one that recurs can be {done}")
+    raise InvalidState(state, f"this task runs once: only a recurring task can be {done}")

@@ -54,7 +54,7 @@ class Conflict(PostdateError):
 
 
 class Unavailable(PostdateError):
-    """A service that is needed did not answer."""
+    """A required service did not answer."""
 
     code = "unavailable"
 
@@ -64,7 +64,7 @@ class Unreadable(Unavailable):
 
 
 class Malformed(Rejected):
-    """The body is no JSON."""
+    """The body is not valid JSON."""
 
     code = "malformed"
 
@@ -80,7 +80,7 @@ class ValidationFailed(Rejected):
 
 
 class LimitExceeded(ValidationFailed):
-    """This is more than the account may."""
+    """The request exceeds a limit."""
 
     code = "limit_exceeded"
 
@@ -92,19 +92,19 @@ class Unauthenticated(Rejected):
 
 
 class Forbidden(Rejected):
-    """The key does not have the scope that this needs."""
+    """The key lacks the scope that this request needs."""
 
     code = "forbidden"
 
 
 class NotFound(Rejected):
-    """There is no such thing."""
+    """The resource does not exist."""
 
     code = "not_found"
 
 
 class InvalidState(Rejected):
-    """The item's state does not allow this."""
+    """The state of the item does not allow this request."""
 
     code = "invalid_state"
 
@@ -114,25 +114,25 @@ class InvalidState(Rejected):
 
 
 class VersionMismatch(Rejected):
-    """The item has another version than If-Match names."""
+    """The version of the item differs from If-Match."""
 
     code = "version_conflict"
 
 
 class IdempotencyKeyReused(Rejected):
-    """This Idempotency-Key was used before, with another request."""
+    """This Idempotency-Key was used before with a different request."""
 
     code = "idempotency_key_reused"
 
 
 class IdempotencyKeyMissing(Rejected):
-    """This needs an Idempotency-Key: 1 to 255 visible characters, your own for each payment."""
+    """The request needs an Idempotency-Key of 1 to 255 visible characters, different for each payment."""
 
     code = "idempotency_key_missing"
 
 
 class InsufficientFunds(Rejected):
-    """The account does not have that much available."""
+    """The account has too little available money."""
 
     code = "insufficient_funds"
 
@@ -168,7 +168,7 @@ class QuotaExceeded(Rejected):
 
 
 class DestinationNotAllowed(Rejected):
-    """This destination may not be called."""
+    """The destination is not allowed."""
 
     code = "destination_not_allowed"
 
@@ -180,7 +180,7 @@ class PayloadTooLarge(Rejected):
 
 
 class MethodNotAllowed(Rejected):
-    """The path does not take this method."""
+    """The path does not support this method."""
 
     code = "method_not_allowed"
 
@@ -190,13 +190,13 @@ class MethodNotAllowed(Rejected):
 
 
 class UnsupportedMediaType(Rejected):
-    """The body has to be sent as Content-Type: application/json, in UTF-8."""
+    """The body must be sent as Content-Type: application/json, in UTF-8."""
 
     code = "unsupported_media_type"
 
 
 class IdempotencyInProgress(Conflict):
-    """A request with this Idempotency-Key is still being worked on."""
+    """A request with this Idempotency-Key is still in progress."""
 
     code = "idempotency_in_progress"
 

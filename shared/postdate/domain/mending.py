@@ -117,7 +117,7 @@ def balanced(books: Books, restored: Restored, *, now: datetime) -> Mended:
 def left_to_a_person(books: Books, restored: Restored, *, now: datetime) -> list[Posting]:
     """The open payments of an account that is unsound."""
     return [
-        money.park(payment, now=now, why=f"{restored.why}, and what became of it since is not known")
+        money.park(payment, now=now, why=f"{restored.why}, and its later changes are unknown")
         for payment in books.payments
         if payment.payer == books.account.id and payment.phase is not Phase.RESTS
     ]

@@ -87,5 +87,5 @@ def unique_part(item: str) -> bytes:
 
 def _body(item: str) -> str:
     if not is_id(item):
-        raise NotFound(f"{item[:64]!r} is no id of ours")
+        raise NotFound(f"{item[:64]!r} is not an id of Postdate")
     return item.rpartition("_")[2]

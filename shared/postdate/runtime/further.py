@@ -56,7 +56,10 @@ class SqsFurther:
             except (ClientError, BotoCoreError) as error:
                 errors = [type(error).__name__]
             if errors:
-                logger.warning("messages come back", extra={"action": "not_deleted", "errors": errors})
+                logger.warning(
+                    "messages could not be deleted and will be redelivered",
+                    extra={"action": "not_deleted", "errors": errors},
+                )
 
     def _ask(self, took: Took, visible_after: timedelta) -> None:
         found: list[Received] = []
@@ -76,7 +79,8 @@ class SqsFurther:
             )
         except (ClientError, BotoCoreError) as error:
             logger.warning(
-                "no further messages", extra={"action": "not_received", "errors": [type(error).__name__]}
+                "further messages could not be received",
+                extra={"action": "not_received", "errors": [type(error).__name__]},
             )
             return []
         messages, _ = records.read(_record(message) for message in answer.get("Messages", ()))

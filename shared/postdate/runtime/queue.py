@@ -72,14 +72,14 @@ class SqsQueue:
             try:
                 response = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
             except (ClientError, BotoCoreError) as error:
-                logger.error("packets were not taken", extra={"action": "not_sent", "error": str(error)})
+                logger.error("packets could not be sent", extra={"action": "not_sent", "error": str(error)})
                 raise Unavailable(f"{type(error).__name__} on sending") from error
             refused = {failure["Id"] for failure in response.get("Failed", ())}
             entries = [entry for entry in entries if entry["Id"] in refused]
             if not entries:
                 return
         if entries:
-            raise Unavailable(f"{len(entries)} packets were not taken by the queue")
+            raise Unavailable(f"{len(entries)} packets were refused by the queue")
 
 
 class MemoryQueue:

@@ -15,7 +15,7 @@ def read(records: Iterable[Mapping[str, Any]]) -> tuple[list[Received], list[str
             messages.append(received(record))
         except ValueError:
             logger.exception(
-                "a message is no packet", extra={"action": "unreadable", "id": record["messageId"]}
+                "a message is not a packet", extra={"action": "unreadable", "id": record["messageId"]}
             )
             unreadable.append(record["messageId"])
     return messages, unreadable

@@ -41,7 +41,10 @@ class Visibility:
             for error in self._hide_some(messages[start : start + _ENTRIES_MAX])
         ]
         if errors:
-            logger.warning("leases stay as they are", extra={"action": "not_extended", "errors": errors})
+            logger.warning(
+                "the visibility of messages could not be changed",
+                extra={"action": "not_extended", "errors": errors},
+            )
 
     def _hide_some(self, messages: Sequence[tuple[Received, timedelta]]) -> list[str]:
         entries = [

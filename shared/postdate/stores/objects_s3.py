@@ -101,4 +101,4 @@ def _unreadable(code: str) -> Unreadable:
         return MISSING
     if code in ("AccessDenied", "403"):
         return _FORBIDDEN
-    return Unreadable(why=f"S3 {code}" if _CODE.fullmatch(code) else "S3 did not give the payload")
+    return Unreadable(why=f"S3 {code}" if _CODE.fullmatch(code) else "S3 did not return the payload")

@@ -157,7 +157,7 @@ def _judged(statement: Statement, error: Error | None, unseen: Mapping[str, Attr
     if passes(code):
         return Written.UNAVAILABLE
     logger.error(
-        "a change was refused", extra={"action": "refused", "code": code, "why": error.get("Message")}
+        "DynamoDB refused a statement", extra={"action": "refused", "code": code, "why": error.get("Message")}
     )
     return Written.REFUSED
 

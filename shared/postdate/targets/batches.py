@@ -97,7 +97,7 @@ class BatchTarget(ABC):
     def _failed(self, code: str) -> Failed:
         name = code.rpartition(".")[2]
         if not _CODE.fullmatch(name):
-            return Failed(reason=f"{self.name} did not take the message")
+            return Failed(reason=f"{self.name} did not accept the message")
         retry = name not in self.final
         return Failed(reason=f"{self.name} {name}", retry=retry, down=retry)
 

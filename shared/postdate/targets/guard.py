@@ -96,7 +96,7 @@ def parse(url: str, loopback_allowed: bool) -> Endpoint:
         raise DestinationNotAllowed(f"the URL is longer than {URL_LENGTH_MAX} characters")
     parts = _URL.fullmatch(url)
     if not parts:
-        raise DestinationNotAllowed("not an absolute URL, or with characters that a URL may not hold")
+        raise DestinationNotAllowed("the URL is not absolute, or contains characters that are not allowed")
     scheme = parts["scheme"].lower()
     host, port = _host_and_port(parts["authority"], scheme)
     path = (parts["path"] or "/") + parts["query"]
@@ -105,15 +105,15 @@ def parse(url: str, loopback_allowed: bool) -> Endpoint:
     if scheme != "https":
         raise DestinationNotAllowed("the scheme is not https")
     if port in REFUSED_PORTS:
-        raise DestinationNotAllowed(f"port {port} belongs to another service than the web")
+        raise DestinationNotAllowed(f"port {port} is reserved for a service other than HTTP")
     return Endpoint(scheme=scheme, host=name_of(host), port=port, path=path)
 
 
 def _host_and_port(authority: str, scheme: str) -> tuple[str, int]:
     if "@" in authority:
-        raise DestinationNotAllowed("the URL holds a user or a password")
+        raise DestinationNotAllowed("the URL contains a user or a password")
     if "[" in authority:
-        raise DestinationNotAllowed("numeric host: only names may be called")
+        raise DestinationNotAllowed("the host is numeric: only names are allowed")
     parts = _AUTHORITY.fullmatch(authority)
     port = int(parts["port"] or _DEFAULT_PORTS.get(scheme, 0)) if parts else 0
     if not parts or port > 65535:

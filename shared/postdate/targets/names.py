@@ -19,11 +19,11 @@ def name_of(host: str) -> str:
     if not labels[-1]:
         raise DestinationNotAllowed("the host is empty or ends in a dot")
     if not _TOP.fullmatch(labels[-1]):
-        raise DestinationNotAllowed("numeric host: only names may be called")
+        raise DestinationNotAllowed("the host is numeric: only names are allowed")
     if len(name) > _LENGTH_MAX or not all(_LABEL.fullmatch(label) for label in labels):
         raise DestinationNotAllowed("the host is not a valid name")
     if len(labels) == 1 or labels[-1] in _PRIVATE_TOPS:
-        raise DestinationNotAllowed("the name is not one of the public internet")
+        raise DestinationNotAllowed("the host is not a public name")
     return name
 
 
@@ -47,5 +47,7 @@ def _ascii(host: str) -> str:
     except UnicodeError:
         same = False
     if not same:
-        raise DestinationNotAllowed("the host has characters that names may not hold; write it as xn--")
+        raise DestinationNotAllowed(
+            "the host contains characters that are not allowed in names; write it as xn--"
+        )
     return name.decode("ascii")

@@ -123,7 +123,7 @@ class _Attempt:
                 self._tell("hold_missing", payment, posted)
                 return f"the account {account} does not hold what is reserved for it"
             case Answer.SHORT:
-                code, why = InsufficientFunds.code, f"the account {account} does not have that much available"
+                code, why = InsufficientFunds.code, f"the account {account} has too little available money"
             case Answer.FROZEN:
                 code, why = AccountFrozen.code, f"the account {account} is frozen"
             case Answer.CLOSED:
@@ -172,7 +172,7 @@ class _Attempt:
     def _tell(self, action: str, payment: Payment, posted: Posted) -> None:
         """The books do not agree with the payment: a person has to look."""
         logger.error(
-            "a payment cannot be ended",
+            "the books contradict a payment",
             extra={
                 "action": action,
                 "payment": payment.id,

@@ -168,12 +168,12 @@ def parsed_kind_of_tomorrow() -> None:
         (
             CompleteForm,
             {"token": "seven"},
-            {"token": "is a token as a delivery carries it: a number of at most nine digits"},
+            {"token": "must be the token of a delivery: a number of at most nine digits"},
         ),
         (
             CompleteForm,
             {"token": "٣"},
-            {"token": "is a token as a delivery carries it: a number of at most nine digits"},
+            {"token": "must be the token of a delivery: a number of at most nine digits"},
         ),
         (CompleteForm, {"token": 1.5}, {"token": "is a whole number"}),
         (

@@ -116,7 +116,7 @@ def test_a_body_is_bounded_before_it_is_parsed(read, most, text):
 
 
 def test_bytes_that_are_no_utf_8_are_refused_as_the_gateway_hands_them_on():
-    with pytest.raises(Malformed, match="no UTF-8"):
+    with pytest.raises(Malformed, match="is not UTF-8"):
         requests.body(event(b'{"name":"caf\xe9"}'.decode(errors="replace")))
 
 

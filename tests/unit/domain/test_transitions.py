@@ -125,9 +125,9 @@ DAY = 24 * 60 * MINUTE
 
 def test_what_would_wait_beyond_sixty_days_ends_with_the_reason():
     task = in_state(State.PENDING)
-    change = postponed(claim(task), until=task.ends_at, why="its destination is left alone")
+    change = postponed(claim(task), until=task.ends_at, why="the circuit breaker of its destination is open")
     assert (change.after.state, change.points) == (State.EXPIRED, False)
-    why = "its destination is left alone, and by then 60 days have passed since its instant"
+    why = "the circuit breaker of its destination is open, and by then 60 days have passed since its instant"
     assert (change.after.history[-1].why, change.after.error) == (why, why)
     assert postponed(claim(task), until=task.ends_at - SECOND).after.state is State.PENDING
 

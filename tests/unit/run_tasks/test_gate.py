@@ -424,7 +424,7 @@ def test_an_open_breaker_lets_nothing_out_and_touches_no_other_destination(runni
     running.stores(there, elsewhere, foreign)
     running.run(message(there, elsewhere), message(foreign, number=2, tenant="acme"))
     assert {delivery.task_id for _, delivery in running.target.started} == {elsewhere.id, foreign.id}
-    assert running.stored(there).history[-1].why == "its destination is left alone"
+    assert running.stored(there).history[-1].why == "the circuit breaker of its destination is open"
 
 
 def test_one_probe_goes_out_and_the_others_wait_for_what_becomes_of_it(running):

@@ -46,11 +46,11 @@ def test_it_is_read_at_each_attempt_as_it_is_then(running):
     ("body", "why"),
     [
         (b"x" * (PAYLOAD_BYTES_MAX + 1), "the payload is larger than 256 KB"),
-        (b"{", "the payload is no JSON in UTF-8"),
-        (b"", "the payload is no JSON in UTF-8"),
-        (b"NaN", "the payload is no JSON in UTF-8"),
-        (b'"\xff"', "the payload is no JSON in UTF-8"),
-        (b"[" * 100_000, "the payload is no JSON in UTF-8"),
+        (b"{", "the payload is not JSON in UTF-8"),
+        (b"", "the payload is not JSON in UTF-8"),
+        (b"NaN", "the payload is not JSON in UTF-8"),
+        (b'"\xff"', "the payload is not JSON in UTF-8"),
+        (b"[" * 100_000, "the payload is not JSON in UTF-8"),
     ],
     ids=["large", "broken", "empty", "NaN", "latin-1", "deep"],
 )

@@ -142,7 +142,7 @@ def test_a_call_to_a_slow_destination_that_is_down_waits_for_its_probe(running):
     running.stores(task)
     running.run(message(task))
     assert running.slow.sent == []
-    assert running.stored(task).history[-1].why == "its destination is left alone"
+    assert running.stored(task).history[-1].why == "the circuit breaker of its destination is open"
 
 
 def test_a_call_that_can_not_be_moved_comes_back(running):

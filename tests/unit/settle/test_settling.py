@@ -71,7 +71,7 @@ def test_a_balance_that_decides_at_the_instant_may_be_too_small(paying):
     paying.stores(payment, fine)
     failed = paying.settle(payment, fine)[payment.id]
     assert (failed.state, failed.error_code) == (State.FAILED, "insufficient_funds")
-    assert failed.error == "the account alice does not have that much available"
+    assert failed.error == "the account alice has too little available money"
     assert paying.stored(fine).state is State.COMPLETED
     assert paying.money == {"alice": (900, 0), "bob": (1_100, 0), "carol": (1_000, 0)}
     assert paying.moved == [fine.id]

@@ -148,7 +148,7 @@ def test_a_session_that_is_not_given_now_may_be_given_later(objects, engine, ref
         (error("AccessDenied"), "the payload is missing, or may not be read"),
         (error("403"), "the payload is missing, or may not be read"),
         (error("SlowDown"), "S3 SlowDown"),
-        (error("<b>"), "S3 did not give the payload"),
+        (error("<b>"), "S3 did not return the payload"),
         (ReadTimeoutError(endpoint_url="e"), "S3 did not answer"),
         (Body(ReadTimeoutError(endpoint_url="e")), "S3 did not answer"),
     ],

@@ -143,8 +143,8 @@ def test_what_is_called_together_is_within_256_kb_as_eventbridge_counts_it(sent,
         ("ThrottlingException", Failed(reason="eventbridge ThrottlingException", down=True)),
         ("InternalFailure", Failed(reason="eventbridge InternalFailure", down=True)),
         ("AccessDeniedException", Failed(reason="eventbridge AccessDeniedException", down=True)),
-        ("odd code <script>", Failed(reason="eventbridge did not take the message")),
-        ("", Failed(reason="eventbridge did not take the message")),
+        ("odd code <script>", Failed(reason="eventbridge did not accept the message")),
+        ("", Failed(reason="eventbridge did not accept the message")),
     ],
 )
 def test_one_refused_event_spoils_none_of_its_call(sent, code, receipt):
@@ -159,7 +159,7 @@ def test_one_refused_event_spoils_none_of_its_call(sent, code, receipt):
 
 def test_an_answer_that_does_not_say_what_became_of_each_has_delivered_none(sent):
     client = Client(lambda entries: answer([{"EventId": "1"}]))
-    assert sent(client, {}, {}) == [Failed(reason="eventbridge did not take the message")] * 2
+    assert sent(client, {}, {}) == [Failed(reason="eventbridge did not accept the message")] * 2
 
 
 @pytest.mark.parametrize("code", ["ThrottlingException", "AccessDeniedException", "InternalException"])

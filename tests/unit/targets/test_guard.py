@@ -146,17 +146,20 @@ def test_what_dns_says_may_change_but_what_the_url_says_may_not():
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("hooks.example.com", "not an absolute URL, or with characters that a URL may not hold"),
+        ("hooks.example.com", "the URL is not absolute, or contains characters that are not allowed"),
         ("http://hooks.example.com/", "the scheme is not https"),
-        ("https://user@hooks.example.com/", "the URL holds a user or a password"),
-        ("https://[::1]/", "numeric host: only names may be called"),
-        ("https://127.1/", "numeric host: only names may be called"),
+        ("https://user@hooks.example.com/", "the URL contains a user or a password"),
+        ("https://[::1]/", "the host is numeric: only names are allowed"),
+        ("https://127.1/", "the host is numeric: only names are allowed"),
         ("https://hooks.example.com:70000/", "the host or the port is not valid"),
-        ("https://hooks.example.com:25/", "port 25 belongs to another service than the web"),
+        ("https://hooks.example.com:25/", "port 25 is reserved for a service other than HTTP"),
         ("https://hooks.example.com./", "the host is empty or ends in a dot"),
         ("https://hooks%2e.example.com/", "the host is not a valid name"),
-        ("https://printer.local/", "the name is not one of the public internet"),
-        ("https://stra\u00dfe.example/", "the host has characters that names may not hold; write it as xn--"),
+        ("https://printer.local/", "the host is not a public name"),
+        (
+            "https://stra\u00dfe.example/",
+            "the host contains characters that are not allowed in names; write it as xn--",
+        ),
     ],
 )
 def test_the_owner_is_told_what_is_wrong(url, reason):

@@ -115,7 +115,7 @@ def test_a_payload_of_255_kb_fits_into_a_call_with_its_attributes(sent):
     [
         ("InvalidParameter", Failed(reason="sns InvalidParameter", retry=False)),
         ("InternalError", Failed(reason="sns InternalError", down=True)),
-        ("odd code <script>", Failed(reason="sns did not take the message")),
+        ("odd code <script>", Failed(reason="sns did not accept the message")),
     ],
 )
 def test_one_refused_message_spoils_none_of_its_batch(sent, code, receipt):

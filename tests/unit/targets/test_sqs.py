@@ -170,7 +170,7 @@ def test_every_call_is_within_both_limits_and_nothing_is_left_out(sizes):
         ("InvalidParameterValue", Failed(reason="sqs InvalidParameterValue", retry=False)),
         ("InternalError", Failed(reason="sqs InternalError", down=True)),
         ("KmsThrottled", Failed(reason="sqs KmsThrottled", down=True)),
-        ("odd code <script>", Failed(reason="sqs did not take the message")),
+        ("odd code <script>", Failed(reason="sqs did not accept the message")),
     ],
 )
 def test_one_refused_message_spoils_none_of_its_batch(sent, code, receipt):
@@ -183,7 +183,7 @@ def test_one_refused_message_spoils_none_of_its_batch(sent, code, receipt):
 
 def test_a_message_that_the_answer_does_not_mention_is_not_delivered(sent):
     client = Client(lambda entries: {"Successful": [{"Id": "1"}]})
-    assert sent(client, {}, {}) == [Failed(reason="sqs did not take the message"), Delivered()]
+    assert sent(client, {}, {}) == [Failed(reason="sqs did not accept the message"), Delivered()]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_message_that_the_answer_does_not_mention_is_not_delivered(sent):
         ("KMS.AccessDeniedException", "sqs AccessDeniedException"),
         ("RequestThrottled", "sqs RequestThrottled"),
         ("ServiceUnavailable", "sqs ServiceUnavailable"),
-        ("", "sqs did not take the message"),
+        ("", "sqs did not accept the message"),
     ],
 )
 def test_a_fault_of_the_queue_fails_the_call_once_and_may_be_mended(sent, code, reason):

@@ -276,7 +276,7 @@ def test_a_connection_that_does_not_come_about_times_out(webhook, deliver, deliv
 def test_the_guard_stands_at_the_attempt_too(deliver, url):
     receipt = deliver(url)
     assert receipt == Failed(
-        reason="destination not allowed: numeric host: only names may be called", retry=False
+        reason="destination not allowed: the host is numeric: only names are allowed", retry=False
     )
 
 

@@ -252,7 +252,7 @@ def test_what_one_index_does_not_show_is_found_by_the_other(books):
     books.bank.ledger.lag = timedelta(hours=5)
     books.receive(50, ahead=timedelta(hours=6))
     assert not books.wrong
-    with pytest.raises(InvalidState, match="is what its journal says"):
+    with pytest.raises(InvalidState, match="already agrees with its journal"):
         books.restate()
 
 
