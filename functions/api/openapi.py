@@ -14,19 +14,12 @@ from functions.api.errors import problem
 from functions.api.forms import Form
 from functions.api.jobs.forms import JobForm
 from functions.api.operation import Operation
-from functions.api.payments.forms import (
-    BatchPaymentForm,
-    ExecutionForm,
-    PaymentBatchForm,
-    PaymentChangeForm,
-    PaymentForm,
-)
+from functions.api.payments.forms import BatchPaymentForm
 from functions.api.reference import (
     examples,
     fields,
     job_answers,
     links,
-    payment_answers,
     problems,
     receiving,
     run_answers,
@@ -39,7 +32,7 @@ from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm
 
 VERSION: Final = "0.1.0"
 FORMS: Final[tuple[type[Form], ...]] = (
-    *(PaymentForm, PaymentBatchForm, BatchPaymentForm, PaymentChangeForm, ExecutionForm),
+    BatchPaymentForm,
     *(each.body for each in OPERATIONS if each.body is not None and each.route is not None),
     *(TaskForm, BatchForm, BatchTaskForm, ChangeForm),
     *(PauseForm, BackfillForm, PreviewForm),
@@ -229,7 +222,6 @@ def _generated() -> dict[str, Any]:
 def _answers(codes: list[str]) -> dict[str, Any]:
     return {
         **_generated(),
-        **payment_answers.ANSWERS,
         **task_answers.ANSWERS,
         **run_answers.ANSWERS,
         **job_answers.ANSWERS,

@@ -2,10 +2,9 @@
 told as it ended."""
 
 from dataclasses import dataclass
-from typing import Any
 
+from functions.api.payments.answers import Executed, executed
 from functions.api.payments.change import Changer
-from functions.api.payments.forms import executed
 from functions.api.refusals import books_disagree
 from postdate.domain.errors import InvalidState, Unauthenticated, Unavailable
 from postdate.domain.payment import Payment, State
@@ -30,7 +29,7 @@ class Executor:
         if not key.accepts(parts[1], now=self.clock.now()):
             raise Unauthenticated("X-Internal-Auth is missing, unknown or expired")
 
-    def execute(self, id: str, execution_id: str) -> dict[str, Any]:
+    def execute(self, id: str, execution_id: str) -> Executed:
         payment = self.changer.load(None, id)
         outcome = self.settling.attempt([payment], {id: execution_id})[id]
         if outcome.stuck and outcome.disagrees:
@@ -40,7 +39,7 @@ class Executor:
         return _told(outcome.payment)
 
 
-def _told(payment: Payment) -> dict[str, Any]:
+def _told(payment: Payment) -> Executed:
     match payment.state:
         case State.COMPLETED | State.FAILED:
             return executed(payment)

@@ -1,4 +1,4 @@
-"""What a caller may say about a payment, and what we say back."""
+"""The bodies of requests about payments."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
@@ -13,13 +13,12 @@ from functions.api.forms import (
     Instant,
     parsed,
     part_of_batch,
-    text_of,
 )
 from functions.api.texts import METADATA_PAIRS_MAX, Description, Metadata, pairs
 from postdate.domain import instants
 from postdate.domain.account import AMOUNT_CAP
 from postdate.domain.errors import LimitExceeded, ValidationFailed
-from postdate.domain.payment import ExecutionStatus, Funding, Payment, State
+from postdate.domain.payment import Funding
 
 # More than any account may is a limit and no mistake: it has a code of its own.
 Amount = Annotated[int, Field(ge=1, json_schema_extra={"maximum": AMOUNT_CAP})]
@@ -124,84 +123,3 @@ def due_at(form: PaymentForm | PaymentChangeForm, now: datetime) -> datetime | V
     if form.scheduled_time > now + timedelta(seconds=DELAY_SECONDS_MAX):
         return ValidationFailed([("scheduled_time", "is more than a year ahead")])
     return instants.whole(form.scheduled_time)
-
-
-def view(payment: Payment) -> dict[str, Any]:
-    return {
-        "payment_id": payment.id,
-        "from_account_id": payment.payer,
-        "to_account_id": payment.payee,
-        "amount": payment.amount,
-        "scheduled_time": text_of(payment.planned_at),
-        "status": payment.state.value,
-        "funding": payment.funding.value,
-        "description": payment.description,
-        "metadata": dict(payment.metadata),
-        "created_at": text_of(payment.created_at),
-        "executed_at": text_of(payment.finished_at) if payment.state is State.COMPLETED else None,
-        "cancelled_at": text_of(payment.finished_at) if payment.state is State.CANCELLED else None,
-        "error_code": payment.error_code,
-        "error_message": payment.error,
-        "lateness_ms": payment.lateness_ms,
-        "attempts": payment.attempts,
-        "version": payment.version,
-    }
-
-
-def cancelled(payment: Payment) -> dict[str, Any]:
-    return {
-        "success": True,
-        "status": payment.state.value,
-        "payment_id": payment.id,
-        "version": payment.version,
-    }
-
-
-def executed(payment: Payment) -> dict[str, Any]:
-    """How a payment ended, and which execution ended it."""
-    done = payment.state is State.COMPLETED
-    told = {
-        "success": done,
-        "execution_id": payment.executions[-1].id,
-        "status": payment.state.value,
-    }
-    return told if done else {**told, "error_code": payment.error_code}
-
-
-def events(payment: Payment) -> list[dict[str, Any]]:
-    """The audit trail: one line a version."""
-    return [
-        {
-            "type": _event(line.version, line.to),
-            "at": text_of(line.at),
-            "version": line.version,
-            "status": line.to.value,
-            "attempt": line.attempt,
-            "reason": line.why,
-        }
-        for line in payment.history
-    ]
-
-
-def executions(payment: Payment) -> list[dict[str, Any]]:
-    return [
-        {
-            "execution_id": execution.id,
-            "payment_id": payment.id,
-            "status": execution.status.value,
-            "started_at": text_of(execution.started_at),
-            "completed_at": text_of(execution.completed_at),
-            "executed_at": text_of(execution.completed_at)
-            if execution.status is ExecutionStatus.SUCCESS
-            else None,
-            "error_message": execution.error,
-            "retry_count": execution.retry_count,
-        }
-        for execution in payment.executions
-    ]
-
-
-def _event(version: int, to: State) -> str:
-    if to is not State.PENDING:
-        return to.value
-    return "SCHEDULED" if version == 1 else "RESCHEDULED"

@@ -1,30 +1,27 @@
 """Routes of /api/v1/payments."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
-from aws_lambda_powertools.event_handler.api_gateway import Router
+from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 from pydantic import JsonValue
 
 from functions.api import requests
 from functions.api.caller import Caller
-from functions.api.errors import problem
 from functions.api.forms import fingerprint, parsed
+from functions.api.operation import Operation, Routes
+from functions.api.payments import answers
 from functions.api.payments.forms import (
     ExecutionForm,
     PaymentBatchForm,
     PaymentChangeForm,
     PaymentForm,
-    cancelled,
     changes,
     due_at,
-    events,
-    executions,
     instant_field,
     read,
     read_part,
-    view,
 )
 from functions.api.payments.listing import Query, page
 from functions.api.payments.register import Order, Registered
@@ -32,16 +29,61 @@ from functions.api.texts import pairs
 from functions.api.wiring import wired
 from postdate.domain.errors import IdempotencyKeyMissing, PostdateError
 
-router = Router()
+PAYMENTS: Final = Routes("/api/v1/payments")
 READ, WRITE = "payments:read", "payments:write"
+_REFUSED: Final = ("malformed", "validation_failed", "limit_exceeded", "account_frozen", "insufficient_funds")
+_OF_KEYS: Final = ("idempotency_key_missing", "idempotency_key_reused", "idempotency_in_progress")
+_RENT: Final = {
+    "from_account_id": "rent",
+    "to_account_id": "landlord",
+    "amount": 850,
+    "delay_seconds": 3600,
+    "description": "November",
+}
+_CANCEL: Final[dict[str, Any]] = {
+    "summary": "Cancel a payment",
+    "text": "Possible while it is PENDING; one that is EXECUTING needs the scope `ops` as well. What was held is "
+    "available again. Cancelling twice is no error. The payment stays readable. DELETE and POST do the same.",
+    "scope": WRITE,
+    "parameters": ("IfMatch",),
+    "headers": ("ETag",),
+    "codes": ("validation_failed", "not_found", "invalid_state", "version_conflict", "books_disagree"),
+}
 
 
-@router.post("/api/v1/payments/schedule")
-def schedule() -> Response[Any]:
-    event = router.current_event
-    caller = requests.caller(event, WRITE)
-    form = read(PaymentForm, requests.body(event))
-    order = _order(form, requests.idempotency_key_needed(event), caller)
+@PAYMENTS.serves(
+    "post",
+    "/schedule",
+    name="schedulePayment",
+    summary="Schedule a payment",
+    text="Stores a payment that is made at its instant; one of `scheduled_time` and `delay_seconds` says when. "
+    "With `funding: reserve` the amount is held from now on. The Idempotency-Key stands for this payment for ever: "
+    "the same key and body schedule nothing new and are answered as the first time, whatever has become of the "
+    "payment since.",
+    status=201,
+    body=PaymentForm,
+    examples={
+        "delay": {"summary": "An hour from now", "value": _RENT},
+        "instant": {
+            "summary": "At an instant, from what is there then",
+            "value": {
+                "from_account_id": "rent",
+                "to_account_id": "landlord",
+                "amount": 850,
+                "scheduled_time": "2026-11-18T10:05:00Z",
+                "funding": "at_execution",
+                "metadata": {"month": "2026-11"},
+            },
+        },
+    },
+    scope=WRITE,
+    parameters=("IdempotencyKeyNeeded",),
+    headers=("Location", "ETag", "Idempotent-Replayed"),
+    codes=(*_REFUSED, "not_found", "invalid_state", *_OF_KEYS),
+)
+def schedule(caller: Caller) -> Response[answers.Payment]:
+    form = read(PaymentForm, requests.body(_event()))
+    order = _order(form, requests.idempotency_key_needed(_event()), caller)
     wired().meter.take(caller.tenant, 1)
     (answer,) = wired().payment_registrar.register(caller.tenant, [order])
     if isinstance(answer, PostdateError):
@@ -49,86 +91,170 @@ def schedule() -> Response[Any]:
     headers = {"Location": f"/api/v1/payments/{answer.payment.id}"}
     if answer.replayed:
         headers["Idempotent-Replayed"] = "true"
-    return requests.item(view(answer.payment), status=201, headers=headers)
+    return requests.item(answers.of(answer.payment), status=201, headers=headers)
 
 
-@router.post("/api/v1/payments/schedule/batch")
-def schedule_batch() -> dict[str, Any]:
-    event = router.current_event
-    caller = requests.caller(event, WRITE)
-    asked = [_asked(given, caller) for given in parsed(PaymentBatchForm, requests.batch(event)).payments]
+@PAYMENTS.serves(
+    "post",
+    "/schedule/batch",
+    name="schedulePayments",
+    summary="Schedule up to 100 payments",
+    text="Each payment is scheduled or refused by itself, and answered at its index. Each brings a key of its own "
+    "in `idempotency_key`. The status is 200 whatever became of them.",
+    body=PaymentBatchForm,
+    examples={
+        "one": {
+            "summary": "A payment with its key",
+            "value": {"payments": [_RENT | {"idempotency_key": "rent-2026-11"}]},
+        }
+    },
+    scope=WRITE,
+    codes=("malformed", "validation_failed"),
+)
+def schedule_batch(caller: Caller) -> answers.PaymentBatchAnswer:
+    asked = [_asked(given, caller) for given in parsed(PaymentBatchForm, requests.batch(_event())).payments]
     wired().meter.take(caller.tenant, len(asked))
     orders = [order for order in asked if isinstance(order, Order)]
     registered = iter(wired().payment_registrar.register(caller.tenant, orders) if orders else ())
-    results = [next(registered) if isinstance(order, Order) else order for order in asked]
-    request_id = requests.request_id(event)
-    return {"results": [_result(index, result, request_id) for index, result in enumerate(results)]}
+    found = [next(registered) if isinstance(order, Order) else order for order in asked]
+    results = [each.payment if isinstance(each, Registered) else each for each in found]
+    request_id = requests.request_id(_event())
+    return {"results": [answers.result(index, each, request_id) for index, each in enumerate(results)]}
 
 
-@router.get("/api/v1/payments")
-def list_payments() -> dict[str, Any]:
-    event = router.current_event
-    tenant = requests.caller(event, READ).tenant
-    shown = page(Query.of(tenant, requests.parameters(event)), wired().ledger, clock=wired().clock)
-    payments = [view(payment) for payment in shown.items]
+@PAYMENTS.serves(
+    "get",
+    "",
+    name="listPayments",
+    summary="List payments",
+    text="In the order of their scheduled instants, of all accounts or of one. The list is a moment behind: a "
+    "payment that was scheduled just now may be missing, and one that is given another instant while you walk "
+    "through the pages may come twice or not at all. With a filter a page may be short, or empty, and still have "
+    "a `next_cursor`: then `partial` is true. `metadata.<name>=<text>` shows payments with that metadata, and may "
+    "be given for up to 20 names.",
+    scope=READ,
+    parameters=("account_filter", "payment_status", "from", "before", "order", "limit", "cursor"),
+    codes=("validation_failed", "not_found"),
+)
+def list_payments(caller: Caller) -> answers.PaymentList:
+    query = Query.of(caller.tenant, requests.parameters(_event()))
+    shown = page(query, wired().ledger, clock=wired().clock)
+    payments = [answers.of(payment) for payment in shown.items]
     return {"payments": payments, "next_cursor": shown.cursor, "partial": shown.partial}
 
 
-@router.get("/api/v1/payments/<payment_id>")
-def get(payment_id: str) -> Response[Any]:
-    tenant = requests.caller(router.current_event, READ).tenant
-    return requests.item(view(wired().payment_changer.load(tenant, payment_id)))
+@PAYMENTS.serves(
+    "get",
+    "/<payment_id>",
+    name="getPayment",
+    summary="Get a payment",
+    text="As it is now.",
+    scope=READ,
+    headers=("ETag",),
+    codes=("not_found",),
+)
+def get(caller: Caller, payment_id: str) -> Response[answers.Payment]:
+    return requests.item(answers.of(wired().payment_changer.load(caller.tenant, payment_id)))
 
 
-@router.patch("/api/v1/payments/<payment_id>")
-def change(payment_id: str) -> Response[Any]:
-    event = router.current_event
-    caller = requests.caller(event, WRITE)
-    form = read(PaymentChangeForm, requests.body(event))
+@PAYMENTS.serves(
+    "patch",
+    "/<payment_id>",
+    name="changePayment",
+    summary="Change a payment",
+    text="Possible while it is PENDING. What is left out, or null, stays as it is; only `description: null` clears "
+    "the description, and `metadata: {}` the metadata. What is held follows the amount.",
+    body=PaymentChangeForm,
+    examples={
+        "later": {"summary": "Another instant", "value": {"scheduled_time": "2026-11-18T18:00:00Z"}},
+        "amount": {"summary": "Another amount", "value": {"amount": 900, "description": None}},
+        "metadata": {"summary": "Other metadata", "value": {"metadata": {"order": "4712"}}},
+    },
+    scope=WRITE,
+    parameters=("IfMatch",),
+    headers=("ETag",),
+    codes=(*_REFUSED, "not_found", "invalid_state", "version_conflict", "books_disagree"),
+)
+def change(caller: Caller, payment_id: str) -> Response[answers.Payment]:
+    form = read(PaymentChangeForm, requests.body(_event()))
     instant = due_at(form, wired().clock.now())
     if isinstance(instant, PostdateError):
         raise instant
     payment = wired().payment_changer.edit(
         caller,
         payment_id,
-        version=requests.version_wanted(event),
+        version=requests.version_wanted(_event()),
         due_at=instant,
         amount=form.amount,
         instant_field=instant_field(form),
         **changes(form),
     )
-    return requests.item(view(payment))
+    return requests.item(answers.of(payment))
 
 
-@router.post("/api/v1/payments/<payment_id>/cancel")
-@router.delete("/api/v1/payments/<payment_id>/cancel")
-def cancel(payment_id: str) -> Response[Any]:
-    event = router.current_event
-    caller = requests.caller(event, WRITE)
-    payment = wired().payment_changer.cancel(caller, payment_id, version=requests.version_wanted(event))
-    return requests.item(cancelled(payment))
+@PAYMENTS.serves("post", "/<payment_id>/cancel", name="cancelPaymentByPost", **_CANCEL)
+@PAYMENTS.serves("delete", "/<payment_id>/cancel", name="cancelPayment", **_CANCEL)
+def cancel(caller: Caller, payment_id: str) -> Response[answers.CancelledPayment]:
+    payment = wired().payment_changer.cancel(caller, payment_id, version=requests.version_wanted(_event()))
+    return requests.item(answers.cancelled(payment))
 
 
-@router.get("/api/v1/payments/<payment_id>/events")
-def list_events(payment_id: str) -> dict[str, Any]:
-    tenant = requests.caller(router.current_event, READ).tenant
-    return {"events": events(wired().payment_changer.load(tenant, payment_id))}
+@PAYMENTS.serves(
+    "get",
+    "/<payment_id>/events",
+    name="listPaymentEvents",
+    summary="What happened to a payment",
+    text="The audit trail, in order.",
+    scope=READ,
+    codes=("not_found",),
+)
+def list_events(caller: Caller, payment_id: str) -> answers.PaymentEvents:
+    return {"events": answers.events(wired().payment_changer.load(caller.tenant, payment_id))}
 
 
-@router.get("/api/v1/payments/<payment_id>/executions")
-def list_executions(payment_id: str) -> dict[str, Any]:
-    tenant = requests.caller(router.current_event, READ).tenant
-    return {"executions": executions(wired().payment_changer.load(tenant, payment_id))}
+@PAYMENTS.serves(
+    "get",
+    "/<payment_id>/executions",
+    name="listPaymentExecutions",
+    summary="Attempts to make a payment",
+    text="An attempt that did not get through is IN_PROGRESS until the next one ends it.",
+    scope=READ,
+    codes=("not_found",),
+)
+def list_executions(caller: Caller, payment_id: str) -> answers.PaymentExecutions:
+    return {"executions": answers.executions(wired().payment_changer.load(caller.tenant, payment_id))}
 
 
-@router.post("/api/v1/internal/payments/<payment_id>/execute")
-def execute(payment_id: str) -> dict[str, Any]:
+@PAYMENTS.router.post("/api/v1/internal/payments/<payment_id>/execute")
+def execute(payment_id: str) -> answers.Executed:
     """For another service of ours, not for a tenant: it may execute any payment that is due."""
-    event = router.current_event
     executor = wired().payment_executor
-    executor.admit(event.headers.get("x-internal-auth") or "")
-    form = parsed(ExecutionForm, requests.body(event))
+    executor.admit(_event().headers.get("x-internal-auth") or "")
+    form = parsed(ExecutionForm, requests.body(_event()))
     return executor.execute(payment_id, form.execution_id)
+
+
+PAYMENTS.operations.append(
+    Operation(
+        method="post",
+        path="/api/v1/internal/payments/{payment_id}/execute",
+        name="executePayment",
+        summary="Make a payment that is due",
+        text="For other services of the operator: any tenant's payment, under a name for the execution that they "
+        "choose. Repeats are harmless and tell how the payment ended. Before it is due nothing happens.",
+        body=ExecutionForm,
+        examples={"one": {"summary": "An execution", "value": {"execution_id": "nightly-4711"}}},
+        scope="internal",
+        scheme="internal",
+        parameters=("payment_id",),
+        codes=("malformed", "validation_failed", "not_found", "invalid_state", "books_disagree"),
+        route=execute,
+    )
+)
+
+
+def _event() -> BaseProxyEvent:
+    return PAYMENTS.router.current_event
 
 
 def _asked(given: JsonValue, caller: Caller) -> Order | PostdateError:
@@ -158,9 +284,3 @@ def _order(form: PaymentForm, key: str, caller: Caller) -> Order:
         idempotency_key=key,
         fingerprint=fingerprint(form),
     )
-
-
-def _result(index: int, answer: PostdateError | Registered, request_id: str) -> dict[str, Any]:
-    if isinstance(answer, Registered):
-        return {"index": index, "payment": view(answer.payment)}
-    return {"index": index, "error": problem(answer, request_id)}

@@ -46,13 +46,6 @@ _DAILY: Final[dict[str, Any]] = {
     "timeout_seconds": 600,
     "name": "open-orders",
 }
-_RENT: Final[dict[str, Any]] = {
-    "from_account_id": "rent",
-    "to_account_id": "landlord",
-    "amount": 850,
-    "delay_seconds": 3600,
-    "description": "November",
-}
 REQUESTS: Final[dict[str, dict[str, Any]]] = {
     "TaskForm": {
         "queue": {"summary": "A message to a queue, at an instant", "value": _TO_QUEUE},
@@ -65,32 +58,6 @@ REQUESTS: Final[dict[str, dict[str, Any]]] = {
             "value": {"tasks": [_TO_QUEUE | {"idempotency_key": "order-4711"}, _TO_WEBHOOK]},
         }
     },
-    "PaymentForm": {
-        "delay": {"summary": "An hour from now", "value": _RENT},
-        "instant": {
-            "summary": "At an instant, from what is there then",
-            "value": {
-                "from_account_id": "rent",
-                "to_account_id": "landlord",
-                "amount": 850,
-                "scheduled_time": "2026-11-18T10:05:00Z",
-                "funding": "at_execution",
-                "metadata": {"month": "2026-11"},
-            },
-        },
-    },
-    "PaymentBatchForm": {
-        "one": {
-            "summary": "A payment with its key",
-            "value": {"payments": [_RENT | {"idempotency_key": "rent-2026-11"}]},
-        }
-    },
-    "PaymentChangeForm": {
-        "later": {"summary": "Another instant", "value": {"scheduled_time": "2026-11-18T18:00:00Z"}},
-        "amount": {"summary": "Another amount", "value": {"amount": 900, "description": None}},
-        "metadata": {"summary": "Other metadata", "value": {"metadata": {"order": "4712"}}},
-    },
-    "ExecutionForm": {"one": {"summary": "An execution", "value": {"execution_id": "nightly-4711"}}},
     "ChangeForm": {
         "later": {"summary": "Another instant", "value": {"run_at": "2026-11-18T18:00:00Z"}},
         "payload": {"summary": "Another payload", "value": {"payload": {"order": 4712}}},

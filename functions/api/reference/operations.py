@@ -6,7 +6,7 @@ from functions.api.accounts.money_routes import MONEY
 from functions.api.accounts.routes import ACCOUNTS
 from functions.api.audit import AUDIT
 from functions.api.operation import Operation
-from functions.api.reference.payment_operations import PAYMENTS
+from functions.api.payments.routes import PAYMENTS
 from functions.api.reference.run_operations import JOBS
 from functions.api.reference.task_operations import TASKS
 from functions.api.runs.routes import RUNS
@@ -63,7 +63,7 @@ _PAGES: Final = (
 
 # Of each group: its name, its purpose, and its operations.
 GROUPS: Final = (
-    ("payments", "Delayed transfers between accounts.", PAYMENTS),
+    ("payments", "Delayed transfers between accounts.", tuple(PAYMENTS.operations)),
     ("accounts", "Balances, limits and the journal.", (*ACCOUNTS.operations, *MONEY.operations)),
     ("tasks", "Calls at an instant, or again and again.", TASKS),
     ("runs", "The occurrences of tasks, and acknowledgements.", tuple(RUNS.operations)),

@@ -7,7 +7,7 @@ from typing import Any, Final
 from functions.api.accounts import answers as accounts
 from functions.api.accounts.forecast import Forecast, Step
 from functions.api.forms import text_of
-from functions.api.payments import forms as payments
+from functions.api.payments import answers as payments
 from postdate.domain import instants, money
 from postdate.domain.account import Account
 from postdate.domain.movement import Movement, Type, movement_id, place_at
@@ -51,9 +51,9 @@ def answers() -> dict[str, Any]:
         if each is not None
     ]
     return {
-        "Payment": payments.view(pending),
-        "PaymentList": {"payments": [payments.view(done)], "next_cursor": None, "partial": False},
-        "PaymentBatchAnswer": {"results": [{"index": 0, "payment": payments.view(pending)}]},
+        "Payment": payments.of(pending),
+        "PaymentList": {"payments": [payments.of(done)], "next_cursor": None, "partial": False},
+        "PaymentBatchAnswer": {"results": [{"index": 0, "payment": payments.of(pending)}]},
         "CancelledPayment": payments.cancelled(gone),
         "PaymentEvents": {"events": payments.events(done)},
         "PaymentExecutions": {"executions": payments.executions(done)},

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from functions.api.forms import DELAY_SECONDS_MAX, fingerprint, parsed
+from functions.api.payments import answers
 from functions.api.payments.forms import (
     BatchPaymentForm,
     ExecutionForm,
@@ -12,10 +13,7 @@ from functions.api.payments.forms import (
     PaymentChangeForm,
     PaymentForm,
     due_at,
-    events,
-    executions,
     read,
-    view,
 )
 from postdate.domain import money
 from postdate.domain.account import AMOUNT_CAP
@@ -219,7 +217,7 @@ class TestFingerprints:
 class TestViews:
     def test_what_waits_is_told_with_instants_in_utc(self, bank):
         payment = bank.registered(description="rent", metadata=(("k", "v"),))
-        assert view(payment) == {
+        assert answers.of(payment) == {
             "payment_id": payment.id,
             "from_account_id": "payer",
             "to_account_id": "payee",
@@ -243,9 +241,9 @@ class TestViews:
         done, cancelled, failed = bank.registered(), bank.registered(), bank.registered(amount=800)
         bank.changer.cancel(ANYBODY, cancelled.id, version=None)
         bank.freeze("payer")
-        told = [view(bank.settle(payment)) for payment in (failed, cancelled)]
+        told = [answers.of(bank.settle(payment)) for payment in (failed, cancelled)]
         bank.ledger.set_status("demo", "payer", bank.ledger.account("demo", "payee").status, now=START)
-        told.append(view(bank.settle(done)))
+        told.append(answers.of(bank.settle(done)))
         assert [each["status"] for each in told] == ["FAILED", "CANCELLED", "COMPLETED"]
         assert [each["executed_at"] for each in told] == [None, None, "2026-11-18T11:05:00.000Z"]
         assert [each["cancelled_at"] for each in told] == [None, "2026-11-18T10:05:00.000Z", None]
@@ -258,7 +256,7 @@ class TestViews:
         retry = RetryPolicy(max_attempts=3, initial_seconds=1, jitter=False)
         stumbled = money.stumble(edited, now=FAR, why="conflict", retry=retry, draw=0.0).after
         settled = money.settle(stumbled, now=FAR + SECOND).after
-        told = events(settled)
+        told = answers.events(settled)
         assert [each["type"] for each in told] == ["SCHEDULED", "RESCHEDULED", "EXECUTING", "COMPLETED"]
         assert [each["version"] for each in told] == [1, 2, 3, 4]
         assert told[2] == {
@@ -269,8 +267,8 @@ class TestViews:
             "attempt": 1,
             "reason": "conflict",
         }
-        assert [each["status"] for each in executions(settled)] == ["FAILED", "SUCCESS"]
-        assert executions(settled)[0] == {
+        assert [each["status"] for each in answers.executions(settled)] == ["FAILED", "SUCCESS"]
+        assert answers.executions(settled)[0] == {
             "execution_id": settled.executions[0].id,
             "payment_id": settled.id,
             "status": "FAILED",
@@ -280,18 +278,18 @@ class TestViews:
             "error_message": "conflict",
             "retry_count": 0,
         }
-        moved = executions(settled)[1]
+        moved = answers.executions(settled)[1]
         assert moved["executed_at"] == moved["completed_at"] is not None
 
     def test_a_long_history_still_begins_with_its_registration(self, bank):
         payment = bank.registered()
         for _ in range(100):
             payment = money.edit(payment, now=START, amount=5, why="changed amount").after
-        types = [each["type"] for each in events(payment)]
+        types = [each["type"] for each in answers.events(payment)]
         assert types == ["SCHEDULED", *["RESCHEDULED"] * 59]
 
     @pytest.mark.parametrize("state", State)
     def test_a_view_can_be_written_as_json_and_names_no_tenant(self, bank, state):
-        told = view(replace(bank.registered(metadata=(("k", "v"),)), state=state, finished_at=FAR))
+        told = answers.of(replace(bank.registered(metadata=(("k", "v"),)), state=state, finished_at=FAR))
         assert json.loads(json.dumps(told)) == told
         assert "tenant" not in told
