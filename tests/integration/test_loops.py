@@ -85,6 +85,21 @@ def test_a_tenant_beyond_its_quota_is_told_when_to_come_again(
     assert refused.headers["ratelimit"] == '"registered";r=0;t=1'
 
 
+def test_payments_count_against_the_quota_one_by_one_and_in_batches(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wired(), "meter", Meter(flow=wired().flow, clock=wired().clock, a_second=25))
+    client.accounts(alice=1000, bob=0)
+
+    def batch(size: int) -> int:
+        return client.call("POST", "/api/v1/payments/schedule/batch", {"payments": [{}] * size}).status
+
+    assert {batch(100) for _ in range(8)} == {200, 429}
+    while batch(10) == 200:
+        pass
+    assert 429 in [client.pay(key=f"k{number}").status for number in range(11)]
+
+
 def test_limits_are_told(client: Client) -> None:
     told = client.get("/api/v1/limits").body
     assert told["registered"] == {"limit": 10_000, "window_seconds": 10}
