@@ -58,7 +58,12 @@ def made_on_aws(engine: Engines) -> OnAws:
     with speaking_to(engine):
         boto3.setup_default_session()
         dynamodb, sqs = (runtime.client.__wrapped__(service) for service in ("dynamodb", "sqs"))
-    names = tables.create(dynamodb, "contract")
+        return stores_on(dynamodb, sqs, prefix="contract")
+
+
+def stores_on(dynamodb: Any, sqs: Any, *, prefix: str) -> OnAws:
+    """On tables of their own."""
+    names = tables.create(dynamodb, prefix)
     pauses: list[float] = []
     return OnAws(
         dynamodb=dynamodb,

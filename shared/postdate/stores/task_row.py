@@ -29,9 +29,14 @@ _MILLISECOND = timedelta(milliseconds=1)
 _BEFORE_WORKER: Final = "\x1f"
 _RECURS_VALUES_MIN = 5
 # What a row without these options means, for ever. The defaults of the code may change; stored tasks must not.
-_ROW_RETRY: Final = RetryPolicy(
-    max_attempts=5, initial_seconds=5.0, multiplier=2.0, max_seconds=900.0, jitter=True
-)
+ROW_RETRY: Final[dict[str, Any]] = {
+    "max_attempts": 5,
+    "initial_seconds": 5.0,
+    "multiplier": 2.0,
+    "max_seconds": 900.0,
+    "jitter": True,
+}
+_ROW_RETRY: Final = RetryPolicy(**ROW_RETRY)
 _ROW_TIMEOUT_SECONDS: Final = 30
 
 
