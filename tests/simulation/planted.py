@@ -547,12 +547,6 @@ BUGS: Final = (
         mix="frozen",
     ),
     _bug(
-        "a commit does not care how far the journal was shown",
-        "postdate.stores.ledger_actions:Actions.of",
-        "place = places.get((tenant, total.account))",
-        "place = None",
-    ),
-    _bug(
         "a payment begins early",
         f"{_MONEY}:verdict",
         "payment.due_at > now:",
