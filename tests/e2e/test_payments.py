@@ -119,7 +119,7 @@ def test_payments_onto_one_account_of_which_one_fails(
     failed = client.get(f"/api/v1/payments/{ids[-1]}").expect(200)
     assert (failed["status"], failed["error_code"]) == ("FAILED", "insufficient_funds")
     assert balances(client, bob, poor) == [(99, 0), (5, 0)]
-    assert audit(client)["ok"]
+    assert audit(stack.client(stack.admin_key))["ok"]
 
 
 def test_workers_that_are_killed_at_the_instant_lose_nothing(
@@ -141,7 +141,7 @@ def test_workers_that_are_killed_at_the_instant_lose_nothing(
     assert [ended(client, id, seconds=90)["status"] for id in ids] == ["COMPLETED"] * 20
     assert balances(client, alice, bob) == [(80, 0), (20, 0)]
     assert len(list(transactions(client, bob))) == 20
-    assert audit(client)["ok"]
+    assert audit(stack.client(stack.admin_key))["ok"]
 
 
 def test_steps_of_eight_clients_at_once_leave_every_invariant_true(
@@ -202,7 +202,7 @@ def test_steps_of_eight_clients_at_once_leave_every_invariant_true(
             step(client, rng, f"{accounts[0]}-{seed}-{number}")
 
     def audits() -> int:
-        client, audits = patient(stack.api_key), 0
+        client, audits = patient(stack.admin_key), 0
         while not over.is_set():
             found = audit(client)
             assert found["ok"], found
@@ -221,7 +221,7 @@ def test_steps_of_eight_clients_at_once_leave_every_invariant_true(
     assert set(statuses) <= FINAL
     assert statuses["COMPLETED"] > 20
     assert statuses["CANCELLED"] > 2
-    found = audit(client)
+    found = audit(stack.client(stack.admin_key))
     assert found["ok"], found
     assert found["moving"] == []
     assert [reserved for _, reserved in balances(client, *accounts)] == [0] * 6
