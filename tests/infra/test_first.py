@@ -41,7 +41,7 @@ def test_the_first_deployment_has_the_templates_of_all_others(build: Path, tmp_p
     for first in (False, True):
         stacks("prod", build, tmp_path / str(first), first=first)
     made = list((tmp_path / "True").glob("*.template.json"))
-    assert len(made) == 2
+    assert len(made) == 3
     for template in made:
         assert template.read_text() == (tmp_path / "False" / template.name).read_text()
 
