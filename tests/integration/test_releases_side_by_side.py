@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 from pydantic import create_model
 
-from functions.api.accounts import routes as accounts
+from functions.api.accounts import money_routes as accounts
 from functions.api.jobs import routes as jobs
 from functions.api.payments import forms as payment_forms
 from functions.api.payments import routes as payments
