@@ -2,11 +2,14 @@
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from cli import tenants
+from functions.api.accounts import forecast, money_routes
+from functions.api.listing import within
 from tests.boundary import Boundary, refused, unreachable
 from tests.integration.money import assert_sound, balances, calls
 from tests.integration.stores import TRANSACTIONS
@@ -134,7 +137,31 @@ def test_a_forecast_names_the_first_instant_that_falls_short(payer: Client) -> N
     assert (received["movements"][0]["payment_id"], received["movements"][0]["amount"]) == (
         *(first["payment_id"], 60),
     )
+    assert (received["partial"], received["next_cursor"]) == (False, None)
     assert fields(payer.get("/api/v1/accounts/alice/forecast", "until=tomorrow")) == ["until"]
+    assert fields(payer.get("/api/v1/accounts/alice/forecast", "cursor=WyJ4IiwieSJd")) == ["cursor"]
+
+
+def test_a_forecast_of_many_payments_goes_on_by_its_cursor(
+    payer: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forecast, "_READ_AT_ONCE", 2)
+    for number in range(5):
+        payer.pay(key=str(number), amount=10, delay_seconds=600 + number, funding="at_execution")
+    path, query = "/api/v1/accounts/alice/forecast", ""
+    whole = payer.get(path).body
+    monkeypatch.setattr(money_routes, "within", partial(within, time=timedelta(0)))
+    parts = []
+    while True:
+        parts.append(payer.get(path, query).body)
+        if parts[-1]["next_cursor"] is None:
+            break
+        assert parts[-1]["partial"]
+        query = f"cursor={parts[-1]['next_cursor']}"
+    assert len(parts) == 3
+    assert [each["balance_at_until"] for each in parts] == [80, 60, 50]
+    assert [step for each in parts for step in each["movements"]] == whole["movements"]
+    assert {each["until"] for each in parts} == {parts[0]["until"]}
 
 
 class TestExecutions:

@@ -121,6 +121,8 @@ class Forecast(TypedDict):
         ),
     ]
     movements: Annotated[list[ForecastMovement], told("The first 100, in the order of their instants.")]
+    next_cursor: Cursor
+    partial: Partial
 
 
 def of(given: account.Account) -> Account:
@@ -197,7 +199,7 @@ def _note(made: movement.Movement) -> Note:
     }
 
 
-def foreseen(found: forecast.Forecast) -> Forecast:
+def foreseen(found: forecast.Forecast, cursor: str | None) -> Forecast:
     return {
         "account_id": found.now.id,
         "until": text_of(found.until),
@@ -216,4 +218,6 @@ def foreseen(found: forecast.Forecast) -> Forecast:
             }
             for step in found.steps
         ],
+        "next_cursor": cursor,
+        "partial": cursor is not None,
     }

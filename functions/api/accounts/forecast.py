@@ -1,24 +1,28 @@
 """What an account will have if nothing else happens: every payment of it that is still to come, in order.
 
-What it receives is taken as coming. What it cannot cover at the instant will fail then and move nothing.
+What it receives is taken as coming. What it cannot cover at the instant will fail then and move nothing. A forecast
+that takes too long ends where it is, and its cursor goes on with the balances that it has come to.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Final
 
+from postdate.domain import instants
 from postdate.domain.account import Account
-from postdate.domain.errors import LimitExceeded
-from postdate.domain.payment import Payment
+from postdate.domain.payment import KIND, Payment, State
 from postdate.stores.ledger import Ledger, Wanted
 
-PAYMENTS_MAX: Final = 10_000
-LOOKED_AT_MAX: Final = 50_000
 MOVEMENTS_SHOWN: Final = 100
-_READ_AT_ONCE: Final = 500
+_READ_AT_ONCE: Final = 200
+_MARK: Final = re.compile(
+    rf"[0-9]{{1,13}}( [0-9]{{1,15}}){{4}} [0-9]{{0,13}} [0-9]{{13}}{KIND}_[0-9a-z]{{24}}"
+)
 _MILLISECOND: Final = timedelta(milliseconds=1)
+# Whatever was due before has ended long ago, or is EXECUTING and waits for a person.
+_BEHIND: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,30 +35,90 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
+    """`now` is the account as it was when the forecast began, `then` as it will be when all payments are made that were
+    looked at. `place` is where the ledger's list goes on; None when all payments up to `until` were looked at."""
+
     now: Account
     then: Account
     until: datetime
     falls_short_at: datetime | None
     steps: tuple[Step, ...]
+    place: str | None = None
+
+    @property
+    def mark(self) -> str:
+        """All that a forecast which goes on needs to know."""
+        short = "" if self.falls_short_at is None else str(instants.milliseconds(self.falls_short_at))
+        balances = (self.now.available, self.now.reserved, self.then.available, self.then.reserved)
+        return " ".join([*map(str, (instants.milliseconds(self.until), *balances)), short, self.place or ""])
 
 
-def forecast(account: Account, until: datetime, ledger: Ledger) -> Forecast:
-    coming = [payment for payment in _coming(account, until, ledger) if payment.due_at <= until]
-    if len(coming) > PAYMENTS_MAX:
-        message = f"leaves more than {PAYMENTS_MAX} payments to look at: name a nearer instant"
-        raise LimitExceeded([("until", message)])
-    then, short_at, steps = account, None, list[Step]()
-    for payment in sorted(coming, key=lambda each: (each.due_at, each.id)):
-        after = _after(then, payment)
-        if after.available < 0:
-            short_at = short_at or payment.due_at
-            continue
-        then = after
-        amount = -payment.amount if payment.payer == account.id else payment.amount
-        steps.append(Step(payment_id=payment.id, at=payment.due_at, amount=amount, balance=then.balance))
+def going_on(account: Account, mark: str) -> Forecast:
+    """The forecast that has come to this mark. Raises ValueError for a text that is none."""
+    if not _MARK.fullmatch(mark):
+        raise ValueError("no mark of a forecast")
+    until, *balances, short, place = mark.split(" ")
+    now_available, now_reserved, available, reserved = map(int, balances)
     return Forecast(
-        now=account, then=then, until=until, falls_short_at=short_at, steps=tuple(steps[:MOVEMENTS_SHOWN])
+        now=replace(account, available=now_available, reserved=now_reserved),
+        then=replace(account, available=available, reserved=reserved),
+        until=instants.from_milliseconds(int(until)),
+        falls_short_at=instants.from_milliseconds(int(short)) if short else None,
+        steps=(),
+        place=place,
     )
+
+
+def begun(account: Account, until: datetime) -> Forecast:
+    return Forecast(now=account, then=account, until=until, falls_short_at=None, steps=(), place="")
+
+
+def forecast(given: Forecast, ledger: Ledger, *, now: datetime, has_time: Callable[[], bool]) -> Forecast:
+    """Goes on with a forecast for as long as there is time, with at least one look at the ledger."""
+    folded = _Folded(then=given.then, short_at=given.falls_short_at)
+    account, place = given.now, given.place or ""
+    if not place:
+        for parked in _parked(account, now, ledger):
+            folded.add(parked, account.id)
+    wanted = Wanted(
+        tenant=account.tenant, account=account.id, since=now - _BEHIND, until=given.until + _MILLISECOND
+    )
+    while True:
+        listed = ledger.payments_listed(wanted, after=place, limit=_READ_AT_ONCE)
+        found = ledger.payments([each.id for each in listed])
+        for id in dict.fromkeys(each.id for each in listed):
+            payment = found.get(id)
+            if payment is not None and _is_coming(payment, account) and payment.due_at <= given.until:
+                folded.add(payment, account.id)
+        place = listed[-1].place if listed else place
+        if len(listed) < _READ_AT_ONCE:
+            return folded.told(given, place=None)
+        if not has_time():
+            return folded.told(given, place=place)
+
+
+@dataclass(kw_only=True, slots=True)
+class _Folded:
+    then: Account
+    short_at: datetime | None
+    steps: list[Step] = field(default_factory=list)
+
+    def add(self, payment: Payment, account: str) -> None:
+        after = _after(self.then, payment)
+        if after.available < 0:
+            self.short_at = self.short_at or payment.due_at
+            return
+        self.then = after
+        amount = -payment.amount if payment.payer == account else payment.amount
+        if len(self.steps) < MOVEMENTS_SHOWN:
+            self.steps.append(
+                Step(payment_id=payment.id, at=payment.due_at, amount=amount, balance=after.balance)
+            )
+
+    def told(self, given: Forecast, *, place: str | None) -> Forecast:
+        return replace(
+            given, then=self.then, falls_short_at=self.short_at, steps=tuple(self.steps), place=place
+        )
 
 
 def _after(account: Account, payment: Payment) -> Account:
@@ -65,23 +129,14 @@ def _after(account: Account, payment: Payment) -> Account:
     return replace(account, available=account.available - payment.amount)
 
 
-def _coming(account: Account, until: datetime, ledger: Ledger) -> Iterator[Payment]:
-    """All that have not ended and are planned for that instant at the latest."""
-    looked_at = islice(_ids(account, until, ledger), LOOKED_AT_MAX + 1)
-    count = 0
-    while ids := list(islice(looked_at, _READ_AT_ONCE)):
-        count += len(ids)
-        if count > LOOKED_AT_MAX:
-            message = f"has more than {LOOKED_AT_MAX} payments, which is too many for a forecast"
-            raise LimitExceeded([("account_id", message)])
-        for payment in ledger.payments(ids).values():
-            if payment.tenant == account.tenant and not payment.state.is_final:
-                yield payment
+def _is_coming(payment: Payment, account: Account) -> bool:
+    sides = (payment.payer, payment.payee)
+    return payment.tenant == account.tenant and account.id in sides and not payment.state.is_final
 
 
-def _ids(account: Account, until: datetime, ledger: Ledger) -> Iterator[str]:
-    wanted = Wanted(tenant=account.tenant, account=account.id, until=until + _MILLISECOND)
-    after = ""
-    while found := ledger.payments_listed(wanted, after=after, limit=_READ_AT_ONCE):
-        yield from (each.id for each in found)
-        after = found[-1].place
+def _parked(account: Account, now: datetime, ledger: Ledger) -> Iterator[Payment]:
+    """What was due long ago and has not ended: it is few, or somebody has been called."""
+    wanted = Wanted(tenant=account.tenant, account=account.id, state=State.EXECUTING, until=now - _BEHIND)
+    listed = ledger.payments_listed(wanted, after="", limit=_READ_AT_ONCE)
+    found = ledger.payments([each.id for each in listed])
+    return (payment for payment in found.values() if _is_coming(payment, account))

@@ -11,7 +11,7 @@ from functions.api import requests
 from functions.api.accounts import answers, journal
 from functions.api.accounts.deposit import Moved, Order
 from functions.api.accounts.find import find
-from functions.api.accounts.forecast import forecast
+from functions.api.accounts.forecast import Forecast, begun, forecast, going_on
 from functions.api.accounts.forms import (
     AdjustmentForm,
     DepositForm,
@@ -21,6 +21,7 @@ from functions.api.accounts.routes import ADMIN, READ
 from functions.api.audit import Auditor
 from functions.api.caller import Caller
 from functions.api.forms import fingerprint, instant_of, parsed
+from functions.api.listing import Span, within
 from functions.api.operation import Routes
 from functions.api.texts import pairs
 from functions.api.wiring import wired
@@ -147,17 +148,32 @@ def list_transactions(caller: Caller, account_id: str) -> answers.TransactionLis
     "/forecast",
     name="forecast",
     summary="What an account will have",
-    text="If nothing else is scheduled, changed or deposited. What it is to receive is taken as coming. At most "
-    "10,000 payments are counted.",
+    text="If nothing else is scheduled, changed or deposited. What it is to receive is taken as coming. A forecast "
+    "that takes more than some seconds is `partial`: its balances are those after the last payment that was looked at. "
+    "`next_cursor` goes on from there, with the account as it was in the beginning.",
     scope=READ,
-    parameters=("until",),
-    codes=("validation_failed", "limit_exceeded", "not_found"),
+    parameters=("until", "cursor"),
+    codes=("validation_failed", "not_found"),
 )
 def get_forecast(caller: Caller, account_id: str) -> answers.Forecast:
     account, parameters = _account(caller, account_id), requests.parameters(_event())
-    if unknown_names := sorted(parameters.keys() - {"until"}):
+    if unknown_names := sorted(parameters.keys() - {"until", "cursor"}):
         raise ValidationFailed([(name, "is not a known parameter") for name in unknown_names])
-    return answers.foreseen(forecast(account, _until(parameters.get("until")), wired().ledger))
+    span = Span.of(parameters, "forecast", caller.tenant, account.id, parameters.get("until"))
+    found = forecast(
+        _going_on(account, span.after) if span.after else begun(account, _until(parameters.get("until"))),
+        wired().ledger,
+        now=wired().clock.now(),
+        has_time=within(wired().clock),
+    )
+    return answers.foreseen(found, None if found.place is None else span.cursor(found.mark))
+
+
+def _going_on(account: Account, mark: str) -> Forecast:
+    try:
+        return going_on(account, mark)
+    except ValueError:
+        raise ValidationFailed([("cursor", "is none of ours")]) from None
 
 
 def _moved(tenant: str, account: str, form: DepositForm | AdjustmentForm, **asked: Any) -> Moved:

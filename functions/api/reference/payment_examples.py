@@ -82,7 +82,7 @@ def answers() -> dict[str, Any]:
             "unread": [],
             "goes_on_after": None,
         },
-        "Forecast": accounts.foreseen(_forecast(pending)),
+        "Forecast": accounts.foreseen(_forecast(pending), None),
     }
 
 

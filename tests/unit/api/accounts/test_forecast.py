@@ -1,15 +1,12 @@
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from functions.api.accounts import forecast as forecasting
-from functions.api.accounts.forecast import forecast
+from functions.api.accounts.forecast import begun, forecast, going_on
+from functions.api.listing import within
 from postdate.domain import money
-from postdate.domain.errors import LimitExceeded
 from postdate.domain.payment import Funding
 from postdate.domain.retry import RetryPolicy
-from postdate.stores.ledger import Listed
 from postdate.stores.ledger_memory import MemoryLedger
 from tests.unit.api.payments.conftest import ANYBODY, FAR
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START
@@ -19,7 +16,8 @@ LATER = {"funding": Funding.AT_EXECUTION}
 
 
 def seen(bank, account="payer", until=START + MONTH):
-    return forecast(bank.ledger.account("demo", account), until, bank.ledger)
+    began = begun(bank.ledger.account("demo", account), until)
+    return forecast(began, bank.ledger, now=START, has_time=lambda: True)
 
 
 def test_an_account_without_payments_stays_as_it_is(bank):
@@ -109,36 +107,74 @@ def test_a_hundred_movements_are_shown_and_all_are_counted(bank):
     assert (len(found.steps), found.then.balance) == (100, 895)
 
 
-class Many(MemoryLedger):
-    """As many payments as told, all alike, without the time it takes to make them."""
+class Slow(MemoryLedger):
+    """Each look at payments takes a second."""
 
-    def __init__(self, payment, number):
+    def __init__(self, ledger, clock):
         super().__init__(plan=PLAN)
-        self._each = {f"{number:08}": replace(payment, id=f"{number:08}") for number in range(number)}
+        self._ledger, self._clock = ledger, clock
+        self.read = []
 
     def payments_listed(self, wanted, *, after, limit):
-        first = int(after) + 1 if after else 0
-        places = [f"{number:08}" for number in range(first, min(first + limit, len(self._each)))]
-        return [Listed(place=place, id=place) for place in places]
+        return self._ledger.payments_listed(wanted, after=after, limit=limit)
 
     def payments(self, ids):
-        return {id: self._each[id] for id in ids}
+        self._clock.move(SECOND)
+        self.read += ids
+        return self._ledger.payments(ids)
 
 
-def test_too_many_payments_ask_for_a_nearer_instant(bank):
-    payment = bank.registered(amount=1)
-    account = replace(bank.ledger.account("demo", "payer"), available=10**6, reserved=10**6)
-    most = Many(payment, forecasting.PAYMENTS_MAX)
-    assert forecast(account, FAR, most).then.balance == 2 * 10**6 - forecasting.PAYMENTS_MAX
-    with pytest.raises(LimitExceeded) as refused:
-        forecast(account, FAR, Many(payment, forecasting.PAYMENTS_MAX + 1))
-    assert refused.value.fields[0][0] == "until"
-
-
-def test_too_many_to_look_at_are_not_looked_at(bank):
-    done = bank.settle(bank.registered(amount=1))
+def parts(bank, *, seconds, until=FAR + MONTH):
+    """The forecast in parts that take so many seconds each, as requests with its cursor make them."""
+    slow = Slow(bank.ledger, bank.clock)
     account = bank.ledger.account("demo", "payer")
-    forecast(account, FAR, Many(done, 600))
-    with pytest.raises(LimitExceeded) as refused:
-        forecast(account, FAR, Many(done, forecasting.LOOKED_AT_MAX + 1))
-    assert refused.value.fields[0][0] == "account_id"
+    found = []
+    while not found or found[-1].place is not None:
+        given = going_on(account, found[-1].mark) if found else begun(account, until)
+        has_time = within(bank.clock, seconds * SECOND)
+        found.append(forecast(given, slow, now=START, has_time=has_time))
+    return found
+
+
+def test_a_forecast_that_takes_too_long_goes_on_where_it_was(bank):
+    for number in range(450):
+        bank.registered(amount=1 + number % 3, due_at=FAR + number * SECOND, **LATER)
+    (whole,) = parts(bank, seconds=60)
+    partly = parts(bank, seconds=1)
+    assert len(partly) == 3
+    assert [each.place is None for each in partly] == [False, False, True]
+    assert (partly[-1].then, partly[-1].falls_short_at) == (whole.then, whole.falls_short_at)
+    assert {each.now for each in partly} == {whole.now}
+
+
+def test_where_it_falls_short_is_remembered_by_what_goes_on(bank):
+    bank.registered(amount=1001, due_at=FAR, **LATER)
+    for number in range(1, 450):
+        bank.registered(amount=1, due_at=FAR + number * SECOND, **LATER)
+    assert {each.falls_short_at for each in parts(bank, seconds=1)} == {FAR}
+
+
+def test_each_part_does_at_least_something(bank):
+    for number in range(450):
+        bank.registered(amount=1, due_at=FAR + number * SECOND, **LATER)
+    assert len(parts(bank, seconds=0)) == 3
+
+
+def test_what_ended_long_ago_is_not_read_again_and_what_is_parked_counts(bank):
+    stuck, done = (bank.registered(amount=100) for _ in range(2))
+    retry = RetryPolicy(max_attempts=1)
+    bank.ledger.post([money.stumble(stuck, now=FAR, why="conflict", retry=retry, draw=0.0)])
+    bank.settle(done)
+    now, looked_at = FAR + timedelta(days=9), Slow(bank.ledger, bank.clock)
+    began = begun(bank.ledger.account("demo", "payer"), now + MONTH)
+    found = forecast(began, looked_at, now=now, has_time=lambda: True)
+    assert looked_at.read == [stuck.id]
+    assert [step.payment_id for step in found.steps] == [stuck.id]
+
+
+@pytest.mark.parametrize(
+    "mark", ["", "x", "1 2 3 4 5  ", "1 2 3 4 5  1797591900000", "1 2 3 4 y  " + "0" * 42]
+)
+def test_a_mark_that_is_none_of_ours_is_refused(bank, mark):
+    with pytest.raises(ValueError, match="no mark"):
+        going_on(bank.ledger.account("demo", "payer"), mark)
