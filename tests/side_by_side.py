@@ -1,4 +1,4 @@
-"""`make test`: the suite in three processes, which on two cores takes little longer than the longest of them.
+"""`make test`: the suite side by side, which on two cores takes little longer than its longest part.
 
 The tests on a running stack mostly wait for instants, so there are two such stacks; the other tests compute meanwhile.
 What is said on the stacks is shown when all is done.
@@ -10,6 +10,8 @@ import tempfile
 from contextlib import ExitStack
 
 _PYTEST = (sys.executable, "-m", "pytest")
+# Some of the other tests wait as well: for a time limit, or for a process.
+_IN_PROCESSES = ("--numprocesses", "2")
 # Those that kill workers last: two at a time are started anew, and what is sent meanwhile waits for them.
 _ON_ONE_STACK = tuple(
     f"tests/e2e/test_{name}.py" for name in ("tempers", "acknowledged", "recurring", "survival")
@@ -25,7 +27,9 @@ def main() -> int:
             for tests, file in zip((_ON_ONE_STACK, _ON_ANOTHER), told, strict=True)
         ]
         try:
-            failed = [subprocess.run([*_PYTEST, "--ignore=tests/e2e"], check=False).returncode]
+            failed = [
+                subprocess.run([*_PYTEST, *_IN_PROCESSES, "--ignore=tests/e2e"], check=False).returncode
+            ]
         finally:
             ended = [each.wait() for each in on_stacks]
             sys.stdout.flush()

@@ -95,7 +95,8 @@ class TestAnOperator:
             TableName=world.tables["payments"],
             Key=next(
                 {"slot": row["slot"], "id": row["id"]}
-                for row in world.dynamodb.scan(TableName=world.tables["payments"])["Items"]
+                for page in world.dynamodb.get_paginator("scan").paginate(TableName=world.tables["payments"])
+                for row in page["Items"]
                 if row["id"]["S"] == id
             ),
             UpdateExpression="SET #status = :executing",
