@@ -14,7 +14,8 @@ _PYTEST = (sys.executable, "-m", "pytest")
 _IN_PROCESSES = ("--numprocesses", "2")
 # Those that kill workers last: two at a time are started anew, and what is sent meanwhile waits for them.
 _ON_ONE_STACK = tuple(
-    f"tests/e2e/test_{name}.py" for name in ("tempers", "acknowledged", "recurring", "survival")
+    f"tests/e2e/test_{name}.py"
+    for name in ("tempers", "acknowledged", "recurring", "isolation", "operators", "alarms", "survival")
 )
 _ON_ANOTHER = ("tests/e2e", *(f"--ignore={path}" for path in _ON_ONE_STACK))
 

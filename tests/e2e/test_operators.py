@@ -3,6 +3,8 @@
 import time
 from typing import Final
 
+from cli import tenants
+from cli.local import aws
 from tests.e2e.conftest import RunningStack
 
 DONE_WITHIN_SECONDS: Final = 120
@@ -32,5 +34,8 @@ def test_an_operator_acts_for_the_tenant_that_it_names_through_the_gateway(stack
     assert operator.get("/api/v1/tasks").status == 403
     named = operator.get("/api/v1/tasks", postdate_tenant="demo").expect(200)
     assert named["tasks"]
-    assert operator.get("/api/v1/tasks", postdate_tenant="a-tenant-of-no-test").expect(200)["tasks"] == []
-    assert stack.client().get("/api/v1/tasks", postdate_tenant="a-tenant-of-no-test").status == 403
+    with aws.speaking_to(stack.place):
+        tenants.tenant(stack.tables["tenants"], "without-tasks")
+    assert operator.get("/api/v1/tasks", postdate_tenant="without-tasks").expect(200)["tasks"] == []
+    assert operator.get("/api/v1/tasks", postdate_tenant="unknown").status == 403
+    assert stack.client().get("/api/v1/tasks", postdate_tenant="without-tasks").status == 403

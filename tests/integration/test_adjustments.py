@@ -87,7 +87,7 @@ def test_what_the_audit_names_is_set_right_by_a_person_and_the_journal_tells_of_
     path, form = "/api/v1/accounts/alice/adjustments", {"to_journal": True, "reason": "a slip of the hand"}
     early = payer.call("POST", path, form, {"idempotency-key": "right"})
     assert code(early) == (409, "invalid_state")
-    assert "ask again when it has not changed for 10 minutes" in early.body["detail"]
+    assert "repeat the request when it has not changed for 10 minutes" in early.body["detail"]
     rewritten(world, payer, updated=milliseconds(datetime.now(UTC) - QUIET))
     answer = payer.call("POST", path, form, {"idempotency-key": "right"})
     assert (answer.status, answer.body["type"], answer.body["amount"]) == (201, "ADJUSTMENT", 0)
