@@ -189,6 +189,12 @@ def test_a_time_gone_by_is_run_once_however_often_it_is_asked_for(client: Client
     assert (wide.status, wide.body["code"]) == (422, "limit_exceeded")
 
 
+def test_a_task_that_runs_once_has_no_preview(client: Client) -> None:
+    once = client.call("POST", TASKS, {"target": client.target, "delay_seconds": 600}).body
+    refused = client.call("POST", f"{TASKS}/preview", {"task_id": once["task_id"]})
+    assert (refused.status, refused.body["code"]) == (409, "invalid_state")
+
+
 def test_a_preview_tells_where_the_clocks_change(client: Client) -> None:
     asked = {"cron": "30 2 * * *", "timezone": "Europe/Berlin", "from": "2026-03-28T00:00:00Z", "count": 2}
     first, second = client.call("POST", f"{TASKS}/preview", asked).body["next"]

@@ -110,12 +110,12 @@ TASKS: Final = (
         path="/api/v1/tasks/preview",
         name="previewTask",
         summary="When a cron would run",
-        text="The next instants of a cron, or of a task that is there, from `from` or now on. `note` says where a "
+        text="The next instants of a cron, or of a recurring task, from `from` or now on. `note` says where a "
         "change of clocks or jitter moved one.",
         answer="Preview",
         body=PreviewForm,
         scope="tasks:read",
-        codes=("malformed", "validation_failed", "not_found"),
+        codes=("malformed", "validation_failed", "not_found", "invalid_state"),
     ),
     Operation(
         method="post",

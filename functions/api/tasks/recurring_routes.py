@@ -27,7 +27,7 @@ def preview() -> dict[str, Any]:
     if form.task_id is None:
         plan = schedule(form.cron or "", "UTC" if form.timezone is None else form.timezone)
     else:
-        plan = wired().definition_changer.load(tenant, form.task_id).schedule
+        plan = _recurring(tenant, form.task_id, "previewed").schedule
     found = previews.preview(plan, first=form.from_ or wired().clock.now(), count=form.count)
     return {"next": [{"at": text_of(each.at), "local": each.local, "note": each.note} for each in found]}
 
