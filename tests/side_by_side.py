@@ -10,8 +10,8 @@ import tempfile
 from contextlib import ExitStack
 
 _PYTEST = (sys.executable, "-m", "pytest")
-# Some of the other tests wait as well: for a time limit, or for a process.
-_IN_PROCESSES = ("--numprocesses", "2")
+# Most of the other tests wait as well: for the engine, a time limit or a process.
+_IN_PROCESSES = ("--numprocesses", "4")
 # Those that kill workers last: two at a time are started anew, and what is sent meanwhile waits for them.
 _ON_ONE_STACK = tuple(
     f"tests/e2e/test_{name}.py"
