@@ -15,7 +15,16 @@ _IN_PROCESSES = ("--numprocesses", "4")
 # Those that kill workers last: two at a time are started anew, and what is sent meanwhile waits for them.
 _ON_ONE_STACK = tuple(
     f"tests/e2e/test_{name}.py"
-    for name in ("tempers", "acknowledged", "recurring", "isolation", "operators", "alarms", "survival")
+    for name in (
+        "tempers",
+        "acknowledged",
+        "recurring",
+        "isolation",
+        "flow",
+        "operators",
+        "alarms",
+        "survival",
+    )
 )
 _ON_ANOTHER = ("tests/e2e", *(f"--ignore={path}" for path in _ON_ONE_STACK))
 
