@@ -179,7 +179,7 @@ def audit(bed: Bed) -> str:
     """What `GET /api/v1/audit` says of all books: `ok`, the names of failed checks, or that it did not answer."""
     failed: set[str] = set()
     after = ""
-    with bed.client() as client:
+    with bed.admin() as client:
         while True:
             told = client.get("/api/v1/audit" + (f"?after={after}" if after else ""))
             if told.status != 200:

@@ -91,7 +91,7 @@ def look(
     words: Mapping[str, int],
 ) -> Seen:
     again = replays(bed, notes.promised)
-    with bed.client() as client:
+    with bed.admin() as client:
         audit = client.get("/api/v1/audit").expect(200)
     dead = [bed.stack.queues[f"{name}_dlq"] for name in ("tasks", "payments")]
     return Seen(
