@@ -275,13 +275,13 @@ def i16_poison_is_a_dead_letter(seen: Seen) -> None:
 
 def i16_who_is_dead_has_a_letter(seen: Seen) -> None:
     """Each item that waits for a person can be brought back by the letter of that very version. Nobody brings back a
-    run of a task that was cancelled; and of two workers who have one call at once, the one who writes the death may die
-    over the letter, and the other, who was the first to have it, then drops it. So may a worker who has a call for the
-    last time, or one whose call vanishes meanwhile (docs/decisions/0009)."""
+    run of a task that was cancelled, or a step of its backfill. And of two workers who have one call at once, the one
+    who writes the death may die over the letter, and the other, who was the first to have it, then drops it. So may a
+    worker who has a call for the last time, or one whose call vanishes meanwhile (docs/decisions/0009)."""
     letters = seen.letters()
     for row in filter(waits_for_a_person, seen.items()):
-        run = recurs(row)
-        task = run and seen.definition(run.definition, before=seen.hub.now)
+        plan = options(row).get("recurs")
+        task = plan and seen.definition(plan[0], before=seen.hub.now)
         if (task and text(task, "status") == "CANCELLED") or row["id"][
             "S"
         ] in seen.doubled | seen.had_last | seen.lost:

@@ -83,6 +83,7 @@ class Restater:
     def _books(self, tenant: str, name: str) -> Books:
         books = self.auditor.judged(tenant, name)
         if books is None:
+            _refuse_if_changed(find(self.ledger, tenant, name), since=self.clock.now() - QUIET)
             raise Unavailable(f"the account {name} keeps changing, or cannot be read as a whole")
         return books
 

@@ -212,6 +212,16 @@ def test_an_account_that_never_stands_still_is_left_alone(books):
     assert books.bank.ledger._accounts["demo", "third"].available == 0
 
 
+def test_an_account_that_is_in_use_is_refused_by_its_last_change(books):
+    books.receive(50)
+    books.meddle(available=0)
+    account = books.bank.ledger.account
+    versions = iter(range(100, 1000))
+    books.bank.ledger.account = lambda tenant, id: replace(account(tenant, id), version=next(versions))
+    with pytest.raises(InvalidState, match="freeze an account that is in use"):
+        books.restate()
+
+
 def test_an_unknown_account_is_told(books):
     with pytest.raises(NotFound):
         books.restate(account="nobody")
