@@ -16,7 +16,7 @@ IN_PROCESSES := --numprocesses auto --maxprocesses 4
 
 ONLINE := { echo "Setting up needs the package index that pip is set up for, and did not get what it needs: see above." >&2; exit 2; }
 
-.PHONY: help up down test test-on-ministack test-on-dynamodb-local check check-here check-on-python prove chaos bench deploy synth layer lock clean
+.PHONY: help up down browser test test-on-ministack test-on-dynamodb-local check check-here check-on-python prove chaos bench smoke deploy synth layer lock clean
 .DELETE_ON_ERROR:
 
 help: ## what there is to make
@@ -45,6 +45,10 @@ test: $(READY)/dev ## the whole suite on local stacks; with ENGINE=dynamodb-loca
 		*) echo "There is no ENGINE=$(ENGINE): ministack or dynamodb-local." >&2; exit 2;; esac
 	@$(MAKE) --no-print-directory test-on-$(ENGINE)
 
+browser: $(READY)/dev ## the console in Chromium on a local stack (CHROMIUM=, STACK=)
+	@$(PYTHON) -m tests.browser.chromium
+	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest tests/browser $(if $(STACK),--stack $(STACK))
+
 test-on-dynamodb-local: $(READY)/dev $(READY)/dynamodb-local
 	@.venv/bin/pytest $(IN_PROCESSES) --engine dynamodb-local tests/contract tests/integration
 
@@ -65,6 +69,9 @@ bench: $(READY)/infra ## the benchmark on a local stack of its own
 deploy: $(READY)/infra ## deploy every stack of ENV=dev|staging|prod to AWS
 	@case "$(ENV)" in dev|staging|prod) ;; *) echo "There is no ENV=$(ENV) on AWS: dev, staging or prod." >&2; exit 2;; esac
 	@$(PYTHON) -m cli.aws.deploy $(ENV)
+
+smoke: $(READY)/infra ## check AWS itself and a peak in the deployed ENV=dev|staging|prod
+	@.venv/bin/postdate smoke --env $(ENV)
 
 synth: $(READY)/infra ## synthesise every environment; needs no account
 	@for env in dev staging prod local; do \

@@ -21,12 +21,12 @@ ItemT = TypeVar("ItemT")
 
 
 class BareEngine:
-    def __init__(self, bed: Bed) -> None:
+    def __init__(self, bed: Bed, table: str = "ITEMS_TABLE") -> None:
         self._bed = bed
         self._dynamodb = bed.dynamodb
         self._sqs = bed.sqs
         self._queue_url = bed.queue.url
-        self._table = bed.environment["ITEMS_TABLE"]
+        self._table = bed.environment[table]
         self._plan = ShardPlan.parse(bed.environment["SHARD_PLAN"])
 
     def rows(self, count: int, due_at: datetime) -> list[Row]:

@@ -17,7 +17,7 @@ from bench.load import Ran, side_by_side
 from bench.plan import CLIENTS
 from postdate.domain import money
 from postdate.domain.account import Account
-from postdate.domain.payment import KIND, Funding, Payment
+from postdate.domain.payment import KIND, Payment, Terms
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
 from postdate.stores import account_row, payment_row
 
@@ -39,7 +39,7 @@ class _Noted:
 class BareLedger:
     def __init__(self, bed: Bed) -> None:
         self._bed = bed
-        self._engine = BareEngine(bed)
+        self._engine = BareEngine(bed, "PAYMENTS_TABLE")
         self._plan = ShardPlan.parse(bed.environment["SHARD_PLAN"])
         self._listing_shards = int(bed.environment["LISTING_SHARDS"])
 
@@ -74,16 +74,11 @@ class BareLedger:
     def _payment(self, pair: payments.Pair, due_at: datetime) -> Payment:
         unique = os.urandom(UNIQUE_BYTES)
         posting = money.register(
+            Terms(payer=pair[0], payee=pair[1], amount=payments.AMOUNT),
             id=item_id(KIND, self._plan.slot(due_at, unique), unique),
             tenant=TENANT,
-            payer=pair[0],
-            payee=pair[1],
-            amount=payments.AMOUNT,
-            funding=Funding.RESERVE,
             due_at=due_at,
             now=datetime.now(UTC),
-            description=None,
-            metadata=(),
         )
         assert posting.after is not None  # noqa: S101 (it is what a registration makes)
         return posting.after

@@ -1,4 +1,4 @@
-"""What a benchmark runs on: a local stack of its own and a webhook receiver, both gone when it ends."""
+"""The test bed of a benchmark: its own local stack and a webhook receiver, both removed at the end."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -31,7 +31,7 @@ class Index:
         return cls(keys=keys, copied=frozenset((*keys, *table_keys, *projection.get("NonKeyAttributes", ()))))
 
     def entry(self, row: Row | None) -> Row | None:
-        """What of the row stands in the index; nothing when the row lacks one of its keys."""
+        """The part of the row that the index holds; None when the row lacks one of the index's keys."""
         if row is None or any(key not in row for key in self.keys):
             return None
         return {name: value for name, value in row.items() if self.copied is None or name in self.copied}

@@ -9,7 +9,7 @@ from postdate.domain.due import Due, Packet, Via
 from postdate.domain.instants import whole
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
-from postdate.domain.task import KIND, Destination, Payload, Task
+from postdate.domain.task import KIND, Destination, Payload, Task, Template
 from postdate.domain.transitions import register
 from postdate.runtime.queue import Queue
 from postdate.stores.tasks import Tasks, Written
@@ -37,10 +37,10 @@ def _task(tenant: str, number: int, due_at: datetime, plan: ShardPlan) -> Task:
         tenant=tenant,
         due_at=due_at,
         now=due_at - _AHEAD,
-        destination=Destination(type="webhook", address=f"https://dead-{number}.example.com/"),
-        payload=Payload(text="{}"),
-        retry=RetryPolicy(max_attempts=1),
-        timeout_seconds=_TIMEOUT_SECONDS,
-        name=None,
-        tags=(),
+        template=Template(
+            destination=Destination(type="webhook", address=f"https://dead-{number}.example.com/"),
+            payload=Payload(text="{}"),
+            retry=RetryPolicy(max_attempts=1),
+            timeout_seconds=_TIMEOUT_SECONDS,
+        ),
     )

@@ -19,6 +19,7 @@ import boto3
 
 from bench.meter import Meter
 from cli import tenants
+from cli.local import secrets
 
 _BATCH: Final = 10
 _SCOPES: Final = frozenset(
@@ -44,7 +45,11 @@ class Functions:
     def __init__(self, names: Iterable[str], *, tenant: str, settings: Mapping[str, str]) -> None:
         """`settings` are ours in place of the deployed ones."""
         self._handlers = _handlers(names, settings)
-        self._key = tenants.key(os.environ["KEYS_TABLE"], tenant, _SCOPES)
+        self._key = tenants.key(
+            secrets.key_table({name: os.environ[f"{name.upper()}_TABLE"] for name in ("keys", "data_keys")}),
+            tenant,
+            _SCOPES,
+        )
 
     def call(self, function: str, event: dict[str, Any]) -> Any:
         with contextlib.redirect_stdout(io.StringIO()):

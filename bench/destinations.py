@@ -1,4 +1,4 @@
-"""Where the benchmark's tasks go, and what arrived there and when."""
+"""Destinations of the benchmark's tasks, with the arrivals and their instants."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ class Destination(Protocol):
     def clear(self) -> None: ...
 
     def count(self) -> int:
-        """How many arrived since it was cleared, as cheaply as that can be said."""
+        """Number of arrivals since the last clear, found with as little work as possible."""
 
     def arrivals(self) -> list[Arrival]: ...
 

@@ -29,7 +29,7 @@ class Look:
 
 
 class Reserved:
-    """How many payments are through by what their payers still hold for them; who holds nothing is not asked again."""
+    """Counts settled payments by the holds that their payers still have; a payer without holds is not read again."""
 
     def __init__(self, bed: Bed, accounts: Iterable[str]) -> None:
         self._dynamodb = bed.dynamodb
@@ -61,7 +61,7 @@ class Reserved:
 
 
 class Received:
-    """How many payments are through by what has reached one account."""
+    """Counts settled payments by the balance that has reached one account."""
 
     def __init__(self, bed: Bed, account: str) -> None:
         self._dynamodb = bed.dynamodb
@@ -93,7 +93,7 @@ def watched(
 
 
 def lateness_ms(looks: Sequence[Look], due_ms: float) -> list[float]:
-    """Of each payment, in the order in which they came through: until the first look that counts it."""
+    """Time of each payment until the first look that counts it, in the order of settling."""
     found: list[float] = []
     for look in looks:
         found += [look.at_ms - due_ms] * (look.through - len(found))
@@ -101,7 +101,7 @@ def lateness_ms(looks: Sequence[Look], due_ms: float) -> list[float]:
 
 
 def apart_ms(looks: Sequence[Look]) -> float:
-    """How far apart two looks were in the middle: so much too late a payment may have been seen."""
+    """Median interval between two looks: the most that a payment's settling may be seen too late."""
     gaps = sorted(after.at_ms - before.at_ms for before, after in pairwise(looks))
     return percentile(gaps, 50) if gaps else 0.0
 

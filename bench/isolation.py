@@ -71,7 +71,7 @@ def isolation(bed: Bed, plan: Plan) -> Iterator[Line]:
 
 
 def late_beside(alone: Outcome, beside: Outcome) -> int:
-    """How many tasks are too late for a p99 that moved by less than it may."""
+    """Number of tasks that are too late for the allowed movement of the p99."""
     most = percentile(sorted(alone.lateness_ms), 99) + MOVED_MS_MAX
     allowed = len(beside.lateness_ms) - math.ceil(0.99 * len(beside.lateness_ms))
     return max(0, sum(lateness >= most for lateness in beside.lateness_ms) - allowed)

@@ -1,6 +1,6 @@
-"""What AWS calls of this process take: requests as they were sent, units by the rows that they found and left.
+"""Meter of this process's AWS calls: requests as sent, units by the rows before and after.
 
-It hangs itself into botocore before any client is made, so boto3 and pynamodb are both heard and nothing is patched.
+The meter registers botocore's event handlers before any client exists, so it sees boto3 and pynamodb without patches.
 """
 
 import json

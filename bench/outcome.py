@@ -1,4 +1,4 @@
-"""What arrived, held against what was promised."""
+"""Arrivals compared with the promises."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

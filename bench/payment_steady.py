@@ -99,7 +99,7 @@ def _steady(bed: Bed, stream: Stream, batched_per_second: float) -> Line:
 
 
 def _rate(due_ms: dict[str, float]) -> float:
-    """How many a second were due, between the first instant and the last."""
+    """Payments due a second, between the first instant and the last."""
     between = max(due_ms.values()) - min(due_ms.values())
     return 1000 * (len(due_ms) - 1) / between if between else 0.0
 

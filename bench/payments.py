@@ -110,8 +110,8 @@ def kept(bed: Bed, ids: Iterable[str]) -> dict[str, Payment]:
 
 
 def own_account(found: Mapping[str, Payment], due_ms: Mapping[str, float]) -> dict[str, float]:
-    """What our own rows say: how long after the instant each was decided, which its commit followed, and how many are
-    not at the end that was meant."""
+    """Delays from our own rows: from each instant to the decision before the commit, and the number of payments that
+    did not end as expected."""
     decided = [
         instants.milliseconds(payment.finished_at) - due_ms[payment.id]
         for payment in found.values()
@@ -149,7 +149,7 @@ def judged(bed: Bed, found: Mapping[str, Payment], due_ms: Mapping[str, float]) 
 
 
 def _journalled(bed: Bed) -> Counter[str]:
-    """How many rows of the journal each payment has; the whole of it is read."""
+    """Number of journal rows of each payment, from a read of the whole journal."""
     return Counter(row["payment_id"]["S"] for row in _scanned(bed, "JOURNAL_TABLE") if "payment_id" in row)
 
 
@@ -176,7 +176,7 @@ def unsound(bed: Bed) -> int:
 
 
 def audit(bed: Bed) -> str:
-    """What `GET /api/v1/audit` says of all books: `ok`, the names of failed checks, or that it did not answer."""
+    """Result of `GET /api/v1/audit` for all books: `ok`, the names of failed checks, or that it did not answer."""
     failed: set[str] = set()
     after = ""
     with bed.admin() as client:

@@ -7,7 +7,7 @@ BATCH: Final = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """How much of everything: `items` in a burst, `calls` of each kind to the API, `rates` for `seconds` each.
+    """Size of each case: `items` in a burst, `calls` of each kind to the API, `rates` for `seconds` each.
 
     `payment_rates` as well, but for half of that when there are too many to be registered one by one.
     """

@@ -1,4 +1,4 @@
-"""What the counted units and requests come to."""
+"""Prices of the counted units and requests."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

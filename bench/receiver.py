@@ -32,7 +32,7 @@ _BACKLOG: Final = 1024
 
 @dataclass(kw_only=True, slots=True)
 class Memory:
-    """What all connections share: the calls so far, each with its id and its milliseconds since the epoch."""
+    """State that all connections share: the calls so far, each with its id and its milliseconds since the epoch."""
 
     noted: list[tuple[str, float]] = field(default_factory=list)
     is_down: bool = False

@@ -57,7 +57,7 @@ def tables(lines: Iterable[Line]) -> str:
 
 
 def broken(lines: Iterable[Line]) -> str | None:
-    """What was promised and not kept, in words; None when all was."""
+    """Broken promises in words; None when all were kept."""
     found = [
         f"{line['case']} {line['what']}: {', '.join(f'{line[name]} {name}' for name in BROKEN if line.get(name))}"
         for line in lines

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from bench import bed
 from bench.burst import burst
 from bench.isolation import isolation
+from bench.lists import lists
 from bench.payment_burst import payments_hot, payments_spread
 from bench.payment_steady import payments_steady
 from bench.plan import Plan
@@ -27,6 +28,7 @@ CASES: Final[Mapping[str, Case]] = {
     "payments-hot": payments_hot,
     "steady": steady,
     "payments-steady": payments_steady,
+    "lists": lists,
     "isolation": isolation,
     "units": units,
 }
@@ -42,7 +44,7 @@ def run(plan: Plan, chosen: list[str]) -> Generator[Line, None, None]:
 
 
 def _machine() -> Line:
-    """What the figures were measured on, and how busy it was with other things before."""
+    """Description of the machine behind the figures, and its load before the run."""
     load = os.getloadavg()[0]
     if load > BUSY:
         say(f"This machine is not idle (load {load:.1f}): what follows measures that too.")

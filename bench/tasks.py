@@ -61,7 +61,7 @@ def kept(bed: Bed) -> DynamoTasks:
 
 
 def own_account(bed: Bed, due_ms: Mapping[str, float]) -> dict[str, float]:
-    """What our own rows say: how long after the instant each was claimed, and how long after it its outcome stood."""
+    """Delays from our own rows: from each instant to its claim, and from its instant to its stored outcome."""
     found = kept(bed).get_many(due_ms)
     claimed = [float(task.lateness_ms) for task in found.values() if task.lateness_ms is not None]
     ended = [

@@ -19,7 +19,7 @@ _TIMERS: Final = 8
 
 
 def timers(bed: Bed, rate: int) -> dict[str, Outcome]:
-    """What came of them at each destination, by its name; so many a second, at instants drawn at random."""
+    """Outcome at each destination, by its name, of `rate` timers a second at random instants."""
     bare = BareEngine(bed)
     drawn = random.Random(rate)  # noqa: S311 (no secret)
     afters = sorted(drawn.uniform(0, _SECONDS) for _ in range(rate * _SECONDS))

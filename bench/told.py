@@ -1,4 +1,4 @@
-"""What the function that settles says of itself: the metrics in its log, which nobody had to look for meanwhile."""
+"""Metrics in the log of the settling function, read after the run."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _METRIC: Final = "PaymentLateness"
 
 
 def answered_ms(bed: Bed, since_ms: float) -> list[float]:
-    """How long after its instant the commit of each payment was answered, of those that were settled since then."""
+    """Delay from each payment's instant to the answer of its commit, for payments settled since then."""
     pages = bed.logs.get_paginator("filter_log_events").paginate(logGroupName=_LOG, startTime=int(since_ms))
     messages = (event["message"] for page in pages for event in page["events"])
     return [lateness for message in messages for lateness in of_metric(message)]

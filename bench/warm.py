@@ -1,4 +1,4 @@
-"""What a new stack does once and never again, done before anything is measured."""
+"""Work that a new stack does only once, done before the measurement."""
 
 import time
 from typing import Final

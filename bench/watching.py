@@ -29,7 +29,7 @@ class Seen:
     cpu_seconds: float
 
     def cost(self, seconds: float) -> dict[str, float]:
-        """What watching took of the machine, and how far apart its looks are beside the time that each takes."""
+        """Cost of watching: its share of the machine, and the interval of its looks beside the time of each."""
         return {
             "looks_per_second": rounded(len(self.looks_ms) / seconds),
             "looks_rest_ms": 1000 * APART_SECONDS,

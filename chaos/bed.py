@@ -1,4 +1,4 @@
-"""What a run stands on: a local stack of its own, accounts with money, and ways to reach all of it."""
+"""The fixture of a run: a local stack of its own, accounts with money, and clients for all of it."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -84,7 +84,7 @@ def i10_one_run_a_planned_instant(seen: Seen) -> Verdict:
 
 
 def i11_what_was_accepted_has_ended(seen: Seen) -> Verdict:
-    """What nobody was told of has to end as well: it may hold money."""
+    """Items whose registration got no answer have to end as well: they may hold money."""
     items = _items(seen)
     lost = [f"{each.id} is not there" for each in seen.notes.promised if each.id not in items]
     left = (None if item.state in FINAL else f"{item.id} is {item.state}" for item in items.values())
@@ -134,7 +134,7 @@ def i13_one_item_a_key(seen: Seen) -> Verdict:
 
 
 def i13_asked_again_the_answer_is_the_same(seen: Seen) -> Verdict:
-    """That which no client ever had an answer to is found here too."""
+    """Finds also items whose registration no client had an answer to."""
 
     def finding(status: int, id: Finding, promised: Promised, other: bool) -> Finding:
         wanted = (422, None) if other else (201, promised.id)

@@ -25,7 +25,7 @@ _OTHER: Final = ({"tags": ["other"]}, {"metadata": {"is": "other"}})
 
 
 def ask_again(bed: Bed, notes: Notes) -> None:
-    """What was never answered: an answer now makes it a promise, or a refusal, like any other."""
+    """Repeats requests that had no answer: an answer now makes each a promise or a refusal."""
     with bed.admin() as client:
         notes.wanted = [each for each in notes.wanted if not _answered(client, each, notes)]
 

@@ -1,4 +1,4 @@
-"""What clients ask for, drawn: most of it due in some seconds, some of it past the horizon, where only the sweep calls.
+"""Random requests of clients: most are due in some seconds, some beyond the horizon, where only the sweep calls.
 
 Retries are short, so that everything ends soon after the faults do."""
 
@@ -26,8 +26,8 @@ EVERY_MINUTE: Final = ("fine/0", "500/1", "reset/1")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Places:
-    """Where tasks may go, and until when they may be due; what recurs goes on for some seconds, for whatever minute it
-    is registered in, there is a whole one to come."""
+    """Destinations of tasks, and the latest instant that they may be due. A recurring task goes on for some seconds
+    after the others, so that a whole minute follows its registration."""
 
     receiver_url: str
     queue_url: str

@@ -1,4 +1,4 @@
-"""What the tables hold, read past the API: also what nobody was told of."""
+"""Reads the tables directly, to see items that no client was told of."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -45,7 +45,7 @@ class Tables:
         )
 
     def statuses(self) -> dict[str, str]:
-        """Of every task, run and payment there is."""
+        """State of every task, run and payment, by id."""
         found = {**self._statuses_in(self._items), **self._statuses_in(self._payments)}
         return {id: status for id, status in found.items() if not is_definition(id)}
 

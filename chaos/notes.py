@@ -1,4 +1,4 @@
-"""What a client was told, and what it does not know: the facts that all promises are held against."""
+"""The answers that clients received, and their open requests: the facts that all promises are checked against."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,8 +8,9 @@ from typing import Any
 
 @dataclass(kw_only=True, slots=True)
 class Promised:
-    """A task or a payment that was accepted. `earliest_ms` is the instant before which it may not begin: where a change
-    was neither granted nor refused, the earlier one of two. `version` and `status` are the newest that were told."""
+    """A task or a payment that was accepted. `earliest_ms` is the instant before which it may not begin: where a
+    change was neither granted nor refused, the earlier one of two. `version` and `status` are the newest that were
+    told."""
 
     key: str
     path: str
@@ -44,8 +45,8 @@ class Wanted:
 
 @dataclass(kw_only=True, slots=True)
 class Notes:
-    """Of one client, so that nobody else writes to them. `unknown` counts tries that a client heard nothing of, or only
-    that something had gone wrong; `refused` the codes of what was not granted."""
+    """Notes of one client, written by that client alone. `unknown` counts requests without an answer or with an
+    error of the server; `refused` counts the codes of refusals."""
 
     promised: list[Promised] = field(default_factory=list)
     wanted: list[Wanted] = field(default_factory=list)

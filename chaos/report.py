@@ -19,7 +19,7 @@ REACHED: Final = ("a cancel", "a change", "a payment", "a heartbeat", "a word of
 
 
 def load(notes: Notes) -> Iterator[Line]:
-    """How often each kind of thing was asked for and granted, and how many tries were left without an answer."""
+    """Counts of requests and grants by kind, and of requests without an answer."""
     for what in sorted({*notes.asked, *REACHED}):
         asked, granted = notes.asked[what], notes.granted[what]
         line: Line = {
@@ -43,7 +43,7 @@ def faults(done: Mapping[str, int], tempers: Mapping[str, int]) -> Iterator[Line
 
 
 def hits(seen: Seen) -> Iterator[Line]:
-    """What went wrong because of the faults, and had to be made good. Kills that hit nobody at work show little."""
+    """Failures that the faults caused and that had to be repaired. Kills of idle workers show little."""
     died = [line for task in seen.tasks.values() for line in task.history if "its worker died" in line.why]
     counts = {
         "calls without an answer": seen.notes.unknown.total(),
@@ -60,7 +60,7 @@ def hits(seen: Seen) -> Iterator[Line]:
 
 
 def lateness(seen: Seen) -> Iterator[Line]:
-    """Of first arrivals after their instants, as their clients know these; of payments, to their commit's decision."""
+    """Lateness of first arrivals, as their clients know the instants; of payments, up to their commit's decision."""
     due = {each.id: each.earliest_ms for each in seen.notes.promised}
     kinds: dict[str, dict[str, float]] = {}
     for arrival in seen.arrivals:

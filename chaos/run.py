@@ -139,7 +139,7 @@ def _near(callers: Sequence[Caller], within_ms: int, queue: str) -> list[Due]:
 
 
 def _work(callers: Sequence[Caller], faults: Faults, plan: Plan) -> None:
-    """Whoever fails ends it for all."""
+    """Runs one client; an exception in one ends the run of all."""
     over = Event()
     with ThreadPoolExecutor(CLIENTS + 1) as pool:
         begun: list[Future[None]] = [pool.submit(caller.work) for caller in callers]

@@ -29,7 +29,7 @@ class Letter(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """What was answered when it was asked for once more: with its key, and, of some, with another body."""
+    """Answers to repeated requests: with the same key, and some with another body."""
 
     promised: Promised
     status: int

@@ -1,4 +1,4 @@
-"""When which fault comes: the same for the same seed."""
+"""The instants of all faults, the same for the same seed."""
 
 from collections.abc import Iterator
 from random import Random

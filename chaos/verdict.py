@@ -1,4 +1,5 @@
-"""What a check says: how much it looked at, and what of it is wrong. One that found nothing to look at says nothing."""
+"""The result of a check: the number of things it looked at, and the wrong ones. A check without anything to look at
+proves nothing."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ AWAKE_SECONDS: Final = 5
 
 
 def ticks(pid: int) -> int:
-    """What processor time it has used; 0 when nobody knows."""
+    """Processor time that the process has used; 0 when unknown."""
     try:
         after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -52,7 +52,7 @@ class Workers:
             self._known[pid] = _Known(known.since if known else now, used, worked_at)
 
     def awake(self, function: str) -> list[int]:
-        """Who worked last comes first; where processes do not tell, in no order."""
+        """Processes in the order of their latest work; in no order where processor times are unknown."""
         self.look()
         awake_since = self._now() - AWAKE_SECONDS
         mine = set(self._group(f"{self._folder}{FUNCTION.format(function)}-"))

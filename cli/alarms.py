@@ -1,4 +1,4 @@
-"""Which alarms fire: as CloudWatch says, or evaluated here for the local stack, whose engine cannot."""
+"""Alarms that fire: asked of CloudWatch, or evaluated here for the local stack, whose engine evaluates none."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,8 @@ from infra.environments import Environment
 from infra.watch import emf
 from infra.watch.alarm import Alarm, Composite, Severity
 from infra.watch.evaluate import Samples, State, Watch
-from infra.watch.table import QUEUES, alarms, composites
+from infra.watch.series import QUEUES
+from infra.watch.table import alarms, composites
 
 # As far back as most alarms look. A stack that is younger has no data before it, and data that is missing then says
 # nothing: the evaluation begins with the first sample.
@@ -41,7 +42,7 @@ def firing_on_aws(environment: Environment, client: Callable[[str], Any]) -> lis
 def firing_locally(
     environment: Environment, client: Callable[[str], Any], now: datetime
 ) -> list[dict[str, str]]:
-    """The minute that runs counts as if it were over."""
+    """Evaluates the alarms over the logs of the last hour. The current minute counts as if it were over."""
     samples = Samples()
     logs = client("logs")
     since = now - LOOKS_BACK
@@ -90,8 +91,8 @@ def _lines(logs: Any, group: str, since: datetime) -> Iterator[str]:
 
 
 def _add_queues(samples: Samples, environment: Environment, sqs: Any, now: datetime) -> None:
-    """What the queues hold now."""
-    for queue in (*QUEUES, *(f"{queue}-dlq" for queue in QUEUES), "slow"):
+    """Adds the present length of each queue."""
+    for queue in (*QUEUES, *(f"{queue}-dlq" for queue in (*QUEUES, "events")), "slow"):
         name = environment.named(queue)
         url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
         found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])

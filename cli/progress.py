@@ -1,4 +1,4 @@
-"""What a command is doing and how long each part took, on standard error: standard output is for results."""
+"""Progress of a command and the time of each part, on standard error: standard output is for results."""
 
 import sys
 import time

@@ -1,4 +1,5 @@
-"""The assets, as zips: a function's holds its own package and `postdate` and nothing else; the layer's, its folder.
+"""The assets, as zips: a function's holds its own package and `postdate` and nothing else, but the API's also the
+console, which it serves; the layer's holds its folder.
 
 The same files always make the same bytes (sorted, one date, one mode), so what did not change is neither uploaded
 nor deployed again. A zip is published as it stands: the CDK CLI has nothing left to pack.
@@ -19,7 +20,9 @@ _READABLE: Final = 0o100644 << 16
 
 def contents(name: str, root: Path = ROOT) -> dict[str, Path]:
     """The files of a function's asset by their path inside it, without bytecode."""
+    served = _under(root / "console", "console/") if name == "api" else ()
     return {
+        **dict(served),
         "functions/__init__.py": root / "functions" / "__init__.py",
         **dict(_under(root / "functions" / name, f"functions/{name}/")),
         **dict(_under(root / "shared" / "postdate", "postdate/")),

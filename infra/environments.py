@@ -1,4 +1,4 @@
-"""What differs between environments, in one place. The defaults are those of AWS; each says its sizes.
+"""The differences between environments, in one place. The defaults are those of AWS.
 
 The stacks are the same everywhere: an environment is a row of values, and nothing else asks which one it is.
 """
@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
+from postdate.domain.slots import ShardPlan
+
 # Tables whose rows stay until a person removes them.
-NEVER_EXPIRE: Final = frozenset({"accounts", "journal", "tenants"})
+NEVER_EXPIRE: Final = frozenset({"accounts", "journal", "tenants", "data_keys"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """What the functions read, by the names they read; `shard_plan` is `<from minute>=<shards>,...`.
+    """The settings of the functions, by their names; `shard_plan` is `<from minute>=<shards>,...`.
 
     A finished task outlives its Idempotency-Key (30 days), so that a key never stands for a task that is gone.
     """
@@ -33,7 +35,10 @@ class Settings:
     loopback_destinations: bool = False
     response_timeout_seconds_max: int = 60
     slow_lane: bool = True
+    # All workers of tasks, those of the slow lane included: the sum of the consumers of `run_tasks`.
+    task_workers: int
     account_amount_cap: int = 1_000_000_000
+    events_kept_days: int = 400
 
     def variables(self) -> dict[str, str]:
         return {name.upper(): str(value).lower() for name, value in asdict(self).items()}
@@ -41,14 +46,16 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Size:
-    """One function's size. `reserved` concurrency is its own and its limit; `consumers` is how many of it its
-    queue may keep busy, 0 when it reads none, and `slow_consumers` how many the lane for slow destinations may."""
+    """The size of one function. `reserved` concurrency is its own and its limit; `consumers` is how many of it its
+    queue may keep busy, 0 when it reads none, and `slow_consumers` how many the lane for slow destinations may.
+    `streams` is how many streams of tables it follows, each shard with one copy at a time."""
 
     memory_mb: int
     timeout_seconds: int
     reserved: int | None = None
     consumers: int = 0
     slow_consumers: int = 0
+    streams: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,12 +66,14 @@ class Throttle:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Engine:
-    """Where an engine checks a call by another name than IAM does: on the same resource, or on none at all. With
-    `by_operation` it checks calls to destinations by the names of their operations."""
+    """The calls that an engine checks under another name than IAM does: on the same resource, or without a resource.
+    With `by_operation` it checks calls to destinations by the names of their operations. `tells_contexts` is false if
+    it evaluates no condition on the context of a data key in KMS."""
 
     also: Mapping[str, str] = field(default_factory=dict)
-    unscoped: Mapping[str, str] = field(default_factory=dict)
+    unscoped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     by_operation: bool = False
+    tells_contexts: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +92,8 @@ class Environment:
     architecture: str = "arm64"
     tls_only: bool = True
     engine: Engine = Engine()
+    # Write units a second that a new table accepts at once, where AWS's 4,000 are too few.
+    warm_writes: Mapping[str, int] = field(default_factory=dict)
     # Tables that were restored, by the names of those whose place they take: {"items": "postdate-prod-items-2"}.
     restored: Mapping[str, str] = field(default_factory=dict)
 
@@ -95,6 +106,11 @@ class Environment:
         leaves 100 to all other functions."""
         reserved = sum(size.reserved or 0 for size in self.functions.values())
         return reserved + 100 if reserved else 10
+
+    @property
+    def shards(self) -> int:
+        """The shards of a minute by the last step of the plan."""
+        return ShardPlan.parse(self.settings.shard_plan).counts[-1]
 
     def table(self, name: str) -> str:
         """The table that is read and written under this name."""
@@ -112,6 +128,7 @@ LOCAL: Final = Environment(
         open_margin_seconds=10,
         lease_seconds=20,
         loopback_destinations=True,
+        task_workers=16,
     ),
     functions={
         "api": Size(memory_mb=512, timeout_seconds=29),
@@ -121,6 +138,8 @@ LOCAL: Final = Environment(
         # Short, because it is also the time after which a dead worker's payments come back: a batch waits 3 s for
         # its instants and needs a few more for its conflicts.
         "settle": Size(memory_mb=512, timeout_seconds=60, consumers=12),
+        "record": Size(memory_mb=512, timeout_seconds=60, streams=2),
+        "operate": Size(memory_mb=512, timeout_seconds=60),
     },
     throttle=None,
     log_retention_days=1,
@@ -138,23 +157,26 @@ LOCAL: Final = Environment(
             "sqs:ChangeMessageVisibility": "sqs:ChangeMessageVisibilityBatch",
         },
         unscoped={
-            "dynamodb:PartiQLUpdate": "dynamodb:BatchExecuteStatement",
-            "dynamodb:PartiQLInsert": "dynamodb:ExecuteTransaction",
+            "dynamodb:PartiQLUpdate": ("dynamodb:BatchExecuteStatement",),
+            "dynamodb:PartiQLInsert": ("dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"),
         },
         by_operation=True,
+        tells_contexts=False,
     ),
 )
 
 # A new account may run 10 functions at once. The queues keep 6 of them busy, so that 4 are left for requests.
 DEV: Final = Environment(
     name="dev",
-    settings=Settings(shard_plan="0=8", listing_shards=2, slow_lane=False),
+    settings=Settings(shard_plan="0=8", listing_shards=2, slow_lane=False, task_workers=2),
     functions={
         "api": Size(memory_mb=1024, timeout_seconds=29),
         "authorize": Size(memory_mb=512, timeout_seconds=10),
         "sweep": Size(memory_mb=1024, timeout_seconds=300, consumers=2),
         "run_tasks": Size(memory_mb=1024, timeout_seconds=900, consumers=2),
         "settle": Size(memory_mb=1024, timeout_seconds=60, consumers=2),
+        "record": Size(memory_mb=1024, timeout_seconds=60, streams=2),
+        "operate": Size(memory_mb=1024, timeout_seconds=60),
     },
     throttle=Throttle(requests_per_second=100, burst=200),
     log_retention_days=7,
@@ -163,13 +185,15 @@ DEV: Final = Environment(
 
 STAGING: Final = Environment(
     name="staging",
-    settings=Settings(shard_plan="0=32", listing_shards=8),
+    settings=Settings(shard_plan="0=32", listing_shards=8, task_workers=100),
     functions={
         "api": Size(memory_mb=1024, timeout_seconds=29, reserved=50),
         "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=50),
         "sweep": Size(memory_mb=1024, timeout_seconds=300, reserved=8, consumers=8),
         "run_tasks": Size(memory_mb=1024, timeout_seconds=900, reserved=100, consumers=90, slow_consumers=10),
         "settle": Size(memory_mb=1024, timeout_seconds=60, reserved=100, consumers=100),
+        "record": Size(memory_mb=1024, timeout_seconds=60, streams=2),
+        "operate": Size(memory_mb=1024, timeout_seconds=60),
     },
     throttle=Throttle(requests_per_second=500, burst=1000),
     log_retention_days=30,
@@ -179,7 +203,7 @@ STAGING: Final = Environment(
 # The reservations leave 100 of an account's first 1,000 concurrent executions free, as Lambda demands.
 PROD: Final = Environment(
     name="prod",
-    settings=Settings(shard_plan="0=128", shards_per_group=32, listing_shards=16),
+    settings=Settings(shard_plan="0=128", shards_per_group=32, listing_shards=16, task_workers=200),
     functions={
         "api": Size(memory_mb=1769, timeout_seconds=29, reserved=150),
         "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=118),
@@ -188,10 +212,14 @@ PROD: Final = Environment(
             memory_mb=1024, timeout_seconds=900, reserved=200, consumers=180, slow_consumers=20
         ),
         "settle": Size(memory_mb=1024, timeout_seconds=60, reserved=400, consumers=400),
+        "record": Size(memory_mb=1024, timeout_seconds=60, streams=2),
+        "operate": Size(memory_mb=1024, timeout_seconds=60),
     },
     throttle=Throttle(requests_per_second=2000, burst=4000),
     log_retention_days=90,
     keeps_data=True,
+    # AWS's default quota for one table: half a million tasks within their minute (docs/capacity.md).
+    warm_writes={"items": 40_000},
 )
 
 ENVIRONMENTS: Final = {each.name: each for each in (LOCAL, DEV, STAGING, PROD)}

@@ -1,12 +1,13 @@
 from pathlib import Path
 from typing import Final
 
-from aws_cdk import Aws, Duration, Stack, aws_iam, aws_scheduler, aws_scheduler_targets
+from aws_cdk import ArnFormat, Aws, Duration, Stack, aws_iam, aws_scheduler, aws_scheduler_targets
 from constructs import Construct
 
 from infra.constructs.function import Function
 from infra.constructs.http_api import HttpApi
 from infra.constructs.layer import Layer
+from infra.constructs.state_machine import StateMachine
 from infra.constructs.waiver import waive
 from infra.environments import Environment, Size
 from infra.state import State
@@ -16,18 +17,47 @@ from postdate.targets.registry import KINDS
 GET: Final = "dynamodb:GetItem"
 BATCH_GET: Final = "dynamodb:BatchGetItem"
 QUERY: Final = "dynamodb:Query"
+SCAN: Final = "dynamodb:Scan"
 PUT: Final = "dynamodb:PutItem"
 UPDATE: Final = "dynamodb:UpdateItem"
+BATCH_WRITE: Final = "dynamodb:BatchWriteItem"
 PARTIQL_INSERT: Final = "dynamodb:PartiQLInsert"
 PARTIQL_UPDATE: Final = "dynamodb:PartiQLUpdate"
+DEPTH: Final = "sqs:GetQueueAttributes"
 SEND: Final = "sqs:SendMessage"
+RECEIVE: Final = "sqs:ReceiveMessage"
+DELETE: Final = "sqs:DeleteMessage"
 HIDE: Final = "sqs:ChangeMessageVisibility"
 GET_OBJECT: Final = "s3:GetObject"
+# More would make a worker that dies repeat more; fewer would cost more invocations.
+EVENTS_AT_ONCE: Final = 100
+START: Final = "states:StartExecution"
 ASSUME: Final = "sts:AssumeRole"
+MAKE_DATA_KEY: Final = "kms:GenerateDataKey"
+OPEN_DATA_KEY: Final = "kms:Decrypt"
+# The owner of the data key for the hashes of API keys. Workers open the data keys of tenants only.
+OF_API_KEYS: Final = {"StringEquals": {"kms:EncryptionContext:owner": "@keys"}}
+NOT_OF_API_KEYS: Final = {"StringNotEquals": {"kms:EncryptionContext:owner": "@keys"}}
+
+# All of a key's row but `operator`: the API makes no operator's key, and a stolen credential of it makes none either.
+KEY_ATTRIBUTES: Final = (
+    *("key_id", "secret_sha256", "tenant", "scopes", "accounts", "expires_at", "name", "amount_max"),
+    *(
+        "amount_per_day_max",
+        "networks",
+        "before_sha256",
+        "before_until",
+        "made_by",
+        "created_at",
+        "revoked_at",
+        "spent",
+        "spent_on",
+    ),
+)
 
 
 class Service(Stack):
-    """What a release replaces: the functions, what wakes each of them, and what each of them may do."""
+    """The stack that a release replaces: the functions, their triggers and their rights."""
 
     def __init__(
         self, scope: Construct, *, environment: Environment, state: State, build: Path, require_layer: bool
@@ -41,7 +71,12 @@ class Service(Stack):
             service="iam", region="", resource="role", resource_name=self._reader_name
         )
         self._values = (
-            environment.settings.variables() | state.variables() | {"PAYLOADS_ROLE_ARN": self._reader_arn}
+            environment.settings.variables()
+            | state.variables()
+            | {
+                "PAYLOADS_ROLE_ARN": self._reader_arn,
+                "OPERATION_MACHINE_ARN": self._machine_arn("operation"),
+            }
         )
         self._layer = Layer(
             self, "dependencies", environment=environment, build=build, required=require_layer
@@ -51,12 +86,15 @@ class Service(Stack):
         self._sweep()
         self._run_tasks()
         self._settle()
+        self._record()
+        self._operate()
         self._tick()
 
     def _api(self) -> Function:
         api, state = self._function("api"), self._state
         api.allow(state.items.arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
-        api.allow(state.items.index_arn("by_listing"), QUERY)
+        for index in ("by_tenant", "by_state", "by_listing"):
+            api.allow(state.items.index_arn(index), QUERY)
         api.allow(state.payments.arn, GET, BATCH_GET)
         api.allow_in_transactions(state.payments.arn, PUT, UPDATE)
         for index in ("by_tenant", "by_state", "by_listing", "by_payee"):
@@ -70,9 +108,24 @@ class Service(Stack):
         api.allow_in_transactions(state.journal.arn, PUT)
         api.allow(state.payloads.arn, GET, PUT)
         api.allow(state.idempotency.arn, GET, PUT)
-        api.allow(state.tenants.arn, GET)
-        api.allow(state.keys.arn, GET)
-        api.allow(state.flow.arn, GET, BATCH_GET, UPDATE)
+        api.allow(state.tenants.arn, GET, PUT, SCAN)
+        api.allow(state.keys.arn, GET, BATCH_GET)
+        api.allow(state.keys.index_arn("by_tenant"), QUERY)
+        api.allow_attributes(state.keys.arn, KEY_ATTRIBUTES, PUT, UPDATE)
+        api.allow(state.data_keys.arn, GET, PUT)
+        api.allow_data_keys(state.secrets_key.key_arn, MAKE_DATA_KEY, OPEN_DATA_KEY)
+        api.allow(state.events.arn, QUERY, BATCH_GET)
+        api.allow(state.subscriptions.arn, GET, PUT, QUERY)
+        api.allow(state.flow.arn, GET, BATCH_GET, QUERY, UPDATE)
+        api.allow(state.flow.index_arn("by_attention"), QUERY)
+        api.allow(state.slots.arn, GET, QUERY)
+        for queue in state.all_queues:
+            api.allow(queue.queue_arn, DEPTH)
+        for letters in (state.tasks.dead_letters, state.payments_queue.dead_letters):
+            api.allow(letters.queue_arn, RECEIVE, DELETE, HIDE)
+        api.allow(state.operations.arn, GET, PUT, QUERY)
+        api.allow(state.operations.index_arn("by_tenant"), QUERY)
+        api.allow(self._machine_arn("operation"), START)
         api.allow(state.tasks.queue.queue_arn, SEND)
         api.allow(state.payments_queue.queue.queue_arn, SEND)
         return api
@@ -80,13 +133,16 @@ class Service(Stack):
     def _authorize(self) -> Function:
         authorize = self._function("authorize")
         authorize.allow(self._state.keys.arn, GET)
+        authorize.allow(self._state.data_keys.arn, GET)
+        authorize.allow_data_keys(self._state.secrets_key.key_arn, OPEN_DATA_KEY, owners=OF_API_KEYS)
+        authorize.allow_attributes(self._state.keys.arn, ("key_id", "last_used_at"), UPDATE)
         return authorize
 
     def _sweep(self) -> None:
         sweep, state = self._function("sweep", recurs=True), self._state
         sweep.allow(state.items.arn, QUERY, BATCH_GET)
         sweep.allow(state.payments.arn, QUERY, BATCH_GET)
-        sweep.allow(state.slots.arn, GET, QUERY, PUT, UPDATE)
+        sweep.allow(state.slots.arn, GET, QUERY, PUT, UPDATE, BATCH_WRITE)
         sweep.allow(state.tasks.queue.queue_arn, SEND)
         sweep.allow(state.payments_queue.queue.queue_arn, SEND)
         sweep.allow(state.ticks.queue.queue_arn, SEND)
@@ -97,6 +153,12 @@ class Service(Stack):
         run_tasks.allow(state.items.arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
         run_tasks.allow(state.payloads.arn, BATCH_GET)
         run_tasks.allow(state.tenants.arn, GET)
+        run_tasks.allow(state.data_keys.arn, GET, PUT)
+        run_tasks.allow_data_keys(
+            state.secrets_key.key_arn, MAKE_DATA_KEY, OPEN_DATA_KEY, owners=NOT_OF_API_KEYS
+        )
+        run_tasks.allow(state.events.arn, BATCH_GET, QUERY)
+        run_tasks.allow(state.subscriptions.arn, GET, PUT)
         run_tasks.allow(state.flow.arn, GET, BATCH_GET, UPDATE)
         run_tasks.allow(state.tasks.queue.queue_arn, SEND, HIDE)
         run_tasks.allow(state.tasks.dead_letters.queue_arn, SEND)
@@ -112,8 +174,8 @@ class Service(Stack):
         self._read_payloads(run_tasks)
 
     def _read_payloads(self, run_tasks: Function) -> None:
-        """What `run_tasks` becomes to read one tenant's objects: it may not read any as itself. The role has a name, so
-        that each of the two can know the other."""
+        """Adds the role that `run_tasks` assumes to read one tenant's objects; its own role may not read any. The
+        role has a fixed name, so that each of the two policies can name the other."""
         reader = aws_iam.Role(
             self,
             "payload-reader",
@@ -144,7 +206,7 @@ class Service(Stack):
 
     def _settle(self) -> None:
         settle, state = self._function("settle", recurs=True), self._state
-        settle.allow(state.payments.arn, GET, BATCH_GET)
+        settle.allow(state.payments.arn, BATCH_GET)
         settle.allow(state.accounts.arn, BATCH_GET)
         settle.allow_in_transactions(state.payments.arn, PUT, UPDATE)
         settle.allow_in_transactions(state.accounts.arn, UPDATE)
@@ -152,6 +214,43 @@ class Service(Stack):
         settle.allow(state.payments_queue.queue.queue_arn, SEND, HIDE)
         settle.allow(state.payments_queue.dead_letters.queue_arn, SEND)
         settle.consume(state.payments_queue.queue, at_once=10, consumers=self._size("settle").consumers)
+
+    def _record(self) -> None:
+        """Adds the recorder of events, which may insert rows of events and of their deliveries and change none."""
+        record, state = self._function("record"), self._state
+        record.allow(state.events.arn, QUERY, BATCH_GET, PARTIQL_INSERT)
+        record.allow(state.subscriptions.arn, QUERY)
+        record.allow(state.items.arn, BATCH_GET, PARTIQL_INSERT)
+        record.allow(state.payments.arn, BATCH_GET)
+        record.allow(state.tasks.queue.queue_arn, SEND)
+        record.allow(state.event_letters.queue.queue_arn, RECEIVE, DELETE)
+        for table in (state.items, state.payments):
+            if (stream := table.table_stream_arn) is not None:
+                record.follow(stream, state.event_letters.queue, at_once=EVENTS_AT_ONCE, name=table.label)
+
+    def _operate(self) -> None:
+        operate, state = self._function("operate"), self._state
+        operate.allow(state.operations.arn, GET, PUT, QUERY)
+        operate.allow(state.items.arn, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
+        operate.allow(state.payments.arn, GET, BATCH_GET)
+        operate.allow(state.accounts.arn, BATCH_GET)
+        operate.allow_in_transactions(state.payments.arn, PUT, UPDATE)
+        operate.allow_in_transactions(state.accounts.arn, UPDATE)
+        operate.allow(state.tasks.queue.queue_arn, SEND)
+        operate.allow(state.payments_queue.queue.queue_arn, SEND)
+        for queue in (state.tasks, state.payments_queue):
+            operate.allow(queue.dead_letters.queue_arn, RECEIVE, DELETE, HIDE)
+        operate.allow(state.tasks.dead_letters.queue_arn, SEND)
+        operate.allow(self._machine_arn("operation"), START)
+        StateMachine(self, "operation", environment=self._environment, calls={"Operate": operate})
+
+    def _machine_arn(self, name: str) -> str:
+        return self.format_arn(
+            service="states",
+            resource="stateMachine",
+            resource_name=self._environment.named(name),
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
 
     def _tick(self) -> None:
         """A tick that cannot be delivered joins the dead ticks: one place to look when the clock stands."""

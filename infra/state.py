@@ -1,23 +1,32 @@
 from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk.aws_sqs import IQueue
 from constructs import Construct
 
 from infra.constructs.bucket import Bucket
-from infra.constructs.queue import Lane, Queue
+from infra.constructs.queue import Lane, Letters, Queue
+from infra.constructs.secrets_key import SecretsKey
 from infra.constructs.table import Table
 from infra.environments import Environment
 
 
 class State(Stack):
-    """What must survive a release: the tables, the queues and what tenants put into the bucket. Everything else is made
-    from code."""
+    """The stack that survives a release: the tables, the queues and the bucket of tenants' payloads."""
 
     def __init__(self, scope: Construct, *, environment: Environment, protected: bool = False) -> None:
         super().__init__(scope, environment.named("state"), termination_protection=protected)
-        self.items = Table(self, "items", environment=environment, by="slot", then="id")
+        self.items = Table(self, "items", environment=environment, by="slot", then="id", streams=True)
+        self.items.index("by_tenant", by="tenant_listing", then="place")
+        self.items.index("by_state", by="state_listing", then="place")
         self.items.index("by_listing", by="listing", then="id")
         # The queue `payments` has the shorter name in the template.
         self.payments = Table(
-            self, "payments", environment=environment, by="slot", then="id", construct_id="payments_table"
+            self,
+            "payments",
+            environment=environment,
+            by="slot",
+            then="id",
+            construct_id="payments_table",
+            streams=True,
         )
         self.payments.index("by_tenant", by="tenant_listing", then="place")
         self.payments.index("by_state", by="state_listing", then="place", having=("payer", "payee"))
@@ -32,8 +41,18 @@ class State(Stack):
         self.idempotency = Table(self, "idempotency", environment=environment, by="key")
         self.tenants = Table(self, "tenants", environment=environment, by="tenant", expires=False)
         self.keys = Table(self, "keys", environment=environment, by="key_id")
+        self.keys.index("by_tenant", by="tenant", then="key_id")
+        self.data_keys = Table(self, "data_keys", environment=environment, by="owner", expires=False)
+        self.secrets_key = SecretsKey(self, "secrets", environment=environment)
+        self.operations = Table(self, "operations", environment=environment, by="operation", then="place")
+        self.operations.index("by_tenant", by="tenant", then="operation")
         self.flow = Table(self, "flow", environment=environment, by="tenant", then="name")
+        self.flow.index("by_attention", by="attention", then="tenant")
         self.slots = Table(self, "slots", environment=environment, by="scope", then="name")
+        self.events = Table(self, "events", environment=environment, by="subject", then="sequence")
+        self.subscriptions = Table(self, "subscriptions", environment=environment, by="tenant", then="id")
+        # The table `events` has the shorter name in the template.
+        self.event_letters = Letters(self, "events", environment=environment, construct_id="event_letters")
         self.payload_objects = Bucket(self, "payload_objects", environment=environment)
         # AWS refuses a queue whose messages come back while the function that has them may still run.
         self.tasks, self.payments_queue, self.ticks = (
@@ -61,14 +80,28 @@ class State(Stack):
         for variable, value in self.variables().items():
             CfnOutput(self, variable.title().replace("_", ""), value=value)
 
+    @property
+    def all_queues(self) -> tuple[IQueue, ...]:
+        """The queues of work and of dead letters."""
+        with_letters = (self.tasks, self.payments_queue, self.ticks)
+        return (
+            *(each.queue for each in (*with_letters, self.slow)),
+            *(each.dead_letters for each in with_letters),
+        )
+
     def variables(self) -> dict[str, str]:
-        """Where the functions find it all, under the names of their settings."""
+        """The settings that name the resources of this stack for the functions."""
         tables = (
             *(self.items, self.payments, self.accounts, self.journal),
             *(self.payloads, self.idempotency, self.tenants, self.keys, self.slots, self.flow),
+            self.events,
+            self.subscriptions,
+            self.operations,
+            self.data_keys,
         )
         return {f"{table.label.upper()}_TABLE": table.name for table in tables} | {
             "PAYLOADS_BUCKET": self.payload_objects.bucket_name,
+            "SECRETS_KEY_ID": self.secrets_key.key_arn,
             "TASKS_QUEUE_URL": self.tasks.queue.queue_url,
             "SLOW_QUEUE_URL": self.slow.queue.queue_url,
             "TASKS_DLQ_URL": self.tasks.dead_letters.queue_url,
@@ -76,4 +109,5 @@ class State(Stack):
             "PAYMENTS_DLQ_URL": self.payments_queue.dead_letters.queue_url,
             "TICKS_QUEUE_URL": self.ticks.queue.queue_url,
             "TICKS_DLQ_URL": self.ticks.dead_letters.queue_url,
+            "EVENTS_DLQ_URL": self.event_letters.queue.queue_url,
         }

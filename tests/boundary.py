@@ -140,13 +140,13 @@ def _client(endpoint: str) -> Any:
 
 
 def lost(request: AWSPreparedRequest, send: Send) -> AWSResponse:
-    """It is done, and nobody hears of it."""
+    """The call succeeds, and its answer is lost."""
     send()
     raise ConnectionClosedError(endpoint_url=request.url)
 
 
 def timed_out(request: AWSPreparedRequest, send: Send) -> AWSResponse:
-    """It is done, and later than anybody waits."""
+    """The call succeeds after the client's timeout."""
     send()
     raise ReadTimeoutError(endpoint_url=request.url)
 

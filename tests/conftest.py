@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def engine(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
-    """Where the engines listen; their environment is set only while a test uses `boundary`."""
+    """The engines' addresses; their environment is set only while a test uses `boundary`."""
     place = Place(port=_free_port(), directory=tmp_path_factory.mktemp("engine"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # the engine outlives the call that starts it

@@ -39,7 +39,7 @@ class Engines:
 
 @contextmanager
 def speaking_to(engines: Engines) -> Iterator[None]:
-    """This process's own clients find the engines by their environment."""
+    """Sets this process's environment so that its own clients find the engines."""
     with aws.speaking_to(engines.place):
         if engines.dynamodb_url:
             os.environ["AWS_ENDPOINT_URL_DYNAMODB"] = engines.dynamodb_url
@@ -48,7 +48,8 @@ def speaking_to(engines: Engines) -> Iterator[None]:
 
 @contextmanager
 def dynamodb_local() -> Iterator[str]:
-    """Its address, once it has made a table. It ends with its standard input, whatever becomes of this process."""
+    """The engine's address, once the engine has made a table. The engine ends with its standard input, even if
+    this process is killed."""
     if not (BUILT / "Loopback.class").exists():
         raise RuntimeError("DynamoDB Local is not built: `make test ENGINE=dynamodb-local` does that first")
     java = subprocess.Popen(

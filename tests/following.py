@@ -1,4 +1,4 @@
-"""What follows a run, decided from rows as a worker would have read them."""
+"""Follow-up of a run, decided from rows as a worker would have read them."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Which row a statement of our stores writes: an insert names all its attributes, an update its key at the end."""
+"""The row that a statement of our stores writes: an insert names all its attributes, an update its key at the end."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def named(statement: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 @cache
 def _names(text: str) -> tuple[tuple[str, ...], int]:
-    """Those of the last parameters, and how many parameters come before them."""
+    """Names of the last parameters, and the number of parameters before them."""
     if text.startswith("INSERT"):
         return tuple(_INSERTED.findall(text)), 0
     changes, _, condition = text.partition(" WHERE ")

@@ -25,7 +25,7 @@ _KEY_NAMES: Final = {
 
 
 def refusal(asked: Asked) -> str | None:
-    """Why AWS refuses this request to DynamoDB as a whole, in words like its own."""
+    """AWS's reason to refuse the whole request to DynamoDB, in words like its own."""
     match asked:
         case {"Statements": list(statements)}:
             return next(_faults(statements), None)

@@ -1,52 +1,52 @@
 """`make test`: the suite side by side, which on two cores takes little longer than its longest part.
 
-The tests on a running stack mostly wait for instants, so there are two such stacks; the other tests compute meanwhile.
-What is said on the stacks is shown when all is done.
+The tests on a running stack mostly wait for instants, so there are three such stacks; the other tests compute
+meanwhile. The output of the stacks' tests is printed at the end.
 """
 
 import subprocess
 import sys
 import tempfile
 from contextlib import ExitStack
+from typing import Final
 
-_PYTEST = (sys.executable, "-m", "pytest")
+_PYTEST: Final = (sys.executable, "-m", "pytest")
 # Most of the other tests wait as well: for the engine, a time limit or a process.
-_IN_PROCESSES = ("--numprocesses", "4")
-# Those that kill workers last: two at a time are started anew, and what is sent meanwhile waits for them.
-_ON_ONE_STACK = tuple(
-    f"tests/e2e/test_{name}.py"
-    for name in (
-        "tempers",
-        "acknowledged",
-        "recurring",
-        "isolation",
-        "flow",
-        "operators",
-        "alarms",
-        "survival",
-    )
+_IN_PROCESSES: Final = ("--numprocesses", "4")
+# Tests that kill workers come last in their part: the engine starts two workers at a time, and messages sent meanwhile
+# wait for them. The last part holds all other files.
+_PARTS: Final = (
+    ("tempers", "acknowledged", "recurring", "isolation", "operators", "survival"),
+    ("flow", "overview", "alarms"),
 )
-_ON_ANOTHER = ("tests/e2e", *(f"--ignore={path}" for path in _ON_ONE_STACK))
 
 
 def main() -> int:
     with ExitStack() as opened:
-        told = [opened.enter_context(tempfile.TemporaryFile()) for _ in (_ON_ONE_STACK, _ON_ANOTHER)]
+        parts = [(opened.enter_context(tempfile.TemporaryFile()), tests) for tests in _on_stacks()]
         on_stacks = [
             subprocess.Popen([*_PYTEST, *tests], stdout=file, stderr=subprocess.STDOUT)
-            for tests, file in zip((_ON_ONE_STACK, _ON_ANOTHER), told, strict=True)
+            for file, tests in parts
         ]
         try:
             failed = [
-                subprocess.run([*_PYTEST, *_IN_PROCESSES, "--ignore=tests/e2e"], check=False).returncode
+                subprocess.run(
+                    [*_PYTEST, *_IN_PROCESSES, "--ignore=tests/e2e", "--ignore=tests/browser"], check=False
+                ).returncode
             ]
         finally:
             ended = [each.wait() for each in on_stacks]
             sys.stdout.flush()
-            for file in told:
+            for file, _ in parts:
                 file.seek(0)
                 sys.stdout.buffer.write(file.read())
     return int(any(failed + ended))
+
+
+def _on_stacks() -> list[tuple[str, ...]]:
+    """Arguments of pytest for each stack."""
+    named = [tuple(f"tests/e2e/test_{name}.py" for name in part) for part in _PARTS]
+    return [*named, ("tests/e2e", *(f"--ignore={path}" for part in named for path in part))]
 
 
 if __name__ == "__main__":

@@ -11,18 +11,29 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "idempotency": ("key",),
     "tenants": ("tenant",),
     "keys": ("key_id",),
+    "data_keys": ("owner",),
     "slots": ("scope", "name"),
     "flow": ("tenant", "name"),
+    "events": ("subject", "sequence"),
+    "operations": ("operation", "place"),
+    "subscriptions": ("tenant", "id"),
 }
 INDEXES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
-    "items": {"by_listing": ("listing", "id")},
+    "items": {
+        "by_tenant": ("tenant_listing", "place"),
+        "by_state": ("state_listing", "place"),
+        "by_listing": ("listing", "id"),
+    },
     "payments": {
         "by_tenant": ("tenant_listing", "place"),
         "by_state": ("state_listing", "place"),
         "by_listing": ("listing", "place"),
         "by_payee": ("payee_listing", "place"),
     },
+    "flow": {"by_attention": ("attention", "tenant")},
     "accounts": {"by_tenant": ("tenant", "account")},
+    "keys": {"by_tenant": ("tenant", "key_id")},
+    "operations": {"by_tenant": ("tenant", "operation")},
     "journal": {"by_payer": ("listing", "place"), "by_payee": ("payee_listing", "place")},
 }
 WHOLE: Final = frozenset({("journal", "by_payer"), ("journal", "by_payee")})
@@ -30,7 +41,7 @@ HAVING: Final = {("payments", "by_state"): ("payer", "payee")}
 
 
 def definition(name: str) -> dict[str, Any]:
-    """What CreateTable and a template both say of a table."""
+    """The part of a table's definition that CreateTable and a template share."""
     indexes = INDEXES.get(name, {})
     attributes = sorted({*KEYS[name], *(key for keys in indexes.values() for key in keys)})
     found: dict[str, Any] = {

@@ -14,7 +14,9 @@ from tests.infra.synthesis import app
 def test_a_test_finds_the_tables_that_the_template_describes(tmp_path: Path) -> None:
     template = Template.from_stack(State(app(tmp_path), environment=LOCAL))
     described = {
-        resource["Properties"]["TableName"].removeprefix("postdate-local-"): resource["Properties"]
+        resource["Properties"]["TableName"].removeprefix("postdate-local-").replace("-", "_"): resource[
+            "Properties"
+        ]
         for resource in template.find_resources("AWS::DynamoDB::Table").values()
     }
     assert described.keys() == tables.KEYS.keys()

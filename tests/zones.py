@@ -10,7 +10,7 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 def zone(key: str, first: timedelta, *changes: tuple[datetime, timedelta]) -> ZoneInfo:
-    """Its clocks are `first` ahead of UTC, and from each of these instants on as far as that change says."""
+    """A zone whose clocks are `first` ahead of UTC, and from each of these instants on as far as that change says."""
     return ZoneInfo.from_file(io.BytesIO(_tzif([first, *(ahead for _, ahead in changes)], changes)), key=key)
 
 

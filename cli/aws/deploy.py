@@ -12,6 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.aws import stacks
 from cli.aws.account import Account, account, answering, denied
+from cli.aws.mute import muted
 from cli.aws.preflight import check
 from cli.aws.protection import protect
 from cli.failure import Failure
@@ -51,7 +52,8 @@ def deploy(
     build(environment)
     first = _is_first(found, environment)
     try:
-        run(found, arguments(environment, first=first, asked=sys.stdin.isatty()))
+        with muted(found, environment):
+            run(found, arguments(environment, first=first, asked=sys.stdin.isatty()))
     finally:
         _protect(found, environment)
 

@@ -24,7 +24,7 @@ class Functions:
     client: Any
 
     def settings(self) -> dict[str, str]:
-        """What `api` and `sweep` read, by their variables' names."""
+        """The settings of `api` and `sweep`, by the names of their variables."""
         found: dict[str, str] = {}
         for name in _READ_BY:
             found |= self._described(name)["Environment"]["Variables"]

@@ -1,4 +1,4 @@
-"""What an environment needs of an account before it can be deployed there, each missing thing in one line.
+"""Checks an account before a deployment: each missing prerequisite of the environment is told in one line.
 
 Without these questions CloudFormation finds out halfway, and rolls back after minutes.
 """
@@ -17,8 +17,10 @@ BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
 BOOTSTRAP_VERSION: Final = 6
 # Lambda keeps this much of an account's concurrency for functions without a reservation, once anything is reserved.
 UNRESERVED_MIN: Final = 100
-# What a function without a queue and without a reservation needs to serve one request while another is served.
+# What a function that answers requests needs, without a reservation, to serve one request while another is served. A
+# state machine tries a step again for which there is no room.
 ROOM: Final = 2
+ANSWERING: Final = frozenset({"api", "authorize"})
 QUOTA: Final = 'the quota "Concurrent executions" of AWS Lambda (L-B99A9384)'
 
 
@@ -87,13 +89,15 @@ def _reserved(environment: Environment) -> int:
 
 
 def _shared(environment: Environment) -> int:
-    """What the functions without a reservation take of the account's pool."""
-    sizes = environment.functions.values()
-    return sum(size.consumers + size.slow_consumers or ROOM for size in sizes if size.reserved is None)
+    """The concurrency that functions without a reservation take from the account's pool. A function that follows
+    streams may wait: its records stay where they are."""
+    sizes = {name: size for name, size in environment.functions.items() if size.reserved is None}
+    consumers = sum(size.consumers + size.slow_consumers for size in sizes.values())
+    return consumers + ROOM * len(ANSWERING & sizes.keys())
 
 
 def _reserved_now(functions: Any, name: str) -> int:
-    """What an earlier deployment of this environment reserved already."""
+    """The concurrency that an earlier deployment of this environment has reserved."""
     try:
         answer = functions.get_function_concurrency(FunctionName=name)
     except ClientError as error:

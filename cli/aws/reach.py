@@ -3,9 +3,12 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
+from cli import tenants
 from cli.aws.account import Account, account
 from cli.failure import Failure, NotReady
+from infra.environments import ENVIRONMENTS
 from postdate.domain.errors import Unavailable
 from postdate.stores.faults import REFUSALS
 
@@ -27,3 +30,11 @@ def reaching(environment: str) -> Iterator[None]:
 
 def _no_stack(environment: str, found: Account) -> str:
     return f"There is no stack of {environment} in {found}: `make deploy ENV={environment}` makes it."
+
+
+def reached_keys(environment: str) -> tenants.KeyTable:
+    """The API keys of the environment that is reached."""
+    of = ENVIRONMENTS[environment]
+    return tenants.key_table(
+        of.table("keys"), of.table("data_keys"), of, kms=partial(account().client, "kms")
+    )

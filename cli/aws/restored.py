@@ -1,4 +1,5 @@
-"""What a restore leaves out: a restored table expires nothing, cannot be restored itself, and anybody may delete it."""
+"""Settings that a restore leaves out: a restored table has no expiry, no point-in-time recovery and no deletion
+protection."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where the stacks of an environment stand in an account."""
+"""The state of an environment's stacks in an account."""
 
 from typing import Final
 

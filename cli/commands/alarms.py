@@ -11,9 +11,7 @@ from infra.environments import ENVIRONMENTS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--env", default="local", choices=tuple(ENVIRONMENTS), help="which environment (local)"
-    )
+    parser.add_argument("--env", default="local", choices=tuple(ENVIRONMENTS), help="the environment (local)")
     place_arguments(parser)
 
 

@@ -1,4 +1,4 @@
-"""Measure a local stack of its own: lines of JSON as they come, then a table."""
+"""Measure a local stack of its own: print lines of JSON during the run, then a table."""
 
 import argparse
 import sys
@@ -13,20 +13,20 @@ from cli.failure import Failure
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--only", type=_cases, default=list(CASES), help=f"some of {','.join(CASES)}")
     parser.add_argument(
-        "--items", type=_number, default=2000, help="how many tasks or payments a burst has (2000)"
+        "--only", type=_cases, default=list(CASES), help=f"cases to run, from {','.join(CASES)} (all)"
     )
+    parser.add_argument("--items", type=_number, default=2000, help="tasks or payments in a burst (2000)")
+    parser.add_argument("--calls", type=_number, default=800, help="requests of each kind to the API (800)")
+    parser.add_argument("--seconds", type=_number, default=60, help="duration of each steady rate (60)")
     parser.add_argument(
-        "--calls", type=_number, default=800, help="how many calls of a kind to the API (800)"
+        "--rates", type=_rates, default=(20, 50), help="steady rates in tasks a second (20,50)"
     )
-    parser.add_argument("--seconds", type=_number, default=60, help="how long each steady rate lasts (60)")
-    parser.add_argument("--rates", type=_rates, default=(20, 50), help="steady rates, tasks a second (20,50)")
     parser.add_argument(
         "--payment-rates",
         type=_rates,
         default=(1, 50, 350),
-        help="steady rates, payments a second (1,50,350)",
+        help="steady rates in payments a second (1,50,350)",
     )
 
 

@@ -1,4 +1,4 @@
-"""Put a local stack of its own under load, break what can be broken for some minutes, and check every promise."""
+"""Put a local stack of its own under load and faults for some minutes, then check every promise."""
 
 import argparse
 import random
@@ -13,8 +13,8 @@ from cli.failure import Failure
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--minutes", type=_minutes, default=2, help="how long faults come (2)")
-    parser.add_argument("--seed", type=int, help="of what is asked for and of the faults; drawn if not given")
+    parser.add_argument("--minutes", type=_minutes, default=2, help="duration of the faults (2)")
+    parser.add_argument("--seed", type=int, help="seed of requests and faults (random)")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Stop the local stack and forget its data."""
+"""Stop the local stack and delete its data."""
 
 import argparse
 import os
@@ -11,12 +11,14 @@ from cli.local.place import DEFAULT_PORT, Place
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     place_arguments(parser)
-    parser.add_argument("--all", action="store_true", help="on every port")
+    parser.add_argument("--all", action="store_true", help="stop the stacks on all ports")
 
 
 def place_arguments(parser: argparse.ArgumentParser) -> None:
     usual = os.environ.get("PORT") or str(DEFAULT_PORT)
-    parser.add_argument("--port", type=port, default=usual, help=f"of the stack ({DEFAULT_PORT}; also PORT=)")
+    parser.add_argument(
+        "--port", type=port, default=usual, help=f"port of the stack ({DEFAULT_PORT}; also PORT=)"
+    )
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -27,7 +29,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(answer: dict[str, Any]) -> str:
-    """What was stopped; else where nothing ran, and which other ports a stack runs on."""
+    """Names the stopped ports; if none was stopped, the ports where a stack still runs."""
     if answer["stopped"]:
         return "\n".join(f"Stopped port {port}." for port in answer["stopped"])
     lines = [f"Nothing ran on port {port}." for port in answer["ports"]] or ["Nothing ran."]

@@ -1,16 +1,15 @@
-"""Make a key for an operator of an environment on AWS: it belongs to no tenant, and each request names one."""
+"""Make a key for an operator of an environment on AWS. Each request with the key names a tenant."""
 
 import argparse
 from typing import Any
 
 from cli import tenants
-from cli.aws.reach import reaching
+from cli.aws.reach import reached_keys, reaching
 from cli.commands.tenant import scope_arguments
-from infra.environments import ENVIRONMENTS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--env", required=True, choices=("dev", "staging", "prod"), help="which environment")
+    parser.add_argument("--env", required=True, choices=("dev", "staging", "prod"), help="the environment")
     scope_arguments(parser)
 
 
@@ -18,7 +17,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Speaks to the account that the environment's credentials are for, as `make deploy` does."""
     scopes = tenants.OPERATOR | set(options.scope)
     with reaching(options.env):
-        key = tenants.operator_key(ENVIRONMENTS[options.env].table("keys"), scopes)
+        key = tenants.operator_key(reached_keys(options.env), scopes)
     return {"key": key, "scopes": sorted(scopes)}
 
 

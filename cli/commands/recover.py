@@ -1,6 +1,6 @@
-"""Bring an environment back after tables were lost or restored: mend money, put the watermark back.
+"""Recover an environment after a loss or a restore of tables: repair money, reset the watermark.
 
-docs/recovery.md says what to do before and after.
+docs/recovery.md has the steps before and after.
 """
 
 import argparse
@@ -15,22 +15,28 @@ from cli.failure import Failure
 from cli.recovery import MONEY
 from infra.environments import ENVIRONMENTS
 
-TABLES: Final = ("items", *MONEY, "payloads", "idempotency", "tenants", "keys", "slots", "flow")
+TABLES: Final = ("items", *MONEY, "payloads", "idempotency", "tenants", "keys", "slots", "flow", "operations")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--env", required=True, choices=tuple(ENVIRONMENTS), help="which environment")
+    parser.add_argument("--env", required=True, choices=tuple(ENVIRONMENTS), help="the environment")
     place_arguments(parser)
-    parser.add_argument("--stop", action="store_true", help="stop the functions, and do nothing else")
-    parser.add_argument("--start", action="store_true", help="start them again, and do nothing else")
-    parser.add_argument("--since", type=_instant, metavar="INSTANT", help="what the restored tables show")
+    parser.add_argument("--stop", action="store_true", help="only stop the functions")
+    parser.add_argument("--start", action="store_true", help="only start the functions again")
     parser.add_argument(
-        "--restored", nargs="*", default=[], choices=TABLES, metavar="TABLE", help="which tables show it"
+        "--since", type=_instant, metavar="INSTANT", help="the instant that the restored tables show"
     )
     parser.add_argument(
-        "--from", type=_instant, dest="first", metavar="INSTANT", help="sweep again from this minute on"
+        "--restored", nargs="*", default=[], choices=TABLES, metavar="TABLE", help="the restored tables"
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would be mended, and change nothing")
+    parser.add_argument(
+        "--from",
+        type=_instant,
+        dest="first",
+        metavar="INSTANT",
+        help="sweep again from the minute of this instant",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="report the repairs without making them")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

@@ -1,11 +1,13 @@
-"""Make a tenant of an environment on AWS, or let it use more destinations, and give it a new key."""
+"""Make a tenant of an environment on AWS with a key, or allow it more destinations and make another key."""
 
 import argparse
 import re
+from functools import partial
 from typing import Any, Final
 
 from cli import tenants
-from cli.aws.reach import reaching
+from cli.aws.account import account
+from cli.aws.reach import reached_keys, reaching
 from infra.environments import ENVIRONMENTS
 from postdate.targets.registry import KINDS
 
@@ -15,7 +17,7 @@ NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tenant", type=_name, help="lower-case letters, digits and hyphens")
-    parser.add_argument("--env", required=True, choices=("dev", "staging", "prod"), help="which environment")
+    parser.add_argument("--env", required=True, choices=("dev", "staging", "prod"), help="the environment")
     for name, listed in LISTED.items():
         parser.add_argument(
             f"--{listed.noun}",
@@ -25,9 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             metavar=listed.metavar,
             help=listed.help,
         )
-    parser.add_argument(
-        "--default-queue", metavar="URL", help="an SQS queue that jobs go to which name no target"
-    )
+    parser.add_argument("--default-queue", metavar="URL", help="the SQS queue for jobs without a target")
     scope_arguments(parser)
     parser.add_argument(
         "--account",
@@ -54,11 +54,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         made = tenants.tenant(
             environment.table("tenants"),
             options.tenant,
+            vault=tenants.vault(
+                environment.table("data_keys"), environment, kms=partial(account().client, "kms")
+            ),
             destinations=[(name, address) for name in LISTED for address in getattr(options, name)],
             default_queue=options.default_queue,
         )
         key = tenants.key(
-            environment.table("keys"),
+            reached_keys(options.env),
             options.tenant,
             tenants.READS | set(options.scope),
             accounts=None if options.account is None else frozenset(options.account),

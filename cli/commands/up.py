@@ -1,4 +1,4 @@
-"""Start the local stack, or bring the running one up to date, and run a payment and a task on it."""
+"""Start or update the local stack, and run a payment and a task on it."""
 
 import argparse
 import os
@@ -15,12 +15,14 @@ from cli.progress import say
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     down.place_arguments(parser)
-    parser.add_argument("--no-demo", dest="demo", action="store_false", help="register nothing")
+    parser.add_argument(
+        "--no-demo", dest="demo", action="store_false", help="start without the payment and the task"
+    )
     parser.add_argument(
         "--foreground",
         action="store_true",
         default=os.environ.get("DETACH") == "0",
-        help="stay, show what is queued, and stop the stack at the end (also DETACH=0)",
+        help="stay in the foreground, show the queues, and stop the stack at the end (also DETACH=0)",
     )
 
 
@@ -41,6 +43,7 @@ def show(answer: dict[str, Any]) -> str:
     place = Place.of(urlsplit(answer["endpoint_url"]).port or DEFAULT_PORT, os.environ)
     lines = [
         f"Postdate runs at {answer['api_url']}",
+        f"  console        {answer['console_url']}",
         f"  documentation  {answer['docs_url']}",
         f"  a key          {answer['api_key']}",
         f"  a destination  {answer['destination_queue_url']}",
@@ -54,7 +57,7 @@ def show(answer: dict[str, Any]) -> str:
 
 
 def _as_variables(answer: dict[str, Any]) -> str:
-    """What any AWS tool takes to speak to the local engine."""
+    """The environment variables with which any AWS tool reaches the local engine."""
     variables = aws.CREDENTIALS | {
         "AWS_DEFAULT_REGION": answer["region"],
         "AWS_ENDPOINT_URL": answer["endpoint_url"],

@@ -39,7 +39,7 @@ def environment(place: Place) -> dict[str, str]:
 
 @contextmanager
 def speaking_to(place: Place) -> Iterator[None]:
-    """This process's own clients, the stores' among them, find the local engine by its environment."""
+    """Points the clients of this process to the local engine by environment variables, those of the stores included."""
     before = dict(os.environ)
     ours = environment(place)
     os.environ.clear()

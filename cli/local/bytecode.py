@@ -29,7 +29,7 @@ MAGIC: Final = "2b0e0d0a"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Form:
-    """Where bytecode lies and when Python trusts it.
+    """The place of bytecode files, and the condition under which Python uses them.
 
     `prefix` is the folder of the files where they run. A `legacy` file takes the place of its source, any other lies
     in `__pycache__`. Python compares `checked` bytecode with its source, and runs any other as it is.

@@ -25,6 +25,7 @@ AWS_SERVICES_USED: Final = frozenset(
     {
         "appconfigdata",
         "dynamodb",
+        "dynamodbstreams",
         "kms",
         "lambda",
         "s3",

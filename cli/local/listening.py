@@ -21,7 +21,7 @@ class Answering(BaseHTTPRequestHandler):
         self.called()
 
     def called(self) -> None:
-        """What a test or chaos does with a call, under a name of ours: the others are http.server's."""
+        """Handles one call; tests and chaos override it. The other method names are those of http.server."""
         self.answer(204)
 
     def body(self) -> bytes:

@@ -22,7 +22,7 @@ def tools() -> Path:
 
 
 def environment() -> dict[str, str]:
-    """What a program needs to find this Node: jsii, which synthesises, looks on the path."""
+    """The variables with which a program finds this Node: jsii, which synthesises, searches the path."""
     return {"PATH": os.pathsep.join((str(tools() / "bin"), os.environ["PATH"]))}
 
 

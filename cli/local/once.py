@@ -1,4 +1,4 @@
-"""What is built once under .build and kept until what it was made from changes."""
+"""Artifacts under .build, each built once and kept until its sources change."""
 
 import fcntl
 import hashlib

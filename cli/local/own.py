@@ -21,8 +21,8 @@ FUNCTION: Final = "postdate-local-{}"
 
 @contextmanager
 def own(name: str) -> Iterator[tuple[Place, Stack]]:
-    """This process speaks to it meanwhile. One that an interrupted run left behind is ended first; of one name there
-    is one at a time, for two would disturb each other."""
+    """Starts a stack of its own for a command, and points this process to it. A stack that an interrupted run left is
+    stopped first. Only one of each name runs at a time, because two would disturb each other."""
     home = Path(os.environ.get("POSTDATE_LOCAL_DIR", ROOT / ".local")).absolute() / name
     with _the_only_one(home.with_name(f"{name}.lock"), name):
         place = Place(port=_free_port(), directory=home)
@@ -38,7 +38,7 @@ def own(name: str) -> Iterator[tuple[Place, Stack]]:
 
 
 def environment(*functions: str) -> dict[str, str]:
-    """What the deployed functions are told, so that nothing here is assumed about sizes and names."""
+    """The environment variables of the deployed functions, which name all sizes and resources."""
     client: Any = aws.client("lambda")
     found: dict[str, str] = {}
     for function in functions:

@@ -1,4 +1,4 @@
-"""Where one local stack keeps its things. Each port has a place of its own, so stacks can run side by side."""
+"""The files of one local stack. Each port has a directory of its own, so stacks can run side by side."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Place:
 
     @classmethod
     def every(cls) -> list["Place"]:
-        """Of each stack that was ever started here and not moved elsewhere."""
+        """The places of all stacks that were started in this directory."""
         usual = ROOT / ".local"
         ports = sorted(int(path.name) for path in usual.glob("*") if path.name.isdigit())
         return [cls.of(port, {}) for port in (DEFAULT_PORT, *ports)] if usual.exists() else []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Process:
-    """One process as it was noted. It leads a group of its own, which its children belong to."""
+    """A noted process. It leads a process group of its own, which contains its children."""
 
     pid: int
     started: str

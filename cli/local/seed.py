@@ -1,4 +1,4 @@
-"""What a fresh local stack gets beside its tenants: a destination of each kind that tenants list."""
+"""The destinations of a fresh local stack: one of each kind that tenants list."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -10,7 +10,7 @@ DESTINATION: Final = "postdate-local-destination"
 
 
 def destinations() -> dict[str, str]:
-    """Their addresses, by kind. Those that are there already stay."""
+    """Makes the destinations that do not exist, and returns all addresses by kind."""
     return {kind: make() for kind, make in _MAKERS.items()}
 
 

@@ -29,6 +29,7 @@ class Stack(Keys):
     by kind; `destination_queue_url` is one of them."""
 
     api_url: str
+    console_url: str
     docs_url: str
     endpoint_url: str
     region: str
@@ -41,7 +42,7 @@ class Stack(Keys):
     pid: int
 
     def save(self, place: Place) -> None:
-        """It holds keys, so only its owner may read it; whoever reads it sees all of it or none."""
+        """Writes the file. It holds keys, so only its owner may read it. A reader sees the whole file or none."""
         unfinished = place.stack_file.with_suffix(".new")
         with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             json.dump(asdict(self), file, indent=2)

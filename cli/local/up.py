@@ -2,18 +2,15 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
 
 from cli import tenants
-from cli.local import aws, deploy, ministack, seed
+from cli.local import aws, deploy, ministack, secrets, seed
 from cli.local.once import alone
 from cli.local.place import Place
 from cli.local.processes import Process
 from cli.local.stack import Keys, Stack, saved
 from cli.local.warm import warm
 from cli.progress import say, step
-
-USUAL: Final = tenants.READS | tenants.WRITES
 
 
 def up(place: Place) -> Stack:
@@ -57,21 +54,26 @@ def _brought_up(place: Place, engine: Process | None, known: Stack | None) -> St
 
 def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int) -> Stack:
     destinations = seed.destinations()
-    table, keys = outputs["TenantsTable"], outputs["KeysTable"]
+    tables = _named(outputs, re.compile("(.+)Table"))
+    table, vault, keys = tables["tenants"], secrets.vault(tables), secrets.key_table(tables)
     demo = tenants.tenant(
-        table, "demo", destinations=destinations.items(), default_queue=destinations[tenants.SQS]
+        *(table, "demo"),
+        vault=vault,
+        destinations=destinations.items(),
+        default_queue=destinations[tenants.SQS],
     )
-    other = tenants.tenant(table, "other")
+    other = tenants.tenant(table, "other", vault=vault)
     bearers = known or Keys(
-        api_key=tenants.key(keys, demo.id, USUAL),
-        admin_key=tenants.key(keys, demo.id, USUAL | {tenants.ADMIN}),
+        api_key=tenants.key(keys, demo.id, tenants.USUAL),
+        admin_key=tenants.key(keys, demo.id, tenants.SCOPES),
         operator_key=tenants.operator_key(keys, tenants.SCOPES),
-        other_tenant_key=tenants.key(keys, other.id, USUAL),
+        other_tenant_key=tenants.key(keys, other.id, tenants.USUAL),
         internal_token=tenants.internal_token(keys),
     )
     api_url = f"{place.endpoint_url}/_aws/execute-api/{outputs['ApiId']}"
     return Stack(
         api_url=api_url,
+        console_url=f"{api_url}/console",
         docs_url=f"{api_url}/docs",
         endpoint_url=place.endpoint_url,
         region=aws.REGION,
@@ -84,7 +86,7 @@ def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int
         destination_queue_url=destinations["sqs"],
         destinations=destinations,
         payloads_bucket=outputs["PayloadsBucket"],
-        tables=_named(outputs, re.compile("(.+)Table")),
+        tables=tables,
         queues=_named(outputs, re.compile("(.+)QueueUrl|(.+Dlq)Url")),
         pid=pid,
     )

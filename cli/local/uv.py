@@ -35,7 +35,7 @@ UV_NAMES: Final = {
 
 
 def environment(pip_settings: Mapping[str, str], base: Mapping[str, str]) -> dict[str, str]:
-    """What uv gets: `base`, and each pip setting that `base` does not already give uv itself."""
+    """The environment of uv: `base`, and each pip setting that `base` does not set for uv."""
     handed_over = {
         UV_NAMES[name]: _as_list(name, value) for name, value in pip_settings.items() if name in UV_NAMES
     }

@@ -14,7 +14,7 @@ from cli.failure import Failure
 from cli.local import aws
 from cli.local.place import Place
 
-EXECUTORS: Final = ("postdate-local-run-tasks", "postdate-local-settle")
+EXECUTORS: Final = ("postdate-local-run-tasks", "postdate-local-settle", "postdate-local-record")
 PATIENCE_SECONDS: Final = 60
 
 
@@ -37,9 +37,10 @@ def warm(place: Place) -> None:
 
 
 def consumers(functions: Any, name: str) -> int:
-    """How many workers of a function its busiest queue may keep busy: they are the same for each of its queues."""
+    """The greatest concurrency of a queue's mapping to the function: all its queues share the same workers. A stream
+    keeps one busy."""
     mappings = functions.list_event_source_mappings(FunctionName=name)["EventSourceMappings"]
-    return max(int(mapping["ScalingConfig"]["MaximumConcurrency"]) for mapping in mappings)
+    return max(int(mapping.get("ScalingConfig", {}).get("MaximumConcurrency", 1)) for mapping in mappings)
 
 
 def _called(functions: Any, name: str) -> dict[str, Any]:

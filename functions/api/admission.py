@@ -8,17 +8,21 @@ from typing import Any, Final
 from functions.api.caller import Caller
 from postdate.domain.errors import Forbidden, Unauthenticated
 from postdate.runtime.clock import Clock
-from postdate.stores.keys import ApiKey, shown
+from postdate.stores.key_hashes import KeyHashes
+from postdate.stores.keys import OPS, ApiKey, Shown, shown
 
 TENANT_HEADER: Final = "Postdate-Tenant"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Admission:
-    """`key` finds a key by its id, as it was a short time ago at most. `is_tenant` tells whether there is a tenant."""
+    """`key` finds a key by its id, as it was a short time ago at most. `is_tenant` tells whether there is a tenant.
+    `keep` stores a keyed hash in place of one of an older release."""
 
     key: Callable[[str], ApiKey | None]
     is_tenant: Callable[[str], bool]
+    hashes: KeyHashes
+    keep: Callable[[Shown], None]
     clock: Clock
 
     def caller(self, request_context: Mapping[str, Any], authorization: str, named: str | None) -> Caller:
@@ -36,13 +40,22 @@ class Admission:
             raise Forbidden(f"an operator's key names the tenant it acts for in {TENANT_HEADER}")
         return Caller.of(key, named)
 
+    def operator(self, request_context: Mapping[str, Any], authorization: str) -> Caller:
+        """An operator who acts for no tenant. Raises as `admit` does, and Forbidden for a key without the scope."""
+        return Caller.of(self.admit(request_context, authorization), "").needs(OPS)
+
     def admit(self, request_context: Mapping[str, Any], authorization: str) -> ApiKey:
-        """Raises Unauthenticated for a key that is not good now, and Unavailable if that cannot be told now."""
+        """Raises Unauthenticated for a key that is not good now, Forbidden for one that is bound to other networks, and
+        Unavailable if that cannot be told now."""
         if not _may_be_known(request_context):
             raise Unauthenticated
-        key = shown(authorization, self.key, now=self.clock.now())
-        if key is None:
+        found = shown(authorization, self.key, now=self.clock.now(), hashes=self.hashes)
+        if found is None:
             raise Unauthenticated
+        self.keep(found)
+        key = found.key
+        if not key.is_usable_from(str((request_context.get("http") or {}).get("sourceIp", ""))):
+            raise Forbidden("this key may not be used from this network")
         return key
 
 

@@ -27,7 +27,9 @@ from postdate.domain.errors import Unreadable, ValidationFailed
 from postdate.domain.invariants import Books, Check, checks, is_sound
 from postdate.domain.movement import Movement
 from postdate.domain.payment import Payment, State
+from postdate.runtime import metric
 from postdate.runtime.clock import Clock
+from postdate.runtime.observability import emit, logger
 from postdate.stores.ledger import Ledger, Listed, Wanted
 
 AUDIT: Final = Routes("/api/v1/audit")
@@ -74,7 +76,19 @@ def audit(caller: Caller) -> Audit:
     if len(after.encode()) > AFTER_BYTES_MAX:
         raise ValidationFailed([("after", "is not an account's id")])
     auditor = Auditor(ledger=wired().ledger, clock=wired().clock)
-    return view(auditor.audit(caller.tenant, after=after), wired().clock.now())
+    audited = auditor.audit(caller.tenant, after=after)
+    _tell(caller.tenant, audited)
+    return view(audited, wired().clock.now())
+
+
+def _tell(tenant: str, audited: "Audited") -> None:
+    wrong = [check.name for check in audited.checks if not check.ok]
+    emit(metric.AUDITS_FAILED if wrong else metric.AUDITS_PASSED)
+    if wrong:
+        logger.error(
+            "an audit found a contradiction",
+            extra={"action": "audit_failed", "tenant": tenant, "checks": wrong},
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,7 +140,7 @@ class Auditor:
         )
 
     def judged(self, tenant: str, name: str) -> Books | None:
-        """One account as it is, sound or not; None when nothing can be said of it now."""
+        """Returns the books of one account, sound or not; None if they cannot be read as a whole now."""
         seen = _Seen(ends_at=self.clock.now() + TIME)
         self._look(tenant, [name], seen)
         return seen.books[0] if seen.books else None

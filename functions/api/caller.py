@@ -1,20 +1,30 @@
-"""Who calls, and what the caller's key may do."""
+"""The caller of a request, and the rights of the caller's key."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
 
 from postdate.domain.errors import Forbidden
-from postdate.stores.keys import INTERNAL, OPS, ApiKey
+from postdate.domain.scopes import INTERNAL, OPS
+from postdate.stores.keys import ApiKey
+
+# The scope of a request that every good key may make.
+ANY: Final = "any"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
     """`tenant` may be the one that an operator acts for. `accounts` are those that the key may pay from and administer;
-    None for all of the tenant's."""
+    None for all of the tenant's. The other limits are those of the key."""
 
     tenant: str
     key_id: str
     scopes: frozenset[str]
     accounts: frozenset[str] | None = None
+    amount_max: int | None = None
+    amount_per_day_max: int | None = None
+    networks: tuple[str, ...] | None = None
+    expires_at: datetime | None = None
 
     @classmethod
     def of(cls, key: ApiKey, tenant: str) -> "Caller":
@@ -23,7 +33,21 @@ class Caller:
         scopes = frozenset({INTERNAL}) if INTERNAL in key.scopes else key.scopes
         if key.tenant is not None:
             scopes -= {OPS}
-        return cls(tenant=tenant, key_id=key.id, scopes=scopes, accounts=key.accounts)
+        return cls(
+            tenant=tenant,
+            key_id=key.id,
+            scopes=scopes,
+            accounts=key.accounts,
+            amount_max=key.amount_max,
+            amount_per_day_max=key.amount_per_day_max,
+            networks=key.networks,
+            expires_at=key.expires_at,
+        )
+
+    @property
+    def actor(self) -> str:
+        """The author of what the caller changes."""
+        return f"key:{self.key_id}"
 
     @property
     def operates(self) -> bool:
@@ -31,7 +55,7 @@ class Caller:
         return OPS in self.scopes
 
     def needs(self, scope: str) -> "Caller":
-        if scope not in self.scopes:
+        if scope != ANY and scope not in self.scopes:
             raise Forbidden(f"this request needs the scope {scope}")
         return self
 
@@ -39,6 +63,9 @@ class Caller:
         if self._is_bound_elsewhere(account):
             raise Forbidden(f"this key may not pay from the account {account}")
         return self
+
+    def may_pay_from(self, account: str) -> bool:
+        return not self._is_bound_elsewhere(account)
 
     def administers(self, account: str) -> "Caller":
         if self._is_bound_elsewhere(account):

@@ -12,7 +12,8 @@ from postdate.runtime.queue import Queue
 
 
 def send(items: Iterable[Item], *, queue: Queue, horizon: Horizon, now: datetime) -> None:
-    """What is written is promised: a call that cannot be sent now is left to the closing pass."""
+    """Sends the calls of items that are written. A call that cannot be sent now is left to the closing pass of the
+    sweep."""
     near = [(item.tenant, Due.of(item)) for item in items if horizon.reaches(item.due_at, now)]
     try:
         queue.send(pack(near, Via.REGISTRATION))

@@ -1,4 +1,4 @@
-"""What all forms have in common: how strictly they are read, what an instant is, and when two ask for the same."""
+"""The base of all forms: strict reading, instants, and the fingerprint by which two requests are the same."""
 
 import hashlib
 import json
@@ -62,7 +62,7 @@ class Form(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     def named(self, field: str) -> str:
-        """As the caller writes it."""
+        """Returns the name of a field as the caller writes it."""
         return type(self).model_fields[field].alias or field
 
     def at_default(self, field: str) -> bool:

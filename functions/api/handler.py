@@ -1,8 +1,11 @@
 """An HTTP request -> the answer. One resolver, a module a resource."""
 
+import base64
+import hashlib
 import json
 import time
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
@@ -12,13 +15,23 @@ from functions.api import audit, errors, methods, pages, requests, timing
 from functions.api.accounts import money_routes as money
 from functions.api.accounts import routes as accounts
 from functions.api.admission import TENANT_HEADER
+from functions.api.console import routes as console
+from functions.api.destinations import routes as destinations
+from functions.api.events import routes as events
+from functions.api.flow_keys import routes as flow_keys
 from functions.api.jobs import routes as jobs
+from functions.api.keys import routes as keys
+from functions.api.letters import routes as letters
 from functions.api.limits import routes as limits
 from functions.api.operations import routes as operations
+from functions.api.overview import routes as overview
 from functions.api.payments import routes as payments
 from functions.api.runs import routes as runs
-from functions.api.tasks import recurring_routes as recurring
+from functions.api.subscriptions import routes as subscriptions
 from functions.api.tasks import routes as tasks
+from functions.api.tasks.recurring import routes as recurring
+from functions.api.tenants import routes as tenants
+from functions.api.whoami import WHOAMI
 from postdate.domain.errors import MethodNotAllowed, NotFound, PostdateError
 from postdate.runtime import aws, deadline, metric
 from postdate.runtime.observability import emit, logger, metrics, note
@@ -28,19 +41,31 @@ from postdate.runtime.observability import emit, logger, metrics, note
 _KEPT_SECONDS: Final = aws.CALL_SECONDS + 4
 _TENANT_CHARACTERS_NOTED: Final = 100
 _REFUSED: Final = 400
+_OF_A_BODY: Final = frozenset({"Content-Encoding", "Content-Type"})
 # An escaped character takes up to three times as many bytes as itself, and an answer has 6 MB.
 app = APIGatewayHttpResolver(serializer=partial(json.dumps, ensure_ascii=False, separators=(",", ":")))
-app.include_router(tasks.router)
-app.include_router(recurring.router)
+app.include_router(tasks.TASKS.router)
+app.include_router(recurring.RECURRING.router)
 app.include_router(runs.RUNS.router)
-app.include_router(operations.router)
-app.include_router(limits.router)
-app.include_router(jobs.router)
+app.include_router(operations.OPERATIONS.router)
+app.include_router(flow_keys.FLOW_KEYS.router)
+app.include_router(destinations.DESTINATIONS.router)
+app.include_router(subscriptions.SUBSCRIPTIONS.router)
+app.include_router(letters.LETTERS.router)
+app.include_router(limits.LIMITS.router)
+app.include_router(jobs.JOBS.router)
 app.include_router(payments.PAYMENTS.router)
 app.include_router(accounts.ACCOUNTS.router)
 app.include_router(money.MONEY.router)
+app.include_router(events.EVENTS.router)
 app.include_router(audit.AUDIT.router)
+app.include_router(overview.OVERVIEW.router)
+app.include_router(keys.KEYS.router)
+app.include_router(WHOAMI.router)
+app.include_router(tenants.TENANTS.router)
+app.include_router(tenants.SECRETS.router)
 app.include_router(pages.router)
+app.include_router(console.router)
 
 
 @app.get("/health")
@@ -93,15 +118,30 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 def _resolved(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """The answer of the routes. HEAD is answered as GET, without the body."""
     if event["requestContext"]["http"]["method"] != "HEAD":
-        return app.resolve(event, context)
+        return _unless_known(event, app.resolve(event, context))
     request = event["requestContext"]
     as_get = event | {"requestContext": request | {"http": request["http"] | {"method": "GET"}}}
-    return app.resolve(as_get, context) | {"body": "", "isBase64Encoded": False}
+    return _unless_known(as_get, app.resolve(as_get, context)) | {"body": "", "isBase64Encoded": False}
+
+
+def _unless_known(event: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer, or 304 without a body when a GET names the ETag that the answer has. A list's is of its text."""
+    if event["requestContext"]["http"]["method"] != "GET" or answer["statusCode"] != HTTPStatus.OK:
+        return answer
+    headers = answer["headers"]
+    if "ETag" not in headers:
+        headers["ETag"] = f'W/"{hashlib.sha256(answer["body"].encode()).hexdigest()[:32]}"'
+    known = (event.get("headers") or {}).get("if-none-match", "")
+    if headers["ETag"] not in known.split(", "):
+        return answer
+    kept = {name: value for name, value in headers.items() if name not in _OF_A_BODY}
+    return answer | {"statusCode": 304, "headers": kept, "body": "", "isBase64Encoded": False}
 
 
 def _note(event: dict[str, Any], status: int) -> None:
     """The line of metrics is the one line of every request, so it names the request. An operator's key has no tenant;
-    then the one that the request names is noted."""
+    then the one that the request names is noted. Of a body the line has the hash, which shows later
+    which request it was."""
     request = event["requestContext"]
     note("request_id", request["requestId"])
     caller = (request.get("authorizer") or {}).get("lambda") or {}
@@ -111,6 +151,9 @@ def _note(event: dict[str, Any], status: int) -> None:
     note("method", request["http"]["method"])
     note("path", request["http"]["path"])
     note("status", status)
+    if body := event.get("body"):
+        sent = base64.b64decode(body) if event.get("isBase64Encoded") else body.encode(errors="replace")
+        note("body_sha256", hashlib.sha256(sent).hexdigest())
 
 
 def _answer(error: Exception) -> Response[str]:

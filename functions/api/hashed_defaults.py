@@ -55,5 +55,5 @@ _OF_FORMS: Final[dict[str, Mapping[str, Any]]] = {
 
 
 def hashed_defaults(form: type) -> Mapping[str, Any]:
-    """Those of the form, or of the form that it extends."""
+    """Returns the defaults of the form, or of the form that it extends."""
     return next((_OF_FORMS[each.__name__] for each in form.__mro__ if each.__name__ in _OF_FORMS), {})

@@ -1,4 +1,4 @@
-"""What an Idempotency-Key stands for: a new item, or the one an earlier request with it made or is about to make.
+"""The item of an Idempotency-Key: a new one, or that of an earlier request with the same key.
 
 A key stands for one item until it is free again. While nothing is written, a request that comes after the item's slot
 took its last gives the item a new instant, and leaves the old one on record. An older request that is still under way
@@ -14,11 +14,13 @@ from postdate.domain import instants
 from postdate.domain.errors import IdempotencyInProgress, IdempotencyKeyReused, PostdateError
 from postdate.stores.idempotency import Reservation, Reservations
 
+# How long a key stands for its item.
+KEY_KEPT: Final = timedelta(days=30)
 # A request lives 29 seconds at most; the rest is for clocks that do not agree.
 _UNDER_WAY: Final = timedelta(seconds=60)
 
 
-def held(
+def reserved(
     reservations: Reservations,
     wanted: Reservation | None,
     *,
@@ -26,7 +28,7 @@ def held(
     now: datetime,
     written: Callable[[str], bool],
 ) -> Reservation | None:
-    """What a registration stands for: `wanted` itself, or what its key stood for before. None is for one without a key.
+    """Returns the reservation of a registration: `wanted`, or the earlier one of its key. Without a key it is None.
 
     Raises the `refusal` that speaks against a new request, unless a request with this key was answered before.
     """
@@ -65,8 +67,8 @@ def _answered_before(
     now: datetime,
     written: Callable[[str], bool],
 ) -> Reservation:
-    """Of a request that would be refused as a new one: an answer that was given once is given again, and nothing is
-    refused for good while an earlier request may still write it."""
+    """Answers a request that would be refused if it were new. An answer that was given before is given again, and
+    nothing is refused for good while an earlier request may still write its item."""
     found = reservations.find(wanted.tenant, wanted.key) if wanted else None
     if wanted is None or found is None or found.is_over(now):
         raise refusal
@@ -77,18 +79,18 @@ def _answered_before(
     return found
 
 
-def as_written(reservations: Reservations, held: Reservation, created_at: datetime) -> Reservation:
-    """`held`, with the instant of the request that wrote the item: what was created then is that request's."""
-    if known := held.of(created_at):
+def as_written(reservations: Reservations, reservation: Reservation, created_at: datetime) -> Reservation:
+    """`reservation`, with the instant of the request that wrote the item: what was created then is that request's."""
+    if known := reservation.of(created_at):
         return known
-    kept = reservations.find(held.tenant, held.key)
-    if kept is None or kept.item_id != held.item_id:
-        return held
-    return kept.of(created_at) or held
+    kept = reservations.find(reservation.tenant, reservation.key)
+    if kept is None or kept.item_id != reservation.item_id:
+        return reservation
+    return kept.of(created_at) or reservation
 
 
 def _may_be_under_way(found: Reservation, now: datetime) -> bool:
-    """It was begun just now, or taken up just before its instant passed."""
+    """True if a request began the item just now, or repeated it just before its instant passed."""
     begun = now < found.created_at + _UNDER_WAY
     return begun or found.due_at <= now < _minute_ends(found) + _UNDER_WAY
 

@@ -9,14 +9,18 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final, Generic, TypeVar
 
+from functions.api.forms import instant_of
 from postdate.domain.errors import ValidationFailed
 from postdate.runtime.clock import Clock
 
 LIMIT_DEFAULT: Final = 20
 LIMIT_MAX: Final = 100
+ORDERS: Final = ("asc", "desc")
+# No item is claimed or settled before its instant: none that was is further ahead than clocks are apart.
+CLOCKS_APART: Final = timedelta(seconds=10)
 # A page that needs longer ends where it is.
 TIME: Final = timedelta(seconds=3)
 _READ_AT_ONCE: Final = 100
@@ -30,7 +34,7 @@ ItemT = TypeVar("ItemT")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """Which part of a list is asked for. `mark` tells the lists apart: what is listed, whose, by which filters."""
+    """The requested part of a list. `mark` identifies the list: its kind, its tenant and its filters."""
 
     limit: int
     after: str
@@ -79,6 +83,17 @@ def only_known(parameters: Mapping[str, str], *names: str) -> None:
         raise ValidationFailed([(name, "is not a known parameter") for name in unknown])
 
 
+def instant(parameters: Mapping[str, str], name: str) -> datetime | None:
+    return instant_of(name, parameters[name]) if name in parameters else None
+
+
+def is_newest_first(parameters: Mapping[str, str]) -> bool:
+    order = parameters.get("order", ORDERS[0])
+    if order not in ORDERS:
+        raise ValidationFailed([("order", f"is one of {', '.join(ORDERS)}")])
+    return order == "desc"
+
+
 def page(
     span: Span,
     *,
@@ -90,11 +105,10 @@ def page(
 ) -> Page[ItemT]:
     """Up to `limit` items and where to go on. A filter that hardly anything passes may end a page before it is full,
     and so may the time that it takes: then the cursor goes on behind what was looked at. `loaded` finds items by their
-    places."""
+    places. The first look is for as many as the page has room for: most filters pass most of what is listed."""
     found: list[ItemT] = []
     after = span.after
-    at_once = _READ_AT_ONCE if filters else span.limit + 1
-    for _ in range(_ROUNDS_MAX):
+    for at_once in (span.limit + 1, *((_READ_AT_ONCE,) * (_ROUNDS_MAX if filters else _ROUNDS_MAX - 1))):
         places = listed(after, at_once)
         rows = loaded(places)
         for place in places:

@@ -1,4 +1,4 @@
-"""Which methods a path takes, by the table behind the API's description.
+"""The methods that a path accepts, from the table behind the API's description.
 
 Only a request that no route takes asks for it, so no other request waits for the table.
 """

@@ -1,6 +1,6 @@
-"""The API as an OpenAPI 3.1 document: fields from the forms that read them, problems from the errors that make them.
+"""The API as an OpenAPI 3.1 document. Requests come from the forms, answers from their types, problems from the errors.
 
-It is assembled when somebody asks for it; no other request imports this module.
+The document is assembled on request. No other request imports this module.
 """
 
 from http import HTTPStatus
@@ -10,33 +10,26 @@ from pydantic import TypeAdapter
 from pydantic.alias_generators import to_snake
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from functions.api.caller import ANY
 from functions.api.errors import problem
 from functions.api.forms import Form
-from functions.api.jobs.forms import JobForm
 from functions.api.operation import Operation
 from functions.api.payments.forms import BatchPaymentForm
 from functions.api.reference import (
     examples,
     fields,
-    job_answers,
     links,
     problems,
     receiving,
-    run_answers,
     shapes,
-    task_answers,
 )
 from functions.api.reference.operations import GROUPS, OPERATIONS, TAGS
-from functions.api.tasks.forms import BatchForm, BatchTaskForm, ChangeForm, TaskForm
-from functions.api.tasks.plans import BackfillForm, PauseForm, PreviewForm
+from functions.api.tasks.forms import BatchTaskForm
 
 VERSION: Final = "0.1.0"
 FORMS: Final[tuple[type[Form], ...]] = (
-    BatchPaymentForm,
-    *(each.body for each in OPERATIONS if each.body is not None and each.route is not None),
-    *(TaskForm, BatchForm, BatchTaskForm, ChangeForm),
-    *(PauseForm, BackfillForm, PreviewForm),
-    JobForm,
+    *(BatchPaymentForm, BatchTaskForm),
+    *(each.body for each in OPERATIONS if each.body is not None),
 )
 _SCHEMAS: Final = "#/components/schemas/"
 
@@ -81,11 +74,12 @@ _ABOUT: Final = (
     "control characters and none that cannot be seen. Instants are RFC 3339 with an "
     "offset, from 1970 to 2200, and are answered in UTC with milliseconds. A body has at most 1 MB, that of a batch "
     "5 MB, with each quote, backslash and line break counted twice. Every GET is also there as HEAD. "
+    "A GET that succeeds answers an `ETag`, and 304 without a body to the same tag in `If-None-Match`. "
     "Errors are `application/problem+json` with a stable `code`; a method that a path does not take is answered 405 "
     "`method_not_allowed` with `Allow`. "
     'Four answers come from the gateway in front of the API and look like `{"message": "…"}`: 401 for a request '
-    "without any `Authorization`, 429 when its rate is used up, 413 for a body that is larger than it takes, 500 or "
-    "503 when a function behind it could not be run."
+    "without an `Authorization` header, 429 above the rate of the gateway, 413 for a body above the limit of the "
+    "gateway, 500 or 503 if a function did not run."
 )
 _KEY: Final = (
     "`Authorization: Bearer pd_<key id>_<secret>`. A key belongs to one tenant and has scopes. It may be "
@@ -118,7 +112,9 @@ def _described(operation: Operation) -> dict[str, Any]:
         "tags": [TAGS[operation.name]],
         "summary": operation.summary,
         "description": operation.text,
-        "security": [{operation.scheme: [operation.scope]}] if operation.scope else [],
+        "security": [{operation.scheme: [] if operation.scope == ANY else [operation.scope]}]
+        if operation.scope is not None
+        else [],
         "responses": {str(operation.status): _success(operation)} | _failures(operation),
     }
     if operation.parameters:
@@ -127,7 +123,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         ]
     if operation.body:
         name = operation.body.__name__
-        content = {"schema": _ref(name), "examples": operation.examples or examples.REQUESTS[name]}
+        content = {"schema": _ref(name), "examples": operation.examples}
         described["requestBody"] = {
             "required": operation.body_needed,
             "content": {"application/json": content},
@@ -141,7 +137,7 @@ def _success(operation: Operation) -> dict[str, Any]:
     if headers:
         described["headers"] = headers
     if not operation.answers:
-        kind = "text/html" if operation.path == "/docs" else "application/json"
+        kind = "text/html" if operation.path in ("/docs", "/console") else "application/json"
         return described | {"content": {kind: {"schema": {"type": "string" if "html" in kind else "object"}}}}
     names = operation.answers
     content = {"schema": shapes.either(*names), "example": operation.example or examples.answers()[names[0]]}
@@ -184,21 +180,30 @@ def _problems() -> dict[str, dict[str, Any]]:
     }
 
 
-class _Untitled(GenerateJsonSchema):
+class _Schemas(GenerateJsonSchema):
+    """Fields have no titles. An answer of several types is exactly one of them."""
+
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def union_schema(self, schema: Any) -> dict[str, Any]:
+        made = super().union_schema(schema)
+        if all("$ref" in each for each in made.get("anyOf", [{}])):
+            made["oneOf"] = made.pop("anyOf")
+        return made
 
 
 def _forms() -> dict[str, Any]:
     _, generated = models_json_schema(
         [(form, "validation") for form in FORMS],
         ref_template=f"{_SCHEMAS}{{model}}",
-        schema_generator=_Untitled,
+        schema_generator=_Schemas,
     )
     schemas: dict[str, Any] = generated["$defs"]
     for schema in schemas.values():
         for name, field in schema.get("properties", {}).items():
-            field["description"] = fields.MEANINGS[to_snake(name)]
+            if "description" not in field:
+                field["description"] = fields.MEANINGS[to_snake(name)]
     schemas["BatchForm"]["properties"]["tasks"]["items"] = _ref("BatchTaskForm")
     schemas["AccountBatchForm"]["properties"]["accounts"]["items"] = _ref("AccountForm")
     schemas["PaymentBatchForm"]["properties"]["payments"]["items"] = _ref("BatchPaymentForm")
@@ -211,7 +216,7 @@ def _generated() -> dict[str, Any]:
     _, generated = TypeAdapter.json_schemas(
         [(each, "serialization", TypeAdapter(each)) for each in types],
         ref_template=f"{_SCHEMAS}{{model}}",
-        schema_generator=_Untitled,
+        schema_generator=_Schemas,
     )
     schemas: dict[str, Any] = generated["$defs"]
     for schema in schemas.values():
@@ -222,9 +227,6 @@ def _generated() -> dict[str, Any]:
 def _answers(codes: list[str]) -> dict[str, Any]:
     return {
         **_generated(),
-        **task_answers.ANSWERS,
-        **run_answers.ANSWERS,
-        **job_answers.ANSWERS,
         "Problem": problems.schema(codes),
         "Health": shapes.every(status={"const": "ok"}),
     }

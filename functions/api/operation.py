@@ -23,6 +23,7 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 from functions.api import requests
 from functions.api.caller import Caller
 from functions.api.forms import Form
+from postdate.domain.scopes import OPS
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,9 +35,8 @@ _PARAMETER: Final = re.compile("<([a-z_]+)>")
 class Operation:
     """`codes` are the errors beside those that every operation with a key may answer. `scheme` is how the key is shown.
     `examples` are bodies. `route` serves it; what the route returns is the answer, and `example` is one, unless the
-    examples of its resource have one under the name of its schema.
-
-    Operations without a `route` name the schemas of their answers; `or_answer` is that of a recurring task.
+    examples of its resource have one under the name of its schema. Operations without a `route` name the schema of
+    their answer.
     """
 
     method: str
@@ -45,7 +45,6 @@ class Operation:
     summary: str
     text: str
     answer: str | None = None
-    or_answer: str | None = None
     status: int = 200
     body: type[Form] | None = None
     body_needed: bool = True
@@ -71,7 +70,7 @@ class Operation:
     @property
     def answers(self) -> tuple[str, ...]:
         """The names of the answers' schemas."""
-        named = tuple(each for each in (self.answer, self.or_answer) if each is not None)
+        named = () if self.answer is None else (self.answer,)
         return named or tuple(each.__name__ for each in self.answer_types)
 
 
@@ -79,7 +78,7 @@ class Routes:
     """The routes of one resource. `prefix` begins their paths, and `<name>` in a path is a parameter.
 
     A route is called with whoever calls, who has the operation's scope, and with the parameters of the path. So a scope
-    that is described is a scope that is asked for.
+    that is described is a scope that is asked for. A route with the scope of operators acts for no tenant.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -109,7 +108,9 @@ class Routes:
             whole = f"{self._prefix}{path}"
 
             def answer(*given: P.args, **named: P.kwargs) -> R:
-                return route(requests.caller(self.router.current_event, scope), *given, **named)
+                event = self.router.current_event
+                caller = requests.operator(event) if scope == OPS else requests.caller(event, scope)
+                return route(caller, *given, **named)
 
             answer.__name__ = name
             self.router.route(whole, method=method.upper())(answer)

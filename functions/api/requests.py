@@ -1,4 +1,4 @@
-"""What a route needs to know of a request, read once and in one way."""
+"""The parts of a request that routes use, read in one way."""
 
 import base64
 import re
@@ -37,13 +37,20 @@ _REPLACED: Final = "\ufffd"
 
 
 def caller(event: BaseProxyEvent, scope: str) -> Caller:
-    """Whoever calls, and for which tenant. Raises Forbidden if the key does not have that scope."""
-    named = event.headers.get(TENANT_HEADER.lower())
-    return wired().admission.caller(event["requestContext"], _shown(event), named).needs(scope)
+    """Returns the caller and the tenant. Raises Forbidden if the key lacks the scope."""
+    named, given = event.headers.get(TENANT_HEADER.lower()), wired()
+    found = given.admission.caller(event["requestContext"], _shown(event), named).needs(scope)
+    given.author.name = found.actor
+    return found
+
+
+def operator(event: BaseProxyEvent) -> Caller:
+    """An operator, for no tenant: one that the request names does not matter. Raises Forbidden for any other key."""
+    return wired().admission.operator(event["requestContext"], _shown(event))
 
 
 def admit(event: BaseProxyEvent) -> None:
-    """Raises Unauthenticated unless the request shows a good key: any tenant's, or an operator's."""
+    """Raises Unauthenticated or Forbidden unless the request shows a good key: any tenant's, or an operator's."""
     wired().admission.admit(event["requestContext"], _shown(event))
 
 
@@ -95,7 +102,8 @@ def idempotency_key_needed(event: BaseProxyEvent) -> str:
 
 
 def depth(event: BaseProxyEvent) -> int:
-    """How many deliveries led to this request, as the newest of them said. Raises LoopRefused above the most."""
+    """Returns the number of deliveries that led to this request, as its header says. Raises LoopRefused above the
+    maximum."""
     text = event.headers.get("postdate-depth")
     if text is None:
         return 0
@@ -107,7 +115,7 @@ def depth(event: BaseProxyEvent) -> int:
 
 
 def parameters(event: BaseProxyEvent) -> Mapping[str, str]:
-    """Of the query."""
+    """Returns the parameters of the query."""
     return event.query_string_parameters or {}
 
 

@@ -1,4 +1,4 @@
-"""Which requests are timed, and as which metric."""
+"""The timed requests, and the metric of each."""
 
 import re
 from typing import Final

@@ -2,46 +2,73 @@
 
 import os
 import random
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 
 from functions.api.accounts.deposit import Cashier
 from functions.api.admission import Admission
+from functions.api.keys.rehash import Rehash
+from functions.api.letters.show import DeadLetters, Item
 from functions.api.limits.meter import Meter
+from functions.api.limits.stored import Stored
 from functions.api.operations.backfill import Backfills
+from functions.api.operations.find import Finder
+from functions.api.operations.plan import Planner as OperationsPlanner
+from functions.api.overview.calendar import Calendars
+from functions.api.overview.look import Look
+from functions.api.payments.allowance import Allowance
 from functions.api.payments.change import Changer as PaymentChanger
 from functions.api.payments.execute import Executor
 from functions.api.payments.register import Registrar as PaymentRegistrar
 from functions.api.runs.acknowledge import Acknowledger
 from functions.api.runs.rooms import Rooms
 from functions.api.settings import Settings
-from functions.api.tasks.by_hand import ByHand
-from functions.api.tasks.chain import Chain
-from functions.api.tasks.change import Changer
-from functions.api.tasks.definitions import DefinitionChanger
-from functions.api.tasks.places import Places
-from functions.api.tasks.recurring import Planner
-from functions.api.tasks.register import Registrar
-from functions.api.tasks.templates import Templates
+from functions.api.subscriptions.subscribe import Subscriber
+from functions.api.tasks.checks.destinations import refusals
+from functions.api.tasks.checks.places import Places
+from functions.api.tasks.one_time.change import Changer
+from functions.api.tasks.one_time.register import Registrar
+from functions.api.tasks.recurring.by_hand import ByHand
+from functions.api.tasks.recurring.chain import Chain
+from functions.api.tasks.recurring.change import DefinitionChanger
+from functions.api.tasks.recurring.register import Planner
+from functions.api.tasks.recurring.templates import Templates
+from functions.api.tenants.sealing import migrated
+from functions.api.unfinished import Unfinished
+from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.recurrence import Runs
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
-from postdate.domain.sweeping import Horizon
-from postdate.domain.task import LIFETIME
+from postdate.domain.sweeping import Groups, Horizon
+from postdate.domain.task import LIFETIME, Destination
 from postdate.runtime import aws, settings
+from postdate.runtime.author import Author
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
+from postdate.runtime.dead_letters import SqsLetters
+from postdate.runtime.depths import depth
+from postdate.runtime.machine import StepFunctions
 from postdate.runtime.queue import SqsQueue
+from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.definitions_dynamo import DynamoDefinitions
+from postdate.stores.events_dynamo import DynamoEvents
 from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.idempotency import DynamoReservations
+from postdate.stores.key_hashes import KeyHashes
 from postdate.stores.keys import DynamoKeys
 from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
+from postdate.stores.operations_dynamo import DynamoOperations
+from postdate.stores.passes import DynamoPasses
 from postdate.stores.payloads import DynamoPayloads
+from postdate.stores.subscriptions_dynamo import DynamoSubscriptions
+from postdate.stores.tallies import DynamoTallies
 from postdate.stores.tasks_dynamo import DynamoTasks
-from postdate.stores.tenants import DynamoTenants
+from postdate.stores.tenants import DynamoTenants, Tenant
+from postdate.stores.vault import Vault
 from postdate.use_cases.settling import Settling
 
-_TENANT_KEPT = timedelta(seconds=30)
+# How long a suspended tenant still registers.
+_TENANT_KEPT = timedelta(seconds=5)
 # How long a revoked key still works. Each copy of the function reads a key that it is shown once in that time.
 _KEY_KEPT = timedelta(seconds=2)
 # Longer than any attempt of its task may begin, by clocks that differ and deliveries that take their time.
@@ -49,7 +76,7 @@ PAYLOAD_KEPT = LIFETIME + timedelta(days=5)
 
 
 class Wired:
-    """What every resource needs comes first; then each resource has its own."""
+    """The objects of one process: first those that every resource uses, then those of each resource."""
 
     def __init__(self) -> None:
         given = settings.read(Settings)
@@ -57,19 +84,37 @@ class Wired:
         self.loopback_allowed = given.loopback_destinations
         self.response_timeout_seconds_max = given.response_timeout_seconds_max
         self.amount_cap = given.account_amount_cap
+        self.workers = given.task_workers
         self.payloads_bucket = given.payloads_bucket
         self.payloads = DynamoPayloads(table=given.payloads_table, client=dynamodb)
         self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
-        self.meter = Meter(flow=self.flow, clock=self.clock)
+        self.author = Author()
+        self.stored = Stored(flow=self.flow, clock=self.clock)
         self.places = Places(flow=self.flow, clock=self.clock)
-        self.tenants = Cached(
-            DynamoTenants(table=given.tenants_table, client=dynamodb).get, keep=_TENANT_KEPT, clock=self.clock
+        self.all_tenants = DynamoTenants(table=given.tenants_table, client=dynamodb)
+        data_keys = KmsDataKeys(
+            table=given.data_keys_table,
+            client=dynamodb,
+            kms=partial(aws.client, "kms"),
+            key_id=given.secrets_key_id,
         )
-        self._keys = DynamoKeys(table=given.keys_table, client=dynamodb)
-        self.keys = Cached(self._keys.get, keep=_KEY_KEPT, clock=self.clock)
+        self.vault, self.hashes = Vault(data_keys=data_keys, clock=self.clock), KeyHashes(data_keys)
+        self.tenants = Cached(self._loaded, keep=_TENANT_KEPT, clock=self.clock)
+        self.meter = Meter(flow=self.flow, clock=self.clock, find=self.tenant)
+        self.all_keys = DynamoKeys(table=given.keys_table, client=dynamodb)
+        self.keys = Cached(self.all_keys.get, keep=_KEY_KEPT, clock=self.clock)
+        self._rehash = Rehash(keys=self.all_keys, hashes=self.hashes)
         self.admission = Admission(
-            key=self.keys.get, is_tenant=lambda id: self.tenants.get(id) is not None, clock=self.clock
+            key=self.keys.get,
+            is_tenant=lambda id: self.tenants.get(id) is not None,
+            hashes=self.hashes,
+            keep=self._rehash.keep,
+            clock=self.clock,
         )
+        self.events = DynamoEvents(
+            table=given.events_table, client=dynamodb, kept=timedelta(days=given.events_kept_days)
+        )
+        self.subscriptions = DynamoSubscriptions(table=given.subscriptions_table, client=dynamodb)
         self._given = given
         self._plan = ShardPlan.parse(given.shard_plan)
         self._retention = timedelta(days=given.retention_days)
@@ -83,6 +128,13 @@ class Wired:
         self._tasks_again()
         self._runs()
         self._money()
+        self._overview()
+        self._operations()
+        self._subscriptions()
+        self.dead_letters = {
+            "tasks": self._letters(self._given.tasks_dlq_url, self.tasks.get_many),
+            "payments": self._letters(self._given.payments_dlq_url, self.ledger.payments),
+        }
 
     def _tasks_once(self) -> None:
         self.tasks = DynamoTasks(
@@ -91,6 +143,7 @@ class Wired:
             plan=self._plan,
             listing_shards=self._given.listing_shards,
             retention=self._retention,
+            author=self.author,
         )
         self.registrar = Registrar(
             tasks=self.tasks,
@@ -121,6 +174,7 @@ class Wired:
             client=aws.client("dynamodb"),
             listing_shards=self._given.listing_shards,
             retention=self._retention,
+            author=self.author,
         )
         self.chain = Chain(tasks=self.tasks, runs=runs)
         self.templates = Templates(
@@ -200,18 +254,95 @@ class Wired:
             clock=self.clock,
             unique=_unique,
         )
+        self.allowance = Allowance(keys=self.all_keys, clock=self.clock)
         self.payment_changer = PaymentChanger(
             ledger=self.ledger, queue=queue, horizon=self._horizon, clock=self.clock
         )
         self.payment_executor = Executor(
             changer=self.payment_changer,
-            settling=Settling(self.ledger, self.clock),
-            keys=self._keys,
+            settling=Settling(self.ledger, self.clock, by="function:api"),
+            keys=self.all_keys,
+            hashes=self.hashes,
+            keep=self._rehash.keep,
             clock=self.clock,
         )
         self.cashier = Cashier(
             ledger=self.ledger, reservations=self._reservations, clock=self.clock, unique=_unique
         )
+
+    def _overview(self) -> None:
+        given, sqs, dynamodb = self._given, aws.client("sqs"), aws.client("dynamodb")
+        urls = {
+            "tasks": given.tasks_queue_url,
+            "slow": given.slow_queue_url,
+            "payments": given.payments_queue_url,
+            "ticks": given.ticks_queue_url,
+            "tasks-dlq": given.tasks_dlq_url,
+            "payments-dlq": given.payments_dlq_url,
+            "ticks-dlq": given.ticks_dlq_url,
+        }
+        passes = DynamoPasses(table=given.slots_table, client=dynamodb)
+        groups = Groups(plan=self._plan, size=given.shards_per_group)
+        self.unfinished = Unfinished(passes=passes, groups=groups, horizon=self._horizon, clock=self.clock)
+        self.look = Look(
+            passes=passes,
+            tallies=DynamoTallies(table=given.slots_table, client=dynamodb),
+            flow=self.flow,
+            calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
+            depths={name: partial(depth, sqs, url) for name, url in urls.items()},
+            groups=groups,
+            horizon=self._horizon,
+            beat=timedelta(seconds=given.tick_seconds),
+            clock=self.clock,
+        )
+
+    def _loaded(self, id: str) -> Tenant | None:
+        found = self.all_tenants.get(id)
+        return None if found is None else migrated(found, tenants=self.all_tenants, vault=self.vault)
+
+    def tenant(self, id: str) -> Tenant:
+        """A quota protects the service and is no reason for it to fail: without the row the usual one counts."""
+        try:
+            known = self.tenants.get(id)
+        except Unavailable:
+            known = None
+        return known or Tenant(id=id)
+
+    def _operations(self) -> None:
+        self.operations = DynamoOperations(table=self._given.operations_table, client=aws.client("dynamodb"))
+        self.operations_planner = OperationsPlanner(
+            operations=self.operations,
+            tasks=self.tasks,
+            ledger=self.ledger,
+            finder=Finder(tasks=self.tasks, ledger=self.ledger, unfinished=self.unfinished, clock=self.clock),
+            definitions=self.definitions,
+            shards=self._plan,
+            machine=StepFunctions(arn=self._given.operation_machine_arn, client=aws.client("stepfunctions")),
+            clock=self.clock,
+            unique=_unique,
+        )
+
+    def _subscriptions(self) -> None:
+        def refusal(tenant: str, destination: Destination) -> PostdateError | None:
+            known = refusals(
+                [destination], tenant=self.tenant(tenant), loopback_allowed=self.loopback_allowed
+            )
+            return known.get(destination)
+
+        self.subscriber = Subscriber(
+            subscriptions=self.subscriptions,
+            tasks=self.tasks,
+            queue=self._tasks_queue,
+            shards=self._plan,
+            horizon=self._horizon,
+            clock=self.clock,
+            unique=_unique,
+            vault=self.vault,
+            refusal=refusal,
+        )
+
+    def _letters(self, url: str, load: Callable[[Iterable[str]], Mapping[str, Item]]) -> DeadLetters:
+        return DeadLetters(letters=SqsLetters(url=url, client=aws.client("sqs")), load=load, clock=self.clock)
 
     def _queue(self, url: str) -> SqsQueue:
         return SqsQueue(url=url, client=aws.client("sqs"), clock=self.clock)

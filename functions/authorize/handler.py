@@ -1,11 +1,13 @@
 """A request's bearer key -> who is calling: tenant and key, a key alone for an operator, or nobody.
 
-The gateway asks for each key once a minute, and not at all for a request without one. The function never refuses: the
-API answers for an unknown key itself, so that this refusal too is a problem with a code.
+The gateway asks for each key about once a minute, and not at all for a request without one. The function never refuses:
+the API answers for an unknown key itself, so that this refusal too is a problem with a code. It notes when a key was
+used: here the note costs a write a minute and key, and no request of the API waits for it.
 """
 
 from collections.abc import Mapping
-from functools import cache
+from datetime import timedelta
+from functools import cache, partial
 from typing import Any, Final
 
 from functions.authorize.settings import Settings
@@ -13,17 +15,29 @@ from postdate.domain.errors import Unavailable
 from postdate.runtime import aws, deadline, metric, settings
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import emit, logger, metrics
-from postdate.stores.keys import ApiKey, DynamoKeys, shown
+from postdate.stores.data_keys import KmsDataKeys
+from postdate.stores.key_hashes import KeyHashes
+from postdate.stores.keys import ApiKey, DynamoKeys, parts_of, shown
 
 _CLOCK: Final = SystemClock()
 # No call to AWS begins when less than this is left: the last one may take its whole time.
 _KEPT_SECONDS: Final = aws.CALL_SECONDS + 1
+# A key that several nodes of the gateway ask for is not written for each of them.
+_NOTED_ANEW: Final = timedelta(seconds=5)
 
 
 class Wired:
     def __init__(self) -> None:
-        table = settings.read(Settings).keys_table
-        self.keys = DynamoKeys(table=table, client=aws.client("dynamodb"))
+        given, dynamodb = settings.read(Settings), aws.client("dynamodb")
+        self.keys = DynamoKeys(table=given.keys_table, client=dynamodb)
+        self.hashes = KeyHashes(
+            KmsDataKeys(
+                table=given.data_keys_table,
+                client=dynamodb,
+                kms=partial(aws.client, "kms"),
+                key_id=given.secrets_key_id,
+            )
+        )
 
 
 @cache
@@ -39,16 +53,34 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
             lambda: context.get_remaining_time_in_millis() / 1000 - _KEPT_SECONDS
         ):
             key = _key(event.get("headers", {}).get("authorization", ""))
+            _note_use(key)
     except Unavailable:
         logger.exception("an API key could not be read", extra={"action": "key_not_read"})
         emit(metric.KEYS_NOT_READ)
         return _found({"tenant": "", "key_id": "", "unavailable": "true"})
+    emit(metric.KEYS_NOT_READ, 0)
     emit(metric.KEYS_ACCEPTED if key else metric.KEYS_REFUSED)
     return _found({"tenant": key.tenant or "", "key_id": key.id} if key else {"tenant": "", "key_id": ""})
 
 
 def _key(authorization: str) -> ApiKey | None:
-    return shown(authorization, lambda id: wired().keys.get(id), now=_CLOCK.now())
+    if parts_of(authorization) is None:
+        return None
+    found = shown(authorization, wired().keys.get, now=_CLOCK.now(), hashes=wired().hashes)
+    return None if found is None else found.key
+
+
+def _note_use(key: ApiKey | None) -> None:
+    """With the gateway's memory of 55 seconds, a noted use is at most a minute old. A failed note
+    refuses no request."""
+    now = _CLOCK.now()
+    if key is None or (key.last_used_at is not None and now - key.last_used_at < _NOTED_ANEW):
+        return
+    try:
+        wired().keys.use(key.id, at=now, unless_since=now - _NOTED_ANEW)
+    except Exception:
+        # Whatever it is, a key that was read is good: the note is no reason to refuse it.
+        logger.exception("the use of a key was not noted", extra={"action": "use_not_noted"})
 
 
 def _found(context: dict[str, str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from postdate.domain.task import Task
 from postdate.domain.transitions import Buried, Deferred, Dropped, Transition
 from postdate.runtime.agenda import Call, in_turn
 from postdate.runtime.clock import Clock
+from postdate.runtime.observability import logger
 from postdate.runtime.outbox import Outbox
 from postdate.stores.tasks import Written
 
@@ -26,8 +27,8 @@ Change = tuple[Call, Transition]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Worker:
-    """What every part of one worker needs. `holder` is its name in the history of tasks, `seconds_left` its time to
-    live, `draw` a number from 0 to 1."""
+    """The services that all parts of one worker share. `holder` is its name in the history of tasks, `seconds_left`
+    its time to live, `draw` a number from 0 to 1."""
 
     clock: Clock
     holder: str
@@ -44,6 +45,7 @@ class Batch:
         self.known: dict[str, Task] = {}
         self.agenda: deque[Call] = deque()
         self.tally = Tally()
+        self.is_traced: Callable[[Task], bool] = lambda task: False
 
     @property
     def failed_messages(self) -> Collection[str]:
@@ -60,7 +62,24 @@ class Batch:
         ids = {call.due.id for call in calls}
         self.known = {id: task for id, task in self.known.items() if id in ids}
 
+    def trace(self, task: Task, action: str, why: str) -> None:
+        """Logs a decision about a task that is traced."""
+        if self.is_traced(task):
+            logger.info(
+                "a decision about a traced task",
+                extra={
+                    "action": action,
+                    "task": task.id,
+                    "tenant": task.tenant,
+                    "version": task.version,
+                    "attempt": task.attempts,
+                    "reason": why,
+                },
+            )
+
     def answer(self, call: Call, task: Task, verdict: Deferred | Buried | Dropped) -> None:
+        why = "left to a person" if isinstance(verdict, Buried) else verdict.why
+        self.trace(task, type(verdict).__name__.lower(), why)
         match verdict:
             case Deferred():
                 self.defer(call, task, not_before=verdict.not_before)

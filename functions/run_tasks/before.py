@@ -1,4 +1,4 @@
-"""What decides about runs in turn, read as it is now: the line before each, and runs that were due since.
+"""Reads the rows that decide about runs in turn: the line before each run, and the runs that were due since.
 
 A run is read again with its line: a worker that stood still since it had the run may find it begun and ended, and must
 not write what would have followed.

@@ -1,5 +1,5 @@
-"""What comes before a run of a recurring task begins: the run after it is written, and called. And before each attempt
-of any run: its definition is looked at, for no attempt begins of a task that was cancelled.
+"""The steps before a run of a recurring task begins: the worker writes the next run and sends its call. Before each
+attempt of any run the worker reads its definition, because no attempt of a cancelled task begins.
 
 Rows first, then their calls, and only then may the run begin. A crash in between brings the run's own message back; it
 finds the run as it was and does the same again: the ids follow from the plan, so nothing is written twice.
@@ -7,11 +7,12 @@ finds the run as it was and does the same again: the ids follow from the plan, s
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
 
 from functions.run_tasks.before import Before, look_back
+from functions.run_tasks.subscribed import Subscribed, is_delivery
 from postdate.domain import definition as definitions
 from postdate.domain.definition import Definition, Reached
 from postdate.domain.due import Due, Via, pack
@@ -26,6 +27,7 @@ from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
 from postdate.stores.tasks import Tasks, Written
+from postdate.stores.vault import Vault
 
 _NOTHING: Final = Before()
 
@@ -39,8 +41,8 @@ class Ends:
 
 
 class Step(Enum):
-    """What a worker does with a claim: BEGIN, as it is decided by now; ASK_AGAIN, what follows cannot be written or
-    called now; DECIDE_AGAIN, the run is not any more what it was; FAIL, a person has to look, and the message stays."""
+    """The decision about a claim. BEGIN: the run begins. ASK_AGAIN: the next run cannot be written or called now.
+    DECIDE_AGAIN: the run has changed. FAIL: a person has to look, and the message stays."""
 
     BEGIN = auto()
     ASK_AGAIN = auto()
@@ -72,7 +74,9 @@ class Chain:
     queue: Queue
     runs: Runs
     horizon: Horizon
+    vault: Vault
     clock: Clock
+    subscribed: Subscribed
 
     def foresee(self, tasks: Iterable[Task]) -> None:
         """The first question of a process takes hundreds of milliseconds, so one is asked while there is still time
@@ -82,9 +86,21 @@ class Chain:
                 self.definitions.get_many(asked)
 
     def follow(self, runs: Sequence[Task]) -> list[Link]:
-        """One answer a run, in their order. Raises Unavailable when nothing can be read. A run is REFUSED while newer
-        code alone can read its definition, or a row that decides about it: what cannot be read is not gone."""
+        """Returns one answer for each run, in their order. Raises Unavailable when nothing can be read. A run is
+        REFUSED while newer code alone can read its definition, or a row that decides about it: what cannot be read is
+        not gone. A delivery of an event has a subscription in place of a definition."""
+        deliveries = [run for run in runs if is_delivery(run)]
+        planned = iter(self._planned([run for run in runs if not is_delivery(run)]))
+        told = iter(self.subscribed.steps(deliveries) if deliveries else ())
+        return [Link(step=next(told) or Step.BEGIN) if is_delivery(run) else next(planned) for run in runs]
+
+    def _planned(self, runs: Sequence[Task]) -> list[Link]:
+        if not runs:
+            return []
         found = self.definitions.get_many({run.task_id for run in runs})
+        for definition in list(found.values()):
+            if definition.template.destination.headers:
+                found[definition.id] = self._sealed(definition)
         now = self.clock.now()
         known = [run for run in runs if run.task_id not in found.unreadable]
         before = look_back(self.tasks, self.runs, [run for run in known if in_turn(run)], found, now=now)
@@ -101,13 +117,24 @@ class Chain:
             for run in runs
         ]
 
+    def _sealed(self, definition: Definition) -> Definition:
+        """Seals the headers that an older release kept readable, in the definition's row and in the rows of its later
+        runs. The version stays: a change that was decided before remains valid, and leaves the sealed headers."""
+        template = definition.template
+        with suppress(Unavailable):
+            destination = self.vault.sealed(definition.tenant, template.destination)
+            sealed = replace(definition, template=replace(template, destination=destination))
+            self.definitions.change(definition, sealed)
+            return sealed
+        return definition
+
     def finish(self, ends: Ends) -> None:
         """If it is lost, or the definition was changed since, nothing is lost with it."""
         after = definitions.finish(ends.definition, now=self.clock.now(), reached=ends.reached)
         self.definitions.change(ends.definition, after)
 
     def _write(self, followed: Mapping[str, Followed]) -> dict[str, Written]:
-        """What became of each row, and of each run that was woken, by its id; one that cannot be called now is as good
+        """Returns the answer for each row and each woken run, by its id. A run whose call cannot be sent now counts
         as not written. Writing may take so long that a row's minute is open by the end of it. A run that is woken is
         called first: its call arrives some seconds later."""
         rows = {row.id: row for each in followed.values() for row in each.rows}

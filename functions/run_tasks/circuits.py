@@ -7,6 +7,7 @@ closed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import groupby
@@ -60,7 +61,7 @@ class Circuits:
         return self.breakers([circuit])[circuit]
 
     def tell(self, heard: Iterable[tuple[Delivery, Receipt]]) -> None:
-        """What became of deliveries, in the order in which they ended."""
+        """Tells the breakers the outcomes of deliveries, in the order in which they ended."""
         outcomes = [(circuit(delivery.tenant, delivery.destination), receipt) for delivery, receipt in heard]
         for each, group in groupby(sorted(outcomes, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
             self._tell(each, [receipt for _, receipt in group])
@@ -82,8 +83,8 @@ class Circuits:
         return False
 
     def slow(self, circuits: Iterable[Circuit]) -> frozenset[Circuit]:
-        """Those whose calls go by the lane for slow destinations. Calls to one that is left alone stay where they are:
-        they wait for its probe."""
+        """Returns the circuits whose calls use the lane for slow destinations. Calls to a destination whose breaker is
+        open stay in their lane: they wait for its probe."""
         now = self._clock.now()
         return frozenset(
             each
@@ -96,13 +97,18 @@ class Circuits:
         self._change(circuit, lambda before, now: rules.slowed(before, now=now))
 
     def turns(self, circuit: Circuit, count: int) -> list[datetime]:
-        """When so many calls that may not go out now are to ask again."""
+        """Returns the instants at which `count` refused calls ask again."""
         breaker, now = self.breaker(circuit), self._clock.now()
         begin = self._taken(Timeline.TURNS, circuit, count * rules.TURN, breaker.asks_again_from(now))
         return rules.turns(breaker, begin, count, now=now)
 
+    def count_held(self, circuit: Circuit, more: int) -> None:
+        """A count that is lost makes the number that a person is shown too small, and nothing else."""
+        with suppress(Unavailable):
+            self._flow.count_held(circuit, more)
+
     def starts(self, circuit: Circuit, count: int) -> list[datetime]:
-        """When so many calls to a destination that recovers may begin."""
+        """Returns the instants at which `count` calls to a recovering destination may begin."""
         breaker, now = self.breaker(circuit), self._clock.now()
         zero = breaker.closed_at or now
         begin = self._taken(Timeline.STARTS, circuit, count * _ONE, zero + rules.begun(breaker, now) * _ONE)
@@ -116,15 +122,15 @@ class Circuits:
             return begin
 
     def _tell(self, circuit: Circuit, receipts: list[Receipt]) -> None:
-        failures = 0
+        failures, error = 0, None
         for receipt in reversed(receipts):
             if not isinstance(receipt, Failed) or not receipt.down:
                 break
-            failures += 1
+            failures, error = failures + 1, error or receipt.reason
 
         def told(before: Breaker, now: datetime) -> Breaker:
             alive = rules.answered(before, now=now) if failures < len(receipts) else before
-            return rules.failed(alive, failures, now=now) if failures else alive
+            return rules.failed(alive, failures, now=now, error=error) if failures else alive
 
         self._change(circuit, told)
 
@@ -150,7 +156,8 @@ class Circuits:
         self._read([each for each in set(circuits) if not self._is_known(each, kept)])
 
     def _is_known(self, circuit: Circuit, kept: timedelta) -> bool:
-        """What somebody may be about to change is believed for a second only."""
+        """True while the copy of the breaker is fresh. A breaker that other workers may change soon is fresh for a
+        second."""
         if circuit not in self._known:
             return False
         now, (read_at, breaker) = self._clock.now(), self._known[circuit]

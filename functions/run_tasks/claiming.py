@@ -8,15 +8,17 @@ A claim that is decided passes the gate before it is written (see `gate`): it ma
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from functions.run_tasks.batch import Batch, Change, Worker, sorted_out
 from functions.run_tasks.chain import Chain, Ends, Step, asks
-from functions.run_tasks.gate import Elsewhere, Gate, Held
+from functions.run_tasks.gate import Elsewhere, Gate, Waits
 from postdate.domain import transitions
 from postdate.domain.due import Via
 from postdate.domain.errors import Unavailable
+from postdate.domain.task import RECEIVER, State, Task
 from postdate.domain.transitions import Buried, Deferred, Dropped, Transition
 from postdate.runtime.agenda import Call
 from postdate.stores.tasks import Tasks, Written
@@ -26,7 +28,8 @@ _PAUSE: Final = timedelta(milliseconds=50)
 
 
 class Claiming:
-    """`begin` is told of each change that is committed: an attempt is to begin, or the task has ended or waits."""
+    """`begin` is told of each change that is committed: an attempt is to begin, or the task has ended or waits.
+    `sealed` returns a task without readable headers."""
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class Claiming:
         chain: Chain,
         gate: Gate,
         begin: Callable[[list[Change]], None],
+        sealed: Callable[[Task], Task],
     ) -> None:
         self._batch = batch
         self._worker = worker
@@ -44,6 +48,7 @@ class Claiming:
         self._chain = chain
         self._gate = gate
         self._begin = begin
+        self._sealed = sealed
         self._ends: dict[str, Ends] = {}
 
     def claim(self, calls: list[Call]) -> None:
@@ -69,14 +74,16 @@ class Claiming:
     def _start(self, claimed: list[Change]) -> None:
         if not claimed:
             return
+        self._batch.tally.leases_expired += sum(_was_lost(change) for _, change in claimed)
         self._begin(claimed)
         for _, change in claimed:
             if ends := self._ends.pop(change.after.id, None):
                 self._chain.finish(ends)
 
     def _follow(self, claims: list[Change]) -> tuple[list[Change], list[Change]]:
-        """What may be committed now, and what may not yet, because what follows it is not written. A claim is decided
-        again after that took its time: a task's history says when it was really begun."""
+        """Returns the claims to commit now, and those to put off because their next run is not written. The wait for
+        the next run takes time, so each claim is decided again: the history tells the true instant of its
+        beginning."""
         asking = [pair for pair in claims if asks(pair[1])]
         ready = [pair for pair in claims if pair not in asking]
         if not asking:
@@ -111,12 +118,12 @@ class Claiming:
             match change:
                 case Elsewhere():
                     self._batch.move([call])
-                case Held():
+                case Waits():
                     self._batch.put_off(call, change.until)
                 case None:
                     self._batch.defer_soon([(call, claim.before)])
                 case Transition():
-                    admitted.append((call, change))
+                    admitted.append((call, _signed(change, call)))
         return admitted
 
     def _decide(self, calls: list[Call], *, reload: bool = False) -> list[Change]:
@@ -145,4 +152,16 @@ class Claiming:
         if isinstance(verdict, Deferred | Buried | Dropped):
             self._batch.answer(call, task, verdict)
             return None
-        return verdict
+        return replace(verdict, after=self._sealed(verdict.after))
+
+
+def _signed(change: Transition, call: Call) -> Transition:
+    """The author of a redrive signs the first change that follows from it, and no later one."""
+    if change.before.state is not State.DEAD:
+        return change
+    return replace(change, after=change.after.signed(call.message.packet.by))
+
+
+def _was_lost(change: Transition) -> bool:
+    """True if a worker had the task until its lease ended. A receiver's lease may end as well, and no worker died."""
+    return change.before.state is State.RUNNING and change.before.holder != RECEIVER

@@ -7,40 +7,60 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Final
+from zlib import crc32
 
-from postdate.domain.errors import Unavailable
+from functions.run_tasks.batch import Worker
+from functions.run_tasks.subscribed import Bodies, Subscribed, is_delivery, says_gone
+from postdate.domain.errors import SecretBroken, Unavailable
+from postdate.domain.limits import share_of_worker
 from postdate.domain.payload_ref import object_of
-from postdate.domain.task import Ack, Task
+from postdate.domain.task import Ack, Destination, Task
+from postdate.runtime.metric import STANDARD
+from postdate.runtime.observability import logger
 from postdate.stores.objects import Objects, Unreadable
 from postdate.stores.payloads import Payloads
 from postdate.stores.tenants import Tenant
-from postdate.targets.base import Delivery, Failed, Report, Target, Untried, internal_error
+from postdate.stores.vault import SIGNING, Vault
+from postdate.targets.base import Delivery, Failed, Receipt, Report, Target, Untried, internal_error
+
+_CRC_END: Final = 1 << 32
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OwnPayloads:
+    """The payloads that tenants keep themselves: their bucket, and the threads that read it. Both outlive a batch."""
+
+    bucket: str
+    objects: Objects
+    readers: Executor
 
 
 class Deliveries:
-    """`seconds_left` says how long this worker lives: no delivery may outlive it. `objects` and their `readers` outlive
-    this batch; `bucket` is where they are."""
+    """No delivery may outlive the worker."""
 
     def __init__(
         self,
+        worker: Worker,
         *,
         targets: Mapping[str, Target],
         payloads: Payloads,
-        objects: Objects,
-        bucket: str,
-        readers: Executor,
+        own: OwnPayloads,
         tenant: Callable[[str], Tenant | None],
-        seconds_left: Callable[[], float],
+        vault: Vault,
         response_seconds_max: int,
+        subscribed: Subscribed,
     ) -> None:
+        self._worker = worker
+        self._subscribed = subscribed
+        self._bodies = Bodies(subscribed.events)
         self._targets = targets
         self._payloads = payloads
-        self._objects = objects
-        self._bucket = bucket
-        self._readers = readers
+        self._own = own
         self._tenant = tenant
-        self._seconds_left = seconds_left
+        self._vault = vault
         self._response_seconds_max = response_seconds_max
         self._asked: set[str] = set()
         self._tenants: dict[str, Tenant] = {}
@@ -58,14 +78,56 @@ class Deliveries:
             self._targets.get(name)
         for tenant in {task.tenant for task in given} - self._asked:
             with suppress(Unavailable):
-                self._tenants[tenant] = self._tenant(tenant) or Tenant(id=tenant)
-        keys = {task.payload.key for task in given if task.payload.key is not None} - self._asked
+                self._tenants[tenant] = self._opened(self._tenant(tenant) or Tenant(id=tenant))
+        for task in given:
+            self._readable(task)
+        self._bodies.prefetch(given)
+        keys = {
+            task.payload.key for task in given if task.payload.key is not None and not is_delivery(task)
+        } - self._asked
         if keys:
             try:
                 self._texts |= self._payloads.get_many(keys)
             except Unavailable:
                 self._unread |= keys
         self._asked |= keys | {task.tenant for task in given}
+
+    def _opened(self, tenant: Tenant) -> Tenant:
+        """The tenant with its signing secrets readable. Raises Unavailable, also for a secret that does not open:
+        a person has to look, and no task of the tenant is at fault."""
+        try:
+            secrets = [self._vault.open(tenant.id, SIGNING, each) for each in tenant.signing_secrets]
+        except SecretBroken:
+            logger.error(
+                "a signing secret does not open", extra={"action": "secret_broken", "tenant": tenant.id}
+            )
+            raise
+        return replace(tenant, signing_secrets=tuple(secrets))
+
+    def sealed(self, task: Task) -> Task:
+        """The task as it is to be written: headers that an older release kept readable are sealed, unless KMS cannot
+        be asked now."""
+        if not task.destination.headers:
+            return task
+        with suppress(Unavailable):
+            return replace(task, destination=self._vault.sealed(task.tenant, task.destination))
+        return task
+
+    def tier_of(self, tenant: str) -> str:
+        """The tier of a tenant that was prefetched."""
+        known = self._tenants.get(tenant)
+        return STANDARD if known is None else known.tier
+
+    def share_of(self, tenant: str, workers: int) -> int:
+        """The deliveries of the tenant that this one of the workers may have in flight; the usual number for a tenant
+        that was not prefetched."""
+        known = self._tenants.get(tenant)
+        return share_of_worker(None if known is None else known.tenancy.runs_in_flight, workers)
+
+    def is_traced(self, task: Task) -> bool:
+        """True if each decision about the task is logged: of a share of its tenant's tasks, always the same ones."""
+        known = self._tenants.get(task.tenant)
+        return known is not None and crc32(task.id.encode()) < known.log_share * _CRC_END
 
     def start(self, tasks: Sequence[Task], report: Report, *, unsent: Report) -> None:
         """A task that cannot be put on its way is told to `unsent`: its destination has no part in that, though some of
@@ -74,7 +136,7 @@ class Deliveries:
         kept_by_tenants = sorted((task for task in tasks if task.payload.ref is not None), key=_task_id)
         for _, runs in groupby(kept_by_tenants, key=_task_id):
             # Together, for the runs of one task may have to keep their order.
-            self._readers.submit(self._start, list(runs), self._read, report, unsent)
+            self._own.readers.submit(self._start, list(runs), self._read, report, unsent)
         self._start([task for task in tasks if task.payload.ref is None], self._payload, report, unsent)
 
     def _start(
@@ -88,11 +150,16 @@ class Deliveries:
         for task in tasks:
             tenant, given = self._tenants.get(task.tenant), _made(payload, task)
             content = given if isinstance(given, bytes) else b""
-            delivery = self._delivery(task, tenant or Tenant(id=task.tenant), content)
-            if tenant is None:
+            destination = self._readable(task)
+            to = destination if isinstance(destination, Destination) else task.destination
+            secrets = self._secrets(task, tenant or Tenant(id=task.tenant))
+            delivery = self._delivery(task, tenant or Tenant(id=task.tenant), content, to, secrets or ())
+            if tenant is None or secrets is None:
                 unsent(delivery, Untried(reason="its tenant's settings could not be read"))
             elif not isinstance(given, bytes):
                 unsent(delivery, given)
+            elif not isinstance(destination, Destination):
+                unsent(delivery, destination)
             elif task.destination.type not in self._targets:
                 unsent(delivery, Failed(reason=f"no target for {task.destination.type} is known"))
             else:
@@ -101,6 +168,8 @@ class Deliveries:
             self._targets[type_name].start(deliveries, report)
 
     def _payload(self, task: Task) -> bytes | Failed | Untried:
+        if is_delivery(task):
+            return self._bodies.of(task)
         key = task.payload.key
         if key in self._unread:
             return Untried(reason="its payload could not be read")
@@ -108,15 +177,47 @@ class Deliveries:
         return Failed(reason="its payload could not be read") if text is None else text.encode()
 
     def _read(self, task: Task) -> bytes | Failed:
-        name = object_of(task.payload.ref or "", bucket=self._bucket, tenant=task.tenant)
+        name = object_of(task.payload.ref or "", bucket=self._own.bucket, tenant=task.tenant)
         if name is None:
             return Failed(reason="the payload is not inside the tenant's prefix", retry=False)
-        found = self._objects.read(task.tenant, name)
+        found = self._own.objects.read(task.tenant, name)
         if isinstance(found, Unreadable):
             return Failed(reason=found.why, retry=not found.final)
         return found if _is_json(found) else Failed(reason="the payload is not JSON in UTF-8", retry=False)
 
-    def _delivery(self, task: Task, tenant: Tenant, payload: bytes) -> Delivery:
+    def _readable(self, task: Task) -> Destination | Failed | Untried:
+        try:
+            return self._vault.opened(task.tenant, task.destination)
+        except SecretBroken:
+            return Failed(reason="its headers do not open", retry=False)
+        except Unavailable:
+            return Untried(reason="its headers could not be opened")
+
+    def _secrets(self, task: Task, tenant: Tenant) -> tuple[str, ...] | None:
+        """None if they cannot be read now."""
+        now = self._worker.clock.now()
+        if not is_delivery(task):
+            return tenant.secrets_at(now)
+        with suppress(Unavailable):
+            if subscription := self._subscribed.subscription(task):
+                purpose = subscription.secret_purpose
+                sealed = subscription.secrets_at(now)
+                return tuple(self._vault.open(task.tenant, purpose, each) for each in sealed)
+        return None
+
+    def ended(self, task: Task, receipt: Receipt) -> None:
+        """Takes an answer that ends more than the task."""
+        if is_delivery(task) and says_gone(receipt):
+            self._subscribed.end(task)
+
+    def _delivery(
+        self,
+        task: Task,
+        tenant: Tenant,
+        payload: bytes,
+        destination: Destination,
+        secrets: tuple[str, ...],
+    ) -> Delivery:
         return Delivery(
             run_id=task.id,
             task_id=task.task_id,
@@ -124,10 +225,10 @@ class Deliveries:
             attempt=task.attempts,
             token=task.token,
             planned_at=task.planned_at,
-            timeout_seconds=max(1.0, min(self._waits(task), self._seconds_left())),
-            destination=task.destination,
+            timeout_seconds=max(1.0, min(self._waits(task), self._worker.seconds_left())),
+            destination=destination,
             payload=payload,
-            signing_secrets=tenant.signing_secrets,
+            signing_secrets=secrets,
             allowed=tenant.allowed(task.destination.type),
             ack=task.ack,
             depth=task.depth,
@@ -142,7 +243,7 @@ class Deliveries:
 
 
 def _made(payload: Callable[[Task], bytes | Failed | Untried], task: Task) -> bytes | Failed | Untried:
-    """Whoever is told nothing would wait for ever."""
+    """Returns the payload, or any error as an outcome: a delivery without an outcome would wait for ever."""
     try:
         return payload(task)
     except Exception as error:

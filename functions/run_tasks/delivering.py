@@ -10,8 +10,10 @@ from typing import Final
 from functions.run_tasks.batch import Batch, Change, Worker
 from functions.run_tasks.circuits import circuit
 from functions.run_tasks.deliveries import Deliveries
+from functions.run_tasks.failures import class_of
 from functions.run_tasks.gate import Gate
 from functions.run_tasks.in_flight import InFlight
+from functions.run_tasks.subscribed import is_delivery
 from postdate.domain import transitions
 from postdate.domain.task import Ack, Task
 from postdate.domain.transitions import Failure, Transition
@@ -57,8 +59,11 @@ class Delivering:
         for call, change in claimed:
             task = change.after
             tally.claimed += 1
-            if task.attempts == 1 and task.lateness_ms is not None:
+            self._batch.trace(task, "claimed", task.history[-1].why)
+            # A delivery has no instant that it could be late for: it follows an event that has been recorded.
+            if task.attempts == 1 and task.lateness_ms is not None and not is_delivery(task):
                 tally.lateness_ms.append(task.lateness_ms)
+                tally.tier_lateness_ms[self.tier_of(task)].append(task.lateness_ms)
             self.running[task.id, task.token] = (task, call)
             started.append(task)
         # The time that this takes is the worker's own, and makes no destination slow.
@@ -69,13 +74,25 @@ class Delivering:
         self._deliveries.start(started, self._report, unsent=self._unsent)
 
     def ended(self, finished: Iterable[Finished], now: datetime) -> list[Change]:
-        """What becomes of the tasks. They are running until that is committed."""
+        """Returns the changes of tasks whose deliveries have ended. The tasks stay RUNNING until a commit of these."""
         changes = []
         for delivery, receipt in finished:
             task, call = self.running[delivery.run_id, delivery.token]
             self._in_flight.end((delivery.run_id, delivery.token), now)
+            self._count(task, receipt, now)
+            self._deliveries.ended(task, receipt)
             changes.append((call, outcome(task, receipt, now=now, draw=self._worker.draw())))
         return changes
+
+    def tier_of(self, task: Task) -> str:
+        return self._deliveries.tier_of(task.tenant)
+
+    def _count(self, task: Task, receipt: Receipt, now: datetime) -> None:
+        tally = self._batch.tally
+        if not isinstance(receipt, Untried):
+            tally.execution_ms.append((now - task.history[-1].at) / timedelta(milliseconds=1))
+        if not isinstance(receipt, Delivered):
+            tally.failure_classes[class_of(receipt)] += 1
 
     def forget(self, changes: Iterable[Transition]) -> None:
         for change in changes:
@@ -88,7 +105,7 @@ class Delivering:
         self._unsent(delivery, receipt)
 
     def _unsent(self, delivery: Delivery, receipt: Receipt) -> None:
-        """Its destination has said nothing by it."""
+        """Notes a delivery that was not sent. It tells nothing about its destination."""
         self._inbox((delivery, receipt))
 
 

@@ -1,10 +1,9 @@
-"""What a batch's due calls pass before they are claimed: the breaker of their destination, the rate and the room of
-their key.
+"""The gate before a claim: a pause of the flow key, the breaker of the destination, the rate and the room of the key.
 
-Who may not begin yet is postponed: it gets another instant in its row, uses up no attempt and is called again for it.
-A place on a timeline is taken once and kept in the row, or by this worker if it is so near that waiting for it is
-cheaper; who finds a room full or a destination left alone asks again.
-A task without flow control, to a destination whose breaker is closed, costs nothing here but a look at what is known.
+A run that may not begin yet is postponed: its row gets a later instant, it uses up no attempt and is called again then.
+A place on a timeline is taken once. The row keeps it, or this worker does if the place is so near that waiting is
+cheaper. A run that finds a paused key, a full room or an open breaker asks again.
+A task without flow control, to a destination whose breaker is closed, costs only a look at the worker's own copy.
 
 Places, rooms and breakers are taken before the claim is written. A worker that dies in between leaves a place that
 nobody uses, a run in a room until its lease is over, and a probe that another replaces after its time.
@@ -19,12 +18,14 @@ from itertools import accumulate
 from typing import Final
 
 from functions.run_tasks.circuits import Circuits, circuit
+from functions.run_tasks.flow_keys import FlowKeys
 from postdate.domain import flow as rules
 from postdate.domain import transitions
 from postdate.domain.breaker import State as Circuit
 from postdate.domain.due import WAIT_MAX
 from postdate.domain.errors import Unavailable
-from postdate.domain.flow import Room
+from postdate.domain.flow import FlowControl, Room
+from postdate.domain.flow_key import FlowKey
 from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
 from postdate.runtime.clock import Clock
@@ -34,23 +35,27 @@ from postdate.targets.base import Delivery, Receipt
 _TRIES: Final = 6
 _LOOK_AGAIN: Final = timedelta(milliseconds=250)
 _MOMENT: Final = timedelta(microseconds=1)
+_PAUSED: Final = "its key is paused"
+_OPEN: Final = "the circuit breaker of its destination is open"
+_TRIED: Final = "its destination is being tried"
+_LEFT_ALONE: Final = frozenset({_OPEN, _TRIED})
 _Key = tuple[str, str]
 _Claim = tuple[int, Transition]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Held:
-    """Its place is near: it is to come here again then, as it is."""
+class Waits:
+    """The place of the run is near: this worker handles the same call again at that instant."""
 
     until: datetime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Elsewhere:
-    """Its destination is slow: it goes by the lane for such."""
+    """The destination is slow: the call goes to the lane for slow destinations."""
 
 
-Admitted = Transition | Held | Elsewhere | None
+Admitted = Transition | Waits | Elsewhere | None
 
 
 class Gate:
@@ -61,25 +66,30 @@ class Gate:
         *,
         flow: Flow,
         circuits: Circuits,
+        flow_keys: FlowKeys,
         clock: Clock,
         lease: timedelta,
         moves_slow: bool,
     ) -> None:
         self._flow = flow
         self._circuits = circuits
+        self._flow_keys = flow_keys
+        self._set: dict[_Key, FlowKey] = {}
         self._clock = clock
         self._lease = lease
         self._moves_slow = moves_slow
         self._heard: deque[tuple[Delivery, Receipt]] = deque()
         self._stays: dict[_Key, timedelta] = {}
         self._inside: dict[str, datetime] = {}
-        self._held: dict[tuple[str, int], datetime] = {}
+        self._places: dict[tuple[str, int], datetime] = {}
         self._starts: dict[tuple[str, int], datetime] = {}
         self._waits_since: dict[tuple[str, int], datetime] = {}
 
     def foresee(self, tasks: Iterable[Task]) -> None:
-        """Looks at the breakers while there is still time until the instant."""
-        self._circuits.foresee(circuit(task.tenant, task.destination) for task in tasks)
+        """Looks at the breakers and keys while there is still time until the instant."""
+        found = list(tasks)
+        self._circuits.foresee(circuit(task.tenant, task.destination) for task in found)
+        self._flow_keys.foresee((task.tenant, task.flow.key) for task in found if task.flow is not None)
 
     def elsewhere(self, tasks: Iterable[Task]) -> set[str]:
         """The ids of those whose calls go by the lane for slow destinations, as long as there is time for it."""
@@ -107,12 +117,18 @@ class Gate:
         """For each of these changes: itself, or what becomes of the task instead; None when nobody can say now."""
         self.listen()
         changes: list[Admitted] = list(claims)
-        starting = [place for place, claim in enumerate(claims) if claim.after.state is State.RUNNING]
+        starting = [index for index, claim in enumerate(claims) if claim.after.state is State.RUNNING]
         now = self._clock.now()
-        for step in (self._past_breakers, self._on_time, self._with_room, self._as_probes):
-            for place, change in step([(place, claims[place]) for place in starting], now):
-                changes[place] = change
-            starting = [place for place in starting if changes[place] is claims[place]]
+        for step in (
+            self._past_pauses,
+            self._past_breakers,
+            self._on_time,
+            self._with_room,
+            self._as_probes,
+        ):
+            for index, change in step([(index, claims[index]) for index in starting], now):
+                changes[index] = change
+            starting = [index for index in starting if changes[index] is claims[index]]
         return changes
 
     def extend(self, running: Iterable[Task]) -> None:
@@ -122,8 +138,8 @@ class Gate:
                 self._flow.stay(*key, [task.name_in_room for task in tasks], until)
 
     def left(self, outcomes: Iterable[Transition]) -> None:
-        """Who cannot be told to be out is out when its lease is over. A run that its receiver has accepted stays in
-        for as long as the receiver has it."""
+        """Takes runs that ended out of their rooms. If that fails, the end of the lease takes them out. A run that its
+        receiver has accepted stays in the room for the receiver's lease."""
         now, inside = (
             self._clock.now(),
             [each for each in outcomes if each.before.name_in_room in self._inside],
@@ -140,6 +156,38 @@ class Gate:
             with suppress(Unavailable):
                 self._flow.leave(*key, names, stay=stay)
 
+    def _past_pauses(self, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
+        """Yields the answers for claims of paused keys, and for those of keys that cannot be read: none of them may
+        begin."""
+        wanting: dict[_Key, list[_Claim]] = {}
+        for index, claim in claims:
+            if claim.after.flow is not None:
+                wanting.setdefault((claim.after.tenant, claim.after.flow.key), []).append((index, claim))
+        if not wanting:
+            return
+        try:
+            self._set = dict(self._flow_keys.known(wanting))
+        except Unavailable:
+            yield from ((index, None) for some in wanting.values() for index, _ in some)
+            return
+        for key, some in wanting.items():
+            if self._set[key].paused_at is not None:
+                yield from self._until_resumed(key, some, now)
+
+    def _until_resumed(
+        self, key: _Key, claims: list[_Claim], now: datetime
+    ) -> Iterator[tuple[int, Admitted]]:
+        new = sum(claim.before.history[-1].why != _PAUSED for _, claim in claims)
+        if new:
+            self._flow_keys.count_waiting(key, new)
+        turns = self._flow_keys.turns(key, self._set[key], len(claims))
+        for (index, claim), until in zip(claims, turns, strict=True):
+            yield index, self._postponed(claim, now, until, _PAUSED)
+
+    def _flow_of(self, task: Task) -> FlowControl | None:
+        """The flow control of the task: its own values, overridden by the tenant's setting of the key."""
+        return None if task.flow is None else self._set[task.tenant, task.flow.key].over(task.flow)
+
     def _past_breakers(self, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
         ways = [circuit(claim.after.tenant, claim.after.destination) for _, claim in claims]
         known = self._circuits.breakers(ways)
@@ -147,71 +195,74 @@ class Gate:
             some = [claim for claim, where in zip(claims, ways, strict=True) if where == way]
             match known[way].state(now):
                 case Circuit.OPEN:
-                    yield from self._put_off(way, some, now, "the circuit breaker of its destination is open")
+                    yield from self._put_off(way, some, now, _OPEN)
                 case Circuit.PROBING:
                     yield from self._until_tried(way, some, now)
                 case Circuit.RECOVERING:
                     yield from self._in_turn(way, some, now)
                 case Circuit.CLOSED if self._moves_slow and known[way].is_slow(now):
-                    yield from ((place, Elsewhere()) for place, _ in some)
+                    yield from ((index, Elsewhere()) for index, _ in some)
 
     def _put_off(
         self, way: _Key, claims: list[_Claim], now: datetime, why: str
     ) -> Iterator[tuple[int, Admitted]]:
+        new = sum(claim.before.history[-1].why not in _LEFT_ALONE for _, claim in claims)
+        if new:
+            self._circuits.count_held(way, new)
         turns = self._circuits.turns(way, len(claims)) if claims else []
-        for (place, claim), until in zip(claims, turns, strict=True):
-            yield place, self._postponed(claim, now, until, why)
+        for (index, claim), until in zip(claims, turns, strict=True):
+            yield index, self._postponed(claim, now, until, why)
 
     def _until_tried(self, way: _Key, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
         """A probe is mostly over in a moment, for which its call waits here: that costs nothing."""
         late = []
-        for place, claim in claims:
+        for index, claim in claims:
             since = self._waits_since.setdefault((claim.before.id, claim.before.version), now)
             if now < since + WAIT_MAX and claim.before.recurs is None:
-                yield place, Held(until=now + _LOOK_AGAIN)
+                yield index, Waits(until=now + _LOOK_AGAIN)
             else:
-                late.append((place, claim))
-        yield from self._put_off(way, late, now, "its destination is being tried")
+                late.append((index, claim))
+        yield from self._put_off(way, late, now, _TRIED)
 
     def _in_turn(self, way: _Key, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
         known = [self._starts.get((claim.before.id, claim.before.version)) for _, claim in claims]
         new = iter(self._circuits.starts(way, known.count(None)) if None in known else ())
-        for (place, claim), held in zip(claims, known, strict=True):
-            at = next(new) if held is None else held
+        for (index, claim), start in zip(claims, known, strict=True):
+            at = next(new) if start is None else start
             if now < at <= now + WAIT_MAX and claim.before.recurs is None:
                 self._starts[claim.before.id, claim.before.version] = at
-                yield place, Held(until=at)
+                yield index, Waits(until=at)
             elif now < at:
-                yield place, self._postponed(claim, now, at, "its destination recovers")
+                yield index, self._postponed(claim, now, at, "its destination recovers")
 
     def _on_time(self, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
         wanting: dict[_Key, list[tuple[int, Transition, timedelta]]] = {}
-        for place, claim in claims:
-            task = claim.before
-            if task.flow is None or task.flow.rate is None:
+        for index, claim in claims:
+            task, flow = claim.before, self._flow_of(claim.before)
+            if flow is None or flow.rate is None:
                 continue
-            held = self._held.get((task.id, task.version))
-            if held is not None and now < held:
-                yield place, Held(until=held)
+            place = self._places.get((task.id, task.version))
+            if place is not None and now < place:
+                yield index, Waits(until=place)
                 continue
             if self._has_place(task, now):
                 continue
-            wanting.setdefault((task.tenant, task.flow.key), []).append((place, claim, task.flow.interval))
+            wanting.setdefault((task.tenant, flow.key), []).append((index, claim, flow.interval))
         for key, some in wanting.items():
             try:
                 taken = self._taken(key, [(claim.before, width) for _, claim, width in some], now)
             except Unavailable:
-                yield from ((place, None) for place, _, _ in some)
+                yield from ((index, None) for index, _, _ in some)
                 continue
-            for (place, claim, _), at in zip(some, taken, strict=True):
+            for (index, claim, _), at in zip(some, taken, strict=True):
                 if at is None:
                     until = claim.before.ends_at
-                    yield place, self._postponed(claim, now, until, "its key has no place sooner")
+                    yield index, self._postponed(claim, now, until, "its key has no place sooner")
                 elif now < at <= now + WAIT_MAX and claim.before.recurs is None:
-                    self._held[claim.before.id, claim.before.version] = at
-                    yield place, Held(until=at)
+                    self._places[claim.before.id, claim.before.version] = at
+                    yield index, Waits(until=at)
                 elif now < at:
-                    yield place, self._postponed(claim, now, at, "its key has a place then", placed=True)
+                    yield index, self._postponed(claim, now, at, "its key has a place then", placed=True)
 
     def _taken(
         self, key: _Key, wanting: Sequence[tuple[Task, timedelta]], now: datetime
@@ -221,7 +272,9 @@ class Gate:
         widths = [width for _, width in wanting]
         before = accumulate(widths, initial=timedelta(0))
         latest = min(task.ends_at - ahead for (task, _), ahead in zip(wanting, before, strict=False))
-        begin = self._flow.take_by(*key, sum(widths, timedelta(0)), now=now, latest=latest - _MOMENT)
+        begin = self._flow.take_by(
+            *key, sum(widths, timedelta(0)), now=now, latest=latest - _MOMENT, count=len(widths)
+        )
         if begin is not None:
             return list(rules.places(begin, widths))
         found: list[datetime | None] = []
@@ -231,28 +284,29 @@ class Gate:
         return found or [None]
 
     def _has_place(self, task: Task, now: datetime) -> bool:
-        held = self._held.get((task.id, task.version))
-        if held is not None:
-            return now <= held + rules.PLACE_KEPT
+        place = self._places.get((task.id, task.version))
+        if place is not None:
+            return now <= place + rules.PLACE_KEPT
         return task.state.waits and rules.holds(task.placed_at, task.due_at, now)
 
     def _with_room(self, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
         wanting: dict[_Key, list[tuple[int, Transition]]] = {}
-        for place, claim in claims:
-            task = claim.after
-            if task.flow is not None and task.flow.parallelism is not None:
-                wanting.setdefault((task.tenant, task.flow.key), []).append((place, claim))
+        for index, claim in claims:
+            task, flow = claim.after, self._flow_of(claim.after)
+            if flow is not None and flow.parallelism is not None:
+                wanting.setdefault((task.tenant, flow.key), []).append((index, claim))
         for key, some in wanting.items():
             turns = self._entered(key, [claim.after for _, claim in some], now)
-            for place, claim in some:
+            for index, claim in some:
                 if turns is None:
-                    yield place, None
+                    yield index, None
                 elif until := turns.get(claim.after.name_in_room):
-                    yield place, self._postponed(claim, now, until, "as many of its key are on as may be")
+                    yield index, self._postponed(claim, now, until, "as many of its key are on as may be")
 
     def _entered(self, key: _Key, tasks: list[Task], now: datetime) -> dict[str, datetime] | None:
         names = [task.name_in_room for task in tasks]
-        parallelism = min(task.flow.parallelism for task in tasks if task.flow and task.flow.parallelism)
+        flows = [self._flow_of(task) for task in tasks]
+        parallelism = min(flow.parallelism for flow in flows if flow is not None and flow.parallelism)
         try:
             for _ in range(_TRIES):
                 room: Room = self._flow.room(*key)
@@ -267,13 +321,13 @@ class Gate:
 
     def _as_probes(self, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
         kept_back: dict[_Key, list[_Claim]] = {}
-        for place, claim in claims:
+        for index, claim in claims:
             task = claim.after
             way = circuit(task.tenant, task.destination)
             if self._circuits.breaker(way).state(now) in (Circuit.CLOSED, Circuit.RECOVERING):
                 continue
             if not self._circuits.probe(way, task.timeout_seconds):
-                kept_back.setdefault(way, []).append((place, claim))
+                kept_back.setdefault(way, []).append((index, claim))
         tasks = [claim.after for some in kept_back.values() for _, claim in some]
         for key, inside in _by_key(task for task in tasks if self._inside.pop(task.name_in_room, None)):
             with suppress(Unavailable):

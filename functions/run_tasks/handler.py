@@ -8,22 +8,26 @@ import random
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, Final
 
 from functions.run_tasks.backfill import BackfillTarget
 from functions.run_tasks.batch import Worker
 from functions.run_tasks.chain import Chain
 from functions.run_tasks.circuits import Circuits
-from functions.run_tasks.deliveries import Deliveries
+from functions.run_tasks.deliveries import Deliveries, OwnPayloads
+from functions.run_tasks.flow_keys import FlowKeys
 from functions.run_tasks.gate import Gate
 from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.intake import Intake
+from functions.run_tasks.replay import ReplayTarget
 from functions.run_tasks.run import Runner
 from functions.run_tasks.settings import Settings
+from functions.run_tasks.subscribed import Subscribed
 from functions.run_tasks.tally import Tally
 from postdate.domain.backfill import TARGET_TYPE as BACKFILL
 from postdate.domain.recurrence import Runs
+from postdate.domain.replay import TARGET_TYPE as REPLAY
 from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Horizon
 from postdate.runtime import aws, records, settings
@@ -34,20 +38,28 @@ from postdate.runtime.observability import logger, metrics
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received, SqsQueue
 from postdate.runtime.visibility import Visibility
+from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.definitions_dynamo import DynamoDefinitions
+from postdate.stores.events_dynamo import DynamoEvents
 from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.objects_s3 import S3Objects
 from postdate.stores.payloads import DynamoPayloads
+from postdate.stores.subscriptions_dynamo import DynamoSubscriptions
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants
+from postdate.stores.vault import Vault
 from postdate.targets.base import Target
 from postdate.targets.kind import Parts
 from postdate.targets.registry import Targets
+from postdate.use_cases.notifying import Notifier
 
+# The author of what a worker changes in plans and writes as runs. Other changes of tasks name none, to keep rows small.
+AUTHOR: Final = "function:run_tasks"
 _TENANT_KEPT = timedelta(seconds=30)
 _SECONDS_TO_SETTLE = 10
 _READERS = 16
 _BACKFILLERS = 2
+_REPLAYERS = 2
 
 
 class Lane:
@@ -61,7 +73,7 @@ class Lane:
 
 
 class Wired:
-    """What outlives a batch: tables, queues, and the connections of the destinations."""
+    """The objects of one process: tables, queues, and the connections to destinations."""
 
     def __init__(self) -> None:
         given = settings.read(Settings)
@@ -72,19 +84,31 @@ class Wired:
         self.tasks_lane = Lane(url=given.tasks_queue_url, sqs=sqs, clock=self.clock, lease=self.lease)
         self.slow_lane = Lane(url=given.slow_queue_url, sqs=sqs, clock=self.clock, lease=self.lease)
         self.moves_slow = given.slow_lane
+        self.workers = given.task_workers
         self.dead_letters = SqsQueue(url=given.tasks_dlq_url, client=sqs, clock=self.clock)
         self.payloads = DynamoPayloads(table=given.payloads_table, client=dynamodb)
-        self.payloads_bucket = given.payloads_bucket
-        self.objects = S3Objects(
+        self.own_payloads = OwnPayloads(
             bucket=given.payloads_bucket,
-            role_arn=given.payloads_role_arn,
-            sts=lambda: aws.client("sts"),
-            s3=lambda credentials: aws.client_with("s3", credentials),
-            clock=self.clock,
+            objects=S3Objects(
+                bucket=given.payloads_bucket,
+                role_arn=given.payloads_role_arn,
+                sts=lambda: aws.client("sts"),
+                s3=lambda credentials: aws.client_with("s3", credentials),
+                clock=self.clock,
+            ),
+            readers=ThreadPoolExecutor(_READERS, thread_name_prefix="payloads"),
         )
-        self.readers = ThreadPoolExecutor(_READERS, thread_name_prefix="payloads")
         self.tenants = Cached(
             DynamoTenants(table=given.tenants_table, client=dynamodb).get, keep=_TENANT_KEPT, clock=self.clock
+        )
+        self.vault = Vault(
+            data_keys=KmsDataKeys(
+                table=given.data_keys_table,
+                client=dynamodb,
+                kms=partial(aws.client, "kms"),
+                key_id=given.secrets_key_id,
+            ),
+            clock=self.clock,
         )
         self.tasks = DynamoTasks(
             table=given.items_table,
@@ -97,24 +121,53 @@ class Wired:
             lead=timedelta(seconds=given.open_lead_seconds),
             margin=timedelta(seconds=given.open_margin_seconds),
         )
+        self.subscribed = Subscribed(
+            events=DynamoEvents(
+                table=given.events_table, client=dynamodb, kept=timedelta(days=given.events_kept_days)
+            ),
+            subscriptions=DynamoSubscriptions(table=given.subscriptions_table, client=dynamodb),
+            tasks=self.tasks,
+            clock=self.clock,
+        )
         self.chain = Chain(
             definitions=DynamoDefinitions(
                 table=given.items_table,
                 client=dynamodb,
                 listing_shards=given.listing_shards,
                 retention=retention,
+                author=lambda: AUTHOR,
             ),
             tasks=self.tasks,
             queue=self.tasks_lane.queue,
             runs=Runs(shards=plan),
             horizon=self.horizon,
+            vault=self.vault,
             clock=self.clock,
+            subscribed=self.subscribed,
         )
         self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
         self.circuits = Circuits(flow=self.flow, clock=self.clock)
+        self.flow_keys = FlowKeys(flow=self.flow, clock=self.clock)
         self.targets: Mapping[str, Target] = Targets(
             Parts(client=aws.client, now=self.clock.now, loopback_allowed=given.loopback_destinations),
-            inside={BACKFILL: self._backfills(retention)},
+            inside={BACKFILL: self._backfills(retention), REPLAY: self._replays(plan)},
+        )
+
+    def _replays(self, plan: ShardPlan) -> ReplayTarget:
+        events, subscriptions = self.subscribed.events, self.subscribed.subscriptions
+        return ReplayTarget(
+            events=events,
+            subscriptions=subscriptions,
+            notifier=Notifier(
+                events=events,
+                subscriptions=subscriptions,
+                tasks=self.tasks,
+                queue=self.tasks_lane.queue,
+                shards=plan,
+                clock=self.clock,
+            ),
+            clock=self.clock,
+            pool=ThreadPoolExecutor(_REPLAYERS, thread_name_prefix="replays"),
         )
 
     def _backfills(self, made_for: timedelta) -> BackfillTarget:
@@ -161,7 +214,7 @@ def _lane(event: Sequence[Mapping[str, Any]]) -> Lane:
 
 
 def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> Runner:
-    given, in_flight = wired(), InFlight()
+    given = wired()
 
     def seconds_left() -> float:
         return float(context.get_remaining_time_in_millis()) / 1000 - _SECONDS_TO_SETTLE
@@ -174,6 +227,17 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> Runner:
         seconds_left=seconds_left,
         draw=random.random,
     )
+    deliveries = Deliveries(
+        worker,
+        targets=given.targets,
+        payloads=given.payloads,
+        own=given.own_payloads,
+        tenant=given.tenants.get,
+        vault=given.vault,
+        response_seconds_max=given.response_seconds_max,
+        subscribed=given.subscribed,
+    )
+    in_flight = InFlight(lambda tenant: deliveries.share_of(tenant, given.workers))
     return Runner(
         worker,
         tasks=given.tasks,
@@ -181,30 +245,20 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> Runner:
         gate=Gate(
             flow=given.flow,
             circuits=given.circuits,
+            flow_keys=given.flow_keys,
             clock=given.clock,
             lease=given.lease,
             moves_slow=given.moves_slow and lane is given.tasks_lane,
         ),
-        deliveries=Deliveries(
-            targets=given.targets,
-            payloads=given.payloads,
-            objects=given.objects,
-            bucket=given.payloads_bucket,
-            readers=given.readers,
-            tenant=given.tenants.get,
-            seconds_left=seconds_left,
-            response_seconds_max=given.response_seconds_max,
-        ),
+        deliveries=deliveries,
         outbox=Outbox(queue=lane.queue, dead_letters=given.dead_letters, slow=given.slow_lane.queue),
         intake=Intake(
+            worker,
             event=messages,
             further=lane.further,
             extend=lane.visibility.extend,
             back_off=lane.visibility.back_off,
             in_flight=in_flight,
-            clock=given.clock,
-            lease=given.lease,
-            seconds_left=seconds_left,
         ),
         in_flight=in_flight,
     )

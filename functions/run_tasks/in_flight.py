@@ -1,4 +1,4 @@
-"""How many deliveries one worker has on their way at once, and how many of them may be one tenant's.
+"""The deliveries that one worker has in flight: how many at once, and how many of one tenant.
 
 Deliveries that hang take capacity and nothing else: the worker goes on with other calls. A tenant whose share is used
 up waits for its own deliveries, and only while they end; after a second without an end its calls are sent on.
@@ -8,7 +8,7 @@ among many quick ones does not make it slow.
 """
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -17,13 +17,15 @@ from postdate.domain.breaker import SLOW_AFTER
 from postdate.stores.flow import Circuit
 
 IN_FLIGHT_MAX: Final = 250
-TENANT_IN_FLIGHT_MAX: Final = limits.IN_FLIGHT_A_WORKER
 PATIENCE: Final = timedelta(seconds=1)
 SLOW_SHARE: Final = 4
 
 
 class InFlight:
-    def __init__(self) -> None:
+    """`share` is the number of deliveries of a tenant that this worker may have in flight."""
+
+    def __init__(self, share: Callable[[str], int] = lambda tenant: limits.IN_FLIGHT_A_WORKER) -> None:
+        self._share = share
         self._began: OrderedDict[Hashable, tuple[str, datetime]] = OrderedDict()
         self._of_tenant: Counter[str] = Counter()
         self._ended: dict[str, datetime] = {}
@@ -41,18 +43,18 @@ class InFlight:
 
     @property
     def oldest(self) -> datetime | None:
-        """When the delivery began that has been on its way for longest."""
+        """The start of the delivery that has been in flight for longest."""
         return next((began for _, began in self._began.values()), None)
 
     @property
     def looks_at(self) -> datetime | None:
-        """When the next delivery will have been on its way for long."""
+        """The instant at which the next delivery counts as long."""
         while self._watched and self._watched[0][1] not in self._began:
             self._watched.popleft()
         return self._watched[0][0] + SLOW_AFTER if self._watched else None
 
     def free(self, tenant: str) -> int:
-        return max(0, min(self.free_in_all, TENANT_IN_FLIGHT_MAX - self._of_tenant[tenant]))
+        return max(0, min(self.free_in_all, self._share(tenant) - self._of_tenant[tenant]))
 
     def begin(self, delivery: Hashable, circuit: Circuit, now: datetime) -> None:
         tenant, _ = circuit
@@ -77,5 +79,5 @@ class InFlight:
         return found
 
     def patience_ends(self, tenant: str, since: datetime) -> datetime:
-        """How long a call of this tenant goes on waiting for its share, if it has waited since then."""
+        """The instant until which a call of this tenant, waiting since `since`, waits for the tenant's share."""
         return max(since, self._ended.get(tenant, since)) + PATIENCE

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from functions.run_tasks.batch import Worker
 from functions.run_tasks.in_flight import IN_FLIGHT_MAX, InFlight
 from postdate.domain.due import WAIT_MAX
-from postdate.runtime.clock import Clock
 from postdate.runtime.further import Further, Took
 from postdate.runtime.queue import Received
 
@@ -23,44 +23,40 @@ _DELETED_EVERY: Final = timedelta(seconds=1)
 class Intake:
     def __init__(
         self,
+        worker: Worker,
         *,
         event: Sequence[Received],
         further: Further,
         extend: Callable[[Iterable[Received], timedelta], None],
         back_off: Callable[[Iterable[Received]], None],
         in_flight: InFlight,
-        clock: Clock,
-        lease: timedelta,
-        seconds_left: Callable[[], float],
     ) -> None:
+        self._worker = worker
         self._event = event
         self._further = further
         self._extend = extend
         self._back_off = back_off
         self._in_flight = in_flight
-        self._clock = clock
-        self._lease = lease
-        self._seconds_left = seconds_left
         self._open: dict[str, Received] = {}
-        self._deleted_at = clock.now()
+        self._deleted_at = worker.clock.now()
         self.asks = False
         self.taken = 0
 
     def renew(self) -> None:
-        self._extend([*self._event, *self._open.values()], self._lease + WAIT_MAX)
+        self._extend([*self._event, *self._open.values()], self._worker.lease + WAIT_MAX)
 
     def asks_at(self, planned: int) -> datetime | None:
-        """When the worker asks for further messages, if its deliveries keep it until then: not while it has as many
-        calls as it can have in flight, nor shortly before its time is over."""
+        """The instant at which the worker receives further messages, if its deliveries last until then. None while it
+        has as many calls as may be in flight, and shortly before its time is over."""
         oldest = self._in_flight.oldest
         full = self._in_flight.count + planned >= IN_FLIGHT_MAX
-        if self.asks or oldest is None or full or self._seconds_left() < _SECONDS_LEFT_MIN:
+        if self.asks or oldest is None or full or self._worker.seconds_left() < _SECONDS_LEFT_MIN:
             return None
         return oldest + HELD_AFTER
 
     def ask(self, took: Took) -> None:
         self.asks = True
-        self._further.ask(took, self._lease + WAIT_MAX)
+        self._further.ask(took, self._worker.lease + WAIT_MAX)
 
     def took(self, messages: Sequence[Received]) -> None:
         self.asks = False
@@ -70,7 +66,7 @@ class Intake:
     def let_go(self, unfinished: Iterable[str], failed: Collection[str], *, at_once: bool = False) -> None:
         """Deletes what is dealt with, and lets what failed come back later. `unfinished` are messages with calls that
         are not."""
-        now = self._clock.now()
+        now = self._worker.clock.now()
         if not self._open or (now < self._deleted_at + _DELETED_EVERY and not at_once):
             return
         self._deleted_at = now

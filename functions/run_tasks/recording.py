@@ -37,7 +37,7 @@ class Recording:
 
     @property
     def writes_at(self) -> datetime | None:
-        """When outcomes that could not be written are tried again; None while there are none."""
+        """The instant of the next try to write outcomes that could not be written; None if there are none."""
         return self._write_at if self._unwritten else None
 
     def write(self, outcomes: list[Change]) -> None:
@@ -74,6 +74,7 @@ class Recording:
         """Counts a committed change, and sends what follows from it."""
         tally, outbox = self._batch.tally, self._batch.outbox
         task = self._batch.known[change.after.id] = change.after
+        self._batch.trace(task, f"became_{task.state.lower()}", task.history[-1].why)
         if change.postponed:
             tally.postponed += 1
             if not self._is_left_to_a_sweep(change):
@@ -84,6 +85,8 @@ class Recording:
         match task.state:
             case State.SUCCEEDED:
                 tally.succeeded += 1
+                tally.done.append(task.id)
+                tally.tier_ended[self._delivering.tier_of(task)] += 1
             case State.RUNNING:
                 tally.accepted += 1
                 outbox.defer(Due.of(task), call.message, not_before=task.lease_until)
@@ -93,6 +96,7 @@ class Recording:
                     outbox.retry(task, call.message)
             case State.DEAD:
                 tally.dead += 1
+                tally.tier_ended[self._delivering.tier_of(task)] += 1
                 outbox.bury(task, call.message)
             case State.EXPIRED:
                 tally.expired += 1

@@ -62,8 +62,15 @@ class Runner:
         self._inbox: queue.SimpleQueue[Finished | list[Received]] = queue.SimpleQueue()
         self._stalled = Stalled(in_flight)
         self._batch = Batch(worker, outbox)
+        self._batch.is_traced = deliveries.is_traced
         self._claiming = Claiming(
-            self._batch, worker, tasks=tasks, chain=chain, gate=gate, begin=self._claimed
+            self._batch,
+            worker,
+            tasks=tasks,
+            chain=chain,
+            gate=gate,
+            begin=self._claimed,
+            sealed=deliveries.sealed,
         )
         self._delivering = Delivering(
             self._batch,
@@ -102,7 +109,7 @@ class Runner:
         elif (patience_ends := self._stalled.patience_ends) is not None and patience_ends <= now:
             self._batch.send_on(self._stalled.out_of_patience(now))
         elif not self._inbox.empty():
-            self._wait(now)
+            self._take_news(now)
         elif (looks_at := self._in_flight.looks_at) is not None and looks_at <= now:
             self._gate.slowed(self._in_flight.slow(now))
         elif asks_at is not None and asks_at <= now:
@@ -111,10 +118,10 @@ class Runner:
         else:
             due_at = agenda[0].at if agenda else None
             instants = (self._renew_at, due_at, writes_at, patience_ends, asks_at, looks_at)
-            self._wait(min(at for at in instants if at is not None))
+            self._take_news(min(at for at in instants if at is not None))
 
     def _calls(self, messages: Sequence[Received]) -> list[Call]:
-        """What to look at, in the order of its instants."""
+        """Returns the calls of these messages in the order of their instants."""
         batch = self._batch
         batch.tally.redelivered += sum(message.receives > 1 for message in messages)
         calls = calls_of(messages, self._worker.clock.now())
@@ -131,8 +138,9 @@ class Runner:
         batch.move([call for call in calls if call.due.id in elsewhere])
         return in_turn(call for call in calls if call.due.id not in elsewhere)
 
-    def _wait(self, until: datetime) -> None:
-        """Until the instant or the first news, whichever is sooner."""
+    def _take_news(self, until: datetime) -> None:
+        """Waits for the instant or the first news, whichever is sooner. News are outcomes, which are committed, and
+        further messages, whose calls are planned."""
         clock = self._worker.clock
         if not self._in_flight.count and not self._intake.asks:
             clock.sleep_until(until)

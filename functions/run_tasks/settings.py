@@ -9,6 +9,11 @@ class Settings:
     payloads_bucket: str
     payloads_role_arn: str
     tenants_table: str
+    data_keys_table: str
+    secrets_key_id: str
+    events_table: str
+    events_kept_days: int
+    subscriptions_table: str
     tasks_queue_url: str
     slow_queue_url: str
     tasks_dlq_url: str
@@ -21,3 +26,4 @@ class Settings:
     loopback_destinations: bool
     response_timeout_seconds_max: int
     slow_lane: bool
+    task_workers: int

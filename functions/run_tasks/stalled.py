@@ -24,7 +24,7 @@ class Stalled:
 
     @property
     def patience_ends(self) -> datetime | None:
-        """When the first of them is to be sent on; None while none waits."""
+        """The instant at which the first waiting call is sent on; None if no call waits."""
         return min((self._until(since, call) for since, call in self._since), default=None)
 
     def with_capacity(self, calls: Iterable[Call], now: datetime) -> list[Call]:

@@ -1,14 +1,16 @@
-"""What a batch did, for its log lines and metrics, and the messages that have to come back."""
+"""The counts of a batch for its log lines and metrics, and the messages that have to come back."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
 from postdate.domain.task import State, Task
 from postdate.runtime import metric
-from postdate.runtime.observability import emit, emit_all, logger
+from postdate.runtime.observability import emit, emit_all, emit_of_tier, logger
 
 _LATE_MS: Final = 30_000
+# Ids in one log line.
+_TOLD_MAX: Final = 100
 _KEPT_BACK: Final = {
     State.PENDING: metric.RUNS_QUEUED,
     State.SKIPPED: metric.RUNS_SKIPPED,
@@ -19,7 +21,8 @@ _KEPT_BACK: Final = {
 
 @dataclass(kw_only=True, slots=True)
 class Tally:
-    """`kept_back` are runs that did not begin at their instant, by what became of them instead."""
+    """`kept_back` are runs that did not begin at their instant, by what became of them instead. `failure_classes`
+    counts attempts by the names of `metric.ATTEMPTS_FAILED`. `done` are the ids of tasks that succeeded."""
 
     packets: int = 0
     redelivered: int = 0
@@ -34,15 +37,22 @@ class Tally:
     postponed: int = 0
     moved: int = 0
     fenced_off: int = 0
+    leases_expired: int = 0
     kept_back: Counter[State] = field(default_factory=Counter)
+    failure_classes: Counter[str] = field(default_factory=Counter)
+    tier_ended: Counter[str] = field(default_factory=Counter)
+    tier_lateness_ms: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    execution_ms: list[float] = field(default_factory=list)
     lateness_ms: list[float] = field(default_factory=list)
     failures: list[Task] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
     failed_messages: set[str] = field(default_factory=set)
 
     def tell(self) -> None:
         values = {
             metric.PACKETS: self.packets,
             metric.REDELIVERIES: self.redelivered,
+            metric.LEASES_EXPIRED: self.leases_expired,
             metric.TASKS_CLAIMED: self.claimed,
             metric.TASKS_SUCCEEDED: self.succeeded,
             metric.TASKS_ACCEPTED: self.accepted,
@@ -57,7 +67,13 @@ class Tally:
             metric.FENCED_OFF: self.fenced_off,
             metric.MESSAGES_FAILED: len(self.failed_messages),
         }
-        emit_all(values | {each: self.kept_back[state] for state, each in _KEPT_BACK.items()})
+        values |= {each: self.kept_back[state] for state, each in _KEPT_BACK.items()}
+        emit_all(
+            values | {metric.ATTEMPTS_FAILED[name]: count for name, count in self.failure_classes.items()}
+        )
+        for start in range(0, len(self.done), _TOLD_MAX):
+            some = self.done[start : start + _TOLD_MAX]
+            logger.info("tasks succeeded", extra={"action": "tasks_executed", "tasks": some})
         for task in self.failures:
             logger.info(
                 "an attempt failed",
@@ -70,3 +86,14 @@ class Tally:
             )
         for lateness in self.lateness_ms:
             emit(metric.TASK_LATENESS, lateness)
+        for execution in self.execution_ms:
+            emit(metric.TASK_EXECUTION, execution)
+        for tier in sorted(self.tier_ended.keys() | self.tier_lateness_ms.keys()):
+            ended = self.tier_ended[tier]
+            emit_of_tier(
+                tier,
+                {
+                    metric.TIER_ENDED: [ended] if ended else [],
+                    metric.TIER_LATENESS: self.tier_lateness_ms[tier],
+                },
+            )

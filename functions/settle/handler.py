@@ -24,7 +24,7 @@ _LATE_MS: Final = 1000
 
 
 class Wired:
-    """What outlives a batch: the ledger and the queues."""
+    """The objects of one process: the ledger and the queues."""
 
     def __init__(self) -> None:
         given = settings.read(Settings)
@@ -92,6 +92,7 @@ def _tell(tally: Tally, messages: Sequence[Received]) -> None:
         metric.PAYMENTS_SETTLED: tally.settled,
         metric.PAYMENTS_FAILED: tally.failed,
         metric.MONEY_MOVED: sum(each.amount for each, _ in tally.ended if each.state is State.COMPLETED),
+        metric.BALANCE_UPDATES: 2 * tally.settled,
         metric.PAYMENTS_LATE: sum(lateness > _LATE_MS for lateness in tally.lateness_ms),
         metric.PAYMENTS_STUMBLED: tally.stumbled,
         metric.PAYMENTS_PARKED: tally.parked,
@@ -122,8 +123,13 @@ def _tell(tally: Tally, messages: Sequence[Received]) -> None:
                 "reason": payment.history[-1].why,
             },
         )
-    for lateness in tally.lateness_ms:
-        emit(metric.PAYMENT_LATENESS, lateness)
+    for measured, times in (
+        (metric.PAYMENT_LATENESS, tally.lateness_ms),
+        (metric.PAYMENT_WAIT, tally.wait_ms),
+        (metric.PAYMENT_EXECUTION, tally.execution_ms),
+    ):
+        for milliseconds in times:
+            emit(measured, milliseconds)
 
 
 def _action(payment: Payment) -> str:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Final
 
 from postdate.domain import money
 from postdate.domain.due import WAIT_MAX, Due
@@ -26,11 +27,14 @@ from postdate.runtime.queue import Received
 from postdate.stores.ledger import Answer, Ledger
 from postdate.use_cases.settling import Settling
 
+# The author of what this function changes.
+AUTHOR: Final = "function:settle"
+
 
 @dataclass(kw_only=True, slots=True)
 class Tally:
-    """What a batch did, for its log lines and metrics, and the messages that have to come back. `ended` are payments
-    with the milliseconds from their instant to their end."""
+    """The counts of a batch for its log lines and metrics, and the messages that have to come back. `ended` are
+    payments with the milliseconds from their instant to their end."""
 
     settled: int = 0
     failed: int = 0
@@ -40,6 +44,8 @@ class Tally:
     dropped: int = 0
     deferred: int = 0
     lateness_ms: list[float] = field(default_factory=list)
+    wait_ms: list[float] = field(default_factory=list)
+    execution_ms: list[float] = field(default_factory=list)
     failures: list[Payment] = field(default_factory=list)
     ended: list[tuple[Payment, float]] = field(default_factory=list)
     failed_messages: set[str] = field(default_factory=set)
@@ -60,7 +66,7 @@ class Runner:
         draw: Callable[[], float],
     ) -> None:
         self._ledger = ledger
-        self._settling = Settling(ledger, clock)
+        self._settling = Settling(ledger, clock, by=AUTHOR)
         self._outbox = outbox
         self._extend_messages = extend_messages
         self._clock = clock
@@ -100,8 +106,12 @@ class Runner:
         self._agenda.extend(sorted(calls, key=lambda call: call.at))
 
     def _settle(self, calls: Sequence[Call]) -> None:
-        to_settle = [call for call in calls if self._is_to_settle(call)]
-        outcomes = self._settling.attempt(self._known[call.due.id] for call in to_settle)
+        to_settle = [call for call in calls if self._admit(call)]
+        began_at = self._clock.now()
+        outcomes = self._settling.attempt(
+            (self._known[call.due.id] for call in to_settle),
+            authors={call.due.id: call.message.packet.by for call in to_settle if call.message.packet.by},
+        )
         stuck = []
         for call in to_settle:
             outcome = outcomes[call.due.id]
@@ -110,13 +120,13 @@ class Runner:
                 stuck.append((call, outcome.payment, outcome.stuck))
                 self._tally.disagreeing += outcome.disagrees
             elif outcome.ended_at is not None:
-                self._record(outcome.payment, outcome.ended_at)
-            elif self._is_to_settle(call):
+                self._record(outcome.payment, began_at, outcome.ended_at)
+            elif self._admit(call):
                 self._agenda.appendleft(call)
         self._stumble(stuck)
 
-    def _is_to_settle(self, call: Call) -> bool:
-        """What else becomes of a call is done here."""
+    def _admit(self, call: Call) -> bool:
+        """Admits the call: True if its payment is to be settled now. Any other call is deferred, buried or dropped."""
         payment = self._known.get(call.due.id)
         if payment is None:
             # A payment outlives its calls, so it is there and cannot be read: its message has to stay.
@@ -135,26 +145,30 @@ class Runner:
                 self._tally.dropped += 1
         return False
 
-    def _record(self, payment: Payment, ended_at: datetime) -> None:
+    def _record(self, payment: Payment, began_at: datetime, ended_at: datetime) -> None:
         """Late is what the owner of the money sees: until the commit was answered."""
         lateness_ms = (ended_at - payment.planned_at) / timedelta(milliseconds=1)
         self._tally.ended.append((payment, lateness_ms))
         if payment.state is State.COMPLETED:
             self._tally.settled += 1
             self._tally.lateness_ms.append(lateness_ms)
+            self._tally.wait_ms.append((began_at - payment.planned_at) / timedelta(milliseconds=1))
+            self._tally.execution_ms.append((ended_at - began_at) / timedelta(milliseconds=1))
         else:
             self._tally.failed += 1
             self._tally.failures.append(payment)
 
     def _stumble(self, stuck: Sequence[tuple[Call, Payment, str]]) -> None:
-        """What did not get through is noted in the payment, which then says when the next attempt comes; its message
-        follows. What cannot even be noted comes back with its own message."""
+        """Notes a failed attempt and the instant of the next one in the payment, then sends the call for it. If the
+        note cannot be written, the message comes back."""
         if not stuck:
             return
         now = self._clock.now()
         postings = [
-            money.stumble(payment, now=now, why=why, retry=self._retry, draw=self._draw())
-            for _, payment, why in stuck
+            money.stumble(payment, now=now, why=why, retry=self._retry, draw=self._draw()).signed(
+                call.message.packet.by or AUTHOR
+            )
+            for call, payment, why in stuck
         ]
         stale = []
         for (call, _, _), posting, posted in zip(stuck, postings, self._ledger.post(postings), strict=True):
@@ -177,7 +191,8 @@ class Runner:
             self._outbox.retry(payment, call.message)
 
     def _look_again(self, calls: Sequence[Call]) -> None:
-        """Somebody else was faster, or the attempt got through after all and only its answer was lost."""
+        """Reads the payments again: another worker was faster, or the attempt succeeded and only its answer was
+        lost."""
         if not calls:
             return
         try:
@@ -185,7 +200,7 @@ class Runner:
         except Unavailable:
             self._fail(calls)
             return
-        self._fail(call for call in calls if self._is_to_settle(call))
+        self._fail(call for call in calls if self._admit(call))
 
     def _fail(self, calls: Iterable[Call]) -> None:
         self._tally.failed_messages |= {call.message.message_id for call in calls}

@@ -18,6 +18,7 @@ from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import emit, logger, metrics
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.passes import DynamoPasses
+from postdate.stores.tallies import DynamoTallies
 from postdate.stores.timetable import DynamoTimetable
 
 _TOLD_MAX = 20
@@ -60,6 +61,7 @@ class Wired:
                 items_table=given.items_table, payments_table=given.payments_table, client=dynamodb
             ),
             passes=passes,
+            tallies=DynamoTallies(table=given.slots_table, client=dynamodb),
             queues={
                 task.KINDS: SqsQueue(url=given.tasks_queue_url, client=sqs, clock=clock),
                 frozenset({payment.KIND}): SqsQueue(url=given.payments_queue_url, client=sqs, clock=clock),
@@ -119,6 +121,7 @@ def _handle(wake_up: Mapping[str, Any]) -> None:
             sweep = Sweep(minute=minute, group=group, stage=Stage(stage), epoch=epoch)
             swept = wired().sweeper.sweep(sweep)
             emit(metric.CALLS_SENT, swept.sent)
+            _tell_due(swept.due, swept.waiting)
             _tell_overdue(swept.overdue)
         case _:
             raise ValueError("a wake-up of no known kind")
@@ -128,6 +131,7 @@ def _tick() -> None:
     ticked = wired().ticker.tick()
     emit(metric.CALLS_SENT, ticked.sent)
     emit(metric.PASSES_FAILED, ticked.failed)
+    _tell_due(ticked.due, ticked.waiting)
     _tell_overdue(ticked.overdue)
     emit(metric.BEHIND, ticked.behind_minutes)
     if ticked.sent or ticked.handed_out or ticked.failed:
@@ -143,8 +147,14 @@ def _tick() -> None:
         )
 
 
+def _tell_due(due: int, waiting: int) -> None:
+    """Expected against begun, of the minutes that were closed now."""
+    emit(metric.ITEMS_DUE, due)
+    emit(metric.ITEMS_WAITING, waiting)
+
+
 def _tell_overdue(overdue: Sequence[str]) -> None:
-    """What the audit found means that a call was lost: it is sent again, and somebody should know why."""
+    """Reports items whose call was lost. The audit has sent the call again; the cause needs a person."""
     emit(metric.OVERDUE, len(overdue))
     if overdue:
         logger.error(

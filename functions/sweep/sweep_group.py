@@ -1,6 +1,10 @@
-"""One pass over one group of a minute's shards: read, choose, send, and only then note that it is done.
+"""Makes one pass over one group of a minute's shards: read, choose, send, and only then note that it is done.
 
 A crash before the note makes the next sweeper repeat the pass. That is harmless: the claim decides, not the call.
+
+The closing pass also tallies how the minute's items fared, for the overview, from the rows that it has read. A tally
+that cannot be written holds no pass up: then the overview shows nothing of that group's minute. Its note says how many
+items wait for their first attempt, so that lists of PENDING items know where to look.
 """
 
 from collections import Counter
@@ -8,30 +12,39 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
-from postdate.domain import task
+from postdate.domain import instants, payment, task
 from postdate.domain.due import Via, pack
 from postdate.domain.errors import Unavailable
-from postdate.domain.item import kind_of
+from postdate.domain.item import Phase, kind_of
 from postdate.domain.slots import Slot
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Sweep, is_settled, wants_call
+from postdate.domain.tally import tallied
 from postdate.runtime.clock import Clock
+from postdate.runtime.observability import logger
 from postdate.runtime.queue import Queue
 from postdate.stores.passes import Passes
+from postdate.stores.tallies import Tallies
 from postdate.stores.timetable import Entry, Timetable
 
 _VIA = {Stage.OPEN: Via.SWEEP, Stage.CLOSE: Via.CLOSING, Stage.AUDIT: Via.AUDIT}
 _READERS = 8
+_LISTED = frozenset({task.KIND, payment.KIND})
+_PENDING = frozenset({task.State.PENDING.value, payment.State.PENDING.value})
 # Of one tenant in one second and group. Payments are worth waiting for, and settle many at a time.
 _TASKS_AHEAD_MAX = 250
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Swept:
-    """What one pass did: calls sent, and which of them the audit found in nobody's hands."""
+    """The result of one pass: the calls sent, and the overdue items that only the audit found. A closing pass counts
+    the items `due` in its minute, and those `waiting`, of which no attempt has begun."""
 
     sent: int = 0
     overdue: tuple[str, ...] = ()
+    due: int = 0
+    waiting: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,21 +53,21 @@ class GroupSweeper:
 
     timetable: Timetable
     passes: Passes
+    tallies: Tallies
     queues: Mapping[frozenset[str], Queue]
     groups: Groups
     horizon: Horizon
     clock: Clock
 
     def sweep(self, sweep: Sweep) -> Swept:
-        """Does nothing when another sweeper made this pass already, or works in a later epoch."""
+        """Does nothing when another sweeper made this pass already, or works in a later epoch. A closing pass that is
+        made again only counts."""
         now = self.clock.now()
         done = self.horizon.believed(self.passes.get(sweep.minute, sweep.group), now, epoch=sweep.epoch)
-        if done is not None and (done.epoch > sweep.epoch or not _follows(sweep.stage, done.stage)):
+        if done is not None and (done.epoch > sweep.epoch or not _follows(sweep.stage, done)):
             return Swept()
         opened_at = now if done is None else done.opened_at
         found = list(self._found(sweep))
-        calls = [entry for slot, entry in found if self._wants(sweep, slot, entry, opened_at, now)]
-        self._send(calls, _VIA[sweep.stage])
         progress = Progress(
             minute=sweep.minute,
             group=sweep.group,
@@ -62,11 +75,26 @@ class GroupSweeper:
             opened_at=opened_at,
             epoch=sweep.epoch,
         )
-        if sweep.stage is not Stage.AUDIT:
+        if done is not None and done.stage is sweep.stage:
+            self.passes.record(self._counted(progress, self._planned(found), now))
+            return Swept()
+        calls = [entry for slot, entry in found if self._wants(sweep, slot, entry, opened_at, now)]
+        self._send(calls, _VIA[sweep.stage])
+        if sweep.stage is Stage.OPEN:
             self.passes.record(progress)
             return Swept(sent=len(calls))
-        if not all(_is_settled(entry, now) for _, entry in found):
-            progress = replace(progress, stage=Stage.CLOSE, looked_at=now)
+        if sweep.stage is Stage.CLOSE:
+            planned = self._planned(found)
+            self._tally(sweep, planned)
+            self.passes.record(self._counted(progress, planned, now))
+            due = [entry for slot, entry in found if entry.phase is not None and slot.holds(entry.due.due_at)]
+            return Swept(
+                sent=len(calls), due=len(due), waiting=sum(entry.phase is Phase.WAITS for entry in due)
+            )
+        left = [entry for _, entry in found if not _is_settled(entry, now)]
+        waiting = sum(entry.phase is Phase.WAITS for entry in left)
+        if left:
+            progress = replace(progress, stage=Stage.CLOSE, looked_at=now, waiting=waiting)
         else:
             progress = replace(progress, audited_at=now)
         self.passes.record(progress)
@@ -87,10 +115,32 @@ class GroupSweeper:
 
     def _found(self, sweep: Sweep) -> Iterator[tuple[Slot, Entry]]:
         slots = self.groups.slots(sweep.minute, sweep.group)
+        read = partial(self._read, fared=sweep.stage is Stage.CLOSE)
         with ThreadPoolExecutor(min(_READERS, len(slots))) as readers:
-            for slot, entries in zip(slots, readers.map(self._read, slots), strict=True):
+            for slot, entries in zip(slots, readers.map(read, slots), strict=True):
                 for entry in self._resolved(entries) if sweep.stage is Stage.AUDIT else entries:
                     yield slot, entry
+
+    def _planned(self, found: Iterable[tuple[Slot, Entry]]) -> list[Entry]:
+        """Pointers lead to items whose home is another minute. Most minutes have none."""
+        entries = [entry for _, entry in found]
+        moved = {entry.due.id for entry in entries if entry.phase is None}
+        elsewhere = self.timetable.entries(moved, fared=True) if moved else {}
+        items = {entry.due.id: entry for entry in (*entries, *elsewhere.values())}
+        return [entry for entry in items.values() if entry.fared is not None]
+
+    def _counted(self, closed: Progress, planned: Iterable[Entry], now: datetime) -> Progress:
+        """The note of a closing pass, with the number of items that wait for their first attempt."""
+        waiting = sum(_is_left_behind(entry, closed.minute) for entry in planned)
+        audited = self.horizon.due(Stage.AUDIT, closed.minute, now)
+        return replace(closed, waiting=waiting, looked_at=now if waiting and not audited else None)
+
+    def _tally(self, sweep: Sweep, planned: Iterable[Entry]) -> None:
+        found = [(each.tenant, each.due.id, each.fared) for each in planned if each.fared is not None]
+        try:
+            self.tallies.record(sweep.minute, sweep.group, tallied(sweep.minute, found))
+        except Unavailable:
+            logger.warning("a minute was not tallied", extra={"action": "not_tallied", "pass": str(sweep)})
 
     def _wants(self, sweep: Sweep, slot: Slot, entry: Entry, opened_at: datetime, now: datetime) -> bool:
         return wants_call(
@@ -100,13 +150,12 @@ class GroupSweeper:
             moved_at=entry.moved_at,
             phase=entry.phase,
             lease_until=entry.lease_until,
-            opened_at=opened_at,
-            margin=self.horizon.margin,
+            unseen_from=opened_at - self.horizon.margin,
             now=now,
         )
 
-    def _read(self, slot: Slot) -> list[Entry]:
-        return list(self.timetable.due_in(slot))
+    def _read(self, slot: Slot, *, fared: bool) -> list[Entry]:
+        return list(self.timetable.due_in(slot, fared=fared))
 
     def _resolved(self, entries: list[Entry]) -> Iterator[Entry]:
         """Pointers replaced by what they point to: an audit asks how an item fares, wherever it lives."""
@@ -135,6 +184,19 @@ def _is_settled(entry: Entry, now: datetime) -> bool:
     return entry.phase is not None and is_settled(entry.due.due_at, entry.moved_at, entry.phase, now)
 
 
-def _follows(stage: Stage, done: Stage) -> bool:
+def _is_left_behind(entry: Entry, minute: int) -> bool:
+    """The item is in a list, was planned for this minute, and waits for its first attempt. An item that was put off
+    does not count: the list of those that linger has it."""
+    return (
+        entry.fared is not None
+        and kind_of(entry.due.id) in _LISTED
+        and entry.fared.state in _PENDING
+        and entry.fared.planned_at == entry.due.due_at
+        and instants.minute_of(entry.due.due_at) == minute
+    )
+
+
+def _follows(stage: Stage, done: Progress) -> bool:
     order = list(Stage)
-    return order.index(stage) > order.index(done)
+    counts_again = stage is Stage.CLOSE is done.stage and done.waiting > 0
+    return counts_again or order.index(stage) > order.index(done.stage)

@@ -28,12 +28,15 @@ FIRST_LOOKS_BACK = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ticked:
-    """What a wake-up did: passes made, failed and handed out, calls sent, and what only the audit found."""
+    """The result of one wake-up: passes made, failed and handed out, calls sent, overdue items found by the audit, and
+    the items that closing passes counted."""
 
     made: int
     failed: int
     handed_out: int
     sent: int
+    due: int
+    waiting: int
     overdue: tuple[str, ...]
     behind_minutes: int
 
@@ -74,12 +77,15 @@ class Ticker:
             failed=len(swept) - len(made),
             handed_out=len(left),
             sent=sum(each.sent for each in made),
+            due=sum(each.due for each in made),
+            waiting=sum(each.waiting for each in made),
             overdue=tuple(id for each in made for id in each.overdue),
             behind_minutes=max(0, instants.minute_of(began_at) - min(unopened)) if unopened else 0,
         )
 
     def _swept(self, sweep: Sweep) -> Swept | None:
-        """One slot that cannot be read or sent must not stop the clock for all others; the next tick tries it again."""
+        """Makes one pass; returns None if it fails. A slot that cannot be swept must not stop all others: the next
+        tick tries it again."""
         try:
             return self.sweeper.sweep(sweep)
         except Exception:

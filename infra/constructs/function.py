@@ -1,6 +1,6 @@
 """The one Lambda factory: what every function has in common, and, call by call, what it may do."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -21,6 +21,9 @@ RESOLVER: Final = {"RES_OPTIONS": "timeout:1 attempts:2"}
 # The key can have several values, so a plain StringEquals would not do; without the key the answer is no.
 IN_TRANSACTIONS: Final = {"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}}
 
+# An outage of an hour is outlived: Lambda waits longer before each further try. What is given up then is made up for
+# from the rows' own histories.
+STREAM_TRIES: Final = 100
 UNSCOPED: Final = "The local engine checks these calls on no resource at all."
 
 
@@ -77,14 +80,32 @@ class Function(aws_lambda.Function):
     def allow(self, resource: str, *actions: str) -> None:
         engine = self._environment.engine
         self._grant(resource, [*actions, *(engine.also[each] for each in actions if each in engine.also)])
-        if unscoped := [engine.unscoped[each] for each in actions if each in engine.unscoped]:
+        if unscoped := [name for each in actions for name in engine.unscoped.get(each, ())]:
             self._grant("*", unscoped)
             waive(self._own_role, "IAM5[Resource::*]", UNSCOPED)
 
     def allow_in_transactions(self, table: str, *actions: str) -> None:
-        """These writes as parts of TransactWriteItems, and never by themselves."""
+        """Allows these writes only as parts of TransactWriteItems."""
         self.add_to_role_policy(
             aws_iam.PolicyStatement(actions=list(actions), resources=[table], conditions=IN_TRANSACTIONS)
+        )
+
+    def allow_attributes(self, table: str, attributes: Iterable[str], *actions: str) -> None:
+        """Allows these writes while they name no other attribute of a row."""
+        named = {"ForAllValues:StringEquals": {"dynamodb:Attributes": sorted(attributes)}}
+        self.add_to_role_policy(
+            aws_iam.PolicyStatement(actions=list(actions), resources=[table], conditions=named)
+        )
+
+    def allow_data_keys(
+        self, key: str, *actions: str, owners: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
+        """Allows these uses of the key in KMS. `owners` is a condition on the owners of the data keys."""
+        told = self._environment.engine.tells_contexts
+        self.add_to_role_policy(
+            aws_iam.PolicyStatement(
+                actions=list(actions), resources=[key], conditions=owners if told else None
+            )
         )
 
     def _grant(self, resource: str, actions: list[str]) -> None:
@@ -101,6 +122,28 @@ class Function(aws_lambda.Function):
             report_batch_item_failures=True,
             max_concurrency=consumers,
         )
+
+    def follow(self, stream_arn: str, letters: aws_sqs.IQueue, *, at_once: int, name: str) -> None:
+        """Reads a table's stream in order. A batch that fails is split until the record at fault is alone, which then
+        joins the dead letters and lets the others pass."""
+        self.allow(stream_arn, "dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
+        self.allow(letters.queue_arn, "sqs:SendMessage")
+        mapping = self.add_event_source_mapping(
+            name,
+            event_source_arn=stream_arn,
+            starting_position=aws_lambda.StartingPosition.TRIM_HORIZON,
+            batch_size=at_once,
+            report_batch_item_failures=True,
+            bisect_batch_on_error=True,
+            retry_attempts=STREAM_TRIES,
+        )
+        # The construct for this destination would also grant reads of the queue.
+        made = mapping.node.default_child
+        if isinstance(made, aws_lambda.CfnEventSourceMapping):
+            destination = aws_lambda.CfnEventSourceMapping.OnFailureProperty(destination=letters.queue_arn)
+            made.destination_config = aws_lambda.CfnEventSourceMapping.DestinationConfigProperty(
+                on_failure=destination
+            )
 
 
 def _read_by(name: str, values: Mapping[str, str]) -> dict[str, str]:

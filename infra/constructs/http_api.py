@@ -15,9 +15,9 @@ from infra.constructs.log_group import LogGroup
 from infra.constructs.waiver import waive
 from infra.environments import Environment
 
-OPEN: Final = ("/health", "/openapi.json", "/docs")
+OPEN: Final = ("/health", "/openapi.json", "/docs", "/console", "/console/{file}")
 INTERNAL: Final = "/api/v1/internal/payments/{payment_id}/execute"
-KEY_KNOWN_FOR: Final = Duration.seconds(60)
+KEY_KNOWN_FOR: Final = Duration.seconds(55)
 
 _LOGGED: Final = {
     "request_id": "$context.requestId",
@@ -56,7 +56,7 @@ class HttpApi(Construct):
                 methods=[aws_apigatewayv2.HttpMethod.GET, aws_apigatewayv2.HttpMethod.HEAD],
                 integration=integration,
             ):
-                waive(route, "APIG4", "Health and the documentation are for those who have no key yet.")
+                waive(route, "APIG4", "Health, documentation and console are for those who have no key yet.")
         for route in http.add_routes(
             path=INTERNAL, methods=[aws_apigatewayv2.HttpMethod.POST], integration=integration
         ):

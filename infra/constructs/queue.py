@@ -48,6 +48,25 @@ class Queue(Construct):
         self.queue = _queue(self, name, environment=environment, visible_after=visible_after, letters=letters)
 
 
+class Letters(Construct):
+    """Dead letters of a stream: no queue has them as its own, so nothing is redriven from here."""
+
+    def __init__(self, scope: Construct, name: str, *, environment: Environment, construct_id: str) -> None:
+        super().__init__(scope, construct_id)
+        if not environment.tls_only:
+            waive(self, "SQS4", "This stack listens on the loopback interface and speaks plain HTTP.")
+        self.queue = aws_sqs.Queue(
+            self,
+            "Queue",
+            queue_name=f"{environment.named(name)}-dlq",
+            retention_period=Duration.days(14),
+            encryption=aws_sqs.QueueEncryption.SQS_MANAGED,
+            enforce_ssl=environment.tls_only,
+            removal_policy=removal_policy(environment),
+        )
+        waive(self, "SQS3", "These are dead letters themselves.")
+
+
 class Lane(Construct):
     """Another queue of the same messages, with the same dead letters."""
 

@@ -1,4 +1,4 @@
-"""What the functions run on. The layer is built for the same."""
+"""The runtime of the functions. The layer is built for the same runtime."""
 
 from typing import Final
 

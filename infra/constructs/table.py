@@ -11,7 +11,8 @@ class Table(aws_dynamodb.Table):
     """On demand, recoverable to any second of the last 35 days. Keys are strings; no sort key, no `then`.
 
     `label` is its name in every environment. `name` and `arn` are of the table that is used: this one, or the restored
-    one in its place. This one is kept then. `construct_id` is for a name that another construct of the stack has.
+    one in its place. This one is kept then. `construct_id` is for a name that another construct of the stack has. A
+    table that `streams` tells each change of a row, with the row before and after.
     """
 
     def __init__(
@@ -24,6 +25,7 @@ class Table(aws_dynamodb.Table):
         then: str | None = None,
         expires: bool = True,
         construct_id: str | None = None,
+        streams: bool = False,
     ) -> None:
         super().__init__(
             scope,
@@ -36,7 +38,9 @@ class Table(aws_dynamodb.Table):
                 point_in_time_recovery_enabled=True
             ),
             time_to_live_attribute="expires_at" if expires else None,
+            warm_throughput=_warm(environment.warm_writes.get(name)),
             removal_policy=removal_policy(environment),
+            stream=aws_dynamodb.StreamViewType.NEW_AND_OLD_IMAGES if streams else None,
         )
         self.label, self.name, self.arn = name, self.table_name, self.table_arn
         if name in environment.restored:
@@ -48,8 +52,8 @@ class Table(aws_dynamodb.Table):
     def index(
         self, name: str, *, by: str, then: str, whole: bool = False, having: Sequence[str] = ()
     ) -> None:
-        """Of keys only, of keys and what the index is `having`, or of `whole` rows: worth it where rows are small,
-        never change and are read by the index."""
+        """Adds an index of keys only, of keys and the attributes `having`, or of `whole` rows. Whole rows pay off
+        where rows are small, never change and are read by the index."""
         projected = aws_dynamodb.ProjectionType
         some = projected.INCLUDE if having else projected.KEYS_ONLY
         self.add_global_secondary_index(
@@ -62,6 +66,10 @@ class Table(aws_dynamodb.Table):
 
     def index_arn(self, name: str) -> str:
         return f"{self.arn}/index/{name}"
+
+
+def _warm(writes: int | None) -> aws_dynamodb.WarmThroughput | None:
+    return aws_dynamodb.WarmThroughput(write_units_per_second=writes) if writes else None
 
 
 def _text(name: str) -> aws_dynamodb.Attribute:

@@ -17,7 +17,7 @@ class Severity(Enum):
 
 
 class Missing(StrEnum):
-    """How CloudWatch counts a period without data."""
+    """CloudWatch's treatments of a period without data."""
 
     MISSING = "missing"
     IGNORE = "ignore"
@@ -32,7 +32,7 @@ class Comparison(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Series:
-    """One metric under one set of dimensions, and the statistic that makes one value of a period's samples."""
+    """A metric under one set of dimensions, and the statistic that makes one value of a period's samples."""
 
     namespace: str
     name: str

@@ -1,4 +1,7 @@
-"""Four dashboards: the service, payments, tasks, and what they cost. Each graph shows the thresholds of its alarms."""
+"""Four dashboards: the service, payments, tasks, and costs. Each graph shows the thresholds of its alarms.
+
+Counts that stay in the logs are shown by queries of Logs Insights, which are paid for each look: $0.005 a GB.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -8,9 +11,10 @@ from constructs import Construct
 
 from infra.environments import Environment
 from infra.watch.alarm import API_ID, Series
-from infra.watch.table import QUEUES, alarms
+from infra.watch.series import QUEUES
+from infra.watch.table import alarms
 from postdate.runtime import metric
-from postdate.runtime.metric import Metric
+from postdate.runtime.metric import TIERS, Metric
 
 MakeMetric = Callable[..., aws_cloudwatch.Metric]
 _WIDTH: Final = 12
@@ -34,6 +38,36 @@ class _Page:
                 for each in emitted
                 for statistic in statistics
             ),
+        )
+
+    def by_tier(
+        self, title: str, function: str, emitted: Metric, *statistics: str
+    ) -> aws_cloudwatch.GraphWidget:
+        service = ("service", self._environment.named(function))
+        return self.graph(
+            title,
+            *(
+                Series(
+                    namespace="Postdate",
+                    name=emitted.name,
+                    statistic=statistic,
+                    dimensions=(("tier", tier), service),
+                )
+                for tier in TIERS
+                for statistic in statistics
+            ),
+        )
+
+    def logged(self, title: str, function: str, *counts: Metric) -> aws_cloudwatch.LogQueryWidget:
+        if not all(each.in_logs and function in each.functions for each in counts):
+            raise ValueError(f"{function} does not log all of {', '.join(each.name for each in counts)}")
+        sums = ", ".join(f"sum({each.name}) as {each.name.rpartition('_')[2]}" for each in counts)
+        return aws_cloudwatch.LogQueryWidget(
+            title=title,
+            width=_WIDTH,
+            view=aws_cloudwatch.LogQueryVisualizationType.LINE,
+            log_group_names=[f"/aws/lambda/{self._environment.named(function)}"],
+            query_lines=[f"stats {sums} by bin(1m)"],
         )
 
     def graph(self, title: str, *shown: Series) -> aws_cloudwatch.GraphWidget:
@@ -77,8 +111,21 @@ def add_dashboards(
             f"dashboard-{name}",
             dashboard_name=environment.named(name),
             default_interval=Duration.hours(3),
-            widgets=[[each] for each in widgets],
+            widgets=[[_links(environment)], *([each] for each in widgets)],
         )
+
+
+def _links(environment: Environment) -> aws_cloudwatch.TextWidget:
+    pages = " · ".join(
+        f"[{name}](#dashboards/dashboard/{environment.named(name)})"
+        for name in ("service", "payments", "tasks", "cost")
+    )
+    return aws_cloudwatch.TextWidget(
+        markdown=f"{pages} · Each alarm names its entry in docs/runbook.md. "
+        f"The alarms that fire: `.venv/bin/postdate alarms --env {environment.name}`",
+        width=24,
+        height=2,
+    )
 
 
 def _service(
@@ -108,20 +155,45 @@ def _service(
         page.own(
             "Is the timer running",
             "sweep",
-            *(metric.WAKE_UPS, metric.TICKS, metric.PASSES_FAILED, metric.OVERDUE, metric.CALLS_SENT),
+            *(metric.WAKE_UPS, metric.TICKS, metric.PASSES_FAILED, metric.OVERDUE),
         ),
+        page.own("Is it on time: items due, and not begun", "sweep", metric.ITEMS_DUE, metric.ITEMS_WAITING),
+        page.logged("Calls that the sweep sent", "sweep", metric.CALLS_SENT),
         page.own("Requests", "api", metric.REQUESTS),
         page.graph("Answers of the gateway", *_answers()),
-        page.own(
-            "Registered", "api", metric.PAYMENTS_SCHEDULED, metric.HOLDS_CREATED, metric.TASKS_SCHEDULED
-        ),
+        page.own("Registered", "api", metric.PAYMENTS_SCHEDULED, metric.TASKS_SCHEDULED),
         page.own(
             "Time of requests",
             "api",
             *(metric.REGISTER_TIME, metric.CANCEL_TIME, metric.STATUS_TIME),
             statistics=("p95",),
         ),
-        page.own("API keys", "authorize", metric.KEYS_ACCEPTED, metric.KEYS_REFUSED, metric.KEYS_NOT_READ),
+        page.graph(
+            "Events: what is behind",
+            Series(
+                namespace="AWS/Lambda",
+                name="IteratorAge",
+                statistic="Maximum",
+                dimensions=(("FunctionName", environment.named("record")),),
+            ),
+            Series(
+                namespace="AWS/SQS",
+                name="ApproximateNumberOfMessagesVisible",
+                statistic="Maximum",
+                dimensions=(("QueueName", environment.named("events-dlq")),),
+            ),
+        ),
+        page.logged("Delays of what is registered", "api", *metric.DELAYS.values()),
+        page.logged(
+            "Cancelled and rescheduled",
+            "api",
+            *(metric.PAYMENTS_CANCELLED, metric.PAYMENTS_RESCHEDULED),
+            *(metric.TASKS_CANCELLED, metric.TASKS_RESCHEDULED),
+        ),
+        page.own("Audits that found a contradiction", "api", metric.AUDITS_FAILED),
+        page.logged("Audits that found none", "api", metric.AUDITS_PASSED),
+        page.own("API keys that could not be read", "authorize", metric.KEYS_NOT_READ),
+        page.logged("API keys", "authorize", metric.KEYS_ACCEPTED, metric.KEYS_REFUSED),
     ]
 
 
@@ -139,14 +211,24 @@ def _payments(page: _Page) -> list[aws_cloudwatch.IWidget]:
             "settle",
             *(metric.PAYMENTS_SETTLED, metric.PAYMENTS_FAILED, metric.PAYMENTS_LATE, metric.BOOKS_DISAGREE),
         ),
-        page.own("Money moved", "settle", metric.MONEY_MOVED),
+        page.logged("Money moved", "settle", metric.MONEY_MOVED),
+        page.logged("Holds created", "api", metric.HOLDS_CREATED),
         page.own("Lateness", "settle", metric.PAYMENT_LATENESS, statistics=("p50", "p95", "p99", "Maximum")),
         page.own(
-            "Attempts",
+            "Queueing and execution",
             "settle",
-            *(metric.PAYMENTS_STUMBLED, metric.PAYMENTS_PARKED, metric.CALLS_DROPPED, metric.CALLS_DEFERRED),
+            *(metric.PAYMENT_WAIT, metric.PAYMENT_EXECUTION),
+            statistics=("p50", "p95", "p99"),
         ),
-        page.own("Messages", "settle", metric.PACKETS, metric.REDELIVERIES, metric.MESSAGES_FAILED),
+        page.own("Payments left to a person", "settle", metric.PAYMENTS_PARKED),
+        page.own("Messages", "settle", metric.PACKETS, metric.REDELIVERIES),
+        page.logged("Balances changed", "settle", metric.BALANCE_UPDATES),
+        page.logged(
+            "Calls and messages",
+            "settle",
+            *(metric.CALLS_DROPPED, metric.CALLS_DEFERRED, metric.MESSAGES_FAILED),
+            metric.PAYMENTS_STUMBLED,
+        ),
     ]
 
 
@@ -155,29 +237,50 @@ def _tasks(page: _Page) -> list[aws_cloudwatch.IWidget]:
         page.own(
             "Outcomes",
             "run_tasks",
-            *(metric.TASKS_SUCCEEDED, metric.TASKS_DEAD, metric.TASKS_EXPIRED, metric.TASKS_ACCEPTED),
+            *(metric.TASKS_SUCCEEDED, metric.TASKS_DEAD),
         ),
         page.own(
             "Attempts",
             "run_tasks",
-            *(metric.TASKS_CLAIMED, metric.TASKS_RETRIED, metric.FENCED_OFF, metric.TASKS_LATE),
+            *(metric.TASKS_RETRIED, metric.LEASES_EXPIRED),
         ),
-        page.own("Lateness", "run_tasks", metric.TASK_LATENESS, statistics=("p50", "p95", "p99", "Maximum")),
+        page.logged(
+            "Begun, accepted, expired",
+            "run_tasks",
+            *(metric.TASKS_CLAIMED, metric.TASKS_ACCEPTED, metric.TASKS_EXPIRED, metric.TASKS_LATE),
+        ),
+        page.logged("Failed attempts by class", "run_tasks", *metric.ATTEMPTS_FAILED.values()),
+        page.by_tier("Tasks that ended, by tier", "run_tasks", metric.TIER_ENDED, "Sum"),
+        page.by_tier("Lateness by tier", "run_tasks", metric.TIER_LATENESS, "p50", "p99"),
         page.own(
+            "Queueing: lateness",
+            "run_tasks",
+            metric.TASK_LATENESS,
+            statistics=("p50", "p95", "p99", "Maximum"),
+        ),
+        page.own(
+            "Execution: time of attempts",
+            "run_tasks",
+            metric.TASK_EXECUTION,
+            statistics=("p50", "p95", "p99"),
+        ),
+        page.logged(
             "Runs of recurring tasks that did not begin",
             "run_tasks",
             *(metric.RUNS_QUEUED, metric.RUNS_SKIPPED, metric.RUNS_MISSED, metric.RUNS_VOID),
         ),
-        page.own(
+        page.own("Destinations that are no longer called", "run_tasks", metric.BREAKERS_OPENED),
+        page.logged(
             "Flow control and destinations",
             "run_tasks",
-            *(metric.CALLS_POSTPONED, metric.CALLS_MOVED, metric.BREAKERS_OPENED, metric.DESTINATIONS_SLOW),
+            *(metric.CALLS_POSTPONED, metric.CALLS_MOVED, metric.DESTINATIONS_SLOW),
         ),
-        page.own(
-            "Messages",
+        page.own("Messages", "run_tasks", metric.PACKETS, metric.REDELIVERIES),
+        page.logged(
+            "Calls and messages",
             "run_tasks",
-            *(metric.PACKETS, metric.REDELIVERIES, metric.MESSAGES_FAILED),
-            *(metric.CALLS_DROPPED, metric.CALLS_DEFERRED),
+            *(metric.CALLS_DROPPED, metric.CALLS_DEFERRED, metric.MESSAGES_FAILED),
+            metric.FENCED_OFF,
         ),
     ]
 
@@ -194,7 +297,7 @@ def _cost(page: _Page, environment: Environment) -> list[aws_cloudwatch.IWidget]
             for function in environment.functions
         ]
 
-    tables = ("items", "payments", "accounts", "journal", "slots", "flow")
+    tables = ("items", "payments", "accounts", "journal", "slots", "flow", "events")
     return [
         page.graph("Invocations", *of_functions("Invocations", "Sum")),
         page.graph("Seconds of functions", *of_functions("Duration", "Sum")),

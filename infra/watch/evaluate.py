@@ -30,7 +30,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Samples:
-    """What was emitted, by metric and dimensions: pairs of a second and a value."""
+    """Values emitted, by metric and dimensions: pairs of a second and a value."""
 
     of: dict[Key, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
 
@@ -78,13 +78,21 @@ _OPERATIONS: Final[Mapping[type[ast.AST], Callable[[float, float], float]]] = {
 
 
 def computed(expression: str, values: Mapping[str, float | None]) -> float | None:
-    """The expression's value in one period. A period has none if one of the series has none there, and none where the
-    expression divides by 0."""
-    if any(value is None for value in values.values()):
-        return None
+    """The expression's value in one period. A period has none if a series that is not filled has none there, and none
+    where the expression divides by 0."""
+    parsed = ast.parse(expression, mode="eval")
     known = {name: value for name, value in values.items() if value is not None}
+    filled = {
+        node.args[0].id
+        for node in ast.walk(parsed)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "FILL"
+        and isinstance(node.args[0], ast.Name)
+    }
+    if values.keys() - known.keys() - filled:
+        return None
     try:
-        return _value(ast.parse(expression, mode="eval").body, known)
+        return _value(parsed.body, known)
     except ZeroDivisionError:
         return None
 
@@ -95,6 +103,8 @@ def _value(node: ast.expr, known: Mapping[str, float]) -> float:
             return value
         case ast.Name(id=name):
             return known[name]
+        case ast.Call(func=ast.Name(id="FILL"), args=[ast.Name(id=name), filling]):
+            return known[name] if name in known else _value(filling, known)
         case ast.BinOp(left=left, op=op, right=right):
             return _OPERATIONS[type(op)](_value(left, known), _value(right, known))
         case ast.Compare(left=left, ops=[op], comparators=[right]):

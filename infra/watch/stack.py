@@ -1,13 +1,14 @@
-"""What watches a release: two topics, the alarms of the table, and the dashboards."""
+"""The stack that watches an environment: two topics, the alarms of the table, dashboards, and saved queries."""
 
 from typing import Final
 
-from aws_cdk import CfnOutput, Duration, Stack, aws_cloudwatch, aws_cloudwatch_actions, aws_sns
+from aws_cdk import CfnOutput, Duration, Stack, aws_cloudwatch, aws_cloudwatch_actions, aws_logs, aws_sns
 from constructs import Construct
 
 from infra.environments import Environment
 from infra.watch.alarm import API_ID, Alarm, Comparison, Composite, Missing, Series, Severity
 from infra.watch.dashboards import add_dashboards
+from infra.watch.queries import QUERIES, Query
 from infra.watch.table import alarms, composites
 
 RUNBOOK: Final = "docs/runbook.md"
@@ -45,6 +46,8 @@ class Watch(Stack):
         for composite in composites(environment):
             made[composite.name] = self._composite(composite, made)
         add_dashboards(self, environment=environment, metric=self.metric, alarms=made)
+        for query in QUERIES:
+            self._query(query)
         for severity, topic in self._topics.items():
             CfnOutput(self, f"{severity.value}-topic", value=topic.topic_arn).override_logical_id(
                 f"{severity.value.title()}TopicArn"
@@ -102,6 +105,17 @@ class Watch(Stack):
         alarm.node.add_dependency(*(made[part] for part in composite.parts))
         self._tell(composite.severity, alarm)
         return alarm
+
+    def _query(self, query: Query) -> None:
+        aws_logs.CfnQueryDefinition(
+            self,
+            f"query-{query.name}",
+            name=f"postdate/{self._environment.name}/{query.name}",
+            query_string=query.text,
+            log_group_names=[
+                f"/aws/lambda/{self._environment.named(function)}" for function in query.functions
+            ],
+        )
 
     def _tell(self, severity: Severity, alarm: aws_cloudwatch.AlarmBase) -> None:
         if severity is not Severity.PART:

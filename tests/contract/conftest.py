@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -10,8 +11,12 @@ import boto3
 import pytest
 
 from postdate.runtime import aws as runtime
+from postdate.stores.data_keys import DataKeys, KmsDataKeys, MemoryDataKeys
 from postdate.stores.definitions import Definitions, MemoryDefinitions
 from postdate.stores.definitions_dynamo import DynamoDefinitions
+from postdate.stores.events import Events
+from postdate.stores.events_dynamo import DynamoEvents
+from postdate.stores.events_memory import MemoryEvents
 from postdate.stores.idempotency import DynamoReservations, MemoryReservations, Reservations
 from postdate.stores.keys import DynamoKeys, Keys, MemoryKeys
 from postdate.stores.ledger import Ledger
@@ -19,6 +24,8 @@ from postdate.stores.ledger_dynamo import DynamoLedger
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.passes import DynamoPasses, MemoryPasses, Passes
 from postdate.stores.payloads import DynamoPayloads, MemoryPayloads, Payloads
+from postdate.stores.subscriptions import MemorySubscriptions, Subscriptions
+from postdate.stores.subscriptions_dynamo import DynamoSubscriptions
 from postdate.stores.tasks import Tasks
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tasks_memory import MemoryTasks
@@ -47,9 +54,12 @@ class OnAws:
     reservations: DynamoReservations
     tenants: DynamoTenants
     keys: DynamoKeys
+    data_keys: KmsDataKeys
     passes: DynamoPasses
     timetable: DynamoTimetable
     ledger: DynamoLedger
+    events: DynamoEvents
+    subscriptions: DynamoSubscriptions
     pauses: list[float]
 
 
@@ -83,6 +93,11 @@ def stores_on(dynamodb: Any, sqs: Any, *, prefix: str) -> OnAws:
         reservations=DynamoReservations(table=names["idempotency"]),
         tenants=DynamoTenants(table=names["tenants"]),
         keys=DynamoKeys(table=names["keys"]),
+        data_keys=KmsDataKeys(
+            table=names["data_keys"],
+            kms=partial(runtime.client, "kms"),
+            key_id=runtime.client("kms").create_key()["KeyMetadata"]["Arn"],
+        ),
         passes=DynamoPasses(table=names["slots"]),
         timetable=DynamoTimetable(items_table=names["items"], payments_table=names["payments"]),
         ledger=DynamoLedger(
@@ -95,6 +110,8 @@ def stores_on(dynamodb: Any, sqs: Any, *, prefix: str) -> OnAws:
             pause=pauses.append,
             draw=lambda: 1.0,
         ),
+        events=DynamoEvents(table=names["events"], client=dynamodb, kept=timedelta(days=400)),
+        subscriptions=DynamoSubscriptions(table=names["subscriptions"], client=dynamodb),
         pauses=pauses,
     )
 
@@ -150,7 +167,7 @@ def money(ledger: Ledger, now: datetime) -> Money:
 
 @pytest.fixture
 def timetable(tasks: Tasks, request: pytest.FixtureRequest) -> Timetable:
-    """Of what was written to `tasks`."""
+    """The timetable of the rows in `tasks`."""
     return tasks if isinstance(tasks, MemoryTasks) else request.getfixturevalue("on_aws").timetable
 
 
@@ -175,6 +192,24 @@ def tenants(request: pytest.FixtureRequest) -> Tenants:
 @pytest.fixture(params=["memory", "aws"])
 def keys(request: pytest.FixtureRequest) -> Keys:
     return MemoryKeys() if request.param == "memory" else request.getfixturevalue("on_aws").keys
+
+
+@pytest.fixture(params=["memory", "aws"])
+def data_keys(request: pytest.FixtureRequest) -> DataKeys:
+    return MemoryDataKeys() if request.param == "memory" else request.getfixturevalue("on_aws").data_keys
+
+
+@pytest.fixture(params=["memory", "aws"])
+def events(request: pytest.FixtureRequest) -> Events:
+    return MemoryEvents() if request.param == "memory" else request.getfixturevalue("on_aws").events
+
+
+@pytest.fixture(params=["memory", "aws"])
+def subscriptions(request: pytest.FixtureRequest) -> Subscriptions:
+    if request.param == "memory":
+        return MemorySubscriptions()
+    found: OnAws = request.getfixturevalue("on_aws")
+    return found.subscriptions
 
 
 @pytest.fixture(params=["memory", "aws"])

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from postdate.domain import transitions
 from postdate.domain.due import Due
-from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
-from postdate.domain.task import KIND, Destination, Payload, State, Task
+from postdate.domain.task import KIND, Destination, Payload, State, Task, Template
 from postdate.domain.transitions import Failure, Transition
 
 PLAN: Final = ShardPlan.parse("0=4")
@@ -44,21 +43,15 @@ class Examples:
             if shard in (None, PLAN.slot(due_at, unique).shard)
             and listed_under in (None, unique[-1] % LISTING_SHARDS)
         )
-        usual: dict[str, Any] = {
-            "destination": QUEUE,
-            "payload": Payload(text='{"order":1}'),
-            "retry": RetryPolicy(),
-            "timeout_seconds": 30,
-            "name": None,
-            "tags": (),
-        }
-        return transitions.register(
+        template = Template(destination=QUEUE, payload=Payload(text='{"order":1}'))
+        task = transitions.register(
             id=item_id(KIND, PLAN.slot(due_at, unique), unique),
             tenant=tenant,
             due_at=due_at,
             now=self.now - timedelta(minutes=1),
-            **(usual | fields),
+            template=template,
         )
+        return replace(task, **fields)
 
     def tasks(self, number: int, **fields: Any) -> list[Task]:
         return [self.task(**fields) for _ in range(number)]

@@ -5,7 +5,7 @@ own defaults are, for tables keep what an earlier release has written.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, is_dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
@@ -16,20 +16,35 @@ from postdate.domain import money, transitions
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.breaker import Breaker
 from postdate.domain.definition import Definition
+from postdate.domain.event import Actor, Event, Subject
 from postdate.domain.flow import FlowControl, Room
+from postdate.domain.flow_key import FlowKey
 from postdate.domain.movement import Movement, Type, movement_id
-from postdate.domain.payment import KIND, Funding, Payment
+from postdate.domain.operation import Action, Operation, Outcome, Plan, StopRule, pages_of, started
+from postdate.domain.operation import Entry as OperationEntry
+from postdate.domain.operation import Kind as OperationKind
+from postdate.domain.operation import State as OperationState
+from postdate.domain.payment import KIND, Funding, Payment, Terms
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, home, item_id
+from postdate.domain.subscription import Filter, Subscription
+from postdate.domain.subscription import State as SubscriptionState
 from postdate.domain.sweeping import Progress, Stage, Watermark
+from postdate.domain.tally import Tally
 from postdate.domain.task import KIND as TASK
 from postdate.domain.task import Ack, Destination, Payload, Recurs, Task
 from postdate.domain.transitions import Failure
+from postdate.stores.data_keys import KmsDataKeys
+from postdate.stores.events import Entry as FeedEntry
+from postdate.stores.events import FeedPage
 from postdate.stores.idempotency import Reservation
 from postdate.stores.keys import ApiKey
 from postdate.stores.ledger import Answer
+from postdate.stores.operations_dynamo import DynamoOperations
+from postdate.stores.tallies import DynamoTallies
 from postdate.stores.tenants import Tenant
+from postdate.stores.timetable import Entry
 from tests.contract.conftest import OnAws
 from tests.contract.examples import PLAN, QUEUE, Examples, claim
 from tests.contract.recurring import everything
@@ -41,6 +56,7 @@ NOW: Final = datetime(2027, 3, 4, 5, 6, 7, 89_000, tzinfo=UTC)
 TENANT: Final = "golden"
 _MINUTE: Final = timedelta(minutes=1)
 _CIRCUIT: Final[tuple[str, str]] = (TENANT, "webhook https://hooks.example.com")
+_FLOW_KEY: Final = (TENANT, "golden-key")
 Row = dict[str, Any]
 
 
@@ -75,7 +91,7 @@ def _write_tasks(on_aws: OnAws) -> None:
     full = _task(
         2,
         destination=Destination(
-            type="webhook", address="https://example.com/a", method="PUT", headers=(("X-A", "1"),)
+            type="webhook", address="https://example.com/a", method="PUT", sealed=(("X-A", "s1.AAAA"),)
         ),
         payload=Payload(ref="golden/object"),
         retry=RetryPolicy(
@@ -110,17 +126,8 @@ def _write_tasks(on_aws: OnAws) -> None:
 
 
 def _payment(number: int, **fields: Any) -> Posting:
-    usual: dict[str, Any] = {"funding": Funding.RESERVE, "description": None, "metadata": ()}
-    return money.register(
-        id=_id(KIND, number),
-        tenant=TENANT,
-        payer="rent",
-        payee="pocket",
-        amount=10,
-        due_at=NOW,
-        now=NOW - _MINUTE,
-        **(usual | fields),
-    )
+    terms = Terms(payer="rent", payee="pocket", amount=10, **fields)
+    return money.register(terms, id=_id(KIND, number), tenant=TENANT, due_at=NOW, now=NOW - _MINUTE)
 
 
 def _write_money(on_aws: OnAws) -> None:
@@ -202,8 +209,11 @@ def _write_the_rest(on_aws: OnAws) -> None:
     on_aws.reservations.redate(reservation, replace(reservation, due_at=NOW + _MINUTE, created_at=NOW))
     on_aws.payloads.put("golden-payload", '{"a":1}', keep_until=NOW)
     on_aws.tenants.put(
-        Tenant(id=TENANT, destinations=frozenset({("sqs", QUEUE.address)}), signing_secrets=("new", "old"))
+        Tenant(
+            id=TENANT, destinations=frozenset({("sqs", QUEUE.address)}), signing_secrets=("s1.new", "s1.old")
+        )
     )
+    _data_keys(on_aws).provide(TENANT)
     key = ApiKey(
         id="golden-key",
         secret_sha256="5ec",
@@ -219,18 +229,111 @@ def _write_the_rest(on_aws: OnAws) -> None:
     )
     on_aws.passes.raise_watermark(Watermark(minute=30_000_000, tables=frozenset({"items", "payments"})))
     on_aws.passes.next_beat(0, NOW)
+    tally = Tally(due=3, done=1, failed=1, retried=1, amount=70, lateness={0: 1, 21: 2})
+    _tallies(on_aws).record(30_000_000, 3, {TENANT: {"payments": tally}})
     flow = another(on_aws)
     flow.take(TENANT, "golden-rate", timedelta(seconds=2), now=NOW)
     flow.change_room(TENANT, "golden-room", Room(), Room(runs={_id(TASK, 1): NOW}, version=1))
     flow.change_breaker(
         _CIRCUIT,
         Breaker(),
-        Breaker(failures=3, opened=1, open_until=NOW, down_since=NOW - _MINUTE, version=1),
+        Breaker(failures=3, opened=1, open_until=NOW, down_since=NOW - _MINUTE, error="no answer", version=1),
+    )
+    flow.change_key(
+        _FLOW_KEY,
+        FlowKey(),
+        FlowKey(rate=5, period_seconds=60, parallelism=3, paused_at=NOW, version=1),
+    )
+
+    sent = OperationEntry(id=_id(TASK, 1), version=3, outcome=Outcome.SENT, at=NOW)
+    _operations(on_aws).add(_operation(), pages_of(_operation().id, [sent]))
+    on_aws.events.put([_event(), replace(_event(), sequence=2, reconstructed=True)], after={TENANT: 3})
+    on_aws.subscriptions.add(_subscription())
+    on_aws.events.append(
+        FeedPage(tenant=TENANT, log="1a", number=4, recorded_at=NOW, entries=(FeedEntry.of(_event()),))
+    )
+
+
+def _subscription() -> Subscription:
+    return Subscription(
+        id="sub_golden",
+        tenant=TENANT,
+        destination=Destination(type="webhook", address="https://hooks.example.com/events"),
+        types=("payment.*", "task.dead"),
+        filter=Filter(account_id="rent", tag="flat", metadata=(("shop", "north"),)),
+        ordered=False,
+        description="billing",
+        secrets=("whsec_bmV3", "whsec_b2xk"),
+        secrets_until=NOW + _MINUTE,
+        state=SubscriptionState.PAUSED,
+        paused_at=NOW,
+        missed_since=NOW - _MINUTE,
+        version=3,
+        created_at=NOW - _MINUTE,
+        changed_at=NOW,
+        by="key:k1",
+    )
+
+
+def _operation() -> Operation:
+    planned = Operation(
+        id=_id("op", 1),
+        tenant=TENANT,
+        plan=Plan(
+            action=Action.REDRIVE,
+            kind=OperationKind.TASKS,
+            actor="key",
+            reason="the receiver is back",
+            canary=3,
+            stop_when=StopRule(failed_share=0.3, within=_MINUTE),
+        ),
+        state=OperationState.PLANNED,
+        version=1,
+        created_at=NOW,
+        changed_at=NOW,
+        eligible=1,
+        not_eligible={"does not exist": 2},
+        by_failure={"http 503": 1},
+        by_destination={"https://example.com/a": 1},
+        counts={Outcome.WAITING: 1},
+    )
+    return replace(started(planned, run=1, now=NOW), version=1, next_at=NOW)
+
+
+class _FixedKms:
+    """KMS draws keys at random, and a golden row is the same each time: this one wraps nothing."""
+
+    def generate_data_key(self, **_: Any) -> dict[str, bytes]:
+        return {"Plaintext": b"golden", "CiphertextBlob": b"golden"}
+
+    def decrypt(self, *, CiphertextBlob: bytes, **_: Any) -> dict[str, bytes]:  # noqa: N803
+        return {"Plaintext": CiphertextBlob}
+
+
+def _data_keys(on_aws: OnAws) -> KmsDataKeys:
+    table = on_aws.names["data_keys"]
+    return KmsDataKeys(table=table, client=on_aws.dynamodb, kms=_FixedKms, key_id="golden")
+
+
+def _operations(on_aws: OnAws) -> DynamoOperations:
+    return DynamoOperations(table=on_aws.names["operations"], client=on_aws.dynamodb)
+
+
+def _event() -> Event:
+    return Event(
+        subject=Subject(tenant=TENANT, kind="payment", id=_id(KIND, 11)),
+        type="payment.changed",
+        sequence=1,
+        occurred_at=NOW - _MINUTE,
+        recorded_at=NOW,
+        actor=Actor(type="key", id="golden-key"),
+        accounts=("rent", "pocket"),
+        data={"before": {"amount": 1}, "after": {"amount": 2}, "reason": "changed amount"},
     )
 
 
 def read(on_aws: OnAws) -> dict[str, Any]:
-    """What the stores say of all that `write` has written."""
+    """All that `write` has written, as the stores read it."""
     slots = sorted({home(_id(TASK, number)) for number in range(1, 18)}) + [
         Slot(minute=home(_id(TASK, 1)).minute + 9, shard=shard) for shard in range(4)
     ]
@@ -243,19 +346,36 @@ def read(on_aws: OnAws) -> dict[str, Any]:
         "payments": on_aws.ledger.payments(_id(KIND, number) for number in range(11, 18)),
         "accounts": on_aws.ledger.accounts(TENANT, ["rent", "pocket"]),
         "journal": on_aws.ledger.movements(TENANT, "rent", after="", limit=9),
-        "due": sorted(map(_plain_text, (each for slot in slots for each in on_aws.timetable.due_in(slot)))),
+        "due": sorted(map(_plain_text, _due(on_aws, slots))),
         "reservation": on_aws.reservations.find(TENANT, "first"),
         "payload": on_aws.payloads.get("golden-payload"),
         "tenant": on_aws.tenants.get(TENANT),
+        "data key": (_data_keys(on_aws).get(TENANT) or b"").decode(),
         "keys": [on_aws.keys.get("golden-key"), on_aws.keys.get("golden-operator")],
         "pass": on_aws.passes.get(30_000_000, 3),
         "watermark": on_aws.passes.watermark(),
         "beat": on_aws.passes.beat(),
+        "tally": _tallies(on_aws).between(30_000_000, 30_000_000, tenant=TENANT),
         "timeline": flow.ends(TENANT, ["golden-rate"]),
         "room": flow.room(TENANT, "golden-room"),
         "breaker": flow.breakers([_CIRCUIT])[_CIRCUIT],
+        "operation": _operations(on_aws).get(_operation().id),
+        "operation items": _operations(on_aws).pages(_operation(), first=0, limit=1),
+        "operations": _operations(on_aws).listed(TENANT, before="", limit=9),
+        "events": on_aws.events.of(_event().subject, limit=9),
+        "feed": on_aws.events.pages(TENANT, limit=9),
+        "subscriptions": on_aws.subscriptions.all(TENANT),
+        "flow_key": flow.key(_FLOW_KEY),
     }
     return {name: plain(value) for name, value in found.items()}
+
+
+def _tallies(on_aws: OnAws) -> DynamoTallies:
+    return DynamoTallies(table=on_aws.names["slots"], client=on_aws.dynamodb)
+
+
+def _due(on_aws: OnAws, slots: Iterable[Slot]) -> Iterator[Entry]:
+    return (each for slot in slots for each in on_aws.timetable.due_in(slot, fared=True))
 
 
 def _plain_text(value: object) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from postdate.domain import money
 from postdate.domain.account import Account
 from postdate.domain.movement import Movement, Type, movement_id
-from postdate.domain.payment import KIND, Funding, Payment
+from postdate.domain.payment import KIND, Payment, Terms
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.slots import UNIQUE_BYTES, item_id
 from postdate.stores.ledger import Answer, Ledger
@@ -60,16 +60,12 @@ class Money:
             for unique in (next(_uniques).to_bytes(UNIQUE_BYTES) for _ in range(1000))
             if listed_under in (None, unique[-1] % LISTING_SHARDS)
         )
-        usual: dict[str, Any] = {"funding": Funding.RESERVE, "description": None, "metadata": ()}
         return money.register(
+            Terms(payer=payer, payee=payee, amount=amount, **fields),
             id=item_id(KIND, PLAN.slot(due_at, unique), unique),
             tenant=self.tenant,
-            payer=payer,
-            payee=payee,
-            amount=amount,
             due_at=due_at,
             now=self.now - MINUTE,
-            **(usual | fields),
         )
 
     def registered(self, payer: str, payee: str, amount: int, **fields: Any) -> Payment:

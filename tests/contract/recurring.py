@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.cron import Cron
-from postdate.domain.definition import HOME_MINUTE, Definition, Overlap, State, Template
+from postdate.domain.definition import HOME_MINUTE, Definition, Overlap, State
 from postdate.domain.recurrence import Runs
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import UNIQUE_BYTES, Slot, item_id
-from postdate.domain.task import KIND, Ack, Destination, Payload, Task
+from postdate.domain.task import KIND, Ack, Destination, Payload, Task, Template
 from tests.contract.examples import LISTING_SHARDS, PLAN, QUEUE, Examples
 from tests.following import follow
 

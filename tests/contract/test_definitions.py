@@ -6,15 +6,17 @@ from datetime import timedelta
 import pytest
 
 from postdate.domain import definition as plans
+from postdate.domain import instants
 from postdate.domain.definition import Definition, Reached, State
 from postdate.domain.errors import Unavailable
 from postdate.domain.task import LIFETIME, Payload
 from postdate.stores.definitions import Definitions
-from postdate.stores.tasks import Tasks, Written
+from postdate.stores.tasks import Listing, Tasks, Written
 from tests.boundary import Boundary, done_but_500, lost, refused
 from tests.contract.conftest import RETENTION, OnAws
 from tests.contract.examples import Examples
 from tests.contract.recurring import a_definition, everything
+from tests.listing import ids_listed, walked
 
 SDK_TRIES = 5
 REACHED = Reached(runs=3, not_over=("run_a", "run_b"))
@@ -160,8 +162,25 @@ def test_definitions_are_listed_with_their_tenants_tasks_and_before_them(
         definitions.add(each)
     tasks.add(once)
     expected = [*sorted(each.id for each in mine), *sorted(task.id for task in once)]
-    assert tasks.listed(tenant, after="", limit=100) == expected
-    assert tasks.listed(tenant, after=expected[2], limit=2) == expected[3:5]
+    assert ids_listed(tasks, tenant, limit=100) == expected
+    assert walked(tasks, tenant, limit=2) == expected
+    assert walked(tasks, tenant, limit=2, newest_first=True) == expected[::-1]
+    assert walked(tasks, tenant, limit=2, since=instants.from_milliseconds(1)) == expected[4:]
+
+
+def test_a_cancelled_definition_is_listed_among_what_is_cancelled(
+    tasks: Tasks, definitions: Definitions, examples: Examples
+) -> None:
+    tenant = f"tenant-{examples.now:%Y%m%d%H}"
+    first, second = sorted(
+        (a_definition(examples, tenant=tenant) for _ in range(2)), key=lambda each: each.id
+    )
+    for each in (first, second):
+        definitions.add(each)
+    assert ids_listed(tasks, tenant, listing=Listing.CANCELLED) == []
+    definitions.change(second, cancelled(second))
+    assert ids_listed(tasks, tenant, listing=Listing.CANCELLED) == [second.id]
+    assert ids_listed(tasks, tenant) == [first.id, second.id]
 
 
 def test_a_definition_is_read_as_it_is_now(on_aws: OnAws, boundary: Boundary, examples: Examples) -> None:

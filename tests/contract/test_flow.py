@@ -1,16 +1,19 @@
-"""What runs share while they are called, over both stores."""
+"""Shared state of runs during their calls, over both stores."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 
 import pytest
 
 from postdate.domain import breaker as rules
+from postdate.domain import flow_key as keys
 from postdate.domain import transitions
 from postdate.domain.breaker import Breaker
 from postdate.domain.errors import Unavailable
 from postdate.domain.flow import FlowControl, Room, enter
+from postdate.domain.flow_key import FlowKey
 from postdate.stores.flow import Flow, Timeline
 from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.flow_memory import MemoryFlow
@@ -97,6 +100,8 @@ def test_up_to_when_places_are_taken_is_told_of_many_keys(flow: Flow, key: str, 
     flow.take("other", f"{key}-3", SECOND, now=now)
     wanted = [key, f"{key}-2", f"{key}-3", key]
     assert flow.ends("acme", wanted) == {key: now + 5 * SECOND, f"{key}-2": now + 7 * SECOND}
+    flow.take("acme", key, 9 * SECOND, now=now, of=Timeline.QUOTA)
+    assert flow.ends("acme", wanted[:1], of=Timeline.QUOTA) == {key: now + 9 * SECOND}
 
 
 def test_workers_that_take_at_once_never_get_the_same_place(on_aws: OnAws, key: str, now: datetime) -> None:
@@ -310,3 +315,112 @@ def test_a_task_keeps_its_flow_control_and_its_place(
     found = tasks.get(task.id)
     assert found is not None
     assert (found, found.placed_at) == (postponed.after, place)
+
+
+def test_what_is_set_of_a_key_is_read_back_and_changed_only_from_what_it_is(
+    flow: Flow, key: str, now: datetime
+) -> None:
+    at = ("acme", key)
+    assert flow.key(at) == FlowKey()
+    pinned = keys.pinned(FlowKey(), rate=5, period_seconds=60, parallelism=3)
+    assert flow.change_key(at, FlowKey(), pinned)
+    assert not flow.change_key(at, FlowKey(), pinned), "another change came first"
+    paused = keys.paused(pinned, now=now)
+    assert flow.change_key(at, pinned, paused)
+    assert flow.keys([at, ("other", key)]) == {at: paused, ("other", key): FlowKey()}
+    resumed = keys.resumed(keys.pinned(paused, rate=None, period_seconds=1, parallelism=None))
+    assert flow.change_key(at, paused, resumed)
+    assert flow.key(at) == resumed
+
+
+def test_runs_are_counted_while_a_key_is_paused_and_no_longer(flow: Flow, key: str, now: datetime) -> None:
+    at, paused = ("acme", key), keys.paused(FlowKey(), now=now)
+    flow.count_waiting(at, 3)
+    assert flow.change_key(at, FlowKey(), paused)
+    flow.count_waiting(at, 3)
+    flow.count_waiting(at, 2)
+    assert flow.key(at).waiting == 5
+    pinned = keys.pinned(flow.key(at), rate=1, period_seconds=1, parallelism=None)
+    assert flow.change_key(at, paused, pinned), "a count is no change"
+    assert flow.key(at).waiting == 5
+    assert flow.change_key(at, pinned, keys.resumed(pinned))
+    flow.count_waiting(at, 3)
+    assert flow.key(at).waiting == 0
+
+
+def test_keys_are_listed_once_each_by_name_whether_used_or_set(flow: Flow, key: str, now: datetime) -> None:
+    tenant = f"tenant-{key}"
+    flow.take_by(tenant, "b-rate", SECOND, now=now, latest=now)
+    flow.take(tenant, "not-a-key", SECOND, now=now, of=Timeline.TURNS)
+    entered = enter(Room(), ["run"], parallelism=1, until=now + SECOND, now=now)
+    for name in ("a-room", "b-rate"):
+        assert flow.change_room(tenant, name, Room(), entered.room)
+    for name in ("b-rate", "c-set", "é"):
+        assert flow.change_key((tenant, name), FlowKey(), keys.paused(FlowKey(), now=now))
+    assert flow.keys_listed(tenant, after="", limit=9) == ["a-room", "b-rate", "c-set", "é"]
+    assert flow.keys_listed(tenant, after="", limit=2) == ["a-room", "b-rate"]
+    assert flow.keys_listed(tenant, after="b-rate", limit=9) == ["c-set", "é"]
+    assert flow.keys_listed(f"{tenant}-2", after="", limit=9) == []
+
+
+def test_a_key_tells_how_many_wait_and_how_many_are_on(flow: Flow, key: str, now: datetime) -> None:
+    flow.take_by("acme", key, 4 * SECOND, now=now, latest=now, count=4)
+    entered = enter(Room(), ["one", "two", "three"], parallelism=1, until=now + SECOND, now=now)
+    assert flow.change_room("acme", key, Room(), entered.room)
+    found = flow.used("acme", [key, f"{key}-unknown"])
+    assert found[key].waiting(now) == 4
+    assert found[key].running(now) == 1
+    assert found[key].running(now + SECOND) == 0
+    assert not found[f"{key}-unknown"].exists
+
+
+def test_what_is_held_back_of_all_tenants_is_found_until_it_is_let_go(
+    flow: Flow, key: str, now: datetime
+) -> None:
+    circuit, name = (f"tenant-{key}", "webhook:1"), (f"tenant-{key}", key)
+    opened = rules.failed(Breaker(), 10, now=now)
+    paused = keys.paused(FlowKey(), now=now)
+    assert flow.change_breaker(circuit, Breaker(), opened)
+    assert flow.change_key(name, FlowKey(), paused)
+    circuits, paused_keys = flow.held(limit=100)
+    assert circuit in circuits
+    assert name in paused_keys
+    assert flow.held(limit=100, tenant=circuit[0]) == ([circuit], [name])
+    assert flow.held(limit=100, tenant="nobody") == ([], [])
+    assert flow.change_breaker(circuit, opened, rules.answered(opened, now=now))
+    assert flow.change_key(name, paused, keys.resumed(paused))
+    circuits, paused_keys = flow.held(limit=100)
+    assert circuit not in circuits
+    assert name not in paused_keys
+
+
+def test_calls_are_counted_while_a_breaker_is_open_and_no_longer(flow: Flow, key: str, now: datetime) -> None:
+    circuit, opened = ("acme", f"webhook:{key}"), rules.failed(Breaker(), 10, now=now, error="no answer")
+    flow.count_held(circuit, 3)
+    assert flow.change_breaker(circuit, Breaker(), opened)
+    flow.count_held(circuit, 3)
+    assert flow.breakers([circuit])[circuit] == replace(opened, waiting=3)
+    again = rules.tried_at_once(opened, now=now)
+    assert flow.change_breaker(circuit, opened, again)
+    assert flow.breakers([circuit])[circuit].waiting == 3
+    assert flow.change_breaker(circuit, again, rules.reset(again, now=now))
+    flow.count_held(circuit, 3)
+    assert flow.breakers([circuit])[circuit].waiting == 0
+
+
+def test_a_key_that_cannot_be_read_is_not_taken_for_one_that_lets_runs_through(
+    dynamo: DynamoFlow, key: str, boundary: Boundary
+) -> None:
+    boundary.fail("BatchGetItem", *[refused("ThrottlingException")] * 8)
+    with pytest.raises(Unavailable):
+        dynamo.keys([("acme", key)])
+
+
+def test_counters_are_added_to_and_those_of_the_past_are_forgotten(
+    flow: Flow, key: str, now: datetime
+) -> None:
+    assert flow.counts("acme", key, since=0) == {}
+    assert flow.add("acme", key, {100: 3, 101: 1}, since=100, now=now) == {100: 3, 101: 1}
+    assert flow.add("acme", key, {101: 2, 150: 5}, since=101, now=now) == {101: 3, 150: 5}
+    assert flow.counts("acme", key, since=102) == {150: 5}
+    assert flow.counts("other", key, since=0) == {}

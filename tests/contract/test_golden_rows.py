@@ -11,7 +11,7 @@ from itertools import count
 import pytest
 
 from postdate.domain.retry import RetryPolicy
-from postdate.stores.task_row import ROW_RETRY, retry_of
+from postdate.stores.template_values import ROW_RETRY, retry_of
 from tests.boundary import Boundary
 from tests.contract import golden_rows
 from tests.contract.conftest import OnAws, stores_on
@@ -58,7 +58,7 @@ def test_a_row_names_the_default_of_each_field_that_it_leaves_out() -> None:
 
 
 def _known(found: object, expected: object) -> object:
-    """What was found, without the fields that were not there then."""
+    """The values read, without the fields that did not exist when the row was written."""
     if isinstance(found, dict) and isinstance(expected, dict):
         return {name: _known(found.get(name), each) for name, each in expected.items()}
     if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):

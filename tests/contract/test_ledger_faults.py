@@ -1,4 +1,4 @@
-"""What AWS may answer to a transaction beside yes and no. The local engine never says any of it by itself."""
+"""AWS's answers to a transaction beside success and refusal. The local engine gives none of them by itself."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""What an account has to do with, and what is due of it."""
+"""Lists of an account's payments and of its due payments."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ MILLISECOND: Final = timedelta(milliseconds=1)
 
 @pytest.fixture
 def timetable(ledger: Ledger, request: pytest.FixtureRequest) -> Timetable:
-    """Of what was written to `ledger`."""
+    """The timetable of the rows in `ledger`."""
     return ledger if isinstance(ledger, MemoryLedger) else request.getfixturevalue("on_aws").timetable
 
 
@@ -117,7 +117,7 @@ def test_payments_in_states_that_need_attention_are_listed_by_state(money: Money
 
 
 def test_a_payment_that_gets_another_instant_changes_its_place_and_its_payers_version(money: Money) -> None:
-    """Who reads the list meanwhile may miss it, and can tell by the version."""
+    """A reader of the list may miss the payment meanwhile, and sees the change by the version."""
     money.accounts(alice=100, bob=100)
     first, second = (
         money.registered("alice", "bob", 1, due_at=money.now + place * MINUTE) for place in (5, 10)
@@ -229,7 +229,7 @@ def test_a_journal_that_was_read_is_no_change_of_its_account(money: Money) -> No
 def test_a_settlement_whose_answer_was_lost_before_somebody_read_the_journal_is_found(
     on_aws: OnAws, boundary: Boundary, now: datetime
 ) -> None:
-    """It stands where it was written first."""
+    """The settlement keeps the place in the journal of its first write."""
     money = Money(ledger=on_aws.ledger, now=now)
     money.accounts(alice=100, bob=0)
     posting = money.settle(money.registered("alice", "bob", 10))

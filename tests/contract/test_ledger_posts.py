@@ -244,7 +244,15 @@ def test_what_a_deposit_is_for_stays_with_it(money: Money) -> None:
 def test_a_status_that_an_account_has_already_is_no_change(money: Money) -> None:
     money.accounts(alice=0)
     assert money.ledger.set_status(money.tenant, "nobody", Status.FROZEN, now=money.now) is None
-    first = money.ledger.set_status(money.tenant, "alice", Status.FROZEN, now=money.now)
+    unchanged = money.ledger.account(money.tenant, "alice")
+    assert unchanged is not None
+    other = unchanged.version + 1
+    assert unchanged == money.ledger.set_status(
+        money.tenant, "alice", Status.FROZEN, now=money.now, version=other
+    )
+    first = money.ledger.set_status(
+        money.tenant, "alice", Status.FROZEN, now=money.now, version=unchanged.version
+    )
     assert first is not None
     assert (first.status, first.version) == (Status.FROZEN, 2)
     assert money.ledger.set_status(money.tenant, "alice", Status.FROZEN, now=money.now + MINUTE) == first

@@ -1,4 +1,4 @@
-"""How far the sweep has come is noted, and never forgotten by a sweeper that is behind."""
+"""Progress of the sweep is stored, and a sweeper that is behind does not put it back."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -35,8 +35,10 @@ def test_the_next_stage_replaces_the_one_before(passes: Passes, minute: int, now
     assert list(passes.between(minute, minute)) == [progress(minute, 3, now, Stage.AUDIT)]
 
 
-def test_an_audit_that_has_to_look_again_says_since_when(passes: Passes, minute: int, now: datetime) -> None:
-    again = replace(progress(minute, 0, now, Stage.CLOSE), looked_at=now + timedelta(hours=1))
+def test_a_pass_that_has_to_look_again_says_since_when_and_how_many_items_wait(
+    passes: Passes, minute: int, now: datetime
+) -> None:
+    again = replace(progress(minute, 0, now, Stage.CLOSE), looked_at=now + timedelta(hours=1), waiting=3)
     passes.record(again)
     assert passes.get(minute, 0) == again
     passes.record(progress(minute, 0, now, Stage.AUDIT))
@@ -95,7 +97,7 @@ def test_a_watermark_that_is_put_back_begins_an_epoch_and_keeps_its_table(
 def test_a_sweeper_of_an_earlier_epoch_does_not_raise_the_watermark(
     passes: Passes, minute: int, known: int | None
 ) -> None:
-    """It may have seen passes over another table, whether or not the watermark stood anywhere before."""
+    """Such a sweeper may have seen passes over another table, whether or not a watermark existed before."""
     for epoch in range((known or 0) + 1):
         mark = Watermark(minute=minute, epoch=epoch)
         assert passes.put_back(mark) if epoch else known is None or not passes.raise_watermark(mark)

@@ -63,7 +63,7 @@ def _sent(entry: dict[str, Any]) -> tuple[Packet, timedelta]:
 
 
 def _read_again(packet: Packet, delay: timedelta) -> tuple[Packet, timedelta]:
-    """What a receiver sees of it; how long it was to be held back is not written down in it."""
+    """The message as a receiver sees it, which does not hold its delay."""
     return replace(packet, not_before=None), delay
 
 

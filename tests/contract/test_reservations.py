@@ -1,4 +1,4 @@
-"""What an Idempotency-Key stands for, and who may say when that is due."""
+"""Meaning of an Idempotency-Key, and the moments at which it may be decided."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

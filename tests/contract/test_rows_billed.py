@@ -22,7 +22,7 @@ Units = Callable[[dict[str, Any]], float]
 
 @pytest.fixture
 def units(on_aws: OnAws) -> Units:
-    """What the engine bills for such a row, written where there is none and no index."""
+    """Units that the engine bills for a new row without an index."""
     table = on_aws.names["payloads"]
 
     def put(row: dict[str, Any]) -> float:

@@ -1,25 +1,18 @@
-"""What is due in a slot, and what a tenant has."""
+"""Due items of a slot, and items of a tenant."""
 
 from datetime import timedelta
 
 import pytest
 
+from postdate.domain import transitions
 from postdate.domain.item import Phase
 from postdate.domain.slots import Slot
 from postdate.domain.task import Payload
-from postdate.stores.tasks import Tasks, Written
+from postdate.stores.tasks import Listing, Tasks, Wanted, Written
 from postdate.stores.timetable import Entry, Timetable
-from tests.contract.examples import Examples, cancel, claim, reschedule, succeed
-
-
-def walked(tasks: Tasks, tenant: str, *, limit: int) -> list[str]:
-    """Page after page, each going on where the last one ended; one that never ends is cut off."""
-    found: list[str] = []
-    for _ in range(30):
-        page = tasks.listed(tenant, after=found[-1] if found else "", limit=limit)
-        assert len(page) <= limit
-        found += page
-    return found
+from tests.contract.examples import Examples, cancel, claim, die, reschedule, retry, succeed
+from tests.contract.recurring import a_definition, runs_of
+from tests.listing import ids_listed, walked
 
 
 def test_a_slot_shows_all_that_lives_in_it_and_nothing_else(
@@ -62,15 +55,16 @@ def test_a_slot_of_more_than_one_page_is_read_to_its_end(
     assert sorted(entry.due.id for entry in found) == sorted(task.id for task in large)
 
 
-def test_a_tenants_tasks_are_listed_in_the_order_of_their_home_minutes(
+def test_a_tenants_tasks_are_listed_in_the_order_of_their_planned_instants(
     tasks: Tasks, examples: Examples
 ) -> None:
     tenant = f"tenant-{examples.now:%Y%m%d%H}"
-    due = [examples.now + timedelta(minutes=place * 7 % 11) for place in range(11)]
+    due = [examples.now + timedelta(milliseconds=place * 7 % 11) for place in range(11)]
     mine = [examples.task(tenant=tenant, due_at=due_at) for due_at in due]
     tasks.add([*mine, *examples.tasks(5, tenant=f"{tenant}-2"), *examples.tasks(5, tenant=tenant[:-1])])
-    listed = tasks.listed(tenant, after="", limit=100)
-    assert listed == [task.id for task in sorted(mine, key=lambda task: task.home.minute)]
+    listed = ids_listed(tasks, tenant, limit=100)
+    assert listed == [task.id for task in sorted(mine, key=lambda task: task.planned_at)]
+    assert ids_listed(tasks, tenant, newest_first=True) == listed[::-1]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 100])
@@ -86,17 +80,17 @@ def test_a_page_may_be_full_of_the_tasks_of_one_key_of_the_listing(tasks: Tasks,
     early = examples.tasks(8, tenant=tenant, listed_under=1, due_at=examples.now - timedelta(minutes=1))
     late = examples.tasks(8, tenant=tenant, listed_under=0)
     tasks.add([*late, *early])
-    assert tasks.listed(tenant, after="", limit=8) == sorted(task.id for task in early)
+    assert ids_listed(tasks, tenant, limit=8) == sorted(task.id for task in early)
     assert walked(tasks, tenant, limit=5) == sorted(task.id for task in [*early, *late])
 
 
 def test_whoever_has_nothing_sees_an_empty_list(tasks: Tasks, examples: Examples) -> None:
     tasks.add(examples.tasks(3, tenant="acme"))
-    assert tasks.listed("nobody", after="", limit=10) == []
-    assert tasks.listed("acme#0", after="", limit=10) == []
+    assert ids_listed(tasks, "nobody", limit=10) == []
+    assert ids_listed(tasks, "acme#0", limit=10) == []
 
 
-def test_a_task_stays_listed_where_it_was_registered_whatever_becomes_of_it(
+def test_a_task_that_is_given_another_instant_changes_its_place_and_nothing_else_does(
     tasks: Tasks, examples: Examples
 ) -> None:
     tenant = f"tenant-{examples.now:%Y%m%d%H}"
@@ -104,4 +98,68 @@ def test_a_task_stays_listed_where_it_was_registered_whatever_becomes_of_it(
     tasks.add([first, second, third])
     tasks.commit([reschedule(first, first.due_at + timedelta(days=9)), cancel(second), claim(third)])
     tasks.commit([succeed(claim(third).after)])
-    assert tasks.listed(tenant, after="", limit=10) == [first.id, second.id, third.id]
+    assert ids_listed(tasks, tenant) == [second.id, third.id, first.id]
+    assert ids_listed(tasks, tenant, since=examples.now + timedelta(days=9)) == [first.id]
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+@pytest.mark.parametrize("listing", [None, Listing.CANCELLED])
+def test_a_list_is_cut_by_instants(
+    tasks: Tasks, examples: Examples, newest_first: bool, listing: Listing | None
+) -> None:
+    """The first instant is in it and the last one is not, to the millisecond."""
+    tenant = f"tenant-{examples.now:%Y%m%d%H}"
+    due = [examples.now + timedelta(milliseconds=place) for place in range(6)]
+    made = [examples.task(tenant=tenant, due_at=at, listed_under=place % 2) for place, at in enumerate(due)]
+    tasks.add(made)
+    tasks.commit([cancel(task) for task in made])
+    for first, last in ((0, 6), (1, 4), (2, 2), (4, 1), (5, 9)):
+        span = {"since": due[first], "until": examples.now + timedelta(milliseconds=last)}
+        wanted = [task.id for task in made[first:last]]
+        for limit in (1, 2, 20):
+            found = walked(tasks, tenant, limit=limit, newest_first=newest_first, listing=listing, **span)
+            assert found == (wanted[::-1] if newest_first else wanted)
+
+
+def test_each_task_off_the_usual_path_is_in_one_list_by_state(tasks: Tasks, examples: Examples) -> None:
+    """A run of a recurring task too, and whatever the task was before."""
+    tenant = f"tenant-{examples.now:%Y%m%d%H}"
+    waits, runs, done, dead, gone, late, retries, again, later = examples.tasks(9, tenant=tenant)
+    definition = a_definition(examples, tenant=tenant)
+    skipped, missed = runs_of(definition, 2)
+    tasks.add([waits, runs, done, dead, gone, late, retries, again, later, skipped, missed])
+    begun = {each.id: claim(each).after for each in (runs, done, dead, late, retries, again)}
+    retried = retry(begun[again.id], after=timedelta(seconds=3)).after
+    tasks.commit([claim(each) for each in (runs, done, dead, late, retries, again)])
+    tasks.commit(
+        [
+            succeed(begun[done.id]),
+            die(begun[dead.id]),
+            cancel(gone),
+            transitions.expire(begun[late.id], now=examples.now),
+            retry(begun[retries.id], after=timedelta(seconds=3)),
+            retry(begun[again.id], after=timedelta(seconds=3)),
+            transitions.wait(
+                later, now=examples.now, until=examples.now + timedelta(seconds=9), why="no place"
+            ),
+            transitions.skip(skipped, now=examples.now, why="another run was on"),
+            transitions.miss(missed, now=examples.now, why="too late"),
+        ]
+    )
+    tasks.commit([claim(retried)])
+
+    def listed() -> dict[str, list[str]]:
+        return {each.value: ids_listed(tasks, tenant, listing=each) for each in Listing}
+
+    assert listed() == {
+        "LINGERING": sorted([retries.id, again.id, later.id]),
+        "DEAD": [dead.id],
+        "CANCELLED": [gone.id],
+        "EXPIRED": [late.id],
+        "SKIPPED": [skipped.id],
+        "MISSED": [missed.id],
+    }
+    tasks.commit([succeed(claim(retried).after)])
+    assert listed()["LINGERING"] == sorted([retries.id, later.id])
+    both = [Wanted(tenant=tenant), Wanted(tenant=tenant, listing=Listing.DEAD)]
+    assert len(tasks.listed(both, after="", limit=20)) == 9

@@ -1,4 +1,4 @@
-"""Where DynamoDB Local is known to differ from AWS: the tests, or files of tests, that must fail on it.
+"""Known differences of DynamoDB Local from AWS: the tests, or files of tests, that must fail on it.
 
 Each difference has a reason and the failure that shows it: the run fails if such a test passes or fails otherwise.
 Three more differences fail no test:

@@ -13,11 +13,13 @@ from typing import Any, Final
 
 import pytest
 
+from cli import tenants
 from cli.client import Client
-from cli.local import aws, ministack
+from cli.local import aws, ministack, secrets
 from cli.local.once import ROOT
 from cli.local.place import Place
 from cli.local.stack import Stack
+from postdate.stores.vault import Vault
 from tests.e2e.receiver import Receiver, receiving
 
 PLACE: Final = pytest.StashKey[Place]()
@@ -42,13 +44,27 @@ class RunningStack(Stack):
         self.opened.callback(client.close)
         return client
 
+    @property
+    def vault(self) -> Vault:
+        """What seals and opens the secrets of its tenants. Use it while speaking to the place."""
+        return secrets.vault(self.tables)
+
+    @property
+    def key_table(self) -> tenants.KeyTable:
+        """Its API keys. Use it while speaking to the place."""
+        return secrets.key_table(self.tables)
+
     def log(self, lines: int = LOG_LINES_SHOWN) -> str:
         return ministack.log_tail(self.place, lines)
 
 
 @pytest.fixture(scope="session")
 def stack(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
-    place = Place(port=_free_port(), directory=tmp_path_factory.mktemp("stack"))
+    yield from running(pytestconfig, tmp_path_factory)
+
+
+def running(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningStack]:
+    place = Place(port=free_port(), directory=tmp_path_factory.mktemp("stack"))
     pytestconfig.stash[PLACE] = place
     try:
         described = json.loads(_postdate(place, "up", "--no-demo"))
@@ -95,7 +111,7 @@ def _postdate(place: Place, *command: str) -> str:
     return ran.stdout
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

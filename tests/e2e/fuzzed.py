@@ -9,6 +9,8 @@ import schemathesis
 # Accounts with money, and a queue that the tenant may call. No description can name them.
 PAYER, PAYEE = json.loads(os.environ["FUZZED_ACCOUNTS"])
 QUEUE_URL: Final = os.environ["FUZZED_QUEUE_URL"]
+# The keys that the fuzzer asks with: without them it would be answered 401 from then on.
+KEPT: Final = frozenset(json.loads(os.environ["FUZZED_KEYS_KEPT"]))
 
 
 @schemathesis.hook
@@ -19,6 +21,8 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
     """
     for name, value in (case.path_parameters or {}).items():
         case.path_parameters[name] = str(value).replace("\n", " ").replace("%0A", "%20")
+    if case.method.upper() != "GET" and (case.path_parameters or {}).get("key_id") in KEPT:
+        case.path_parameters["key_id"] = "0" * 16
     if not isinstance(case.body, dict):
         return
     if all(isinstance(case.body.get(name), str) for name in ("from_account_id", "to_account_id")):

@@ -1,5 +1,5 @@
-"""Who gets in, and which functions a request wakes: asked of the gateway itself, counted by the lines of the functions'
-logs."""
+"""Admission of requests, and the functions that each request invokes: asked of the gateway itself, counted by the
+lines in the functions' logs."""
 
 import time
 from collections.abc import Callable
@@ -18,7 +18,7 @@ REFUSED_WITHIN_SECONDS: Final = 2.5
 
 @pytest.fixture(scope="module")
 def woken(stack: RunningStack) -> Callable[[str], int]:
-    """How often a function was invoked until now."""
+    """Number of a function's invocations until now."""
     logs = stack.aws("logs")
 
     def count(function: str) -> int:
@@ -35,7 +35,7 @@ def woken(stack: RunningStack) -> Callable[[str], int]:
 def key(stack: RunningStack) -> str:
     """A new one, of the demo tenant."""
     with aws.speaking_to(stack.place):
-        return tenants.key(stack.tables["keys"], "demo", frozenset({"tasks:read"}))
+        return tenants.key(stack.key_table, "demo", frozenset({"tasks:read"}))
 
 
 def row_of(key: str) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """Faults on the local stack, and the alarms that the metrics really emitted give."""
 
+import os
+import signal
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from cli import tenants
@@ -9,6 +11,8 @@ from cli.alarms import firing_locally
 from cli.local import aws
 from infra.environments import LOCAL
 from tests.e2e.conftest import RunningStack
+from tests.e2e.receiver import Receiver
+from tests.e2e.test_survival import workers
 
 PATIENCE_SECONDS: Final = 40
 NOBODY_LISTENS: Final = {"type": "webhook", "url": "http://127.0.0.1:9/"}
@@ -16,7 +20,7 @@ SCOPES: Final = frozenset({"admin", "accounts:read", "payments:read", "payments:
 
 
 def alarm(stack: RunningStack, name: str) -> dict[str, str]:
-    """What is told of the alarm, once it fires."""
+    """The alarm's message once it fires."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         found = {each["alarm"]: each for each in firing_locally(LOCAL, stack.aws, datetime.now(UTC))}
@@ -36,11 +40,63 @@ def test_a_destination_that_is_down_fires_its_alarm(stack: RunningStack) -> None
             stack.client().delete(f"/api/v1/tasks/{result['task']['task_id']}")
 
 
+def test_workers_that_are_killed_fire_their_alarm(stack: RunningStack, receiver: Receiver) -> None:
+    """The next worker finds the leases of those that are gone."""
+    target = {"type": "webhook", "url": f"{receiver.url}/hang-once"}
+    tasks = [{"delay_seconds": 0, "target": target}] * 4
+    results = stack.client().post("/api/v1/tasks/batch", {"tasks": tasks}).expect(200)["results"]
+    ids = [result["task"]["task_id"] for result in results]
+    for id in ids:
+        receiver.wait_for(id)
+    for pid in workers(stack, "run-tasks"):
+        os.kill(pid, signal.SIGKILL)
+    for id in ids:
+        receiver.wait_for(id, 2, seconds=90)
+    assert alarm(stack, "workers_die")["runbook"] == "docs/runbook.md#leases_expire"
+
+
+def test_a_sweep_that_is_stopped_fires_its_alarm(stack: RunningStack) -> None:
+    """The alarm needs three minutes without a wake-up, and CloudWatch also looks at some minutes before them. They are
+    not waited for: once the sweep is seen to be stopped, the alarms are evaluated as they will be then."""
+    lambdas = stack.aws("lambda")
+    (mapping,) = lambdas.list_event_source_mappings(FunctionName="postdate-local-sweep")[
+        "EventSourceMappings"
+    ]
+    assert "timer_down" not in firing(stack, datetime.now(UTC))
+    lambdas.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+    try:
+        last = wake_ups(stack)
+        while (found := wake_ups(stack, seconds=2.5 * LOCAL.settings.tick_seconds)) != last:
+            last = found
+        assert "timer_down" in firing(stack, datetime.now(UTC) + timedelta(minutes=7))
+    finally:
+        lambdas.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while wake_ups(stack) == last and time.monotonic() < deadline:
+        time.sleep(1)
+    assert wake_ups(stack) > last
+
+
+def firing(stack: RunningStack, at: datetime) -> set[str]:
+    return {each["alarm"] for each in firing_locally(LOCAL, stack.aws, at)}
+
+
+def wake_ups(stack: RunningStack, *, seconds: float = 0) -> int:
+    """Lines of metrics that the sweep has written, after so many seconds."""
+    time.sleep(seconds)
+    pages = (
+        stack.aws("logs")
+        .get_paginator("filter_log_events")
+        .paginate(logGroupName="/aws/lambda/postdate-local-sweep", filterPattern='"WakeUps"')
+    )
+    return sum(len(page["events"]) for page in pages)
+
+
 def test_a_damaged_balance_fires_its_alarm_and_is_repaired(stack: RunningStack) -> None:
     """A foreign program takes what an account holds for a payment."""
     with aws.speaking_to(stack.place):
-        tenants.tenant(stack.tables["tenants"], "damaged")
-        client = stack.client(tenants.key(stack.tables["keys"], "damaged", SCOPES))
+        tenants.tenant(stack.tables["tenants"], "damaged", vault=stack.vault)
+        client = stack.client(tenants.key(stack.key_table, "damaged", SCOPES))
     for name in ("payer", "payee"):
         client.post("/api/v1/accounts", {"account_id": name}).expect(201)
     client.post("/api/v1/accounts/payer/deposits", {"amount": 100}, **{"Idempotency-Key": "d"}).expect(201)

@@ -22,7 +22,7 @@ PATIENCE_SECONDS: Final = 60
 
 
 class Account:
-    """What there is of prod in the engine's account."""
+    """Resources of prod in the engine's account."""
 
     def __init__(self, stack: RunningStack) -> None:
         self._formation = stack.aws("cloudformation")

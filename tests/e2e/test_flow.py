@@ -86,7 +86,7 @@ def test_a_rate_is_kept_and_everything_gets_done(stack: RunningStack, receiver: 
 
 
 def test_a_dead_host_is_left_alone_and_the_others_are_not(stack: RunningStack, receiver: Receiver) -> None:
-    """Its tasks use up no attempt while they wait; at most one batch of claims of each worker was on its way."""
+    """Waiting tasks use up no attempt; at most one batch of claims of each worker was on its way."""
     storm, others = (2000 if FULL else 300), (300 if FULL else 60)
     client = stack.client()
     span = 30 if FULL else 8

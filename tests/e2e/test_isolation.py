@@ -70,7 +70,7 @@ def steady(stack: RunningStack, receiver: Receiver) -> Steady:
 def test_webhooks_that_hang_make_no_other_tenant_late(
     stack: RunningStack, receiver: Receiver, hanging: Receiver
 ) -> None:
-    """They accept and never answer. Each is due at once when it is registered, so that each comes in a message of its
+    """The receivers accept and never answer. Each task is due when it is registered, so each has a message of its
     own and would keep a worker of its own. The other tenant's tasks do not wait for any of them to end."""
     client = stack.client()
     target = {"type": "webhook", "url": f"{hanging.url}/hangs"}

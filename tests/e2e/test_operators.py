@@ -35,7 +35,7 @@ def test_an_operator_acts_for_the_tenant_that_it_names_through_the_gateway(stack
     named = operator.get("/api/v1/tasks", postdate_tenant="demo").expect(200)
     assert named["tasks"]
     with aws.speaking_to(stack.place):
-        tenants.tenant(stack.tables["tenants"], "without-tasks")
+        tenants.tenant(stack.tables["tenants"], "without-tasks", vault=stack.vault)
     assert operator.get("/api/v1/tasks", postdate_tenant="without-tasks").expect(200)["tasks"] == []
     assert operator.get("/api/v1/tasks", postdate_tenant="unknown").status == 403
     assert stack.client().get("/api/v1/tasks", postdate_tenant="without-tasks").status == 403

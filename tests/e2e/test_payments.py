@@ -83,7 +83,7 @@ def test_a_payment_settles_at_its_instant(stack: RunningStack, opened: Callable[
     assert 0 <= payment["lateness_ms"] <= 10_000
     assert balances(client, alice, bob) == [(70, 0), (30, 0)]
     events = client.get(f"/api/v1/payments/{answer['payment_id']}/events").expect(200)["events"]
-    assert [event["type"] for event in events] == ["SCHEDULED", "COMPLETED"]
+    assert [event["event_type"] for event in events] == ["SCHEDULED", "COMPLETED"]
 
 
 def test_one_key_used_by_many_at_once_is_one_payment(

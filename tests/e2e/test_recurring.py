@@ -93,7 +93,7 @@ def killed_now_and_then(
 
 
 def age(pid: int) -> float:
-    """How many seconds a process has run; 0 when it has ended."""
+    """Age of a process in seconds; 0 when it has ended."""
     try:
         return time.time() - Path(f"/proc/{pid}").stat().st_ctime
     except OSError:

@@ -1,4 +1,4 @@
-"""What the API refuses, each as a problem with its code: asked over HTTP, with real keys."""
+"""Refusals of the API, each as a problem with its code: asked over HTTP, with real keys."""
 
 import json
 from typing import Any

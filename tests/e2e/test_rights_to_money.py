@@ -1,4 +1,4 @@
-"""What the functions' own roles may do to rows of money, tried on the running stack."""
+"""Rights of the functions' own roles on rows of money, tried on the running stack."""
 
 import json
 from collections.abc import Callable, Iterator

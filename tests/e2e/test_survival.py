@@ -1,4 +1,4 @@
-"""What happens when parts die or are missing: shown on the running stack."""
+"""Behaviour when parts die or are missing, on the running stack."""
 
 import json
 import os

@@ -53,7 +53,7 @@ def test_each_task_ends_as_its_policy_says_and_its_history_tells_it(
 
 
 def told(task: dict[str, Any], drawn: list[str]) -> None:
-    """Of each attempt that failed: why, and when it was tried again."""
+    """Failure reason and instant of the retry, of each failed attempt."""
     lines = task["history"]
     failed = [line for line in lines if line["status"] in ("RETRYING", "DEAD")]
     began = [line for line in lines if line["status"] == "RUNNING"]

@@ -1,4 +1,4 @@
-"""What each role may do, in full. A change here is a change of what a stolen credential is worth."""
+"""Rights of each role, in full. A change here changes what a stolen credential can do."""
 
 from typing import Final
 
@@ -7,6 +7,9 @@ Grants = dict[str, set[str]]
 TRACES: Final = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
 LOGS: Final = {"logs:CreateLogStream", "logs:PutLogEvents"}
 CONSUME: Final = {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
+FOLLOW: Final = {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
+LETTERS: Final = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}
+LETTERS_LOCALLY: Final = {"sqs:ChangeMessageVisibilityBatch", "sqs:DeleteMessageBatch"}
 CONSUME_LOCALLY: Final = {
     *("sqs:SendMessageBatch", "sqs:ChangeMessageVisibilityBatch", "sqs:DeleteMessageBatch"),
 }
@@ -15,6 +18,9 @@ WITHOUT_A_SLOW_LANE: Final = "dev"
 QUEUES: Final = "arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:"
 TOPICS: Final = "arn:<AWS::Partition>:sns:<AWS::Region>:<AWS::AccountId>:"
 BUSES: Final = "arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event-bus/"
+MACHINE: Final = (
+    "arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:stateMachine:postdate-{}-operation"
+)
 READER: Final = "arn:<AWS::Partition>:iam::<AWS::AccountId>:role/postdate-{}-payload-reader"
 OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-payload-objects-<AWS::AccountId>-<AWS::Region>/*"
 DESTINATIONS_ON_AWS: Final[Grants] = {
@@ -38,6 +44,8 @@ GRANTED: Final[dict[str, Grants]] = {
             "dynamodb:PartiQLInsert",
             "dynamodb:PartiQLUpdate",
         },
+        "table:items/index/by_tenant": {"dynamodb:Query"},
+        "table:items/index/by_state": {"dynamodb:Query"},
         "table:items/index/by_listing": {"dynamodb:Query"},
         "table:payments": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "table:payments/index/by_tenant": {"dynamodb:Query"},
@@ -51,21 +59,40 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:journal/index/by_payee": {"dynamodb:Query"},
         "table:payloads": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "table:idempotency": {"dynamodb:GetItem", "dynamodb:PutItem"},
-        "table:tenants": {"dynamodb:GetItem"},
-        "table:keys": {"dynamodb:GetItem"},
-        "table:flow": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"},
-        "queue:tasks": {"sqs:SendMessage"},
-        "queue:payments": {"sqs:SendMessage"},
+        "table:tenants": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Scan"},
+        "table:data-keys": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        "key:secrets": {"kms:Decrypt", "kms:GenerateDataKey"},
+        "table:keys": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
+        "table:keys/index/by_tenant": {"dynamodb:Query"},
+        "table:flow": {
+            *("dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem"),
+        },
+        "table:flow/index/by_attention": {"dynamodb:Query"},
+        "table:slots": {"dynamodb:GetItem", "dynamodb:Query"},
+        "queue:tasks": {"sqs:GetQueueAttributes", "sqs:SendMessage"},
+        "queue:payments": {"sqs:GetQueueAttributes", "sqs:SendMessage"},
+        "table:events": {"dynamodb:BatchGetItem", "dynamodb:Query"},
+        "table:subscriptions": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
+        **{f"queue:{name}": {"sqs:GetQueueAttributes"} for name in ("slow", "ticks", "ticks-dlq")},
+        "queue:tasks-dlq": {"sqs:GetQueueAttributes", *LETTERS},
+        "queue:payments-dlq": {"sqs:GetQueueAttributes", *LETTERS},
+        "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
+        "table:operations/index/by_tenant": {"dynamodb:Query"},
+        MACHINE: {"states:StartExecution"},
     },
     "authorize": {
         "logs:/aws/lambda/authorize": LOGS,
         "table:keys": {"dynamodb:GetItem"},
+        "table:data-keys": {"dynamodb:GetItem"},
     },
     "sweep": {
         "logs:/aws/lambda/sweep": LOGS,
         "table:items": {"dynamodb:BatchGetItem", "dynamodb:Query"},
         "table:payments": {"dynamodb:BatchGetItem", "dynamodb:Query"},
-        "table:slots": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"},
+        "table:slots": {
+            *("dynamodb:BatchWriteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
+            "dynamodb:UpdateItem",
+        },
         "queue:tasks": {"sqs:SendMessage"},
         "queue:payments": {"sqs:SendMessage"},
         "queue:ticks": {"sqs:SendMessage", *CONSUME},
@@ -80,6 +107,9 @@ GRANTED: Final[dict[str, Grants]] = {
         },
         "table:payloads": {"dynamodb:BatchGetItem"},
         "table:tenants": {"dynamodb:GetItem"},
+        "table:data-keys": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        "table:events": {"dynamodb:BatchGetItem", "dynamodb:Query"},
+        "table:subscriptions": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "table:flow": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:UpdateItem"},
         "queue:tasks": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
         "queue:slow": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
@@ -90,11 +120,35 @@ GRANTED: Final[dict[str, Grants]] = {
     "the reader of payloads": {OBJECTS: {"s3:GetObject"}},
     "settle": {
         "logs:/aws/lambda/settle": LOGS,
-        "table:payments": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
+        "table:payments": {"dynamodb:BatchGetItem"},
         "table:accounts": {"dynamodb:BatchGetItem"},
         "queue:payments": {"sqs:ChangeMessageVisibility", "sqs:SendMessage", *CONSUME},
         "queue:payments-dlq": {"sqs:SendMessage"},
     },
+    "record": {
+        "logs:/aws/lambda/record": LOGS,
+        "table:events": {"dynamodb:BatchGetItem", "dynamodb:PartiQLInsert", "dynamodb:Query"},
+        "table:subscriptions": {"dynamodb:Query"},
+        "table:items": {"dynamodb:BatchGetItem", "dynamodb:PartiQLInsert"},
+        "queue:tasks": {"sqs:SendMessage"},
+        "stream:items": FOLLOW,
+        "stream:payments": FOLLOW,
+        "table:payments": {"dynamodb:BatchGetItem"},
+        "queue:events-dlq": {"sqs:DeleteMessage", "sqs:ReceiveMessage", "sqs:SendMessage"},
+    },
+    "operate": {
+        "logs:/aws/lambda/operate": LOGS,
+        "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
+        "table:items": {"dynamodb:BatchGetItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"},
+        "table:payments": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
+        "table:accounts": {"dynamodb:BatchGetItem"},
+        "queue:tasks": {"sqs:SendMessage"},
+        "queue:payments": {"sqs:SendMessage"},
+        "queue:tasks-dlq": {"sqs:SendMessage", *LETTERS},
+        "queue:payments-dlq": LETTERS,
+        MACHINE: {"states:StartExecution"},
+    },
+    "the machine of operations": {"function:operate": {"lambda:InvokeFunction"}},
     "the schedule": {
         "queue:ticks": {"sqs:SendMessage"},
         "queue:ticks-dlq": {"sqs:SendMessage"},
@@ -108,11 +162,42 @@ GRANTED_IN_TRANSACTIONS: Final[dict[str, Grants]] = {
         "table:accounts": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
         "table:journal": {"dynamodb:PutItem"},
     },
+    "operate": {
+        "table:payments": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
+        "table:accounts": {"dynamodb:UpdateItem"},
+    },
     "settle": {
         "table:payments": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
         "table:accounts": {"dynamodb:UpdateItem"},
         "table:journal": {"dynamodb:PutItem"},
     },
+}
+
+# These writes may name only these attributes: the API makes no operator's key.
+GRANTED_BY_ATTRIBUTES: Final[dict[str, dict[str, tuple[set[str], set[str]]]]] = {
+    "api": {
+        "table:keys": (
+            {"dynamodb:PutItem", "dynamodb:UpdateItem"},
+            {
+                *("key_id", "secret_sha256", "tenant", "scopes", "accounts", "expires_at", "name"),
+                *("amount_max", "amount_per_day_max", "networks", "before_sha256", "before_until"),
+                *("made_by", "created_at", "revoked_at", "spent", "spent_on"),
+            },
+        )
+    },
+    "authorize": {"table:keys": ({"dynamodb:UpdateItem"}, {"key_id", "last_used_at"})},
+}
+
+# Data keys are opened for these owners only: no worker opens the key for the hashes of API keys.
+GRANTED_BY_OWNERS: Final[dict[str, tuple[Grants, dict[str, dict[str, str]]]]] = {
+    "authorize": (
+        {"key:secrets": {"kms:Decrypt"}},
+        {"StringEquals": {"kms:EncryptionContext:owner": "@keys"}},
+    ),
+    "run-tasks": (
+        {"key:secrets": {"kms:Decrypt", "kms:GenerateDataKey"}},
+        {"StringNotEquals": {"kms:EncryptionContext:owner": "@keys"}},
+    ),
 }
 
 # The local engine checks these calls under the names of the API's operations, PartiQL's without a resource.
@@ -121,7 +206,10 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
         "*": {"dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"},
         "queue:tasks": {"sqs:SendMessageBatch"},
         "queue:payments": {"sqs:SendMessageBatch"},
+        "queue:tasks-dlq": LETTERS_LOCALLY,
+        "queue:payments-dlq": LETTERS_LOCALLY,
     },
+    "authorize": {"key:secrets": {"kms:Decrypt"}},
     "sweep": {
         "queue:tasks": {"sqs:SendMessageBatch"},
         "queue:payments": {"sqs:SendMessageBatch"},
@@ -129,10 +217,23 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
     },
     "run-tasks": {
         "*": {"dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"},
+        "key:secrets": {"kms:Decrypt", "kms:GenerateDataKey"},
         "queue:tasks": CONSUME_LOCALLY,
         "queue:slow": CONSUME_LOCALLY,
         "queue:tasks-dlq": {"sqs:SendMessageBatch"},
         **DESTINATIONS_LOCALLY,
+    },
+    "record": {
+        "*": {"dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"},
+        "queue:events-dlq": {"sqs:DeleteMessageBatch", "sqs:SendMessageBatch"},
+        "queue:tasks": {"sqs:SendMessageBatch"},
+    },
+    "operate": {
+        "*": {"dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"},
+        "queue:tasks": {"sqs:SendMessageBatch"},
+        "queue:payments": {"sqs:SendMessageBatch"},
+        "queue:tasks-dlq": {"sqs:SendMessageBatch", *LETTERS_LOCALLY},
+        "queue:payments-dlq": LETTERS_LOCALLY,
     },
     "settle": {
         "queue:payments": CONSUME_LOCALLY,
@@ -143,7 +244,7 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
 
 def granted(role: str, *, environment: str) -> Grants:
     grants = {resource.format(environment): set(actions) for resource, actions in GRANTED[role].items()}
-    if environment == WITHOUT_A_SLOW_LANE:
+    if role == "run-tasks" and environment == WITHOUT_A_SLOW_LANE:
         grants.pop("queue:slow", None)
     if environment == "local":
         for resource in DESTINATIONS_ON_AWS:

@@ -21,6 +21,7 @@ NAMED_BY: Final = {
     "AWS::Logs::LogGroup": ("logs", "LogGroupName"),
     "AWS::IAM::Role": ("role", "RoleName"),
     "AWS::S3::Bucket": ("bucket", "BucketName"),
+    "AWS::KMS::Key": ("key", "Description"),
 }
 
 Template = dict[str, Any]
@@ -51,7 +52,7 @@ class Stacks:
         return {name: resource["Properties"] for name, resource in self.all(kind).items()}
 
     def text(self, value: Any) -> str:
-        """What a value will be: `table:items` for a table's name or ARN, `<AWS::Region>` for a region."""
+        """A template value in short form: `table:items` for a table's name or ARN, `<AWS::Region>` for a region."""
         match value:
             case str():
                 return value
@@ -59,6 +60,8 @@ class Stacks:
                 return f"<{name}>"
             case {"Ref": logical_id} | {"Fn::GetAtt": [logical_id, "Arn"]}:
                 return self._named(logical_id)
+            case {"Fn::GetAtt": [logical_id, "StreamArn"]}:
+                return self._named(logical_id).replace("table:", "stream:")
             case {"Fn::GetStackOutput": {"StackName": stack, "OutputName": output}}:
                 assert stack == f"postdate-{self.environment.name}-state"
                 return self.text(self.state["Outputs"][output]["Value"])
@@ -67,7 +70,7 @@ class Stacks:
         raise ValueError(f"a value of a kind not met before: {value}")
 
     def asset(self, code: Template) -> list[str]:
-        """What is in the zip that a function or a layer is made from."""
+        """Content of the zip of a function or a layer."""
         with ZipFile(self.assembly / f"asset.{code['S3Key']}") as archive:
             return archive.namelist()
 

@@ -20,6 +20,8 @@ def project(tmp_path: Path) -> Path:
         "functions/api/__pycache__/handler.cpython-314.pyc.140234",
         "functions/api/stray.pyc",
         "functions/sweep/handler.py",
+        "console/index.html",
+        "console/.index.html.swp",
         "functions/README.md",
         "shared/postdate/__init__.py",
         "shared/postdate/domain/task.py",
@@ -37,10 +39,20 @@ def project(tmp_path: Path) -> Path:
 
 def test_an_asset_holds_its_function_and_the_shared_package_and_nothing_else(project: Path) -> None:
     assert sorted(contents("api", project)) == [
+        "console/index.html",
         "functions/__init__.py",
         "functions/api/__init__.py",
         "functions/api/handler.py",
         "functions/api/openapi.json",
+        "postdate/__init__.py",
+        "postdate/domain/task.py",
+    ]
+
+
+def test_only_the_api_has_the_console(project: Path) -> None:
+    assert sorted(contents("sweep", project)) == [
+        "functions/__init__.py",
+        "functions/sweep/handler.py",
         "postdate/__init__.py",
         "postdate/domain/task.py",
     ]

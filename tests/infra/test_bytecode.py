@@ -73,7 +73,7 @@ def test_bytecode_of_another_python_is_not_packed(sample: Path, monkeypatch: pyt
 
 
 def test_code_that_was_changed_since_is_compiled_anew(sample: Path) -> None:
-    """What happens to bytecode that is out of date: its source decides."""
+    """The source decides whether bytecode is out of date."""
     compile_here(sample, Form(prefix="/var/task", legacy=False, checked=True))
     (sample / "sample.py").write_text("def told():\n    return 'of the newer source'\n")
     told = subprocess.run(

@@ -14,7 +14,7 @@ from tests.infra.synthesis import app
 
 
 def stacks(name: str, build: Path, to: Path, *, first: bool) -> Mapping[str, Any]:
-    """What the CDK's command line is told of each stack."""
+    """Arguments of the CDK's command line for each stack."""
     synthesised = app(to)
     postdate(synthesised, ENVIRONMENTS[name], build=build, first=first)
     synthesised.synth()

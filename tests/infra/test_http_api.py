@@ -11,9 +11,13 @@ def test_everything_but_the_open_pages_and_the_internal_route_passes_the_authori
         "GET /health": "NONE",
         "GET /openapi.json": "NONE",
         "GET /docs": "NONE",
+        "GET /console": "NONE",
+        "GET /console/{file}": "NONE",
         "HEAD /health": "NONE",
         "HEAD /openapi.json": "NONE",
         "HEAD /docs": "NONE",
+        "HEAD /console": "NONE",
+        "HEAD /console/{file}": "NONE",
         "POST /api/v1/internal/payments/{payment_id}/execute": "NONE",
         "ANY /{proxy+}": "CUSTOM",
     }
@@ -25,7 +29,7 @@ def test_the_authorizer_is_asked_once_a_minute_for_a_key_and_never_without_one(s
     assert authorizer["EnableSimpleResponses"] is True
     assert authorizer["AuthorizerPayloadFormatVersion"] == "2.0"
     assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
-    assert authorizer["AuthorizerResultTtlInSeconds"] == 60
+    assert authorizer["AuthorizerResultTtlInSeconds"] == 55
     assert "function:authorize/" in stacks.text(authorizer["AuthorizerUri"])
 
 

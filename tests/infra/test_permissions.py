@@ -3,10 +3,19 @@ from typing import Any
 
 import pytest
 
-from tests.infra.permissions import GRANTED, GRANTED_IN_TRANSACTIONS, TRACES, Grants, granted
+from tests.infra.permissions import (
+    GRANTED,
+    GRANTED_BY_ATTRIBUTES,
+    GRANTED_BY_OWNERS,
+    GRANTED_IN_TRANSACTIONS,
+    TRACES,
+    Grants,
+    granted,
+)
 from tests.infra.synthesis import Stacks
 
 IN_TRANSACTIONS = {"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}}
+OWNERS = [condition for _, condition in GRANTED_BY_OWNERS.values()]
 WRITES = {
     f"dynamodb:{action}"
     for action in (
@@ -26,6 +35,10 @@ def statements(stacks: Stacks) -> dict[str, list[dict[str, Any]]]:
         each["Role"]["Fn::GetAtt"][0]: name
         for name, each in stacks.properties("AWS::Lambda::Function").items()
     } | {reader(stacks): "the reader of payloads"}
+    roles |= {
+        each["RoleArn"]["Fn::GetAtt"][0]: "the machine of operations"
+        for each in stacks.properties("AWS::StepFunctions::StateMachine").values()
+    }
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for policy in stacks.properties("AWS::IAM::Policy").values():
         for role in policy["Roles"]:
@@ -34,13 +47,13 @@ def statements(stacks: Stacks) -> dict[str, list[dict[str, Any]]]:
 
 
 def reader(stacks: Stacks) -> str:
-    """Its logical id."""
+    """The reader's logical id."""
     roles = stacks.service["Resources"].items()
     return next(id for id, each in roles if "RoleName" in each.get("Properties", {}))
 
 
 def grants(stacks: Stacks, role: str, *, condition: Any = None) -> Grants:
-    """What is granted under just this condition; None is without any."""
+    """Rights granted under exactly this condition; None for rights without a condition."""
     found: Grants = defaultdict(set)
     for statement in statements(stacks)[role]:
         if statement.get("Condition") == condition:
@@ -63,7 +76,43 @@ def test_a_role_writes_money_in_transactions_and_in_no_other_way(stacks: Stacks,
 
 def test_no_grant_depends_on_anything_else(stacks: Stacks) -> None:
     for found in statements(stacks).values():
-        assert all(each.get("Condition") in (None, IN_TRANSACTIONS) for each in found)
+        assert all(
+            each.get("Condition") in (None, IN_TRANSACTIONS, *OWNERS) or named(each) is not None
+            for each in found
+        )
+
+
+@pytest.mark.parametrize("role", GRANTED)
+def test_data_keys_of_some_owners_stay_closed_to_a_role(stacks: Stacks, role: str) -> None:
+    """The local engine evaluates no such condition."""
+    if stacks.environment.name != "local":
+        allowed, condition = GRANTED_BY_OWNERS.get(role, ({}, {"none": {}}))
+        assert grants(stacks, role, condition=condition) == allowed
+
+
+def named(statement: dict[str, Any]) -> set[str] | None:
+    """The attributes that a statement is bound to."""
+    match statement.get("Condition"):
+        case {"ForAllValues:StringEquals": {"dynamodb:Attributes": list(attributes)}}:
+            return set(attributes)
+        case _:
+            return None
+
+
+@pytest.mark.parametrize("role", GRANTED)
+def test_some_writes_may_name_certain_attributes_only(stacks: Stacks, role: str) -> None:
+    bound = {
+        stacks.text(statement["Resource"]): (set(as_list(statement["Action"])), attributes)
+        for statement in statements(stacks)[role]
+        if (attributes := named(statement)) is not None
+    }
+    assert bound == GRANTED_BY_ATTRIBUTES.get(role, {})
+
+
+def test_no_function_makes_an_operators_key(stacks: Stacks) -> None:
+    for role in GRANTED:
+        assert not WRITES & grants(stacks, role)["table:keys"]
+        assert all("operator" not in (named(statement) or ()) for statement in statements(stacks)[role])
 
 
 def test_no_role_has_a_permission_from_anywhere_else(stacks: Stacks) -> None:

@@ -1,7 +1,15 @@
-from tests.infra.synthesis import Stacks
+from tests.infra.synthesis import Stacks, Template
 
 QUEUES = "AWS::SQS::Queue"
 MAPPINGS = "AWS::Lambda::EventSourceMapping"
+# Dead letters of a stream belong to no queue.
+OF_STREAMS = frozenset({"events-dlq"})
+
+
+def of_queues(stacks: Stacks) -> dict[str, Template]:
+    return {
+        name: each for name, each in stacks.properties(MAPPINGS).items() if "StartingPosition" not in each
+    }
 
 
 def test_every_queue_has_dead_letters_and_a_lane_those_of_its_queue(stacks: Stacks) -> None:
@@ -26,7 +34,7 @@ def test_dead_letters_may_be_redriven_to_the_queue_they_came_from_and_come_from_
     stacks: Stacks,
 ) -> None:
     for name, queue in stacks.properties(QUEUES).items():
-        if name.endswith("-dlq"):
+        if name.endswith("-dlq") and name not in OF_STREAMS:
             allowed = queue["RedriveAllowPolicy"]
             source = name.removesuffix("-dlq")
             sources = [source, "slow"] if source == "tasks" else [source]
@@ -72,7 +80,7 @@ def test_nobody_is_let_into_a_queue_by_its_own_policy(stacks: Stacks) -> None:
 
 
 def test_every_mapping_reports_partial_failures_and_is_bounded(stacks: Stacks) -> None:
-    mappings = stacks.properties(MAPPINGS)
+    mappings = of_queues(stacks)
     assert {stacks.text(each["EventSourceArn"]) for each in mappings.values()} == {
         "queue:tasks",
         "queue:payments",
@@ -86,16 +94,19 @@ def test_every_mapping_reports_partial_failures_and_is_bounded(stacks: Stacks) -
         assert "MaximumBatchingWindowInSeconds" not in mapping
 
 
-def test_calls_are_moved_to_the_slow_lane_where_it_has_workers(stacks: Stacks) -> None:
+def test_calls_are_moved_to_the_slow_lane_where_it_has_workers_and_all_workers_are_known(
+    stacks: Stacks,
+) -> None:
     size = stacks.environment.functions["run_tasks"]
     assert stacks.environment.settings.slow_lane == bool(size.slow_consumers)
+    assert stacks.environment.settings.task_workers == size.consumers + size.slow_consumers
     if size.reserved is not None:
         assert size.consumers + size.slow_consumers <= size.reserved, "throttled batches become dead letters"
 
 
 def test_a_message_stays_hidden_for_as_long_as_its_function_may_run(stacks: Stacks) -> None:
     queues, functions = stacks.properties(QUEUES), stacks.properties("AWS::Lambda::Function")
-    for mapping in stacks.properties(MAPPINGS).values():
+    for mapping in of_queues(stacks).values():
         queue = queues[stacks.text(mapping["EventSourceArn"]).removeprefix("queue:")]
         function = functions[stacks.text(mapping["FunctionName"]).removeprefix("function:")]
         assert queue["VisibilityTimeout"] >= function["Timeout"]

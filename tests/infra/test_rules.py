@@ -16,7 +16,7 @@ from tests.infra.synthesis import app
 UNSCOPED = "The local engine checks these calls on no resource at all."
 XRAY = "X-Ray's two write actions know no resource to name."
 DESTINATIONS = "Tenants' own destinations come and go without a release; their names are ours to give."
-OPEN_PAGES = "Health and the documentation are for those who have no key yet."
+OPEN_PAGES = "Health, documentation and console are for those who have no key yet."
 INTERNAL_ROUTE = "Its token stands in X-Internal-Auth, and the function checks it."
 PLAIN_HTTP = "This stack listens on the loopback interface and speaks plain HTTP."
 QUEUES = "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:sqs:<AWS::Region>:<AWS::AccountId>:{}]"
@@ -26,12 +26,19 @@ BUSES = QUEUES.replace(":sqs:", ":events:").replace("{}", "event-bus/{}")
 READER = "Each session is held to one tenant's prefix by its own policy."
 BUCKET = "postdate-{}-payload-objects-<AWS::AccountId>-<AWS::Region>"
 OBJECTS = f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::{BUCKET}/*]"
+LOGGED = "Its functions log each step; the execution's own history is kept for 90 days."
+FOLLOWED = "An operation is followed by its row, and each of its functions by its log."
 READS = "Who reads what is in CloudTrail, under the name of the tenant it was read for."
+
+LETTERS = "These are dead letters themselves."
 
 EVERYWHERE = {
     "AwsSolutions-IAM5[Resource::*]": XRAY,
     "AwsSolutions-APIG4": OPEN_PAGES,
     "AwsSolutions-S1": READS,
+    "AwsSolutions-SQS3": LETTERS,
+    "AwsSolutions-SF1": LOGGED,
+    "AwsSolutions-SF2": FOLLOWED,
 }
 ON_AWS = EVERYWHERE | {
     name.format("postdate-destination-*"): DESTINATIONS for name in (QUEUES, TOPICS, BUSES)

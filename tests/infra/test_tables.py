@@ -14,8 +14,12 @@ KEYS = {
     "idempotency": ["key"],
     "tenants": ["tenant"],
     "keys": ["key_id"],
+    "data-keys": ["owner"],
     "slots": ["scope", "name"],
     "flow": ["tenant", "name"],
+    "events": ["subject", "sequence"],
+    "operations": ["operation", "place"],
+    "subscriptions": ["tenant", "id"],
 }
 
 
@@ -35,7 +39,11 @@ def test_lists_are_indexes_of_keys_with_two_exceptions(stacks: Stacks) -> None:
         if "GlobalSecondaryIndexes" in each
     }
     assert indexes == {
-        "items": [index("by_listing", "listing", "id")],
+        "items": [
+            index("by_tenant", "tenant_listing", "place"),
+            index("by_state", "state_listing", "place"),
+            index("by_listing", "listing", "id"),
+        ],
         "payments": [
             index("by_tenant", "tenant_listing", "place"),
             index("by_state", "state_listing", "place", having=["payer", "payee"]),
@@ -43,6 +51,9 @@ def test_lists_are_indexes_of_keys_with_two_exceptions(stacks: Stacks) -> None:
             index("by_payee", "payee_listing", "place"),
         ],
         "accounts": [index("by_tenant", "tenant", "account")],
+        "keys": [index("by_tenant", "tenant", "key_id")],
+        "flow": [index("by_attention", "attention", "tenant")],
+        "operations": [index("by_tenant", "tenant", "operation")],
         "journal": [
             index("by_payer", "listing", "place", projected="ALL"),
             index("by_payee", "payee_listing", "place", projected="ALL"),
@@ -75,14 +86,14 @@ def test_money_and_tenants_never_expire_and_everything_else_does(stacks: Stacks)
         for name, each in stacks.properties(TABLES).items()
         if each.get("TimeToLiveSpecification") == {"AttributeName": "expires_at", "Enabled": True}
     }
-    assert expiring == KEYS.keys() - NEVER_EXPIRE
+    assert expiring == KEYS.keys() - {name.replace("_", "-") for name in NEVER_EXPIRE}
     for name in KEYS.keys() - expiring:
         assert "TimeToLiveSpecification" not in stacks.properties(TABLES)[name]
 
 
 def test_in_prod_and_only_there_data_outlives_an_update_and_its_stack(stacks: Stacks) -> None:
     kept = stacks.environment.name == "prod"
-    for kind in (TABLES, "AWS::SQS::Queue", "AWS::S3::Bucket"):
+    for kind in (TABLES, "AWS::SQS::Queue", "AWS::S3::Bucket", "AWS::KMS::Key"):
         for resource in stacks.all(kind).values():
             assert resource["DeletionPolicy"] == ("RetainExceptOnCreate" if kept else "Delete")
             assert resource["UpdateReplacePolicy"] == ("Retain" if kept else "Delete")
@@ -124,6 +135,11 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
         "KeysTable": "table:keys",
         "SlotsTable": "table:slots",
         "FlowTable": "table:flow",
+        "EventsTable": "table:events",
+        "SubscriptionsTable": "table:subscriptions",
+        "OperationsTable": "table:operations",
+        "DataKeysTable": "table:data-keys",
+        "SecretsKeyId": "key:secrets",
         "PayloadsBucket": "bucket:payload-objects-<AWS::AccountId>-<AWS::Region>",
         "TasksQueueUrl": "queue:tasks",
         "SlowQueueUrl": "queue:slow",
@@ -132,5 +148,15 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
         "PaymentsDlqUrl": "queue:payments-dlq",
         "TicksQueueUrl": "queue:ticks",
         "TicksDlqUrl": "queue:ticks-dlq",
+        "EventsDlqUrl": "queue:events-dlq",
     }
     assert {"ApiUrl", "ApiId"} <= set(stacks.service["Outputs"])
+
+
+def test_a_table_has_the_warm_throughput_that_its_environment_names(stacks: Stacks) -> None:
+    found = {
+        name: each["WarmThroughput"]["WriteUnitsPerSecond"]
+        for name, each in stacks.properties(TABLES).items()
+        if "WarmThroughput" in each
+    }
+    assert found == dict(stacks.environment.warm_writes)

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from postdate.domain import definition as definitions
 from postdate.domain.cron import Cron, Occurrence
-from postdate.domain.definition import HOME_MINUTE, Definition, Template
+from postdate.domain.definition import HOME_MINUTE, Definition
 from postdate.domain.due import Due, Via, pack
 from postdate.domain.recurrence import Runs
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import UNIQUE_BYTES, Slot, item_id
-from postdate.domain.task import KIND, Destination, Payload, Task
+from postdate.domain.task import KIND, Destination, Payload, Task, Template
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.definitions_dynamo import DynamoDefinitions
@@ -59,7 +59,7 @@ class Chain:
         )
 
     def delivered(self) -> list[dict[str, str]]:
-        """What the destination was told, by delivery."""
+        """Deliveries to the destination, by id."""
         return [record["messageAttributes"] for record in self.world.received(self.client.queue_url)]
 
 
@@ -87,7 +87,7 @@ def chain(world: World, client: Client, *, days_late: int = 0, **fields: Any) ->
         changed_at=midnight - DAY,
         **({"catch_up_window": 3 * DAY} | fields),
     )
-    occurrence = Occurrence(wall=midnight.replace(tzinfo=None), at=midnight)
+    occurrence = Occurrence(wall=midnight.replace(tzinfo=None), at=midnight, due_at=midnight)
     run = RUNS.run(definition, occurrence, number=1, now=midnight - DAY)
     assert definitions_of(world).add(definition) is Written.DONE
     assert tasks_of(world).add([run]) == [Written.DONE]

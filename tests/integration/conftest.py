@@ -9,14 +9,19 @@ import pytest
 
 from functions.api import wiring
 from functions.authorize import handler as authorize
+from functions.operate import handler as operate
+from functions.record import handler as record
 from functions.run_tasks import handler as run_tasks
 from functions.settle import handler as settle
 from functions.sweep import handler as sweep
 from postdate.domain.task import Task
 from postdate.runtime import aws as runtime
+from postdate.runtime.clock import SystemClock
+from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.idempotency import Reservation
 from postdate.stores.keys import DynamoKeys
 from postdate.stores.tenants import DynamoTenants
+from postdate.stores.vault import Vault
 from tests import tables
 from tests.boundary import Boundary
 from tests.contract.examples import Examples
@@ -38,9 +43,12 @@ SETTINGS = {
     "LOOPBACK_DESTINATIONS": "true",
     "RESPONSE_TIMEOUT_SECONDS_MAX": "60",
     "ACCOUNT_AMOUNT_CAP": "5000000",
+    "EVENTS_KEPT_DAYS": "400",
     "SLOW_LANE": "true",
+    "TASK_WORKERS": "16",
     "PAYLOADS_BUCKET": "integration-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/integration-payload-reader",
+    "OPERATION_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:integration-operation",
     "PAYMENT_ATTEMPTS_MAX": "3",
     "PAYMENT_RETRY_SECONDS": "1",
     "PAYMENT_RETRY_MAX_SECONDS": "300",
@@ -52,6 +60,8 @@ QUEUES = {
     "payments": "PAYMENTS_QUEUE_URL",
     "payments-dlq": "PAYMENTS_DLQ_URL",
     "ticks": "TICKS_QUEUE_URL",
+    "ticks-dlq": "TICKS_DLQ_URL",
+    "events-dlq": "EVENTS_DLQ_URL",
 }
 _tenants = count(1)
 _worlds = count(1)
@@ -66,6 +76,8 @@ def new_world(engine: Engines) -> Callable[[], World]:
         with speaking_to(engine):
             boto3.setup_default_session()
             dynamodb, sqs = (runtime.client.__wrapped__(service) for service in ("dynamodb", "sqs"))
+            kms = runtime.client.__wrapped__("kms")
+        key_id = kms.create_key()["KeyMetadata"]["Arn"]
         names = tables.create(dynamodb, prefix)
         attributes = {"VisibilityTimeout": "900"}
         queues = {
@@ -79,7 +91,14 @@ def new_world(engine: Engines) -> Callable[[], World]:
             queues=queues,
             tenants=DynamoTenants(table=names["tenants"]),
             keys=DynamoKeys(table=names["keys"]),
+            vault=Vault(
+                data_keys=KmsDataKeys(
+                    table=names["data_keys"], client=dynamodb, kms=lambda: kms, key_id=key_id
+                ),
+                clock=SystemClock(),
+            ),
             environment=SETTINGS
+            | {"SECRETS_KEY_ID": key_id}
             | {f"{name.upper()}_TABLE": table for name, table in names.items()}
             | {variable: queues[name] for name, variable in QUEUES.items()},
         )
@@ -118,7 +137,7 @@ def entered(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
 
 @pytest.fixture
 def client(world: World, request: pytest.FixtureRequest) -> Client:
-    """Of a tenant that no other test knows."""
+    """A client of a tenant that no other test uses."""
     name = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())
     return world.tenant(f"{name[:40].strip('-')}-{next(_tenants)}")
 
@@ -168,5 +187,14 @@ def forget() -> None:
     if run_tasks.wired.cache_info().currsize:
         run_tasks.wired().targets["webhook"].close()  # type: ignore[attr-defined]
     _wired_for.clear()
-    for cached in (wiring.wired, authorize.wired, run_tasks.wired, settle.wired, sweep.wired, runtime.client):
+    for cached in (
+        wiring.wired,
+        authorize.wired,
+        run_tasks.wired,
+        record.wired,
+        operate.wired,
+        settle.wired,
+        sweep.wired,
+        runtime.client,
+    ):
         cached.cache_clear()

@@ -59,15 +59,18 @@ class Meter:
             name = self._tables[table]
             for key, row in self._rows(table).items():
                 if row != before.get(key):
-                    self.units[name] += times * self._billed(name, before.get(key), row)
+                    self.units[name] += self._billed(name, before.get(key), row, times)
         if model.name in _STATEMENTS:
             self.units["refused"] += sum("Error" in each for each in parsed.get("Responses", ()))
 
-    def _billed(self, name: str, before: _Row | None, after: _Row) -> int:
+    def _billed(self, name: str, before: _Row | None, after: _Row, times: int) -> int:
+        """In a transaction a row counts double, and its entries in indexes do not."""
         if before is not None:
             self._own.put_item(TableName=self._twins[name], Item=before)
         answer = self._own.put_item(TableName=self._twins[name], Item=after, ReturnConsumedCapacity="INDEXES")
-        return int(answer["ConsumedCapacity"]["CapacityUnits"])
+        taken = answer["ConsumedCapacity"]
+        row = int(taken["Table"]["CapacityUnits"])
+        return times * row + int(taken["CapacityUnits"]) - row
 
     def _rows(self, table: str) -> _Rows:
         keys = KEYS[self._tables[table]]

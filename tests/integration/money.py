@@ -1,4 +1,4 @@
-"""What must be true of a tenant's money whatever was done to it."""
+"""Invariants of a tenant's money after any sequence of actions."""
 
 from typing import Any
 

@@ -126,7 +126,7 @@ def test_a_payments_metadata_is_replaced_as_a_whole_and_cleared(admin: Client) -
     assert (described["description"], described["metadata"]) == ("x", {"c": "3"})
     assert admin.call("PATCH", path, {"metadata": {}}).body["metadata"] == {}
     assert code(admin.call("PATCH", path, {"metadata": None})) == (422, "validation_failed")
-    reasons = [event["reason"] for event in admin.get(f"{path}/events").body["events"]]
+    reasons = [event["data"]["reason"] for event in admin.get(f"{path}/events").body["events"]]
     assert reasons == ["registered", "changed metadata", "changed description", "changed metadata"]
     assert admin.call("DELETE", f"{path}/cancel").status == 200
     assert code(admin.call("PATCH", path, {"metadata": {"d": "4"}})) == (409, "invalid_state")

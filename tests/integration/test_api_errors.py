@@ -16,7 +16,7 @@ UNKNOWN = f"{TASKS}/task_0wh6jn0000000000000000va"
 
 
 def problem(answer: Answer) -> tuple[int, str]:
-    """Its status and code, once everything else about it is right."""
+    """The problem's status and code, after all its other members were checked."""
     assert answer.headers["content-type"] == "application/problem+json"
     assert {"type", "title", "status", "detail", "code", "request_id", "errors"} <= answer.body.keys()
     assert answer.body["status"] == answer.status

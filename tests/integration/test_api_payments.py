@@ -88,9 +88,9 @@ def test_a_payment_is_changed_and_cancelled_with_what_it_holds(payer: Client) ->
     assert payer.call("DELETE", f"{path}/cancel").body == cancelled.body
     assert balances(payer, "alice") == [(100, 0)]
     told = payer.get(f"{path}/events").body["events"]
-    assert [event["type"] for event in told] == ["SCHEDULED", "RESCHEDULED", "CANCELLED"]
+    assert [event["event_type"] for event in told] == ["SCHEDULED", "RESCHEDULED", "CANCELLED"]
     assert payer.get(f"{path}/executions").body == {"executions": []}
-    assert payer.get(path).body["cancelled_at"] == told[-1]["at"]
+    assert payer.get(path).body["cancelled_at"] == told[-1]["timestamp"]
     assert_sound(payer)
 
 
@@ -103,7 +103,7 @@ def test_a_payment_that_was_made_is_told_by_its_events_executions_and_the_journa
     payment = payer.get(path).body
     assert (payment["status"], payment["attempts"]) == ("COMPLETED", 1)
     assert payment["lateness_ms"] >= 0
-    told = [event["type"] for event in payer.get(f"{path}/events").body["events"]]
+    told = [event["event_type"] for event in payer.get(f"{path}/events").body["events"]]
     assert told == ["SCHEDULED", "COMPLETED"]
     (execution,) = payer.get(f"{path}/executions").body["executions"]
     assert (execution["status"], execution["error_message"], execution["retry_count"]) == ("SUCCESS", None, 0)
@@ -167,7 +167,7 @@ def test_a_forecast_of_many_payments_goes_on_by_its_cursor(
 class TestExecutions:
     @pytest.fixture
     def token(self, world: World) -> str:
-        return tenants.internal_token(world.tables["keys"])
+        return tenants.internal_token(world.key_table)
 
     def execute(self, client: Client, payment_id: str, token: str, **form: Any) -> Answer:
         path = f"/api/v1/internal/payments/{payment_id}/execute"

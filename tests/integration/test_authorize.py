@@ -5,7 +5,8 @@ from typing import Any, Final
 
 import pytest
 
-from postdate.stores.keys import ApiKey, bearer_text, hash_of
+from postdate.stores.key_hashes import plain_hash_of
+from postdate.stores.keys import ApiKey, bearer_text
 from tests.boundary import Boundary, unreachable
 from tests.integration.world import World
 
@@ -17,14 +18,14 @@ NOBODY: Final[dict[str, Any]] = {
 
 @pytest.fixture
 def key(world: World) -> str:
-    """What its holder sends; the secret has the separator in it."""
+    """The key's text as its holder sends it; the secret contains the separator."""
     store(world, "k1", "s3cr_et-")
     return bearer_text("k1", "s3cr_et-")
 
 
 def store(world: World, id: str, secret: str, **fields: Any) -> None:
     scopes = frozenset({"tasks:write", "ops", "tasks:read"})
-    world.keys.put(ApiKey(id=id, secret_sha256=hash_of(secret), tenant="acme", scopes=scopes, **fields))
+    world.keys.put(ApiKey(id=id, secret_sha256=plain_hash_of(secret), tenant="acme", scopes=scopes, **fields))
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])

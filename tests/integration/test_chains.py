@@ -53,7 +53,7 @@ _tenants = count(1)
 
 @pytest.fixture
 def world(common_world: World, boundary: Boundary, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Its sweeps open two days ahead: whoever writes tomorrow's run calls it."""
+    """Sweeps of this world open minutes two days ahead: the writer of tomorrow's run also sends its call."""
     wide = {**common_world.environment, "OPEN_LEAD_SECONDS": str(2 * 86_400)}
     return entered(replace(common_world, environment=wide), monkeypatch)
 
@@ -91,7 +91,7 @@ def test_a_run_takes_five_calls_more_than_a_task_one_of_them_ahead_of_time(
     world: World, client: Client, new_chain: Callable[..., Chain], boundary: Boundary
 ) -> None:
     def asked(records: list[Record]) -> list[str]:
-        """Of the items' table and the queue of calls."""
+        """Requests to the table of items and to the queue of calls."""
         boundary.clear()
         assert world.run(records) == []
         return [

@@ -255,7 +255,7 @@ def test_a_retry_that_cannot_be_sent_fails_its_message_and_is_sent_by_its_return
 def test_a_retry_too_far_for_the_queue_that_meets_a_transaction_is_tried_again(
     world: World, client: Client, receiver: Receiver, boundary: Boundary
 ) -> None:
-    """Its pointer is its call, so nothing is sent."""
+    """The retry's pointer is its call, so no message is sent."""
     target = {"type": "webhook", "url": f"{receiver.url}/status/500"}
     client.register(target=target, retry={"initial_seconds": 1000, "max_seconds": 2000, "jitter": False})
     records = calls(world, client)

@@ -132,7 +132,9 @@ def test_many_slow_calls_of_one_request_do_not_outlive_it_either(
         answer = client.call("POST", "/api/v1/payments/schedule/batch", batch, context=context)
         assert context.get_remaining_time_in_millis() > 3000
         assert context.spent > 4 * SLOW_SECONDS
-    assert answer.status == 503
+    codes = [result["error"]["code"] for result in answer.body["results"]]
+    assert (answer.status, len(codes)) == (200, 100)
+    assert set(codes) == {"not_found", "unavailable"}, "some are answered in time, the others later"
 
 
 def test_who_asks_is_said_to_be_unknown_for_now_before_the_authorizers_time_is_up(

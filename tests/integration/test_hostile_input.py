@@ -1,4 +1,5 @@
-"""What an attacker with a good key sends: each is refused with a code, by name, and in an answer that stays small."""
+"""Requests of an attacker with a valid key: each is refused with a code, by name, and in an answer that stays
+small."""
 
 import json
 import tracemalloc

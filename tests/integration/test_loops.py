@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 
 from functions.api.limits.meter import Meter
+from functions.api.limits.stored import Stored
 from functions.api.wiring import wired
+from postdate.domain.tenancy import Tenancy
+from postdate.stores.tenants import Tenant
 from tests.integration.test_api_errors import problem
 from tests.integration.world import Answer, Client, World
 
@@ -71,10 +74,19 @@ def test_a_depth_that_is_no_number_is_refused(client: Client, depth: str) -> Non
     assert problem(post(client, TASKS, task(client), depth)) == (422, "validation_failed")
 
 
+def slow_meter() -> Meter:
+    """A meter for tenants that may register 25 items a second."""
+    return Meter(
+        flow=wired().flow,
+        clock=wired().clock,
+        find=lambda id: Tenant(id=id, tenancy=Tenancy(registered_a_second=25)),
+    )
+
+
 def test_a_tenant_beyond_its_quota_is_told_when_to_come_again(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wired(), "meter", Meter(flow=wired().flow, clock=wired().clock, a_second=25))
+    monkeypatch.setattr(wired(), "meter", slow_meter())
     many = {"tasks": [task(client) | {"delay_seconds": 600}] * 100}
     answers = [client.call("POST", f"{TASKS}/batch", many) for _ in range(8)]
     assert {answer.status for answer in answers} == {200, 429}
@@ -88,7 +100,7 @@ def test_a_tenant_beyond_its_quota_is_told_when_to_come_again(
 def test_payments_count_against_the_quota_one_by_one_and_in_batches(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wired(), "meter", Meter(flow=wired().flow, clock=wired().clock, a_second=25))
+    monkeypatch.setattr(wired(), "meter", slow_meter())
     client.accounts(alice=1000, bob=0)
 
     def batch(size: int) -> int:
@@ -102,5 +114,34 @@ def test_payments_count_against_the_quota_one_by_one_and_in_batches(
 
 def test_limits_are_told(client: Client) -> None:
     told = client.get("/api/v1/limits").body
-    assert told["registered"] == {"limit": 10_000, "window_seconds": 10}
+    assert told["registered"] == {"limit": 10_000, "used": 0, "window_seconds": 10}
+    assert told["runs_in_flight"] == {"limit": 1600, "per_worker": 100}
     assert told["depth"] == {"limit": 5}
+    assert told["tasks_stored"] == {"limit": 10_000_000, "used": 0}
+
+
+def test_tasks_that_are_stored_are_counted_once_and_the_count_has_a_limit(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that is repeated registers nothing, and counts for nothing."""
+    monkeypatch.setattr(wired(), "stored", Stored(flow=wired().flow, clock=wired().clock, most=450))
+    forms = [
+        {"delay_seconds": 600, "target": client.target, "idempotency_key": f"k{place}"}
+        for place in range(100)
+    ]
+
+    def batch(name: str) -> int:
+        return client.call(
+            "POST", "/api/v1/tasks/batch", {"tasks": [form | {"name": name} for form in forms]}
+        ).status
+
+    def used() -> int:
+        return int(client.get("/api/v1/limits").body["tasks_stored"]["used"])
+
+    assert [batch("a"), batch("a")] == [200, 200]
+    assert used() == 100
+    unkeyed = [{"delay_seconds": 600, "target": client.target}] * 100
+    answers = [client.call("POST", "/api/v1/tasks/batch", {"tasks": unkeyed}) for _ in range(4)]
+    assert [answer.status for answer in answers] == [200, 200, 200, 429]
+    assert problem(answers[-1]) == (429, "quota_exceeded")
+    assert used() == 400

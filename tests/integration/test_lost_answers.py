@@ -1,4 +1,4 @@
-"""What is committed counts, however its answer fares.
+"""A committed change counts, even if its answer is lost.
 
 botocore repeats by itself a call whose answer was lost or broken, so a conditional write may meet its own result.
 """

@@ -66,12 +66,35 @@ def test_nobody_learns_which_paths_exist(client: Client) -> None:
 
 def test_head_answers_as_get_does_without_the_body(client: Client) -> None:
     task = f"/api/v1/tasks/{client.register(delay_seconds=600).body['task_id']}"
-    for path in ("/health", "/openapi.json", "/docs", "/api/v1/tasks", task, "/api/v1/accounts"):
+    for path in ("/health", "/openapi.json", "/docs", "/console", "/api/v1/tasks", task, "/api/v1/accounts"):
         head = client.call("HEAD", path)
         assert (head.status, head.body) == (200, None)
     assert client.call("HEAD", task).headers["etag"] == client.get(task).headers["etag"]
     missing = client.call("HEAD", f"{task}x")
     assert (missing.status, missing.body) == (404, None)
+
+
+def test_what_the_caller_knows_is_not_sent_again(client: Client) -> None:
+    task = f"/api/v1/tasks/{client.register(delay_seconds=600).body['task_id']}"
+    for path in (task, "/api/v1/tasks", "/api/v1/whoami", "/console"):
+        etag = client.get(path).headers["etag"]
+        for method in ("GET", "HEAD"):
+            known = client.call(method, path, headers={"if-none-match": f'"other", {etag}'})
+            assert (known.status, known.body, known.headers["etag"]) == (304, None, etag)
+        assert client.call("GET", path, headers={"if-none-match": '"other"'}).status == 200
+
+
+def test_a_list_that_changed_is_sent_again(client: Client) -> None:
+    etag = client.get("/api/v1/accounts").headers["etag"]
+    client.accounts(new=0)
+    again = client.call("GET", "/api/v1/accounts", headers={"if-none-match": etag})
+    assert (again.status, again.body["accounts"][0]["account_id"]) == (200, "new")
+
+
+def test_only_a_get_is_answered_with_what_is_known(client: Client) -> None:
+    path = f"/api/v1/tasks/{client.register(delay_seconds=600).body['task_id']}"
+    answer = client.call("PATCH", path, {"delay_seconds": 700}, {"if-none-match": '"2"'})
+    assert (answer.status, answer.headers["etag"]) == (200, '"2"')
 
 
 def test_head_of_what_is_only_posted_is_not_allowed(client: Client) -> None:

@@ -116,7 +116,7 @@ def test_a_payment_is_registered_once_whatever_its_registration_met(
 
 
 def due_call(world: World, client: Client) -> list[Record]:
-    """Of one payment that is due in a second, and waited for by whoever runs it."""
+    """The call of a payment that is due in a second; the worker waits for the instant."""
     assert client.pay(key="order-7").status == 201
     return calls(world, client)
 

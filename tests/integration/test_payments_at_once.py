@@ -20,7 +20,7 @@ def at_once(*callers: Callable[[], Any]) -> list[Any]:
 
 @pytest.fixture
 def internal(world: World) -> str:
-    return tenants.internal_token(world.tables["keys"])
+    return tenants.internal_token(world.key_table)
 
 
 def execute(client: Client, payment_id: str, token: str, execution_id: str) -> Answer:

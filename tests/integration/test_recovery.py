@@ -252,7 +252,7 @@ def test_whatever_is_lost_is_mended_from_the_rest(
 
 
 def test_all_tables_of_one_instant_go_on_from_there(drill: Drill) -> None:
-    """What was answered since is forgotten: a payment moves again, and the one that was cancelled waits again."""
+    """Answers given after the instant are forgotten: a payment moves again, and the cancelled one waits again."""
     drill.restores("items", "payments", "accounts", "journal")
     told = drill.recovers("items", "payments", "accounts", "journal")
     assert told["tenants"] == {}

@@ -10,10 +10,9 @@ import pytest
 
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
-from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import item_id
 from postdate.domain.sweeping import Progress, Stage, Watermark
-from postdate.domain.task import KIND, Destination, Payload, Task
+from postdate.domain.task import KIND, Destination, Payload, Task, Template
 from postdate.stores.passes import DynamoPasses
 from postdate.stores.tasks import Written
 from postdate.stores.tasks_dynamo import DynamoTasks
@@ -43,12 +42,9 @@ class Stored:
             tenant="acme",
             due_at=due_at,
             now=self.now + registered,
-            destination=Destination(type="sqs", address="nowhere"),
-            payload=Payload(text="1"),
-            retry=RetryPolicy(),
-            timeout_seconds=30,
-            name=None,
-            tags=(),
+            template=Template(
+                destination=Destination(type="sqs", address="nowhere"), payload=Payload(text="1")
+            ),
         )
         assert self.tasks.add([task]) == [Written.DONE]
         return task
@@ -84,7 +80,7 @@ def sent_dues(world: World, boundary: Boundary) -> list[tuple[Via, Due]]:
 
 
 def wake_ups(world: World, boundary: Boundary) -> list[tuple[Any, int]]:
-    """What the sweeper sent to itself, with the seconds each is held back."""
+    """Messages of the sweeper to itself, with the delay of each in seconds."""
     return [
         (json.loads(asked["MessageBody"]), asked["DelaySeconds"])
         for asked in boundary.asked("SendMessage")

@@ -1,4 +1,4 @@
-"""How long a delivery may keep a worker waiting for its answer: 60 seconds, unless the environment says more."""
+"""Limit of the time that a delivery may wait for its answer: 60 seconds, unless the environment says more."""
 
 from collections.abc import Iterator
 

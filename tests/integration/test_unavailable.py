@@ -1,4 +1,4 @@
-"""What is not committed is said not to be: later, or never, and each change for itself."""
+"""Changes that are not committed are reported so: retry later or never, each change for itself."""
 
 from collections.abc import Callable
 from typing import Final
@@ -14,6 +14,7 @@ from postdate.stores.tasks import Written
 from tests.boundary import Boundary, Fault, answered, raising, refused, unreachable
 from tests.contract.examples import Examples, cancel, claim, reschedule
 from tests.integration.stores import FAR, NOW, TRANSACTIONS, TRIES, Stores, cancelled, pointers
+from tests.listing import ids_listed
 
 EVERYTHING: Final = (
     *("GetItem", "PutItem", "UpdateItem", "Query", "BatchGetItem", "BatchExecuteStatement"),
@@ -39,7 +40,7 @@ def test_a_table_that_does_not_answer_is_unavailable_whatever_is_asked_of_it(
         "get": lambda: stores.tasks.get(task.id),
         "get_many": lambda: stores.tasks.get_many([task.id]),
         "due_in": lambda: list(stores.timetable.due_in(task.home)),
-        "listed": lambda: stores.tasks.listed("acme", after="", limit=1),
+        "listed": lambda: ids_listed(stores.tasks, "acme", limit=1),
         "payload": lambda: stores.payloads.get("1"),
         "payloads": lambda: stores.payloads.get_many(["1"]),
         "put": lambda: stores.payloads.put("1", "1", keep_until=NOW),

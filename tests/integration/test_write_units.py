@@ -1,4 +1,4 @@
-"""What a task costs: its write units from the request to the stored outcome, indexes included."""
+"""Cost of a task: its write units from the request to the stored outcome, indexes included."""
 
 import math
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def test_a_run_of_a_recurring_task_takes_four_write_units_with_the_writing_of_th
     assert meter.units == {"items": 4, "refused": 0}
 
 
-def test_a_redrive_takes_one_unit_more_for_its_pointer(
+def test_a_redrive_takes_one_unit_more_for_its_pointer_and_three_for_its_lists(
     world: World, client: Client, meter: Meter, receiver: Receiver
 ) -> None:
     target = {"type": "webhook", "url": f"{receiver.url}/status/410"}
@@ -83,10 +83,44 @@ def test_a_redrive_takes_one_unit_more_for_its_pointer(
     (letter,) = world.received(world.queues["tasks-dlq"], tenant=client.tenant)
     meter.units.clear()
     assert world.run([letter]) == []
-    assert meter.units == {"items": 1 + 1 + 1, "refused": 0}
+    claim, outcome, pointer = 1, 1, 1
+    out_of_the_dead_into_lingering, back_into_the_dead = 2, 2
+    assert meter.units == {
+        "items": claim + outcome + pointer + out_of_the_dead_into_lingering + back_into_the_dead,
+        "refused": 0,
+    }
 
 
-def test_a_run_that_is_caught_up_takes_one_unit_more_for_its_pointer(
+def test_a_task_that_dies_at_once_takes_one_unit_more_for_its_list(
+    world: World, client: Client, meter: Meter, receiver: Receiver
+) -> None:
+    target = {"type": "webhook", "url": f"{receiver.url}/status/410"}
+    assert client.register(target=target).status == 201
+    assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
+    assert meter.units == {"items": 4 + 1, "refused": 0}
+
+
+def test_a_task_that_needs_several_attempts_is_put_into_the_list_of_what_lingers_once(
+    world: World, client: Client, meter: Meter, receiver: Receiver
+) -> None:
+    """One unit however many attempts there are, and two when it dies: out of one list and into another."""
+    target = {"type": "webhook", "url": f"{receiver.url}/status/500"}
+    retry = {"max_attempts": 3, "initial_seconds": 1, "multiplier": 1, "jitter": False}
+    assert client.register(target=target, retry=retry).status == 201
+    assert meter.units["items"] == 2
+    for units in (2 + 1, 2, 2 + 2):
+        before = meter.units["items"]
+        assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
+        assert meter.units["items"] - before == units
+
+
+def test_a_cancel_takes_one_unit_more_for_its_list(world: World, client: Client, meter: Meter) -> None:
+    task = client.register(delay_seconds=600).body
+    client.call("DELETE", f"/api/v1/tasks/{task['task_id']}")
+    assert meter.units == {"items": 2 + 1 + 1, "refused": 0}
+
+
+def test_a_run_that_is_caught_up_takes_one_unit_more_for_its_pointer_and_one_for_the_missed(
     world: World, client: Client, meter: Meter
 ) -> None:
     made = chain(world, client, catch_up=CatchUp.LATEST, days_late=1)
@@ -94,18 +128,18 @@ def test_a_run_that_is_caught_up_takes_one_unit_more_for_its_pointer(
     assert world.run(made.calls()) == []
     late, caught_up, following = made.rows()
     assert [run.state for run in (late, caught_up, following)] == [State.MISSED, State.PENDING, State.PENDING]
-    own, written, pointer = 1, 2, 1
-    assert meter.units == {"items": own + written + pointer + written, "refused": 0}
+    own, missed, written, pointer = 1, 1, 2, 1
+    assert meter.units == {"items": own + missed + written + pointer + written, "refused": 0}
 
 
-def test_a_rate_whose_place_is_near_takes_one_unit_more_a_batch_and_a_later_place_one_more_a_task(
+def test_a_rate_whose_place_is_near_takes_one_unit_more_a_batch_and_a_later_place_three_more_a_task(
     world: World, client: Client, meter: Meter
 ) -> None:
     run_to_its_end(world, client, flow_control={"key": "mail", "rate": 1, "period_seconds": 600})
     assert (meter.units["items"], meter.units["flow"]) == (4, 1)
     later = client.register(flow_control={"key": "mail", "rate": 1, "period_seconds": 600}).body
     assert world.run(world.received(world.queues["tasks"], tenant=client.tenant)) == []
-    assert (meter.units["items"], meter.units["flow"]) == (4 + 2 + 1, 2)
+    assert (meter.units["items"], meter.units["flow"]) == (4 + 2 + 1 + 1, 2)
     task = client.get(f"/api/v1/tasks/{later['task_id']}").body
     assert (task["status"], task["attempts"]) == ("PENDING", 0)
 
@@ -141,4 +175,4 @@ def test_the_meter_sees_what_a_row_and_its_index_cost(world: World, client: Clie
     assert meter.units["items"] == 2 + 1
     (task,) = client.get("/api/v1/tasks").body["tasks"]
     client.call("PATCH", f"/api/v1/tasks/{task['task_id']}", {"delay_seconds": 1200})
-    assert meter.units["items"] == 3 + 2 * (2 + 1)
+    assert meter.units["items"] == 3 + 2 * (2 + 1) + 2

@@ -13,18 +13,24 @@ from itertools import count
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
+from cli.tenants import KeyTable
 from functions.api.handler import handler as api
 from functions.authorize.handler import handler as authorize
 from functions.run_tasks.handler import handler as run_tasks
 from functions.settle.handler import handler as settle
 from functions.sweep.handler import handler as sweep
 from postdate.domain.due import Packet
+from postdate.domain.scopes import OF_TENANTS
+from postdate.runtime import aws
 from postdate.runtime.queue import received
-from postdate.stores.keys import ApiKey, DynamoKeys, bearer_text, hash_of
+from postdate.stores.data_keys import KmsDataKeys
+from postdate.stores.key_hashes import KeyHashes, plain_hash_of
+from postdate.stores.keys import ApiKey, DynamoKeys, bearer_text
 from postdate.stores.tenants import DynamoTenants, Tenant
+from postdate.stores.vault import SIGNING, Vault
 from tests.boundary import Call
 
-ALL_SCOPES: Final = "accounts:read admin payments:read payments:write tasks:read tasks:write"
+ALL_SCOPES: Final = " ".join(sorted(OF_TENANTS))
 SECRET: Final = "secret"
 SIGNING_SECRET: Final = "whsec_c2lnbmluZy1zZWNyZXQtb2YtYS10ZXN0"
 Record: TypeAlias = dict[str, Any]
@@ -65,18 +71,32 @@ class World:
     queues: Mapping[str, str]
     tenants: DynamoTenants
     keys: DynamoKeys
+    vault: Vault
     environment: Mapping[str, str]
 
     def tenant(self, id: str) -> "Client":
         """A tenant with a queue of its own, and its client."""
         queue_url = self.sqs.create_queue(QueueName=f"postdate-test-destination-{id}")["QueueUrl"]
+        sealed = self.vault.seal(id, SIGNING, SIGNING_SECRET)
         self.tenants.put(
-            Tenant(id=id, destinations=frozenset({("sqs", queue_url)}), signing_secrets=(SIGNING_SECRET,))
+            Tenant(id=id, destinations=frozenset({("sqs", queue_url)}), signing_secrets=(sealed,))
         )
         return Client(tenant=id, queue_url=queue_url)
 
+    @property
+    def key_table(self) -> KeyTable:
+        return KeyTable(
+            keys=self.keys, hashes=_hashes(self.tables["data_keys"], self.environment["SECRETS_KEY_ID"])
+        )
+
+    def signing_secrets(self, tenant: str) -> tuple[str, ...]:
+        """Readable."""
+        found = self.tenants.get(tenant)
+        assert found is not None
+        return tuple(self.vault.open(tenant, SIGNING, each) for each in found.signing_secrets)
+
     def received(self, queue_url: str, *, tenant: str | None = None) -> list[Record]:
-        """What a consumer would be given now, as records; of one tenant only, so that tests can share a queue."""
+        """Records that a consumer would receive now; of one tenant only, so that tests can share a queue."""
         found: list[Record] = []
         while messages := self.sqs.receive_message(
             QueueUrl=queue_url,
@@ -132,6 +152,11 @@ def _keys(table: str) -> DynamoKeys:
     return DynamoKeys(table=table)
 
 
+@cache
+def _hashes(table: str, key_id: str) -> KeyHashes:
+    return KeyHashes(KmsDataKeys(table=table, kms=lambda: aws.client("kms"), key_id=key_id))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Client:
     """Requests of one tenant, as they reach the function behind its authorizer, with a key of the tenant's that has
@@ -149,7 +174,7 @@ class Client:
         keys.put(
             ApiKey(
                 id=self.key_id,
-                secret_sha256=hash_of(SECRET),
+                secret_sha256=_hashes(os.environ["DATA_KEYS_TABLE"], os.environ["SECRETS_KEY_ID"]).of(SECRET),
                 tenant=None if self.operates else self.tenant,
                 scopes=scopes,
                 accounts=self.bound_to,
@@ -159,7 +184,7 @@ class Client:
     @property
     def key_id(self) -> str:
         bound = sorted(self.bound_to) if self.bound_to is not None else None
-        return hash_of(repr((self.tenant, self.scopes, bound, self.operates)))[:16]
+        return plain_hash_of(repr((self.tenant, self.scopes, bound, self.operates)))[:16]
 
     @property
     def target(self) -> dict[str, Any]:

@@ -124,7 +124,7 @@ class Clients:
         return Step(f"the request writes: {asks.wish}", written)
 
     def _sends(self, world: World) -> Step:
-        """What may be open already is called by whoever writes it."""
+        """The writer of an item also sends its call if the item's minute may be open already."""
         asks = world.client
         message = self._call(world) if self._calls(world) else None
         queue = world.queue if message is None else sent(world.queue, message)

@@ -13,7 +13,7 @@ class Instants:
         self.last = len(seconds) - 1
 
     def number(self, instant: datetime) -> int:
-        """Of the first point that is not before it."""
+        """Number of the first point that is not before the instant."""
         return min(bisect_left(self.at, instant), self.last)
 
     def after(self, now: int, wait: timedelta) -> int:

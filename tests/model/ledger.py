@@ -19,7 +19,7 @@ class Settler(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a client is about: it POSTS, SENDS the call, or is told the ANSWER."""
+    """State of a client's request: the client POSTS, SENDS the call, or gets the ANSWER."""
 
     doing: str = ""
     wish: str = ""

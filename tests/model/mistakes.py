@@ -27,8 +27,8 @@ MISTAKES: Final = (
         ("the message goes before what follows", "I11"),
         ("the retry is forgotten", "I11"),
         ("the letter is forgotten", "I16"),
-        ("a missing letter is not sent again", "I16"),
-        ("a deferred call is forgotten", "I11"),
+        ("a missing dead letter is not sent again", "I16"),
+        ("a deferred call is lost", "I11"),
     ),
     *_of(
         "a task and a worker that stands still",
@@ -38,7 +38,7 @@ MISTAKES: Final = (
         ("who was fenced off lets its message go", "I16"),
     ),
     *_of("a task and an answer that is lost", ("nobody is taken for dead", "I22")),
-    *_of("a task that is redriven", ("any call brings back the dead", "I8")),
+    *_of("a task that is redriven", ("any call redrives a dead task", "I8")),
     *_of(
         "a task that is cancelled",
         ("begins early", "I12"),
@@ -79,7 +79,7 @@ MISTAKES: Final = (
         ("the message goes before what follows", "I11"),
         ("the retry is forgotten", "I11"),
         ("the letter is forgotten", "I16"),
-        ("a missing letter is not sent again", "I16"),
+        ("a missing dead letter is not sent again", "I16"),
         ("any call settles what is parked", "I16"),
         ("the call before its parking is dropped", "I16"),
     ),

@@ -1,4 +1,4 @@
-"""What must be true of money and payments in every state, in every step, and where nothing more has to happen."""
+"""Invariants of money and payments in every state, in every step, and in final states."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -81,7 +81,7 @@ def i14_i15_what_was_told_stays(told: tuple[str, ...], payment: P) -> str | None
 
 
 def i16_only_its_letter(before: Books, after: Books, was: P) -> str | None:
-    """What waits for a person is settled by the letter of that very version, or by the word of another service."""
+    """A parked payment is settled only by the letter of its very version, or by another service's word."""
     worker = next((a for a, b in zip(before.workers, after.workers, strict=True) if a is not b), None)
     if worker is None or was.state != "EXECUTING" or was.lease != NEVER:
         return None

@@ -14,7 +14,7 @@ from tests.model.sqs import Message, sent
 
 
 class PaymentSystem:
-    """What nobody wishes to register late is registered and called when it begins."""
+    """Payments that no client wants to register late are registered and called at the start."""
 
     def __init__(self, plan: Plan) -> None:
         self.name, self._plan = plan.name, plan

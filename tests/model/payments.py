@@ -7,7 +7,7 @@ from typing import NamedTuple
 from postdate.domain import instants, money
 from postdate.domain.due import Due
 from postdate.domain.errors import InvalidState
-from postdate.domain.payment import Funding, Payment, State
+from postdate.domain.payment import Funding, Payment, State, Terms
 from postdate.domain.posting import Posting
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, item_id
@@ -66,17 +66,10 @@ class PaymentRules:
 
     def register(self, number: int, now: int) -> Post:
         at = self.instants.at
+        amount = self._plan.amounts[number]
+        terms = Terms(payer=PAYER, payee=PAYEE, amount=amount, funding=self._funding)
         posting = money.register(
-            id=_IDS[number],
-            tenant="acme",
-            payer=PAYER,
-            payee=PAYEE,
-            amount=self._plan.amounts[number],
-            funding=self._funding,
-            due_at=at[self._plan.due],
-            now=at[now],
-            description=None,
-            metadata=(),
+            terms, id=_IDS[number], tenant="acme", due_at=at[self._plan.due], now=at[now]
         )
         return self._post((), posting)
 

@@ -1,4 +1,4 @@
-"""What happens without anybody's doing, and what a person does: time passes, messages vanish, letters are redriven."""
+"""Events outside the system and acts of people: time passes, messages vanish, letters are redriven."""
 
 from collections.abc import Iterator
 

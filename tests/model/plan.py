@@ -1,4 +1,4 @@
-"""What a search is about: who takes part, what may go wrong how often, and which mistake is made on purpose."""
+"""The subject of a search: its participants, the number of each fault, and the planted mistake."""
 
 from dataclasses import dataclass
 from datetime import timedelta

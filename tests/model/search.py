@@ -39,7 +39,7 @@ class System(Protocol):
 
 @dataclass(kw_only=True, slots=True)
 class Found:
-    """What a search came to. With something `broken`, it ended there, and the trace leads to it."""
+    """Result of a search. With an invariant `broken`, the search ended there, and the trace leads to it."""
 
     name: str
     states: int = 0
@@ -61,7 +61,7 @@ def _is_of(wrong: str, wanted: str) -> bool:
 
 
 class _Tree:
-    """How each state was come to, and which states lead on to which by what must happen."""
+    """Path to each state, and the edges between states by steps that must happen."""
 
     def __init__(self, start: Any) -> None:
         self.states = [start]

@@ -1,4 +1,4 @@
-"""What is searched, and how many states each search had when it was last looked at: with fewer, it has lost some."""
+"""The searches, each with its number of states when it was last checked: a smaller number means a lost part."""
 
 from dataclasses import replace
 from typing import Final

@@ -58,7 +58,7 @@ class Settlers:
         return Step(f"worker {number + 1} dies", after, must=False)
 
     def _returned(self, books: Books, number: int, worker: Settler) -> Books:
-        """Its message comes back."""
+        """The settler's message returns to the queue."""
         queue = left(books.queue, worker.message, self._last)
         return _with(books._replace(queue=queue), number, Settler())
 
@@ -93,7 +93,7 @@ class Settlers:
             and verdict == "buried"
         ):
             return "dropped"
-        if self._plan.mistake == "a missing letter is not sent again" and verdict == "buried":
+        if self._plan.mistake == "a missing dead letter is not sent again" and verdict == "buried":
             return "dropped"
         return verdict
 
@@ -126,7 +126,7 @@ class Settlers:
         return self._stuck(books, number, worker, payment)
 
     def _anew(self, books: Books, number: int, worker: Settler) -> Books:
-        """What changed meanwhile is decided again from what it has become."""
+        """A payment that changed meanwhile is decided again from its new state."""
         current = books.payments[worker.known.number]
         if current.version == worker.known.version:
             return self._stuck(books, number, worker, current)

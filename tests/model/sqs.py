@@ -31,14 +31,14 @@ def sent(queue: Queue, message: Message) -> Queue:
 
 
 def received(queue: Queue, now: int) -> Iterator[Message]:
-    """Those that somebody can be given."""
+    """Messages that a worker can receive."""
     for place, message in enumerate(queue):
         if message.visible <= now and message not in queue[:place]:
             yield message
 
 
 def doubled(queue: Queue, now: int) -> Iterator[Message]:
-    """Those that somebody has and another may be given all the same."""
+    """Messages in a worker's hands that another worker may receive as well."""
     for place, message in enumerate(queue):
         if message.visible > now and message.receives and message not in queue[:place]:
             yield message
@@ -65,7 +65,7 @@ def deleted(queue: Queue, mine: Message) -> Queue:
 
 
 def left(queue: Queue, mine: Message, last: int) -> Queue:
-    """Who had it has died: it comes back, at the latest when all time is over."""
+    """The worker that held the message has died: the message returns, at the latest at the end of time."""
     if mine not in queue or mine.visible <= last:
         return queue
     return sent(deleted(queue, mine), mine._replace(visible=last))

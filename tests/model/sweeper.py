@@ -91,7 +91,7 @@ class Sweeps:
         return Step("the sweeper reads", world._replace(sweeper=reads))
 
     def _entries(self, world: World) -> list[tuple[int, int, int, str | None, int]]:
-        """What stands in the minute: (version, due, moved, phase, lease). An audit looks behind pointers."""
+        """Entries of the minute: (version, due, moved, phase, lease). An audit also reads behind pointers."""
         task, sweeper = world.task, world.sweeper
         if not task:
             return []
@@ -126,8 +126,7 @@ class Sweeps:
             moved_at=self._at[moved],
             phase=None if phase is None else Phase[phase],
             lease_until=None if lease == NEVER else self._at[lease],
-            opened_at=self._at[opened],
-            margin=MARGIN,
+            unseen_from=self._at[opened] - MARGIN,
             now=self._at[now],
         )
 

@@ -1,4 +1,4 @@
-"""What must be true of a task in every step, and where nothing more has to happen. Written from docs, not from code."""
+"""Invariants of a task in every step and in final states, written from the documents, not from the code."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -115,7 +115,8 @@ def i10_delivered(before: World, after: World) -> str | None:
 
 
 def i11_only_the_audit(plan: Plan, before: World, after: World) -> str | None:
-    """Where no message vanishes, there is a call of what has not ended, whoever died: an audit repeats it at most."""
+    """Without vanishing messages, every unfinished task has a call, whichever process died: an audit at most
+    repeats it."""
     was, sweeper = before.sweeper, after.sweeper
     if plan.losses or was.doing != "reads" or was.stage != "audit" or not sweeper.calls or after.queue:
         return None

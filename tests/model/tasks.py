@@ -43,7 +43,7 @@ class Change(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What becomes of a call that changes nothing: dropped, deferred or buried."""
+    """Fate of a call that changes no row: dropped, deferred or buried."""
 
     told: str
     until: int = NEVER

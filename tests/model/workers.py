@@ -77,7 +77,7 @@ class Workers:
         return Step(_TOLD[number, "dies"], after, must=False)
 
     def _looks(self, world: World, number: int, worker: Worker) -> Iterator[Step]:
-        """What is due soon is waited for: a second, or as long as this worker stands still."""
+        """A worker waits for a task that is due soon: a second, or as long as this worker stands still."""
         message = worker.message
         if world.now < message.due <= world.now + 1 and self._plan.mistake != "begins early":
             return
@@ -102,21 +102,21 @@ class Workers:
                 now = max(now, task.due)
             case "a lease is no lease" if task.lease != NEVER:
                 now = max(now, task.lease)
-            case "any call brings back the dead":
+            case "any call redrives a dead task":
                 version = task.version
             case "nobody is taken for dead":
                 repeated = repeated and task.state != "RUNNING"
         verdict = self._rules.claim(task, version, message.due, now, repeated)
         if self._plan.mistake == "no token" and isinstance(verdict, Change):
             return verdict._replace(after=verdict.after._replace(token=task.token))
-        if self._plan.mistake == "a missing letter is not sent again" and verdict == Verdict("buried"):
+        if self._plan.mistake == "a missing dead letter is not sent again" and verdict == Verdict("buried"):
             return Verdict("dropped")
         return verdict
 
     def _answered(self, world: World, number: int, worker: Worker, verdict: Verdict) -> World:
         message, task = worker.message, worker.known
         out: object = ()
-        if verdict.told == "deferred" and self._plan.mistake != "a deferred call is forgotten":
+        if verdict.told == "deferred" and self._plan.mistake != "a deferred call is lost":
             out = self._call(task, seen=True, at=world.now, until=verdict.until)
         if verdict.told == "buried":
             out = ("letter", task.version)
@@ -151,7 +151,7 @@ class Workers:
         return same and (worker.lost or self._plan.mistake == "whatever is stored is one's own")
 
     def _holds(self, change: Change, task: T, outcome: bool) -> bool:
-        """What the statement is conditioned on."""
+        """Condition of the statement."""
         match self._plan.mistake:
             case "no fence" if outcome:
                 return True
@@ -171,7 +171,7 @@ class Workers:
         return pointers
 
     def _done(self, world: World, number: int, worker: Worker) -> World:
-        """What was written, and what follows from it."""
+        """The write and its consequences."""
         change = worker.change
         after, message = change.after, worker.message
         if after.state == "RUNNING" and not worker.outcome:
@@ -194,7 +194,7 @@ class Workers:
                 return ()
 
     def _call(self, task: T, *, seen: bool, at: int, until: int = NEVER) -> tuple[str, Message]:
-        """It comes ahead of its instant, or when the lease that it waits for is over."""
+        """The call comes ahead of its instant, or at the end of the lease that it waits for."""
         visible = until if until != NEVER else task.due - 1
         message = Message(
             item=0,

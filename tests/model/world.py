@@ -22,7 +22,7 @@ class Worker(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What a client is about: it asks for `wish`, READS, WRITES, SENDS the call, or is told the ANSWER."""
+    """State of a client's request: the client asks for `wish`, READS, WRITES, SENDS the call, or gets the ANSWER."""
 
     doing: str = ""
     wish: str = ""
@@ -38,7 +38,7 @@ class Pass(NamedTuple):
 
 
 class Sweeper(NamedTuple):
-    """It READS a minute, SENDS calls, and NOTES that it did."""
+    """State of a sweeper: it READS a minute, SENDS calls, and NOTES that it did."""
 
     doing: str = "idle"
     minute: int = 0
@@ -50,7 +50,7 @@ class Sweeper(NamedTuple):
 
 
 class Left(NamedTuple):
-    """How often what need not happen may still happen."""
+    """Number of optional events that may still happen."""
 
     crashes: int
     answers: int

@@ -15,17 +15,20 @@ from infra.environments import PROD
 from infra.watch.alarm import API_ID
 from infra.watch.evaluate import Samples, State, Watch
 from infra.watch.table import alarms, composites
+from infra.watch.throttles import WATCHED
 from postdate.runtime.metric import Metric
 from tests.simulation import checkers
 from tests.simulation.hub import SECOND, Actor
 from tests.simulation.inside import INSIDE
-from tests.simulation.mix import MINUTE, Mix
+from tests.simulation.mix import MINUTE, Fault, Mix
 from tests.simulation.run import Run
 from tests.simulation.scenarios import HEALTHY, SCENARIOS, SETS_IN_AFTER, Scenario
+from tests.simulation.wire import Call, Told, Wire
 from tests.simulation.workers import Functions
 
 _QUEUES: Final = ("tasks", "payments", "ticks", "slow")
 _LETTERS: Final = ("tasks-dlq", "payments-dlq", "ticks-dlq")
+_READS: Final = frozenset({"GetItem", "BatchGetItem", "Query"})
 _LASTS: Final = 20 * MINUTE
 # Before this much has passed, an alarm on missing data would fire over what was before the run.
 _HISTORY: Final = 6 * 60
@@ -56,13 +59,21 @@ class Meter:
                 meter._answered(answer["statusCode"])
             return answer
 
+        met = Wire._met
+
+        def counted(wire: Wire, actor: Actor, call: Call, fault: Fault | None) -> Told:
+            if fault is Fault.THROTTLED and call.service == "dynamodb":
+                meter._throttled(call)
+            return met(wire, actor, call, fault)
+
+        Wire._met = counted  # type: ignore[method-assign]
         Functions.invoke = invoked  # type: ignore[method-assign]
         INSIDE.measured = self._emitted
         self._run.hub.after(MINUTE // 2, self._look_at_queues)
         try:
             yield
         finally:
-            Functions.invoke = invoke  # type: ignore[method-assign]
+            Functions.invoke, Wire._met = invoke, met  # type: ignore[method-assign]
             INSIDE.measured = lambda metric, value: None
 
     def _add(self, namespace: str, name: str, dimension: str, of: str, value: float) -> None:
@@ -76,6 +87,14 @@ class Meter:
     def _count(self, kind: str, error: bool) -> None:
         self._add("AWS/Lambda", "Invocations", "FunctionName", PROD.named(kind), 1)
         self._add("AWS/Lambda", "Errors", "FunctionName", PROD.named(kind), float(error))
+
+    def _throttled(self, call: Call) -> None:
+        """An event for each table that the call names."""
+        kind = "ReadThrottleEvents" if call.operation in _READS else "WriteThrottleEvents"
+        named = json.dumps(call.asked)
+        for table in WATCHED:
+            if f"sim-{table}" in named:
+                self._add("AWS/DynamoDB", kind, "TableName", PROD.table(table), 1)
 
     def _answered(self, status: int) -> None:
         self._add("AWS/ApiGateway", "Count", "ApiId", API_ID, 1)

@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from itertools import islice
+from multiprocessing.connection import Connection
 from random import Random
 from typing import TYPE_CHECKING, Final
 
@@ -88,7 +89,7 @@ def run_all(seeds: Sequence[int], sort: Sort, jobs: int) -> tuple[Told, bool]:
 
     whole, progress = Told(), _Progress(count=len(seeds), began=time.monotonic())
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    pool = ProcessPoolExecutor(jobs, mp_context=FORK, initializer=_begin)
+    pool = ProcessPoolExecutor(jobs, mp_context=FORK, initializer=begin)
     try:
         for part in _parts(pool, seeds, sort, jobs):
             whole.add(part)
@@ -143,7 +144,7 @@ class _Progress:
         )
 
 
-def _begin() -> None:
+def begin() -> None:
     """Of a process. Whoever breaks it off tells the one that gave it work, which waits for what was begun."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -153,12 +154,28 @@ def _begin() -> None:
 
 
 def _some(seeds: Sequence[int], sort: Sort) -> Told:
+    """Runs the seeds in a process of their own: their outcome depends on no seeds but these, and can be replayed."""
+    receiver, sender = FORK.Pipe(duplex=False)
+    process = FORK.Process(target=_send, args=(sender, seeds, sort))
+    process.start()
+    sender.close()
+    try:
+        told: Told = receiver.recv()
+    except EOFError as error:
+        raise BrokenProcessPool(f"the process of seeds {seeds} ended without a result") from error
+    finally:
+        process.join()
+        receiver.close()
+    return told
+
+
+def _send(sender: Connection, seeds: Sequence[int], sort: Sort) -> None:
     told = Told()
     for seed in seeds:
         result = run_one(seed, sort)
         broken = [] if result.broken is None else [(seed, result.broken)]
         told.add(Told(seeds=1, calls=result.calls, seconds=result.seconds, reach=result.reach, broken=broken))
-    return told
+    sender.send(told)
 
 
 def _chunks(seeds: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from postdate.domain.definition import is_definition
+from postdate.stores import key_hashes
 from tests import partiql, tables
 from tests.simulation.engine import TABLES
 from tests.simulation.hub import SECOND, Actor
-from tests.simulation.rows import ITEM_TABLES, recurs, text
+from tests.simulation.rows import ITEM_TABLES, text
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.wire import Call
 
@@ -20,9 +21,9 @@ TRIES_MAX: Final = 5 * 8
 CALLS_MAX: Final = 5 * 12
 # An outcome that cannot be written is tried again as long as its worker lives, every two seconds, with five tries.
 TRIES_PER_SECOND: Final = 3
-# A run that waits for others reads their rows and its own and sends its next call every five seconds. Another pass of
-# the sweep may have sent it a second call, and runs behind it read its row as well.
-QUEUED_PER_SECOND: Final = 1
+# An invocation may last as long as its slowest delivery, and takes further messages meanwhile: the calls of a run that
+# waits for others, for a place or for room come back every few seconds. A read with keys left unread is repeated, too.
+ASKED_PER_SECOND: Final = 1
 MESSAGES: Final = "messages"
 LISTS: Final = "lists"
 _READS: Final = frozenset({"BatchGetItem", "GetItem", "Query"})
@@ -30,17 +31,19 @@ _ASKS: Final = _READS | {"SendMessageBatch"}
 # A request that sets an account right reads the account ten times: two looks of five tries.
 _LOOKS: Final = 10
 # Rows that many items share: each of these items may ask for them.
-_SHARED: Final = frozenset({"accounts", "flow", "tenants"})
+_SHARED: Final = frozenset({"accounts", "data_keys", "flow", "tenants"})
 # A tenant's own key bears its name here.
-_OWNED_BY_KEY: Final = frozenset({"accounts", "flow", "journal", "idempotency", "tenants", "keys", LISTS})
-_NOBODYS: Final = {("keys", "internal"), ("keys", "operator")}
+_OWNED_BY_KEY: Final = frozenset(
+    {"accounts", "flow", "journal", "idempotency", "tenants", "data_keys", "keys", LISTS}
+)
+_NOBODYS: Final = {("keys", "internal"), ("keys", "operator"), ("data_keys", key_hashes.OWNER)}
 _OWNED_BY_ITEM: Final = frozenset({*ITEM_TABLES, "payloads", MESSAGES})
 
 
 def i17_calls_within_a_budget(seen: Seen, actor: Actor, call: Call, touched: list[Touched]) -> None:
     """However much fails, one invocation asks for one thing only so often, and for no more things than it has items.
-    Passes of the sweep have no item of their own. What a worker has begun it asks for as long as it lives, and so it
-    does for runs of a queue."""
+    Passes of the sweep have no item of their own. An invocation asks for its own items as long as it lives, and for
+    others less often."""
     items = max(1, len(actor.calls_given), actor.items_asked)
     seconds = (seen.hub.now - actor.invoked_at) // SECOND
     later = TRIES_PER_SECOND * seconds
@@ -53,8 +56,8 @@ def i17_calls_within_a_budget(seen: Seen, actor: Actor, call: Call, touched: lis
         if actor.spent[name] <= TRIES_MAX:
             continue
         shared = table in _SHARED or is_definition(key[-1])
-        asks = call.operation in _ASKS and _is_in_turn(seen, key)
-        more = later if shared or _has_begun(seen, actor, key) else QUEUED_PER_SECOND * seconds * asks
+        asked = ASKED_PER_SECOND * seconds if call.operation in _ASKS else 0
+        more = later if shared or _has_begun(seen, actor, key) else asked
         most = (TRIES_MAX + more) * (items if shared else 1)
         if call.operation in _READS and actor.path.endswith("/adjustments"):
             most *= _LOOKS
@@ -71,11 +74,6 @@ def _has_begun(seen: Seen, actor: Actor, key: tuple[str, ...]) -> bool:
     row = seen.item(id)
     runs = row is not None and text(row, "status") == "RUNNING"
     return runs or any(taken.run == id and taken.worker == actor.name for taken in seen.taken)
-
-
-def _is_in_turn(seen: Seen, key: tuple[str, ...]) -> bool:
-    run = (row := seen.item(key[-1])) and recurs(row)
-    return bool(run and run.number)
 
 
 def i19_asks_only_for_the_tenants_own(seen: Seen, actor: Actor, call: Call, touched: list[Touched]) -> None:

@@ -222,12 +222,15 @@ def i11_what_was_backfilled_has_rows(seen: Seen) -> None:
 
 
 def _was_cut_short(seen: Seen, asked: Backfilled) -> bool:
-    """True if a step of it ended with its task, or was dead when its task was cancelled: nobody brings that back."""
-    steps = (
-        row for row in seen.items() if f'"operation":"{asked.operation}"' in (text(row, "payload") or "")
-    )
+    """True if a step of it waited past its lifetime, or ended with its task, or was dead when its task was cancelled:
+    nothing brings these steps back."""
+    states = {
+        text(row, "status")
+        for row in seen.items()
+        if f'"operation":"{asked.operation}"' in (text(row, "payload") or "")
+    }
     is_cancelled = text(seen.definitions[asked.definition][-1][1], "status") == "CANCELLED"
-    return is_cancelled and any(text(row, "status") in ("CANCELLED", "DEAD") for row in steps)
+    return "EXPIRED" in states or (is_cancelled and bool(states & {"CANCELLED", "DEAD"}))
 
 
 def _walls(version: Row, after: int, ahead: int) -> Iterator[int]:

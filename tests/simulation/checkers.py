@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.simulation import audits, boundary, chains, flows, items, money, queues
+from tests.simulation import audits, boundary, chains, flows, items, money, operations, queues, streams
 from tests.simulation.engine import Change
 from tests.simulation.hub import Actor
 from tests.simulation.seen import Seen
@@ -42,12 +42,14 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     flows.a_place_is_given_away_once,
     flows.no_more_begin_than_have_places,
     flows.a_room_holds_what_it_may,
+    flows.nothing_begins_under_a_paused_key,
     flows.a_breaker_opens_after_ten,
     flows.who_begins_is_in_its_room,
     flows.what_is_down_is_left_alone,
     flows.no_more_begin_than_may_while_it_recovers,
     flows.a_destination_is_slow_that_kept_somebody_waiting,
     flows.slow_destinations_have_a_lane,
+    operations.i24_an_operation_changes_what_it_planned,
 )
 AT_THE_END: Final[tuple[Callable[[Seen], None], ...]] = (
     items.i11_nothing_is_lost,
@@ -64,6 +66,11 @@ AT_THE_END: Final[tuple[Callable[[Seen], None], ...]] = (
     chains.i13_by_hand_as_often_as_asked,
     items.i22_no_batch_breaks_off,
     flows.a_breaker_closes_when_it_is_answered,
+    operations.i24_reports_are_true,
+)
+OF_EVENTS: Final[tuple[Callable[[Seen, streams.Streams], None], ...]] = (
+    streams.i20_each_version_is_one_event,
+    streams.i23_a_follower_misses_none,
 )
 
 
@@ -182,10 +189,25 @@ INVARIANTS: Final[dict[str, Shown]] = {
         ),
         elsewhere=("test_another_tenants_task_is_not_found_by_any_way",),
     ),
-    "I20": Shown(here=(items.i20_one_line_a_version,), open="the bus and the archive: there are none yet"),
+    "I20": Shown(
+        here=(items.i20_one_line_a_version, streams.i20_each_version_is_one_event),
+        open="the bus and the archive: there are none yet",
+    ),
     "I21": Shown(
         here=(items.i9_tokens_rise_and_fence, items.i12_never_early),
         elsewhere=("test_a_clock_that_is_set_back_settles_nothing_early_and_loses_nothing",),
     ),
     "I22": Shown(here=(items.i22_it_comes_to_rest, items.i22_no_batch_breaks_off, items.on_time)),
+    "I23": Shown(
+        here=(streams.i23_a_follower_misses_none,),
+        elsewhere=("test_each_version_is_one_event_and_a_follower_misses_none",),
+    ),
+    "I24": Shown(
+        here=(
+            operations.i24_an_operation_changes_what_it_planned,
+            operations.i24_an_operation_calls_what_it_planned,
+            operations.i24_reports_are_true,
+        ),
+        elsewhere=("test_each_item_is_acted_on_once_whatever_fails",),
+    ),
 }

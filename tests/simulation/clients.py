@@ -12,6 +12,7 @@ from tests.simulation.bookkeeping import Bookkeeping
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.mix import Mix
+from tests.simulation.operating import Operating
 from tests.simulation.receivers import Receivers
 from tests.simulation.recurring import Recurring
 from tests.simulation.rows import number
@@ -19,10 +20,13 @@ from tests.simulation.seen import Answered, Broken, Seen
 from tests.simulation.workers import Functions
 
 OPERATOR: Final = "operator"
-SCOPES: Final = "accounts:read admin payments:read payments:write tasks:read tasks:write"
+SCOPES: Final = (
+    "accounts:read admin events:read operations:write payments:read payments:write tasks:read tasks:write"
+)
 # Of each tenant's own key, whose id is the tenant's name, and of the internal one.
 SECRET: Final = "secret"
 INTERNAL: Final = f"pd_internal_{SECRET}"
+FLOW_KEY: Final = "/api/v1/flow-keys/key"
 _LONG: Final = "x" * 900
 _ASKED_AGAIN: Final = frozenset({500, 502, 503, 504})
 _NOBODY: Final = "nobody"
@@ -50,6 +54,7 @@ class Clients:
     is_scripted: bool = False
     recurring: Recurring = field(init=False)
     bookkeeping: Bookkeeping = field(init=False)
+    operating: Operating = field(init=False)
     receivers: Receivers = field(init=False)
     _idle: list[tuple[str, Any]] = field(default_factory=list)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
@@ -57,6 +62,7 @@ class Clients:
     def __post_init__(self) -> None:
         self.recurring = Recurring(clients=self)
         self.bookkeeping = Bookkeeping(clients=self)
+        self.operating = Operating(clients=self)
         self.receivers = Receivers(clients=self)
 
     @property
@@ -275,8 +281,14 @@ class Clients:
         if others and draws.random() < 0.05:
             self._intrude(actor, draws.choice(others))
         own = self.items.get(str(actor.tenant), [])
+        if self.mix().operations and draws.random() < self.mix().operations:
+            self.operating.something(actor)
+            return
         if paid and draws.random() < self.mix().money:
             self.bookkeeping.something(actor)
+            return
+        if self.mix().pauses and draws.random() < self.mix().pauses:
+            self._pause_the_key(actor)
             return
         if not paid and draws.random() < self.mix().recurring:
             self.recurring.something(actor)
@@ -304,6 +316,14 @@ class Clients:
             self._execute(actor, [id for id in own if id.startswith("pay_")])
         else:
             self._again_with_another_body(actor)
+
+    def _pause_the_key(self, actor: Actor) -> None:
+        """Whoever pauses a key resumes it: otherwise nothing of it would ever end."""
+        self.ask(actor, "POST", f"{FLOW_KEY}/pause")
+        self.seen.reach["key paused"] += 1
+        self.hub.park(int(self.hub.draws.uniform(5, 60) * SECOND))
+        while self.ask(actor, "POST", f"{FLOW_KEY}/resume").http != 200:
+            self.hub.park(SECOND)
 
     def _delay(self) -> int:
         draws = self.hub.draws
@@ -398,6 +418,8 @@ class Clients:
                             at=self.hub.now,
                         )
                     )
+                elif error := result.get("error"):
+                    self.seen.reach[f"http {error['status']} {error['code']}"] += 1
             if results and not any(
                 result.get("error", {}).get("status") in _ASKED_AGAIN for result in results
             ):
@@ -479,5 +501,5 @@ def _keyed(form: Any, given: Mapping[str, str]) -> list[tuple[str, Any]]:
 
 
 def _items_in(form: Any) -> int:
-    orders = (form or {}).get("payments") or (form or {}).get("tasks") or ()
+    orders = next((form[name] for name in ("payments", "tasks", "ids") if (form or {}).get(name)), ())
     return max(1, len(orders))

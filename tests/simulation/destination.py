@@ -8,9 +8,10 @@ from postdate.domain.task import Ack
 from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report, Untried
 from tests.simulation.hub import SECOND, Hub
 from tests.simulation.mix import Mix
-from tests.simulation.seen import Heard, Seen, Taken
+from tests.simulation.seen import Broken, Heard, Seen, Taken
 
 QUEUE: Final = "https://sqs.us-east-1.amazonaws.com/000000000000/postdate-destination"
+SIGNING_SECRET: Final = "whsec_c2ltdWxhdGVk"
 # The one that is down for a while in some runs.
 OTHER_QUEUE: Final = f"{QUEUE}-2"
 
@@ -104,6 +105,8 @@ class Destination:
         return start <= self.hub.now - self.hub.began < start + duration
 
     def _take(self, delivery: Delivery, temper: str) -> None:
+        if delivery.signing_secrets != (SIGNING_SECRET,):
+            raise Broken(f"I26: a delivery of {delivery.run_id} has no signature of its tenant")
         self.hub.lines.append(
             f"{(self.hub.now - self.hub.began) / SECOND:12.6f} {'target':<12} {temper}: {delivery.run_id} "
             f"attempt {delivery.attempt} token {delivery.token} from {self.worker}"

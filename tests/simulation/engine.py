@@ -1,4 +1,4 @@
-"""DynamoDB and SQS in this process: the local engine's own modules on a clock that we move, every change told."""
+"""DynamoDB, SQS and KMS in this process: the local engine's own modules on a clock that we move, every change told."""
 
 import json
 import os
@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 import ministack.services.dynamodb as dynamodb
+import ministack.services.kms as kms
 import ministack.services.sqs as sqs
 
 from tests import tables
@@ -33,6 +34,8 @@ _HANDLERS: Final = {
     "Query": dynamodb._query,
     "TransactWriteItems": dynamodb._transact_write_items,
     "UpdateItem": dynamodb._update_item,
+    "Decrypt": kms._decrypt,
+    "GenerateDataKey": kms._generate_data_key,
 }
 
 
@@ -62,6 +65,8 @@ class Engine:
         quick.engine()
         for name in tables.KEYS:
             self._made("CreateTable", {"TableName": f"sim-{name}", **tables.definition(name)})
+        _, _, made = kms._create_key({})
+        self.secrets_key: str = json.loads(made)["KeyMetadata"]["Arn"]
         self.urls: dict[str, str] = {}
         for name in QUEUES:
             letters = _LETTERS.get(name, f"{name}-dlq")
@@ -113,6 +118,10 @@ class Engine:
     def rows(self, table: str) -> Iterator[Row]:
         for group in self._table(table)["items"].values():
             yield from group.values()
+
+    def rows_of(self, table: str, first: str) -> list[Row]:
+        """Those with the same partition key."""
+        return list(self._table(table)["items"].get(first, {}).values())
 
     def row(self, table: str, first: str, second: str = "__no_sort__") -> Row | None:
         found: Row | None = self._table(table)["items"].get(first, {}).get(second)

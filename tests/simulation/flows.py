@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from tests.simulation.engine import Change, Row
 from tests.simulation.hub import SECOND, Actor
@@ -18,6 +18,8 @@ _MINUTE: Final = 60 * SECOND
 _CLOCK_CUTS: Final = SECOND // 1000
 # A worker believes what it knows of a breaker for some seconds.
 _BELIEVED: Final = 10 * SECOND
+# A worker reads of a key once a second, and writes its claim a moment later.
+_KNOWN: Final = 3 * SECOND
 # A worker has calls this long before their instant.
 _HELD: Final = 3 * SECOND
 _RECOVERY: Final = 20 * SECOND
@@ -93,6 +95,23 @@ def who_begins_is_in_its_room(seen: Seen, actor: Actor | None, changes: Sequence
             raise Broken(f"flow: {on} of {key} are on at once, of {most}")
 
 
+def nothing_begins_under_a_paused_key(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """From some seconds after the pause on: workers may have read of the key just before it."""
+    for key, before, after in _rows(changes, "key#"):
+        if "paused_at" not in after:
+            seen.paused.pop(key, None)
+        elif before is None or "paused_at" not in before:
+            seen.paused[key] = seen.hub.now
+    if not seen.began.is_faultless:
+        return
+    for _, row in claimed(changes):
+        found = control(row)
+        since = seen.paused.get(found[0]) if found is not None else None
+        longer = 2 * seen.began.skew if seen.began.jumps else 0
+        if since is not None and seen.hub.now > since + _KNOWN + longer:
+            raise Broken(f"flow: {row['id']['S']} begins although its key is paused")
+
+
 def a_breaker_opens_after_ten(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
     """Failures whose count was written without an answer are counted again."""
     enough = _TO_OPEN // 2 if seen.began.loses_answers else _TO_OPEN
@@ -100,6 +119,8 @@ def a_breaker_opens_after_ten(seen: Seen, actor: Actor | None, changes: Sequence
         way = _way(key)
         heard = [each.down for each in seen.heard if (each.tenant, each.address) == way]
         was_open, is_open = bool(before and "open_until" in before), "open_until" in after
+        if before is not None and _without_count(before) == _without_count(after):
+            continue
         if number(after, "version") <= (number(before, "version") if before else 0):
             raise Broken(f"breaker: {key} goes back to version {number(after, 'version')}")
         if is_open and not was_open and sum(heard) < enough:
@@ -255,6 +276,10 @@ def _rows(changes: Sequence[Change], kind: str) -> Iterator[tuple[str, Row | Non
     for change in changes:
         if change.table == "flow" and change.after is not None and change.key[1].startswith(kind):
             yield f"{change.key[0]}#{change.key[1].removeprefix(kind)}", change.before, change.after
+
+
+def _without_count(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "waiting"}
 
 
 def _way(key: str) -> tuple[str, str]:

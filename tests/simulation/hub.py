@@ -28,7 +28,8 @@ class Actor:
     `asked` is its last call to AWS, `met` what the first try of it met; `spent` counts the calls of its invocation,
     which began at `invoked_at` and in which `faults` calls met a fault.
     `arrived` is what one call of the ledger has written so far: accounts that received money, and of which instant.
-    `queue` is the one that it works for, `path` is what a caller asks for, `items_asked` of how many items. One
+    `queue` is the one that it works for, `operation` the operation that it carries out, `path` is what a caller
+    asks for, `items_asked` of how many items. One
     that `is_newer` runs newer code, and one that has an event it does not survive `dies_after` so many calls. For one
     that is `rowless` AWS leaves out the rows of refused statements until its invocation ends."""
 
@@ -56,6 +57,7 @@ class Actor:
     faults: int = 0
     met: Any = None
     is_newer: bool = False
+    operation: str = ""
     dies_after: int | None = None
     rowless: bool = False
     greenlet: Any = None

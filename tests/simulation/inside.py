@@ -12,7 +12,8 @@ import random
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from functools import cache
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final
@@ -37,6 +38,8 @@ from botocore import handlers
 
 from functions.api import forms, wiring
 from functions.api import handler as api
+from functions.operate import handler as operate
+from functions.record import handler as record
 from functions.run_tasks import handler as run_tasks
 from functions.run_tasks import run as run_tasks_run
 from functions.settle import handler as settle
@@ -46,6 +49,7 @@ from postdate.runtime import aws, clock, deadline, observability
 from postdate.runtime.metric import Metric, Unit
 from postdate.stores import batch_get, passes
 from postdate.stores.ledger_dynamo import DynamoLedger
+from tests.machine import Interpreted
 from tests.simulation import quick
 from tests.simulation.engine import Engine
 from tests.simulation.hub import SECOND, Hub
@@ -61,12 +65,16 @@ SETTINGS: Final = {
     "OPEN_MARGIN_SECONDS": "60",
     "LEASE_SECONDS": "40",
     "RETENTION_DAYS": "35",
+    "EVENTS_KEPT_DAYS": "400",
+    "EVENTS_DLQ_URL": "https://sqs.us-east-1.amazonaws.com/000000000000/sim-events-dlq",
     "LOOPBACK_DESTINATIONS": "true",
     "RESPONSE_TIMEOUT_SECONDS_MAX": "900",
     "ACCOUNT_AMOUNT_CAP": "5000000",
     "SLOW_LANE": "true",
+    "TASK_WORKERS": "16",
     "PAYLOADS_BUCKET": "sim-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/sim-payload-reader",
+    "OPERATION_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:sim-operation",
     "PAYMENT_ATTEMPTS_MAX": "3",
     "PAYMENT_RETRY_SECONDS": "2",
     "PAYMENT_RETRY_MAX_SECONDS": "300",
@@ -76,12 +84,16 @@ HANDLERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "sweep": sweep.handler,
     "run_tasks": run_tasks.handler,
     "settle": settle.handler,
+    "operate": operate.handler,
+    "record": record.handler,
 }
 _WIRINGS: Final[dict[str, ModuleType]] = {
     "api": wiring,
     "sweep": sweep,
     "run_tasks": run_tasks,
     "settle": settle,
+    "operate": operate,
+    "record": record,
 }
 
 
@@ -93,9 +105,12 @@ class Inside:
     wire: Wire
     overdue: Callable[[list[str]], None]
     zone: Callable[[str], ZoneInfo]
+    operate: Callable[[dict[str, Any]], Any]
 
     def __init__(self) -> None:
         self.engine = Engine()
+        calls = {"Operate": lambda event: self.operate(event)}
+        self.machine = Interpreted(name="operation", calls=calls, clock=_Clock(self))
         self.engine.now = lambda: self.hub.now if hasattr(self, "hub") else 0
         self.measured: Callable[[Metric, float], None] = lambda metric, value: None
         self._ids = random.Random(0)
@@ -110,8 +125,10 @@ class Inside:
         wire: Wire,
         overdue: Callable[[list[str]], None],
         zone: Callable[[str], ZoneInfo],
+        operate: Callable[[dict[str, Any]], Any],
     ) -> None:
         self.hub, self.counted, self.wire, self.overdue, self.zone = hub, counted, wire, overdue, zone
+        self.operate = operate
         self._ids.seed(hub.draws.getrandbits(64))
         random.seed(hub.draws.getrandbits(64))
         _QUOTAS.clear()
@@ -141,11 +158,18 @@ class Inside:
         for remembered in ("tenants", "keys"):
             if hasattr(made, remembered):
                 getattr(made, remembered)._kept.clear()
+        if hasattr(made, "vault"):
+            made.vault._known._kept.clear()
+        if hasattr(made, "hashes"):
+            made.hashes._key = None
         if hasattr(made, "places"):
             made.places._known.clear()
             made.meter._left.clear()
+        if hasattr(made, "recorder"):
+            made.recorder._ends.clear()
         if hasattr(made, "circuits"):
             made.circuits._known.clear()
+            made.flow_keys._known.clear()
             made.flow._ends.clear()
         return made
 
@@ -158,6 +182,7 @@ class Inside:
         from tests import tables
 
         found = SETTINGS | {f"{name.upper()}_TABLE": f"sim-{name}" for name in tables.KEYS}
+        found["SECRETS_KEY_ID"] = self.engine.secrets_key
         for name, url in self.engine.urls.items():
             found[f"{name.upper().replace('-', '_')}_QUEUE_URL"] = url
             if name.endswith("-dlq"):
@@ -165,8 +190,23 @@ class Inside:
         return found
 
 
+class _Clock:
+    """The state machine's, which is right."""
+
+    def __init__(self, inside: Inside) -> None:
+        self._inside = inside
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self._inside.hub.now / SECOND, UTC)
+
+    def sleep_until(self, instant: datetime) -> None:
+        seconds = (instant - self.now()).total_seconds()
+        self._inside.hub.park(max(0, round(seconds * SECOND)))
+
+
 _ORIGINAL_CLIENT: Final = aws.client.__wrapped__
 _QUOTAS: dict[Any, int] = {}
+_FOR_EVER: Final = ExitStack()
 _WITH_TOKEN: Final = frozenset({"TransactWriteItems", "ExecuteTransaction"})
 _ORIGINAL_WIRED: Final = {kind: module.wired for kind, module in _WIRINGS.items()}
 
@@ -295,6 +335,9 @@ def _shortened(inside: Inside, service: str, whole: Callable[..., Any]) -> Calla
     def call(operation: str, asked: dict[str, Any]) -> Any:
         if operation in _WITH_TOKEN:
             asked = {"ClientRequestToken": inside.drawn_bytes(16).hex(), **asked}
+        if service == "kms":
+            # Its answers are bytes, which botocore reads from the text of an answer.
+            return whole(operation, asked)
         inside.deadline().check(operation)
         answer = inside.wire.direct(service, operation, asked)
         if answer is None:
@@ -321,6 +364,7 @@ def _put_in(inside: Inside) -> None:
     botocore.retries.quota.RetryQuota = _Quota
     botocore.useragent.UserAgentString.to_string = lambda self: "simulation"
     AtOnce.inside = Inbox.inside = inside
+    _FOR_EVER.enter_context(inside.machine.engine())
     aws.client = inside.client
     pynamodb.connection.base.Connection.client = property(lambda connection: inside.client("dynamodb"))
     botocore.endpoint.time = SimpleNamespace(time=lambda: 0.0, sleep=lambda seconds: _sleep(inside, seconds))
@@ -339,6 +383,8 @@ def _put_in(inside: Inside) -> None:
     os.urandom = inside.drawn_bytes
     # A time gone by that is backfilled has three runs at most here, so that some take several steps.
     backfill.STEP_RUNS = 2
+    # And an execution of an operation goes on in another one after some minutes.
+    operate.ROUNDS_MAX = 8
     told = {
         concurrent.futures.ThreadPoolExecutor: AtOnce,
         forms.parsed: _read_by_either(inside, forms.parsed),

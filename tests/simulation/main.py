@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.simulation.batch import FORK, Sort, mix_for, run_all, run_one
+from tests.simulation.batch import FORK, Sort, begin, mix_for, run_all, run_one
 
 if TYPE_CHECKING:
     from tests.simulation.planted import Found
 
+_PLANTED_PAGE: Final = Path("docs/planted.md")
+# Of one flow, so that no process is left with the longest flow alone.
+_PARTS: Final = 4
 # So many runs of a sort reach every situation that a run of it may reach.
 _REACHES_ALL: Final = {Sort(): 500, Sort(short=True): 20_000}
 
@@ -56,7 +59,10 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--seeds", metavar="A:B,C", help="run the seeds from A up to B, and C")
     what.add_argument("--replay", metavar="SEED", type=int, help="run one seed and tell what happens in it")
     what.add_argument(
-        "--planted", metavar="N", type=int, help="plant each known mistake and find it within N seeds"
+        "--planted",
+        metavar="N",
+        type=int,
+        help="plant each known mistake and find it: by the seed that found it last, or within N",
     )
     parser.add_argument(
         "--after",
@@ -188,8 +194,10 @@ def _single(jobs: int, only: str, write: bool) -> int:
     from tests.simulation.single import FLOWS, all_cases, page
 
     names = [flow.name for flow in FLOWS if only in flow.name]
-    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=FORK) as pool:
-        found = [case for cases in pool.map(all_cases, names) for case in cases]
+    parts = [(name, part, _PARTS) for name in names for part in range(_PARTS)]
+    with ProcessPoolExecutor(jobs, mp_context=FORK, initializer=begin) as pool:
+        found = [case for cases in pool.map(all_cases, *zip(*parts, strict=True)) for case in cases]
+    found.sort(key=lambda case: (names.index(case.flow), case.place))
     broken = [case for case in found if case.ended.broken]
     for case in broken:
         print(f"{case.flow}, call {case.place + 1} ({case.call}), {case.fault}: {case.ended.broken}")
@@ -200,41 +208,41 @@ def _single(jobs: int, only: str, write: bool) -> int:
 
 
 def _planted(most: int, jobs: int, only: str, write: bool, short: bool) -> int:
-    from tests.simulation.planted import BUGS, page, prepared
+    import tests.simulation.run  # noqa: F401 - once, before the processes part
+    from tests.simulation.planted import BUGS, page, prepared, seeds_in
 
     names = [bug.name for bug in BUGS if only in bug.name]
     prepared()
+    kept = {} if short else seeds_in(_PLANTED_PAGE.read_text())
     began, found = time.monotonic(), []
-    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=FORK) as pool:
-        for done in as_completed([pool.submit(_found, name, most, short) for name in names]):
+    with ProcessPoolExecutor(min(jobs, len(names)), mp_context=FORK, initializer=begin) as pool:
+        for done in as_completed([pool.submit(_found, name, most, short, kept.get(name)) for name in names]):
             found.append(each := done.result())
             told = each.broken or "MISSED"
-            print(f"{each.seeds:>6}  {each.bug.name} ({each.mix}): {told[:160]}", flush=True)
+            print(f"{each.seed:>6}  {each.bug.name} ({each.mix}): {told[:160]}", flush=True)
     missed = sum(each.broken is None for each in found)
     seconds = time.monotonic() - began
     print(
-        f"{len(names)} mistakes, {missed} missed; {sum(each.seeds for each in found)} seeds, {seconds:.0f} seconds"
+        f"{len(names)} mistakes, {missed} missed; {sum(each.runs for each in found)} runs, {seconds:.0f} seconds"
     )
     if write:
         found.sort(key=lambda each: names.index(each.bug.name))
-        Path("docs/planted.md").write_text(page(found))
+        _PLANTED_PAGE.write_text(page(found))
     return 1 if missed else 0
 
 
-def _found(name: str, most: int, short: bool) -> "Found":
-    """After how many seeds the mistake shows, and how."""
+def _found(name: str, most: int, short: bool, kept: int | None) -> "Found":
+    """The seed that shows the mistake, and how: the seed that showed it last, or the first of all."""
     from tests.simulation.planted import BUGS, Found, planted
 
     (bug,) = (each for each in BUGS if each.name == name)
-    sorts = (bug.mix, None) if bug.mix else (None,)
-    seeds = 0
+    seeds = [*([] if kept is None else [kept]), *range(most)]
+    tries = [(theme, seed) for theme in ((bug.mix, None) if bug.mix else (None,)) for seed in seeds]
     with planted(bug):
-        for sort in sorts:
-            for seed in range(most):
-                seeds += 1
-                if broken := run_one(seed, Sort(theme=sort, short=short)).broken:
-                    return Found(bug=bug, mix=sort or "all sorts", seeds=seeds, broken=broken)
-    return Found(bug=bug, mix="all sorts", seeds=seeds, broken=None)
+        for runs, (theme, seed) in enumerate(tries, 1):
+            if broken := run_one(seed, Sort(theme=theme, short=short)).broken:
+                return Found(bug=bug, mix=theme or "all sorts", seed=seed, runs=runs, broken=broken)
+    return Found(bug=bug, mix="all sorts", seed=most, runs=len(tries), broken=None)
 
 
 if __name__ == "__main__":

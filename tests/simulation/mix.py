@@ -25,7 +25,7 @@ class Fault(StrEnum):
     CRASH_BEFORE = "crash before"
     CRASH_AFTER = "done, then crash"
     LOST = "done, answer lost"
-    TIMED_OUT = "done, later than anybody waits"
+    TIMED_OUT = "done, after the timeout"
     UNREACHABLE = "not reached"
     ERROR = "500, not done"
     DONE_ERROR = "500, done"
@@ -78,7 +78,8 @@ class Mix:
     `waits_max` is the longest that anything waits that is asked for, or that is late, in seconds; `planned_for` how
     long plans of recurring tasks last at most; `ends_within` how soon after the last request faults stop at most.
     `unfunded` is the share of payments for which nothing is held, `restated` that of an administrator's requests
-    which set an account right, `closing` that of those which open an account and close it again, `lag` how far all
+    which set an account right, `closing` that of those which open an account and close it again, `operations`
+    that of requests about operations, `lag` how far all
     indexes are behind all the time. `newer` is the share of events that newer code handles, `poison` how many
     messages there are that nobody can read, `fatal` the share of messages over which each worker dies. With
     `newer_forms`, newer code writes rows that older code cannot read, and handles all events once faults have
@@ -88,8 +89,8 @@ class Mix:
     have one, `untried` that of deliveries that are not sent for a reason of the worker's own. With `far_retries`
     each retry is a quarter of an hour away. With `duplicate_key` a transaction's statement that inserts a row which
     exists is refused by a ValidationError, else by a DuplicateItem: AWS's engines differ. `lifetime` is how long
-    after its instant an attempt may begin, `rewinds` how often a restore takes all calls and the watermark is put
-    back."""
+    after its instant an attempt may begin, `pauses` the share of requests that pause the key for a while, `rewinds` how
+    often a restore takes all calls and the watermark is put back."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -130,6 +131,7 @@ class Mix:
     zone_moves: tuple[int, int] | None = None
     explicit: float = 0.0
     control: Control | None = None
+    pauses: float = 0.0
     down: tuple[int, int] | None = None
     waits_max: int = 4000
     planned_for: int = 6 * MINUTE
@@ -146,6 +148,8 @@ class Mix:
     rewinds: int = 0
     # Not in the text from which further faults are drawn, so that older seeds draw the same.
     closing: float = field(default=0.0, repr=False)
+    operations: float = field(default=0.0, repr=False)
+    recorded: bool = field(default=False, repr=False)
 
     @property
     def is_at_once(self) -> bool:
@@ -277,6 +281,8 @@ def drawn(draws: Random) -> Mix:
         found = replace(found, control=draws.choice(_CONTROLS), timeouts=timeouts)
     if sometimes(0.1) and not quiet:
         found = replace(found, down=(draws.randrange(MINUTE), draws.choice((30, 120)) * SECOND))
+    if found.control is not None:
+        found = replace(found, pauses=Random(f"pauses {found!r}").choice((0.0, 0.0, 0.0, 0.2)))
     more = Random(repr(found))  # so that what is added here changes nothing else that is drawn
     found = replace(
         found,
@@ -290,8 +296,10 @@ def drawn(draws: Random) -> Mix:
         duplicate_key=more.random() < 0.5,
         restated=more.choice((0.0, 0.0, 0.3)),
         lag=more.choice((0,) * 9 + (11 * SECOND,)),
+        operations=more.choice((0.0, 0.0, 0.0, 0.3)),
+        recorded=more.choice((False, False, False, True)),
     )
-    return found if quiet or not sometimes(0.4) else THEMES[draws.choice(list(THEMES))](found, draws)
+    return found if quiet or not sometimes(0.4) else THEMES[draws.choice(_DRAWN)](found, draws)
 
 
 def _newest(draws: Random) -> dict[Fault, float]:
@@ -819,6 +827,51 @@ def _rewound(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _operated(mix: Mix, draws: Random) -> Mix:
+    """Much fails for good, and operations act on it while their workers die or are called twice."""
+    crashes = {Fault.CRASH_BEFORE: 0.03, Fault.CRASH_AFTER: 0.06}
+    paused = {Fault.PAUSED: 0.05, Fault.PAUSED_BEFORE: 0.05}
+    return replace(
+        mix,
+        rates=draws.choice((crashes, crashes | {Fault.LOST: 0.05, Fault.ERROR: 0.05}, paused)),
+        duplicates=draws.choice((0.0, 0.3)),
+        delayed=0.0,
+        newer_forms=False,
+        pause=20 * SECOND,
+        skew=min(mix.skew, 5 * SECOND),
+        tempers=("takes", "refuses", "refuses for good", "refuses for good"),
+        attempts=draws.choice((1, 1, 2)),
+        payments=min(mix.payments, 0.3),
+        requests=12,
+        recurring=0.0,
+        control=None,
+        explicit=0.0,
+        operations=0.5,
+    )
+
+
+def _followed(mix: Mix, draws: Random) -> Mix:
+    """Changes are recorded by workers that die, pause and have one batch twice, and callers follow the feed."""
+    crashes = {Fault.CRASH_BEFORE: 0.03, Fault.CRASH_AFTER: 0.06}
+    lost = {Fault.LOST: 0.05, Fault.ERROR: 0.05, Fault.PARTIAL: 0.05}
+    paused = {Fault.PAUSED: 0.05, Fault.PAUSED_BEFORE: 0.05}
+    return replace(
+        mix,
+        rates=draws.choice((crashes, crashes | lost, lost | paused)),
+        duplicates=0.3,
+        newer_forms=False,
+        pause=20 * SECOND,
+        recorded=True,
+    )
+
+
+def _paused(mix: Mix, draws: Random) -> Mix:
+    """The key of all tasks is paused for a while, now and then, and nothing else goes wrong."""
+    crowded = _crowded(_quiet(mix, draws), draws)
+    control = replace(crowded.control or _CONTROLS[0], share=1.0)
+    return replace(crowded, control=control, pauses=0.4, explicit=0.0, tempers=("takes", "refuses"))
+
+
 THEMES: Final = {
     "deployed": _deployed,
     "contested": _contested,
@@ -848,4 +901,9 @@ THEMES: Final = {
     "kept and crashing": _kept_and_crashing,
     "rewound": _rewound,
     "closing": _closing,
+    "paused": _paused,
+    "operated": _operated,
+    "followed": _followed,
 }
+# A theme that came later changes nothing that earlier seeds have drawn.
+_DRAWN: Final = [theme for theme in THEMES if theme not in ("paused", "operated", "followed")]

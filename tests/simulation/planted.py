@@ -49,6 +49,8 @@ _CHAIN: Final = "functions.run_tasks.chain"
 _BACKFILL: Final = "functions.run_tasks.backfill"
 _FLOW: Final = "postdate.stores.flow_dynamo"
 _RUNS: Final = "functions.api.runs"
+_OPERATE: Final = "functions.operate"
+_RECORD: Final = "functions.record.record"
 _RESTATE: Final = "functions.api.accounts.restate"
 
 
@@ -72,11 +74,13 @@ class Bug:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """After how many seeds of which sort, and which invariant did not hold; None if all did."""
+    """`seed` of the runs called `mix` showed the mistake, after so many runs; `broken` is the invariant that did not
+    hold, or None if all held."""
 
     bug: Bug
     mix: str
-    seeds: int
+    seed: int
+    runs: int
     broken: str | None
 
     @property
@@ -93,8 +97,14 @@ def _bug(
 
 BUGS: Final = (
     # Tasks: lease, fence, attempts.
+    _bug(
+        "a task is delivered without the secrets that cannot be opened now",
+        "functions.run_tasks.deliveries:Deliveries._start",
+        "if tenant is None or secrets is None:",
+        "if False:",
+    ),
     _bug("a claim does not raise the token", f"{_TRANSITIONS}:_start", "task.token + 1", "task.token"),
-    _bug("nobody waits for a lease to end", f"{_TRANSITIONS}:claim", "now < task.lease_until", "False"),
+    _bug("a lease is taken before its end", f"{_TRANSITIONS}:claim", "now < task.lease_until", "False"),
     _bug(
         "a task begins early", f"{_TRANSITIONS}:claim", "RETRYING if now < task.due_at:", "RETRYING if False:"
     ),
@@ -106,14 +116,14 @@ BUGS: Final = (
         mix="contested",
     ),
     _bug(
-        "any call brings back the dead",
+        "any call redrives a dead task",
         f"{_TRANSITIONS}:claim",
         "State.DEAD if due.version == task.version:",
         "State.DEAD:",
         mix="deadly",
     ),
     _bug(
-        "what is brought back is seen by no audit",
+        "a redriven task is seen by no audit",
         f"{_TRANSITIONS}:claim",
         "return replace(start, audited_from=now)",
         "return start",
@@ -127,7 +137,7 @@ BUGS: Final = (
         mix="forgotten",
     ),
     _bug(
-        "a missing letter is not sent again",
+        "a missing dead letter is not sent again",
         f"{_TRANSITIONS}:claim",
         "return Buried()",
         'return Dropped(why="")',
@@ -161,7 +171,7 @@ BUGS: Final = (
         (f"{_TRANSITIONS}:_move", "if to not in ALLOWED[task.state]:", "if False:"),
     ),
     _bug(
-        "an outcome is written over whoever has the task (no fence)",
+        "an outcome is written over a newer claim (no fence)",
         f"{_TASKS}:DynamoTasks._update",
         '["version", "lease"] if transition.over_lease else ["version"]',
         "[]",
@@ -174,7 +184,7 @@ BUGS: Final = (
         mix="contested",
     ),
     _bug(
-        "a lease is made longer by whoever had it once (no token check)",
+        "an earlier worker extends the lease (no token check)",
         f"{_TASKS}:DynamoTasks._extension",
         ' AND "status"=? AND "token"=? AND "holder"=?',
         "",
@@ -185,7 +195,7 @@ BUGS: Final = (
         ),
     ),
     _bug(
-        "whatever is stored is our own",
+        "any stored row counts as the worker's own write",
         f"{_STATEMENTS}:_is_made",
         "return ",
         "return True or ",
@@ -227,21 +237,21 @@ BUGS: Final = (
         mix="deployed",
     ),
     _bug(
-        "a row that exists is known by one of AWS's words alone",
+        "an existing row is recognised by one of AWS's codes only",
         f"{_STATEMENTS}:_code",
         'if code == "ValidationError"',
         "if False",
         mix="deployed",
     ),
     _bug(
-        "a row that was left unread is not there",
+        "an unread row counts as missing",
         f"{_BATCH_GET}:_read_until",
         "if not left:",
         "if True:",
         mix="deaf",
     ),
     _bug(
-        "rows that are left unread are asked for without an end",
+        "unread rows are read again without an end",
         f"{_BATCH_GET}:_read_until",
         "if fruitless == _FRUITLESS_MAX or time.monotonic() + pause > deadline:",
         "if False:",
@@ -249,7 +259,7 @@ BUGS: Final = (
     ),
     # Tasks: what follows from an attempt.
     _bug(
-        "attempts begin whose claim was lost",
+        "an attempt begins although its claim was lost",
         f"{_CLAIMING}:Claiming.claim",
         "self._start(of[Written.DONE])",
         "self._start([*of[Written.DONE], *of[Written.CONFLICT]])",
@@ -261,31 +271,34 @@ BUGS: Final = (
         "pass",
     ),
     _bug(
-        "a retry that is written late is left to a sweep that was there before",
+        "a retry that is written late is left to a sweep that has passed",
         f"{_RECORDING}:Recording._is_left_to_a_sweep",
         "return change.points and not is_open",
         "return change.points",
         mix="cut off",
     ),
     _bug(
-        "the dead get no letter", f"{_RECORDING}:Recording.record", "outbox.bury(task, call.message)", "pass"
+        "a dead task gets no dead letter",
+        f"{_RECORDING}:Recording.record",
+        "outbox.bury(task, call.message)",
+        "pass",
     ),
     _bug(
-        "a message goes although its retry could not be sent",
+        "a message is deleted although its retry could not be sent",
         f"{_RUN}:Runner.run",
         "batch.tally.failed_messages |= batch.outbox.failed_messages",
         "pass",
         mix="deaf",
     ),
     _bug(
-        "a message goes although its batch broke off",
+        "a message is deleted although its batch failed",
         f"{_RUN}:Runner._calls",
         "batch.fail(calls)",
         "pass",
         mix="deaf",
     ),
     _bug(
-        "a deferred call is forgotten",
+        "a deferred call is lost",
         f"{_BATCH}:Batch.defer",
         "self.outbox.defer(Due.of(task), call.message, not_before=not_before)",
         "pass",
@@ -297,7 +310,7 @@ BUGS: Final = (
         'run_id=f"{task.id}-{task.attempts}"',
     ),
     _bug(
-        "the attempt's number is taken for the token",
+        "the attempt's number is used as the token",
         "functions.run_tasks.deliveries:Deliveries._delivery",
         "token=task.token",
         "token=task.attempts",
@@ -306,7 +319,7 @@ BUGS: Final = (
     _bug(
         "there is no closing pass",
         "postdate.domain.sweeping:wants_call",
-        "return stage is Stage.OPEN or moved_at >= opened_at - margin",
+        "return stage is Stage.OPEN or moved_at >= unseen_from",
         "return stage is Stage.OPEN",
     ),
     _bug(
@@ -320,17 +333,17 @@ BUGS: Final = (
     _bug(
         "the audit sends nothing",
         "postdate.domain.sweeping:wants_call",
-        "return overdue and not held",
-        "return False and not held",
+        "return overdue and not leased",
+        "return False and not leased",
     ),
     _bug(
-        "the watermark rises over what is not done",
+        "the watermark rises over an unfinished minute",
         f"{_SWEEP}.tick:Ticker._raise_watermark",
         "done = list(takewhile(audited, minutes))",
         "done = list(minutes)",
     ),
     _bug(
-        "a sweeper raises a watermark that was put back",
+        "a sweeper raises a watermark that was reset",
         "postdate.stores.passes:DynamoPasses.raise_watermark",
         "lower & self._is_epoch(to.epoch)",
         "lower",
@@ -351,14 +364,14 @@ BUGS: Final = (
         mix="rewound",
     ),
     _bug(
-        "packets that the queue refused are forgotten",
+        "packets that the queue refused are lost",
         "postdate.runtime.queue:SqsQueue._send_chunk",
         'failure["Id"] for failure in response.get("Failed", ())',
         'failure["Id"] for failure in ()',
         mix="deaf",
     ),
     _bug(
-        "sending fails in silence",
+        "a failed send raises no error",
         "postdate.runtime.queue:SqsQueue._send_chunk",
         'raise Unavailable(f"{type(error).__name__} on sending") from error',
         "return",
@@ -387,36 +400,36 @@ BUGS: Final = (
         mix="impatient",
     ),
     _bug(
-        "a retry answers with its own instant whatever is written",
+        "a retry answers with its own instant instead of the stored one",
         f"{_API}.idempotency:as_written",
-        "held.of(created_at)",
-        "held",
+        "reservation.of(created_at)",
+        "reservation",
         (f"{_API}.idempotency:stands_for", "now < _minute_ends(found) or written(found.item_id)", "False"),
         mix="impatient",
     ),
     _bug(
-        "who registers late sends no call",
-        f"{_API}.tasks.register:Registrar.register",
+        "a late registration sends no call",
+        f"{_API}.tasks.one_time.register:Registrar.register",
         "calls.send(called, queue=self.queue, horizon=self.horizon, now=self.clock.now())",
         "pass",
         mix="quiet",
     ),
     _bug(
-        "who pays late sends no call",
+        "a late payment sends no call",
         f"{_API}.payments.register:Registrar._write",
         "calls.send([*waiting, *written], queue=self.queue, horizon=self.horizon, now=self.clock.now())",
         "pass",
         mix="quiet",
     ),
     _bug(
-        "a change counts although somebody was faster",
-        f"{_API}.tasks.change:Changer._changed",
+        "a change counts although another request was faster",
+        f"{_API}.tasks.one_time.change:Changer._changed",
         "written is Written.DONE",
         "written is not Written.UNAVAILABLE",
         mix="contested",
     ),
     _bug(
-        "If-Match is not looked at",
+        "If-Match is not checked",
         f"{_API}.payments.change:Changer._changed",
         "version != payment.version",
         "False",
@@ -424,7 +437,7 @@ BUGS: Final = (
     ),
     _bug(
         "a tenant reaches another's tasks",
-        f"{_API}.tasks.change:Changer.load",
+        f"{_API}.tasks.one_time.change:Changer.load",
         "task is None or task.tenant != tenant",
         "task is None",
     ),
@@ -435,15 +448,15 @@ BUGS: Final = (
         "payment is None",
     ),
     _bug(
-        "a deposit asked for again is another deposit",
+        "a repeated deposit is another deposit",
         f"{_API}.accounts.deposit:Cashier.move",
-        "posting = _posting(tenant, order, held, now=now)",
+        "posting = _posting(tenant, order, reservation, now=now)",
         "posting = _posting(tenant, order, wanted, now=now)",
         mix="frozen",
     ),
     # Money.
     _bug(
-        "a payment changes whatever its version (no condition on its state)",
+        "a payment changes at any version (no condition on its state)",
         f"{_ACTIONS}:_update",
         '= :before"',
         '= :before OR attribute_exists(id)"',
@@ -458,7 +471,7 @@ BUGS: Final = (
     ),
     _bug("an account falls below zero", f"{_ACCOUNT}:update_of", "if taken:", "if False:", mix="frozen"),
     _bug(
-        "money that a transaction brings pays for what it takes",
+        "incoming money of a transaction pays for its outgoing money",
         f"{_ACCOUNT}:update_of",
         '("available", total.available_taken)',
         '("available", max(0, -total.available))',
@@ -473,7 +486,7 @@ BUGS: Final = (
         mix="mutual",
     ),
     _bug(
-        "incoming payments go first, whatever their instants",
+        "incoming payments go first, at any instant",
         "postdate.domain.posting:_arranged",
         "if _goes_both_ways(group):",
         "if False:",
@@ -490,14 +503,14 @@ BUGS: Final = (
         mix="frozen",
     ),
     _bug(
-        "an account is closed whatever is available",
+        "an account with available money is closed",
         f"{_ACCOUNT}:closing_of",
         '"#available = :none"',
         '":none = :none"',
         mix="closing",
     ),
     _bug(
-        "an account is closed whatever is reserved",
+        "an account with reserved money is closed",
         f"{_ACCOUNT}:closing_of",
         '"#reserved = :none"',
         '":none = :none"',
@@ -512,7 +525,7 @@ BUGS: Final = (
         mix="closing",
     ),
     _bug(
-        "a closed account takes what is counted in by hand",
+        "a closed account takes an adjustment",
         f"{_ACCOUNT}:update_of",
         "if total.needs_open and not total.needs_active:",
         "if False:",
@@ -534,7 +547,7 @@ BUGS: Final = (
         mix="moved",
     ),
     _bug(
-        "a settlement takes from what is available and leaves the hold",
+        "a settlement takes available money and leaves the hold",
         f"{_MONEY}:settle",
         "if payment.held\n",
         "if False\n",
@@ -562,53 +575,53 @@ BUGS: Final = (
         mix="moved",
     ),
     _bug(
-        "whatever stands in a posting's way is its own",
+        "any conflicting row counts as the posting's own",
         "postdate.stores.ledger_answers:judged",
-        'held and _is_same(reason.get("Item"), action.row)',
-        "held",
+        'unmet and _is_same(reason.get("Item"), action.row)',
+        "unmet",
         mix="frozen",
     ),
     _bug(
-        "a posting that nobody answered counts as done",
+        "a posting without an answer counts as done",
         f"{_LEDGER}:DynamoLedger._write",
         "_each(left, Answer.UNAVAILABLE)",
         "_each(left, Answer.DONE)",
         mix="deaf",
     ),
     _bug(
-        "who could not settle sends no other try",
+        "a failed settlement sends no retry",
         f"{_SETTLE}:Runner._send_on",
         "self._outbox.retry(payment, call.message)",
         "pass",
         mix="frozen",
     ),
     _bug(
-        "who gives up sends no letter",
+        "the last failed settlement sends no dead letter",
         f"{_SETTLE}:Runner._send_on",
         "self._outbox.bury(payment, call.message)",
         "pass",
         mix="frozen",
     ),
     _bug(
-        "a payment's message goes although nothing could be read",
+        "a payment's message is deleted although no row could be read",
         f"{_SETTLE}:Runner._read",
         "self._fail(calls)",
         "pass",
         mix="deaf",
     ),
     _bug(
-        "a deferred payment is forgotten",
-        f"{_SETTLE}:Runner._is_to_settle",
+        "a deferred payment is lost",
+        f"{_SETTLE}:Runner._admit",
         "self._outbox.defer(Due.of(payment), call.message, not_before=None)",
         "pass",
         mix="moved",
     ),
     # Setting right.
     _bug(
-        "an account that changed just now is set to what indexes show",
+        "an account that changed just now is set from its indexes",
         f"{_RESTATE}:Restater._difference",
-        "_refuse_if_changed(books.account, since=began - QUIET)",
-        "pass",
+        "_refuse_if_changed(books.account, since=began - QUIET)\n    self.clock",
+        "self.clock",
         mix="restated",
     ),
     _bug(
@@ -626,19 +639,19 @@ BUGS: Final = (
         mix="restated",
     ),
     _bug(
-        "an account is set right whatever its version",
+        "an account is set right at any version",
         f"{_RESTATE}:_missing",
         "at_version=account.version,",
         "",
         (
             f"{_RESTATE}:Restater._difference",
-            "_missing(self._books(tenant, name)) != first",
+            "_missing(books) != first",
             "False",
         ),
         (
             f"{_RESTATE}:Restater._difference",
-            "_refuse_if_changed(books.account, since=began - QUIET)",
-            "pass",
+            "_refuse_if_changed(books.account, since=began - QUIET)\n    self.clock",
+            "self.clock",
         ),
         mix="restated",
     ),
@@ -665,21 +678,21 @@ BUGS: Final = (
         mix="timely",
     ),
     _bug(
-        "a run that is caught up is seen by no audit",
+        "a caught-up run is seen by no audit",
         f"{_TASKS}:DynamoTasks.add",
         "task.moved_at if task.is_written_late else None",
         "None",
         mix="overslept",
     ),
     _bug(
-        "who comes late tells nobody what was missed",
+        "a late run writes no rows of missed runs",
         f"{_FOLLOWING}:_at_its_instant",
         "rows.append(row)",
         "rows += [] if each.state is State.MISSED else [row]",
         mix="timely",
     ),
     _bug(
-        "overlap is not looked at",
+        "overlap is not checked",
         f"{_FOLLOWING}:_skipped",
         "if not line.not_over or definition.overlap is Overlap.ALLOW:",
         "if True:",
@@ -694,12 +707,12 @@ BUGS: Final = (
         mix="timely",
     ),
     _bug(
-        "a pause forgets the runs that are on",
+        "a pause forgets the runs in progress",
         "postdate.domain.definition:_moved",
         '"before": reached.not_over',
         '"before": () if to is State.PAUSED else reached.not_over',
         (
-            f"{_API}.tasks.chain:Chain.reached",
+            f"{_API}.tasks.recurring.chain:Chain.reached",
             "if leader is None or",
             "if definition.reason or leader is None or",
         ),
@@ -707,14 +720,14 @@ BUGS: Final = (
     ),
     _bug(
         "a new plan does not know how many runs there were",
-        f"{_API}.tasks.chain:Chain.reached",
+        f"{_API}.tasks.recurring.chain:Chain.reached",
         "runs = max(definition.runs_before, runs)",
         "runs = definition.runs_before",
         mix="timely",
     ),
     _bug(
         "the newest ten rows tell how many runs there were",
-        f"{_API}.tasks.chain:Chain._leader",
+        f"{_API}.tasks.recurring.chain:Chain._leader",
         "return self._newest_of(definition, near) or next(",
         "return next((run for run in self.newest(definition) if _is_of(run, definition)"
         " and run.recurs and run.recurs.number), None) if near else next(",
@@ -722,14 +735,14 @@ BUGS: Final = (
     ),
     _bug(
         "the run to come may begin while its plan is changed",
-        f"{_API}.tasks.definitions:DefinitionChanger._changed",
+        f"{_API}.tasks.recurring.change:DefinitionChanger._changed",
         "None if coming is None else end(coming)",
         "None",
         (f"{_BEFORE}:_ended_first", "lines[run.id].to_end if plan and is_current(run, plan) else ()", "()"),
         mix="timely",
     ),
     _bug(
-        "nobody looks past a run that never began",
+        "the search ends at a run that never began",
         f"{_LINE}:line",
         "todo.extend((each, skipped, is_far) for each, skipped in links(row))",
         "pass",
@@ -757,14 +770,14 @@ BUGS: Final = (
         mix="queued",
     ),
     _bug(
-        "all that wait ask",
+        "all waiting runs poll",
         f"{_FOLLOWING}:_again",
         "QUEUE_REST if turn.line.rests else QUEUE_POLL",
         "QUEUE_POLL",
         mix="queued",
     ),
     _bug(
-        "nobody wakes the next run of a queue",
+        "the next run of a queue is not woken",
         f"{_FOLLOWING}:_again",
         "_woken(turn.around.since, turn.now)",
         "None",
@@ -783,7 +796,7 @@ BUGS: Final = (
         "definition.state is definitions.State.PAUSED",
         "False",
         (
-            f"{_API}.tasks.definitions:DefinitionChanger._changed",
+            f"{_API}.tasks.recurring.change:DefinitionChanger._changed",
             "None if coming is None else end(coming)",
             "None",
         ),
@@ -794,7 +807,7 @@ BUGS: Final = (
         f"{_FOLLOWING}:_void",
         "definition.state is definitions.State.CANCELLED",
         "False",
-        (f"{_API}.tasks.chain:Chain._end", "self.tasks.commit(changes)", "None"),
+        (f"{_API}.tasks.recurring.chain:Chain._end", "self.tasks.commit(changes)", "None"),
         mix="timely",
     ),
     _bug(
@@ -803,14 +816,14 @@ BUGS: Final = (
         "definition.plan != recurs.plan",
         "False",
         (
-            f"{_API}.tasks.definitions:DefinitionChanger._changed",
+            f"{_API}.tasks.recurring.change:DefinitionChanger._changed",
             "None if coming is None else end(coming)",
             "None",
         ),
         mix="timely",
     ),
     _bug(
-        "max_runs is not looked at",
+        "max_runs is not checked",
         f"{_FOLLOWING}:_at_its_instant",
         "(most is not None and made >= most)",
         "False",
@@ -819,16 +832,16 @@ BUGS: Final = (
     ),
     _bug(
         "a task is written before its first run",
-        f"{_API}.tasks.recurring:Planner._planned",
+        f"{_API}.tasks.recurring.register:Planner._planned",
         "first = self.chain.begin(stored, now=now)",
         "self.definitions.add(stored); first = self.chain.begin(stored, now=now)",
         mix="timely",
     ),
     _bug(
-        "whoever triggers again has another run",
-        f"{_API}.tasks.by_hand:ByHand.trigger",
-        "replace(self._run_now(definition, held.due_at, depth), id=held.item_id)",
-        "self._run_now(definition, held.due_at, depth)",
+        "a repeated trigger makes another run",
+        f"{_API}.tasks.recurring.by_hand:ByHand.trigger",
+        "replace(self._run_now(definition, reservation.due_at, depth), id=reservation.item_id)",
+        "self._run_now(definition, reservation.due_at, depth)",
         mix="timely",
     ),
     _bug(
@@ -855,32 +868,53 @@ BUGS: Final = (
     ),
     # Flow control.
     _bug(
-        "who needs a place takes none",
+        "a task that needs a place takes none",
         f"{_GATE}:Gate._has_place",
         "return task.state.waits and rules.holds(",
         "return True or rules.holds(",
         mix="crowded",
     ),
     _bug(
-        "places are given away once more",
+        "a place is given twice",
         f"{_FLOW}:DynamoFlow._taken",
         '"attribute_not_exists(#ends) OR #ends < :now"',
         '"attribute_not_exists(#ends) OR #ends < :now OR attribute_exists(#ends)"',
         mix="crowded",
     ),
     _bug(
-        "places are given away however far they lie",
+        "a place is given after the end of the lifetime",
         f"{_GATE}:Gate._taken",
-        "now=now, latest=latest - _MOMENT)",
-        "now=now, latest=latest + timedelta(days=365))",
+        "now=now, latest=latest - _MOMENT,",
+        "now=now, latest=latest + timedelta(days=365),",
         mix="backlogged",
     ),
     _bug(
-        "what waits has no end",
+        "a waiting task does not expire",
         f"{_TRANSITIONS}:too_late",
         "if instant >= task.ends_at else None",
         "if False else None",
         mix="backlogged",
+    ),
+    _bug(
+        "a paused key lets runs begin",
+        f"{_GATE}:Gate._past_pauses",
+        "self._set[key].paused_at is not None",
+        "False",
+        mix="paused",
+    ),
+    _bug(
+        "a resumed key forgets its waiters",
+        "postdate.domain.flow_key:FlowKey.asks_again_from",
+        "return now + min(",
+        "return now + timedelta(days=20) + min(",
+        mix="paused",
+    ),
+    _bug(
+        "what a worker read of a key counts for ever",
+        "functions.run_tasks.flow_keys:FlowKeys.known",
+        "now >= self._known[key][0] + _FRESH",
+        "False",
+        mix="paused",
     ),
     _bug(
         "a room is never full",
@@ -890,7 +924,7 @@ BUGS: Final = (
         mix="crowded",
     ),
     _bug(
-        "a room is entered whoever else came in",
+        "a room is entered over another worker's change",
         f"{_FLOW}:DynamoFlow.change_room",
         '"#version = :before"',
         '"#version = :before OR attribute_exists(#version)"',
@@ -904,14 +938,14 @@ BUGS: Final = (
         mix="crowded",
     ),
     _bug(
-        "a postponed call is forgotten",
+        "a postponed call is lost",
         f"{_RECORDING}:Recording.record",
         "outbox.postpone(task, call.message)",
         "pass",
         mix="crowded",
     ),
     _bug(
-        "what its receiver has is out of its room",
+        "a run at its receiver leaves its room",
         f"{_GATE}:Gate.left",
         "if each.after.state is State.RUNNING",
         "if False",
@@ -920,7 +954,7 @@ BUGS: Final = (
     ),
     # Breakers.
     _bug(
-        "an attempt counts under which nothing was sent",
+        "an attempt counts although no call was sent",
         f"{_TRANSITIONS}:release",
         "attempts = task.attempts - 1",
         "attempts = task.attempts",
@@ -934,7 +968,7 @@ BUGS: Final = (
         mix="crowded",
     ),
     _bug(
-        "a breaker is told of what was not sent",
+        "a breaker counts calls that were not sent",
         f"{_DELIVERING}:Delivering._report",
         "if not isinstance(receipt, Untried):",
         "if True:",
@@ -961,7 +995,7 @@ BUGS: Final = (
         mix="broken down",
     ),
     _bug(
-        "what is left alone is called all the same",
+        "an open breaker does not stop a call",
         f"{_GATE}:Gate._past_breakers",
         "known[way].state(now)",
         "Circuit.CLOSED",
@@ -973,17 +1007,17 @@ BUGS: Final = (
         mix="broken down",
     ),
     _bug(
-        "what was held begins all at once",
+        "held tasks begin all at once",
         f"{_GATE}:Gate._past_breakers",
         "yield from self._in_turn(way, some, now)",
         "pass",
         mix="restored",
     ),
     _bug(
-        "starts are given away twice",
+        "a start is given twice",
         f"{_FLOW}:DynamoFlow._taken",
-        "#ends = #ends + :wide",
-        "#ends = :end",
+        "'#ends + :wide' if ahead else ':end'",
+        "':end'",
         mix="restored",
     ),
     _bug(
@@ -995,21 +1029,21 @@ BUGS: Final = (
     ),
     # What a worker does while deliveries keep it.
     _bug(
-        "a worker that is kept takes nothing",
+        "a busy worker receives no messages",
         f"{_INTAKE}:Intake.asks_at",
         "if self.asks or",
         "if True or",
         mix="kept",
     ),
     _bug(
-        "what a worker took is deleted before it is dealt with",
+        "a worker deletes messages before it handles them",
         f"{_INTAKE}:Intake.let_go",
         "self._open.keys() - set(unfinished)",
         "list(self._open)",
         mix="kept and crashing",
     ),
     _bug(
-        "what a worker took and could not finish is deleted",
+        "a worker deletes messages that it could not finish",
         f"{_INTAKE}:Intake.let_go",
         "for message in done if message.message_id not in failed",
         "for message in done",
@@ -1031,7 +1065,7 @@ BUGS: Final = (
         mix="kept",
     ),
     _bug(
-        "a call that is moved is forgotten",
+        "a moved call is lost",
         f"{_BATCH}:Batch.move",
         "self.outbox.move(call.due, call.message)",
         "pass",
@@ -1054,18 +1088,18 @@ BUGS: Final = (
     ),
     _bug(
         "a list is made of another tenant's rows",
-        f"{_TASKS}:DynamoTasks.listed",
-        "self._listed(tenant,",
-        'self._listed("zeta",',
-    ),
-    _bug(
-        "a task is listed as another tenant's",
-        "postdate.stores.task_row:attributes_of",
-        "listing_key(_listed_under(task),",
+        f"{_TASKS}:DynamoTasks._list",
+        "listing_key(wanted.tenant,",
         'listing_key("zeta",',
     ),
     _bug(
-        "a worker looks at another tenant than the task's",
+        "a task is listed as another tenant's",
+        "postdate.stores.task_row:_listings",
+        "listing_key(task.tenant,",
+        'listing_key("zeta",',
+    ),
+    _bug(
+        "a worker reads another tenant than the task's",
         "functions.run_tasks.deliveries:Deliveries.prefetch",
         "self._tenant(tenant)",
         'self._tenant("zeta")',
@@ -1079,13 +1113,13 @@ BUGS: Final = (
         mix="deployed",
     ),
     _bug(
-        "a message with a field that nobody knew is refused",
+        "a message with an unknown field is refused",
         "postdate.runtime.queue:received",
         'if body["form"] != _FORM or',
         'if body["form"] != _FORM or body.keys() - {"form", "tenant", "via", "dues", "seen"} or',
     ),
     _bug(
-        "a row that only newer code can read stops those beside it",
+        "a row that only newer code can read stops other rows",
         f"{_ROWS}:readable",
         "except Exception as error:",
         "except KeyError as error:",
@@ -1093,7 +1127,7 @@ BUGS: Final = (
     ),
     _bug(
         "a task that only newer code can read counts as gone",
-        f"{_CHAIN}:Chain.follow",
+        f"{_CHAIN}:Chain._planned",
         "if run.task_id not in found.unreadable",
         "if True",
         mix="deployed",
@@ -1114,20 +1148,20 @@ BUGS: Final = (
     changed = [""",
     ),
     _bug(
-        "what newer code has added hides one's own change",
+        "a field of newer code hides the writer's own change",
         f"{_STATEMENTS}:_is_made",
         "and all(",
         "and 'later' not in stored and all(",
         mix="deployed",
     ),
     _bug(
-        "a message that nobody can read is dropped",
+        "an unreadable message is dropped",
         "postdate.runtime.records:read",
         'unreadable.append(record["messageId"])',
         "pass",
     ),
     _bug(
-        "a message that nobody can read stops those beside it",
+        "an unreadable message stops the others of its batch",
         "postdate.runtime.records:read",
         "except ValueError:",
         "except KeyError:",
@@ -1141,18 +1175,149 @@ BUGS: Final = (
         mix="acknowledged",
     ),
     _bug(
-        "a delivery ends a run that its receiver has to end",
+        "a delivery ends a run that its receiver must end",
         f"{_DELIVERING}:outcome",
         "task.ack is Ack.EXPLICIT",
         "False",
         mix="acknowledged",
     ),
     _bug(
-        "nobody comes when a receiver is silent",
+        "no attempt follows when a receiver is silent",
         f"{_RECORDING}:Recording.record",
         "outbox.defer(Due.of(task), call.message, not_before=task.lease_until)",
         "pass",
         mix="acknowledged",
+    ),
+    # Operations.
+    _bug(
+        "a repeated slice of an operation acts on any version",
+        f"{_OPERATE}.actors:acted",
+        "item.version != entry.version",
+        "False",
+        mix="operated",
+    ),
+    _bug(
+        "an operation records a slice before it acts",
+        f"{_OPERATE}.carry_out:_Work._act",
+        "acted = actors.acted(",
+        "sent = [Entry(id=each.id, version=each.version, outcome=Outcome.SENT, at=now) for each in entries]\n"
+        "    self._record(page.changed(sent))\n"
+        "    page = self._pages[page.number]\n"
+        "    acted = actors.acted(",
+        mix="operated",
+    ),
+    _bug(
+        "an operation tells an item as changed that its own crashed slice changed",
+        f"{_OPERATE}.actors:_before",
+        "if not rules.was_acted_on(operation, entry, item):",
+        "if True:",
+        mix="operated",
+    ),
+    _bug(
+        "an operation never counts what a crash left uncounted",
+        f"{_OPERATE}.carry_out:_Work.work",
+        "if rules.counted(self._pages.values()) != self._operation.counts:",
+        "if False:",
+        mix="operated",
+    ),
+    _bug(
+        "an operation is over before the ends of its attempts",
+        f"{_OPERATE}.carry_out:_Work._wait_for_ends",
+        "if open and now < max(open) + rules.WATCHED_FOR:",
+        "if False:",
+        mix="operated",
+    ),
+    _bug(
+        "the start of an operation is recorded before its execution begins",
+        f"{_API}.operations.plan:Planner._begun",
+        "machines.begin(self.machine, operation.id, run)",
+        "pass",
+        (
+            f"{_API}.operations.plan:Planner._begun",
+            "return after if self.operations.change(after) else",
+            "changed = self.operations.change(after)\n"
+            "    machines.begin(self.machine, operation.id, run)\n"
+            "    return after if changed else",
+        ),
+        mix="operated",
+    ),
+    _bug(
+        "an overtaken run of an operation ends although it is the newest",
+        f"{_OPERATE}.carry_out:Conductor._after_overtaking",
+        "return _AGAIN_SECONDS",
+        "return None",
+        mix="operated",
+    ),
+    _bug(
+        "an operation deletes letters that are needed",
+        "postdate.domain.letters:_is_over",
+        "return item.version != due.version if waits_for_redrive else True",
+        "return True",
+        mix="operated",
+    ),
+    _bug(
+        "an operation deletes a letter when one of its items went on",
+        "postdate.domain.letters:used_up",
+        "all(told)",
+        "any(told)",
+        mix="operated",
+    ),
+    # The recorder, and a follower of the feed.
+    _bug(
+        "an event that has a row counts as listed",
+        f"{_RECORD}:Recorder._record",
+        "entries = [entry for entry in entries if entry not in listed]",
+        "entries = [Entry.of(event) for event in events if event.id not in there]",
+        mix="followed",
+    ),
+    _bug(
+        "an event that has a row is listed again",
+        f"{_RECORD}:Recorder._record",
+        "if there:",
+        "if False:",
+        mix="followed",
+    ),
+    _bug(
+        "an event is looked for behind the newest page",
+        f"{_RECORD}:Recorder._record",
+        "min(there.values())",
+        "max([end.number if end else 0, *there.values()])",
+        mix="followed",
+    ),
+    _bug(
+        "entries are lost when another recorder writes the page first",
+        f"{_RECORD}:Recorder._append",
+        "if self._events.append(page):",
+        "if self._events.append(page) or True:",
+        mix="followed",
+    ),
+    _bug(
+        "a page of a feed leaves a number out",
+        f"{_RECORD}:Recorder._append",
+        "number=end.number + 1 if end else 1",
+        "number=end.number + 2 if end else 1",
+        mix="followed",
+    ),
+    _bug(
+        "changes that are not written count as recorded",
+        f"{_RECORD}:Recorder.record",
+        "found.failed |= {number for _, number in pairs}",
+        "pass",
+        mix="followed",
+    ),
+    _bug(
+        "a follower goes on behind the page that it has not finished",
+        f"{_API}.events.feed:_Reading._places",
+        "place > at",
+        "place[0] > at[0]",
+        mix="followed",
+    ),
+    _bug(
+        "a version of a task is no event",
+        "postdate.domain.task_event:task_event",
+        "sequence=after.version",
+        "sequence=max(1, after.version - 1)",
+        mix="followed",
     ),
 )
 
@@ -1180,19 +1345,26 @@ def page(found: Sequence[Found]) -> str:
     lines = [
         "# Planted mistakes",
         "",
-        "Written by `postdate-sim --planted N --write`; `make prove` runs all of them. Each is put into the code in",
-        "memory, and seeds are run until an invariant does not hold. The checkers of the invariants are listed in",
+        "Written by `postdate-sim --planted N --write`; `make prove` plants all of them. Each mistake is put into the",
+        "code in memory, and the run of its seed must break an invariant. If that run holds, as after a change of the",
+        "code, the seeds from 0 to N run until one breaks. The checkers of the invariants are in",
         "`tests/simulation/checkers.py`.",
         "",
         f"{len(found)} mistakes, {sum(each.broken is None for each in found)} missed.",
         "",
-        "| mistake | runs | seeds | caught by |",
+        "| mistake | runs | seed | caught by |",
         "|---|---|---|---|",
     ]
     lines += [
-        f"| {each.bug.name} | {each.mix} | {each.seeds} | {each.check or '**nothing**'} |" for each in found
+        f"| {each.bug.name} | {each.mix} | {each.seed} | {each.check or '**nothing**'} |" for each in found
     ]
     return "\n".join(lines) + "\n"
+
+
+def seeds_in(page: str) -> dict[str, int]:
+    """The seed of each mistake that the page tells."""
+    rows = (line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| "))
+    return {name: int(seed) for name, _, seed, _ in rows if seed.isdigit()}
 
 
 @cache

@@ -38,6 +38,7 @@ SOMETIMES: Final = (
     "metric OutcomesFencedOff",
     "metric TasksDead",
     "metric TasksRetried",
+    "metric LeasesExpired",
     "metric CallsDeferred",
     "metric CallsDropped",
     "metric PaymentsFailed",

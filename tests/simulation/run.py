@@ -4,6 +4,7 @@ First the safety phase: callers call, faults happen, and each write is looked at
 accepted has to end by itself within a bound; what waits for a person is brought back by its dead letter.
 """
 
+import base64
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -12,27 +13,31 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, Final
 
-from functions.api.tasks import places
+from functions.api.tasks.checks import places
 from functions.sweep import tick
 from postdate.domain import following, instants, task
 from postdate.domain.account import Account
 from postdate.domain.movement import Movement, Type, movement_id, place_at
 from postdate.domain.sweeping import AUDITED_AFTER
 from postdate.stores import account_row, movement_row
-from postdate.stores.keys import hash_of
-from tests.simulation import boundary, chains, checkers, items, poison, queues, zoned
+from postdate.stores.data_keys import KEY_BYTES, MemoryDataKeys
+from postdate.stores.key_hashes import OWNER, KeyHashes
+from postdate.stores.vault import SIGNING, Vault
+from tests.simulation import boundary, chains, checkers, items, operations, poison, queues, zoned
 from tests.simulation.bookkeeping import RESTING
 from tests.simulation.clients import INTERNAL, OPERATOR, SCOPES, SECRET, Clients
-from tests.simulation.destination import OTHER_QUEUE, QUEUE
+from tests.simulation.destination import OTHER_QUEUE, QUEUE, SIGNING_SECRET
 from tests.simulation.engine import CALLS, Change
 from tests.simulation.hub import SECOND, Actor, Hub, Stuck
 from tests.simulation.inside import INSIDE
+from tests.simulation.machines import Machines
 from tests.simulation.mix import HOUR, MINUTE, Fault, Mix
 from tests.simulation.newer import in_newer_form
 from tests.simulation.poison import calls_in
 from tests.simulation.rewinding import Rewinding
 from tests.simulation.rows import ITEM_TABLES, is_item, number, text, waits_for_a_person
 from tests.simulation.seen import Broken, Seen
+from tests.simulation.streams import Streams
 from tests.simulation.transitions import FINAL
 from tests.simulation.wire import Call, Wire
 from tests.simulation.workers import Functions, Scheduler
@@ -57,13 +62,31 @@ class Result:
     ended_after: float = 0.0
 
 
+class _AtStart:
+    def now(self) -> datetime:
+        return START
+
+    def sleep_until(self, instant: datetime) -> None:
+        raise NotImplementedError
+
+
 def furnish() -> None:
     """What every run begins with: tenants with their accounts and money, and a sweep that has come to this minute."""
     put = INSIDE.engine.put
     opened = START - timedelta(days=1)
+    data_keys = _put_data_keys(OWNER, *TENANTS)
+    vault, hashes = Vault(data_keys=data_keys, clock=_AtStart()), KeyHashes(data_keys)
     for tenant in TENANTS:
         allowed = [{"S": f"sqs {queue}"} for queue in (QUEUE, OTHER_QUEUE)]
-        put("tenants", {"tenant": {"S": tenant}, "destinations": {"L": allowed}})
+        secret = vault.seal(tenant, SIGNING, SIGNING_SECRET)
+        put(
+            "tenants",
+            {
+                "tenant": {"S": tenant},
+                "destinations": {"L": allowed},
+                "signing_secrets": {"L": [{"S": secret}]},
+            },
+        )
         for place, name in enumerate(ACCOUNTS):
             account = Account(id=name, tenant=tenant, created_at=opened, updated_at=opened, available=BALANCE)
             put("accounts", account_row.attributes_of(account))
@@ -78,17 +101,30 @@ def furnish() -> None:
             )
             placed = replace(movement, place=place_at(instants.milliseconds(opened), movement.id))
             put("journal", movement_row.attributes_of(placed, listing_shards=2))
-        _put_key(tenant, tenant, SCOPES)
-    _put_key(OPERATOR, None, "ops payments:write")
-    _put_key(INTERNAL.split("_")[1], "us", "internal")
+        _put_key(tenant, tenant, SCOPES, hashes)
+    _put_key(OPERATOR, None, "ops payments:write", hashes)
+    _put_key(INTERNAL.split("_")[1], "us", "internal", hashes)
     _swept_until(START_US // MINUTE - 2)
 
 
-def _put_key(id: str, tenant: str | None, scopes: str) -> None:
+def _put_data_keys(*owners: str) -> MemoryDataKeys:
+    """Wrapped by the key of the environment, and readable for those who furnish."""
+    readable = MemoryDataKeys()
+    for owner in owners:
+        asked = {"KeyId": INSIDE.engine.secrets_key, "NumberOfBytes": KEY_BYTES}
+        _, made, _ = INSIDE.engine.answer(
+            "kms", "GenerateDataKey", {**asked, "EncryptionContext": {"owner": owner}}
+        )
+        INSIDE.engine.put("data_keys", {"owner": {"S": owner}, "wrapped": {"S": made["CiphertextBlob"]}})
+        readable.keys[owner] = base64.b64decode(made["Plaintext"])
+    return readable
+
+
+def _put_key(id: str, tenant: str | None, scopes: str, hashes: KeyHashes) -> None:
     owner: dict[str, Any] = {"operator": {"BOOL": True}} if tenant is None else {"tenant": {"S": tenant}}
     row = {
         "key_id": {"S": id},
-        "secret_sha256": {"S": hash_of(SECRET)},
+        "secret_sha256": {"S": hashes.of(SECRET)},
         **owner,
         "scopes": {"L": [{"S": scope} for scope in scopes.split()]},
     }
@@ -117,6 +153,8 @@ class Run:
     wire: Wire = field(init=False)
     functions: Functions = field(init=False)
     clients: Clients = field(init=False)
+    machines: Machines = field(init=False)
+    streams: Streams | None = field(init=False, default=None)
     tried_again: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -137,13 +175,6 @@ class Run:
             ),
             planned=self.planned,
         )
-        INSIDE.begin(
-            self.hub,
-            counted=self._count,
-            wire=self.wire,
-            overdue=self.seen.audited.extend,
-            zone=lambda name: zoned.found(name, self.seen.began, self.hub),
-        )
         self.functions = Functions(
             hub=self.hub,
             engine=engine,
@@ -152,6 +183,16 @@ class Run:
             shards=self.mix.shards,
             acknowledge=lambda delivery: self.clients.receivers.take(delivery),
         )
+        self.machines = Machines(hub=self.hub, functions=self.functions, seen=self.seen, mix=lambda: self.mix)
+        self.wire.started = self.machines.start
+        INSIDE.begin(
+            self.hub,
+            counted=self._count,
+            wire=self.wire,
+            overdue=self.seen.audited.extend,
+            zone=lambda name: zoned.found(name, self.seen.began, self.hub),
+            operate=self.machines.operate,
+        )
         self.clients = Clients(
             hub=self.hub,
             functions=self.functions,
@@ -159,6 +200,15 @@ class Run:
             mix=lambda: self.mix,
             accounts={tenant: list(ACCOUNTS[: self.mix.accounts]) for tenant in TENANTS},
         )
+        # What newer code alone can read is a letter of the recorder, and no event.
+        if self.mix.recorded and not self.mix.newer_forms:
+            self.streams = Streams(
+                hub=self.hub,
+                functions=self.functions,
+                clients=self.clients,
+                seen=self.seen,
+                mix=lambda: self.mix,
+            )
         for module in (task, places):
             vars(module)["LIFETIME"] = timedelta(microseconds=self.mix.lifetime)
         # The sweep looks an hour back, for the sake of clocks that are far ahead; where none is, that is an hour of
@@ -219,6 +269,14 @@ class Run:
             self._drain()
         for check in checkers.AT_THE_END:
             check(self.seen)
+        if self.streams is not None:
+            self._record_the_rest(self.streams)
+
+    def _record_the_rest(self, streams: Streams) -> None:
+        if not self.hub.run(lambda: streams.is_over, deadline=self.hub.now + ENDS_WITHIN):
+            self.hub.note("the streams are not over")
+        for check in checkers.OF_EVENTS:
+            check(self.seen, streams)
 
     def _furnish_for_wrong_clocks(self) -> None:
         """A clock that is behind registers for minutes that have passed; the sweep is an hour from done with them."""
@@ -250,6 +308,8 @@ class Run:
                 mix=lambda: self.mix,
                 first=START_US // MINUTE - 1,
             ).start()
+        if self.streams is not None:
+            self.streams.start(TENANTS)
         poison.send(hub, self.wire.engine, self.seen.poison, count=mix.poison, within=mix.span)
         if self.script is not None:
             self.clients.follow(TENANTS[0], self.script)
@@ -287,7 +347,9 @@ class Run:
 
     def _is_quiet(self) -> bool:
         engine = self.wire.engine
-        return not self.seen.open and not any(engine.messages(queue) for queue in CALLS)
+        calls = any(engine.messages(queue) for queue in CALLS)
+        works = any(status != "PAUSED" for status in operations.executed(self.seen).values())
+        return not self.seen.open and not calls and not works
 
     def _let_letters_rest(self) -> None:
         """Until the audits of their items' minutes are over."""
@@ -327,6 +389,7 @@ class Run:
         touched = list(boundary.touched_by(call))
         for check in boundary.BEFORE_EACH:
             check(self.seen, actor, call, touched)
+        operations.i24_an_operation_calls_what_it_planned(self.seen, actor, call)
 
     def _changed(self, actor: Actor | None, changes: list[Change]) -> None:
         for change in changes:
@@ -337,6 +400,8 @@ class Run:
                 self.seen.written.setdefault(change.key[1], self.hub.now)
         for check in checkers.STEP:
             check(self.seen, actor, changes)
+        if self.streams is not None:
+            self.streams.changed(changes)
         for change in changes:
             if is_item(change) and change.after is not None:
                 after, id = change.after, change.key[1]

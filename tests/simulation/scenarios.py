@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.destination import QUEUE
 from tests.simulation.hub import SECOND
-from tests.simulation.mix import MINUTE, Mix, Outage
+from tests.simulation.mix import MINUTE, Fault, Mix, Outage
 
 if TYPE_CHECKING:
     from tests.simulation.clients import Clients
@@ -22,6 +22,7 @@ _BURNING: Final = [
     *(f"{speed}{window}" for speed in ("fast", "steady") for window in ("", "_long", "_short")),
 ]
 _LATE: Final = frozenset(f"payments_late_{each}" for each in _BURNING)
+_SLOW: Final = frozenset({"payment_p95_over_1s", "payment_p95_over_500ms", "payments_slow"})
 _UNAVAILABLE: Final = frozenset(f"api_unavailable_{each}" for each in _BURNING)
 _LETTERS_STAY: Final = ("dead_letters_payments", "dead_letters_payments_stay")
 Script = Callable[["Clients", "Actor"], None]
@@ -93,6 +94,8 @@ def _damaged(clients: "Clients", actor: "Actor") -> None:
     row = engine.row("accounts", f"{actor.tenant}#alice")
     assert row is not None
     engine.write("accounts", {**row, "reserved": {"N": "0"}})
+    clients.hub.park(60 * SECOND)
+    clients.ask(actor, "GET", "/api/v1/audit")
     clients.hub.park(20 * MINUTE)
 
 
@@ -123,8 +126,26 @@ SCENARIOS: Final = (
         name="the database is slow",
         script=_peak,
         mix=replace(HEALTHY, latency=1_500_000),
-        fires=frozenset({"payment_p95_over_1s", "payment_p95_over_500ms", "payments_slow", *_LATE}),
+        fires=_SLOW | _LATE,
         may=_UNAVAILABLE,
+    ),
+    Scenario(
+        name="the database throttles",
+        script=_peak,
+        mix=replace(HEALTHY, rates={Fault.THROTTLED: 0.4}),
+        fires=frozenset(
+            f"throttled_{table}" for table in ("items", "payments", "accounts", "journal", "idempotency")
+        ),
+        may=_LATE | _UNAVAILABLE | _SLOW | {"throttled_flow", "messages_wait_ticks"},
+    ),
+    Scenario(
+        name="workers of tasks cannot reach the database",
+        script=_peak,
+        mix=replace(HEALTHY, outage=Outage(service="workers", start=10 * MINUTE, duration=20 * MINUTE)),
+        fires=frozenset({"items_wait", "leases_expire_run_tasks"}),
+        may=frozenset({"messages_wait_tasks", "tasks_late"}),
+        # The tasks come after the payments.
+        after=10 * MINUTE // SECOND,
     ),
     Scenario(
         name="workers die",
@@ -134,6 +155,7 @@ SCENARIOS: Final = (
         may=_LATE
         | {
             "leases_expire_run_tasks",
+            "workers_die",
             "messages_wait_payments",
             "messages_wait_tasks",
             "dead_letters_tasks",
@@ -149,7 +171,7 @@ SCENARIOS: Final = (
     Scenario(
         name="a balance is damaged",
         script=_damaged,
-        fires=frozenset({"balance_inconsistency", "dead_letters_payments"}),
+        fires=frozenset({"balance_inconsistency", "audit_contradicts", "dead_letters_payments"}),
         checked=False,
     ),
     Scenario(

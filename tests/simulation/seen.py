@@ -1,5 +1,6 @@
 """What a run has seen so far: everything that the checkers look at, and what they raise."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -68,12 +69,14 @@ class Answered:
 class Seen:
     """`began` is what the run began with, whatever has stopped since; `calm_at` is when it did. `definitions` are all
     versions of each, with the instant of each; `untried` the runs and tokens under which nothing was sent; `places`
-    and `begun` those of each key with a rate, `opened` when a destination was last given up. `calls` is how often each
+    and `begun` those of each key with a rate, `opened` when a destination was last given up, `paused` since when a
+    key is paused. `calls` is how often each
     item was called; `doubled` are items whose call two workers had at once, `had_last` those whose call was given for
     the last time, `lost` those whose call vanished, `under_way` those that had changed when a restore took their
     call, `owners` the tenants of all items and definitions, `pointers` the slots that point to an item, `bodies` those
     that each key was given with, `damaged` by how much the row of an account was changed by hand. `written` is when
-    each of them was, `poison` how much of it each queue was sent."""
+    each of them was, `poison` how much of it each queue was sent. `operated` and `called` are operations and the items
+    that they changed, or sent calls of; `executions` are those that are not over, with their operations."""
 
     hub: Hub
     engine: Engine
@@ -95,6 +98,7 @@ class Seen:
     places: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     begun: Counter[str] = field(default_factory=Counter)
     opened: dict[tuple[str, str], int] = field(default_factory=dict)
+    paused: dict[str, int] = field(default_factory=dict)
     calls: Counter[str] = field(default_factory=Counter)
     doubled: set[str] = field(default_factory=set)
     under_way: set[str] = field(default_factory=set)
@@ -112,6 +116,9 @@ class Seen:
     open: set[str] = field(default_factory=set)
     reach: Counter[str] = field(default_factory=Counter)
     audited: list[str] = field(default_factory=list)
+    operated: set[tuple[str, str]] = field(default_factory=set)
+    called: set[tuple[str, str]] = field(default_factory=set)
+    executions: dict[str, str] = field(default_factory=dict)
 
     def item(self, id: str) -> Row | None:
         return next((row for row in self.rows() if row["id"]["S"] == id), None)
@@ -122,6 +129,15 @@ class Seen:
     def rows(self) -> Iterator[Row]:
         """Items, definitions and pointers."""
         return chain.from_iterable(self.engine.rows(table) for table in ITEM_TABLES)
+
+    def entries(self, operation: str) -> list[list[Any]]:
+        """Each item of the operation: its id, the planned version, and the first letter of its outcome."""
+        rows = self.engine.rows_of("operations", operation)
+        pages = [row for row in rows if row["place"]["S"].startswith("page#")]
+        return [entry for row in pages for entry in json.loads(row["entries"]["S"])]
+
+    def planned_items(self, operation: str) -> dict[str, int]:
+        return {id: version for id, version, *_ in self.entries(operation)}
 
     def letters(self) -> set[tuple[str, int]]:
         """The items and versions that dead letters speak of."""

@@ -83,7 +83,7 @@ class Call:
 @dataclass(kw_only=True, slots=True)
 class Wire:
     """`planned` has the first word about a call's fault, if there is one; then the mix. `asked` is told of each call
-    before it is made, `found` of the rows that a query finds."""
+    before it is made, `found` of the rows that a query finds; `started` answers a call that starts a state machine."""
 
     hub: Hub
     engine: Engine
@@ -93,6 +93,7 @@ class Wire:
     asked: Callable[[Actor, Call], None]
     found: Callable[[Actor, Call, list[Any]], None]
     planned: Callable[[Actor, Call], Fault | None] | None = None
+    started: Callable[[Mapping[str, Any]], Told] = lambda asked: (500, {})
     seen_at: dict[tuple[str, tuple[str, str]], int] = field(default_factory=dict)
     calls: int = 0
 
@@ -201,6 +202,8 @@ class Wire:
         return status, content
 
     def _answered(self, call: Call, asked: dict[str, Any]) -> tuple[int, dict[str, Any], list[Change]]:
+        if call.operation == "StartExecution":
+            return *self.started(asked), []
         if call.operation != "ReceiveMessage":
             return self.engine.answer(call.service, call.operation, asked)
         asked = {**asked, "MaxNumberOfMessages": self.hub.draws.choice((1, 2, 10))}
@@ -299,6 +302,7 @@ class Wire:
             "payments": ("slot", "id"),
             "journal": ("listing", "id"),
             "accounts": ("account",),
+            "operations": ("operation", "place"),
         }[name]
 
         def is_known(row: Mapping[str, Any]) -> bool:

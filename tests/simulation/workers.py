@@ -19,7 +19,7 @@ from tests.simulation.poison import calls_in
 from tests.simulation.rows import waits_for_a_person
 from tests.simulation.seen import Seen
 
-SECONDS: Final = {"api": 29, "sweep": 300, "run_tasks": 900, "settle": 60}
+SECONDS: Final = {"api": 29, "sweep": 300, "run_tasks": 900, "settle": 60, "operate": 60, "record": 60}
 _LOST: Final = 0.15
 
 

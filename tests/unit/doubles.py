@@ -1,5 +1,5 @@
-"""What the tests of the rules stand on: a clock that moves only when told, stores and queues that fail when told,
-a target that answers by a script, and tasks and payments in one line."""
+"""Doubles for the tests of the rules: a clock that moves only on request, stores and queues that fail on request,
+a scripted target, and tasks and payments in one line."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
@@ -14,11 +14,11 @@ from postdate.domain.definition import Definition
 from postdate.domain.due import Due, Packet, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.item import Item
-from postdate.domain.payment import Funding, Payment
+from postdate.domain.payment import Funding, Payment, Terms
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
-from postdate.domain.task import KIND, Destination, Payload, State, Task
+from postdate.domain.task import KIND, Destination, Payload, State, Task, Template
 from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.further import Took
 from postdate.runtime.queue import MemoryQueue, Received
@@ -63,8 +63,8 @@ class ManualClock:
 
 
 class Scripted:
-    """What stands in `before[call]` happens before that call goes through, one thing each time; it may raise, or
-    answer in the call's place."""
+    """The steps in `before[call]` happen before that call, one each time; a step may raise, or answer in the
+    call's place."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -135,7 +135,7 @@ class ScriptedTasks(Scripted, MemoryTasks):
 
 
 class ScriptedDefinitions(Scripted, MemoryDefinitions):
-    """What is `unreadable` is there and not understood. `asked` counts the calls for several."""
+    """Rows in `unreadable` exist and cannot be read. `asked` counts the calls for several."""
 
     def __init__(self, *, tasks: MemoryTasks) -> None:
         super().__init__(tasks=tasks)
@@ -336,12 +336,7 @@ def a_task(
         tenant=tenant,
         due_at=due_at,
         now=now,
-        destination=HOOK,
-        payload=payload or Payload(text="{}"),
-        retry=retry,
-        timeout_seconds=30,
-        name=None,
-        tags=(),
+        template=Template(destination=HOOK, payload=payload or Payload(text="{}"), retry=retry),
     )
     return replace(task, **fields)
 
@@ -406,16 +401,11 @@ def a_registration(
     funding: Funding = Funding.RESERVE,
 ) -> Posting:
     return money.register(
+        Terms(payer=payer, payee=payee, amount=amount, funding=funding),
         id=item_id(payment.KIND, PLAN.slot(due_at, unique(number)), unique(number)),
         tenant=tenant,
-        payer=payer,
-        payee=payee,
-        amount=amount,
-        funding=funding,
         due_at=due_at,
         now=now,
-        description=None,
-        metadata=(),
     )
 
 
@@ -469,11 +459,12 @@ def message(
     via: Via = Via.SWEEP,
     tenant: str = "demo",
     seen: bool = False,
+    by: str = "",
 ) -> Received:
     """A packet as the queue hands it over for the nth time."""
     calls = tuple(due if isinstance(due, Due) else Due.of(due) for due in dues)
     return Received(
-        packet=Packet(tenant=tenant, via=via, dues=calls, seen=seen),
+        packet=Packet(tenant=tenant, via=via, dues=calls, seen=seen, by=by),
         message_id=f"message-{number}",
         receipt=f"receipt-{number}-{receives}",
         receives=receives,

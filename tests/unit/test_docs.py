@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from postdate.domain import definition, money, payment, task, transitions
+from postdate.domain import definition, money, operation, payment, task, transitions
 from postdate.domain.retry import RetryPolicy
 
 PAGES: Final = [
@@ -25,6 +25,7 @@ LIVES: Final = {
     "A task": (task.State, transitions),
     "A recurring task": (definition.State, definition),
     "A payment": (payment.State, money),
+    "An operation": (operation.State, operation),
 }
 
 
@@ -44,7 +45,7 @@ def arrows(of: str) -> list[tuple[str, str]]:
 
 
 def code(text: str) -> set[str]:
-    """What stands between single backticks, outside of blocks."""
+    """Text between single backticks, outside of blocks."""
     return set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
 
 

@@ -1,4 +1,4 @@
-"""What happens while a function starts, and what does not happen before."""
+"""Work of a function's start, and its limits."""
 
 import json
 import os
@@ -18,7 +18,8 @@ from postdate.domain.slots import item_id
 from postdate.runtime import settings
 from postdate.runtime.queue import text_of
 from postdate.stores.keys import bearer_text
-from tests.unit.doubles import PLAN, START, unique
+from postdate.stores.payment_row import attributes_of
+from tests.unit.doubles import PLAN, START, a_payment, unique
 
 FUNCTIONS: Final = sorted(path.parent.name for path in Path("functions").glob("*/handler.py"))
 # Nobody listens there: a call to AWS fails the start.
@@ -51,7 +52,7 @@ without = [each.Meta.table_name for each in tables if each._get_connection().con
 
 
 def ran(program: str, environment: dict[str, str], given: str = "") -> str:
-    """What it says: errors, or else its output."""
+    """The process's errors, or else its output."""
     ran = subprocess.run(
         [sys.executable, "-c", program],
         env={"PATH": os.environ["PATH"], "PYTHONPATH": "shared", **environment},
@@ -64,11 +65,12 @@ def ran(program: str, environment: dict[str, str], given: str = "") -> str:
 
 
 def given(function: str, endpoint: str) -> dict[str, str]:
-    """What the function reads, and what Lambda sets for each."""
+    """Environment variables that the function reads, with those that Lambda sets."""
     module = __import__(f"functions.{function}.settings", fromlist=["Settings"])
     known = LOCAL.settings.variables()
     read = {name: known.get(name, f"{endpoint}/{name.lower()}") for name in settings.names(module.Settings)}
     return read | {
+        **({"PAYMENTS_TABLE": "postdate-test-payments"} if "PAYMENTS_TABLE" in read else {}),
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_DEFAULT_REGION": "us-east-1",
@@ -136,8 +138,23 @@ def events(function: str) -> list[dict[str, Any]]:
             ]
         case "authorize":
             return [{"headers": {"authorization": f"Bearer {bearer_text('0' * 16, 'secret')}"}}]
+        case "record":
+            row = {
+                "Keys": {"id": {"S": "pay_1"}},
+                "SequenceNumber": "1",
+                "NewImage": attributes_of(a_payment(), listing_shards=2),
+            }
+            arn = "arn:aws:dynamodb:eu-central-1:1:table/postdate-test-payments/stream/1"
+            return [{"Records": [{"eventName": "INSERT", "eventSourceARN": arn, "dynamodb": row}]}]
         case "sweep":
             return [{"Records": [{"messageId": "1", "body": '{"kind": "tick"}'}]}]
+        case "operate":
+            return [
+                {
+                    "operation_id": item_id(task.OPERATION_KIND, PLAN.slot(DUE_AT, unique(1)), unique(1)),
+                    "run": 1,
+                }
+            ]
         case _:
             kind = payment.KIND if function == "settle" else task.KIND
             due = Due(id=item_id(kind, PLAN.slot(DUE_AT, unique(1)), unique(1)), version=1, due_at=DUE_AT)

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from functions.api.payments import register
+from functions.api.tasks.one_time import register as register_tasks
+from functions.run_tasks.tally import Tally as RunTally
 from functions.settle import handler as settle
 from functions.settle.run import Tally
 from postdate.domain.money import settle as settled
 from postdate.runtime.observability import logger
-from tests.unit.doubles import START, a_payment
+from tests.unit.doubles import START, a_payment, a_task
 
 FIELDS = ("action", "payment_id", "from_account_id", "to_account_id", "amount", "scheduled_time")
 ENDED = ("action", "payment_id", "execution_id", "status", "latency_ms")
@@ -51,4 +53,21 @@ def test_an_end_names_the_payment_its_execution_its_status_and_its_latency(told)
     settle._tell(Tally(settled=1, ended=[(ended, 12.34)]), [])
     assert [fields(record, ENDED) for record in told] == [
         ("payment_executed", payment.id, ended.executions[-1].id, "COMPLETED", 12.3)
+    ]
+
+
+def test_the_tasks_of_a_request_are_named_in_one_line(told):
+    tasks = [a_task(1), a_task(2)]
+    register_tasks._tell(tasks)
+    assert [fields(record, ("action", "tasks")) for record in told] == [
+        ("tasks_scheduled", [task.id for task in tasks])
+    ]
+
+
+def test_the_tasks_of_a_batch_that_succeeded_are_named_a_hundred_in_a_line(told):
+    ids = [f"task-{number}" for number in range(150)]
+    RunTally(done=ids).tell()
+    assert [fields(record, ("action", "tasks")) for record in told] == [
+        ("tasks_executed", ids[:100]),
+        ("tasks_executed", ids[100:]),
     ]

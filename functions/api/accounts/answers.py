@@ -1,4 +1,4 @@
-"""What is answered about accounts."""
+"""The answers about accounts."""
 
 from typing import Annotated, Literal, NotRequired
 
@@ -13,7 +13,7 @@ from postdate.domain.errors import PostdateError
 
 
 class Limits(TypedDict):
-    """What one payment from the account may be."""
+    """The limits of one payment from the account."""
 
     amount_min: Count
     amount_max: Count
@@ -23,9 +23,9 @@ class Limits(TypedDict):
 
 class Account(TypedDict):
     account_id: str
-    balance: Annotated[Count, told("What is available and what is reserved.")]
-    available: Annotated[Count, told("What can be paid with.")]
-    reserved: Annotated[Count, told("What is held for payments to come.")]
+    balance: Annotated[Count, told("The sum of available and reserved money.")]
+    available: Annotated[Count, told("Money that payments may take.")]
+    reserved: Annotated[Count, told("Money held for payments to come.")]
     status: Annotated[
         str,
         words(account.Status),
@@ -46,11 +46,11 @@ class AccountList(TypedDict):
 class AccountResult(TypedDict):
     index: Count
     account: NotRequired[Annotated[Account, told("The account, unless it was refused.")]]
-    error: NotRequired[Annotated[Problem, told("Why it was refused.")]]
+    error: NotRequired[Annotated[Problem, told("The reason for the refusal.")]]
 
 
 class AccountBatchAnswer(TypedDict):
-    results: Annotated[list[AccountResult], told("In the order of what was sent.")]
+    results: Annotated[list[AccountResult], told("One result for each account, in the order of the request.")]
 
 
 class Receipt(TypedDict):
@@ -62,7 +62,7 @@ class Receipt(TypedDict):
 
 
 class Note(TypedDict):
-    reference: Annotated[str | None, told("A deposit's, like the next two.")]
+    reference: Annotated[str | None, told("Set for a deposit only, like the next two fields.")]
     description: str | None
     metadata: dict[str, str]
 
@@ -79,12 +79,12 @@ class Transaction(Note):
     transaction_id: str
     payment_id: str | None
     type: Annotated[str, words(movement.Type)]
-    status: Annotated[Literal["COMPLETED"], told("The journal has only what has moved.")]
+    status: Annotated[Literal["COMPLETED"], told("The journal has completed movements only.")]
     direction: Literal["IN", "OUT"]
     amount: Annotated[Count, told("Without a sign: `direction` says which way.")]
     counterparty: Annotated[str | None, told("The other account; null for the world outside.")]
-    created_at: Annotated[Instant, told("When it was decided; of a deposit, when it was first asked for.")]
-    completed_at: Annotated[Instant, told("When it was written. The journal is in this order.")]
+    created_at: Annotated[Instant, told("The instant of the decision; of a deposit, of its first request.")]
+    completed_at: Annotated[Instant, told("The instant of the write. The journal is in this order.")]
     reason: str | None
 
 
@@ -94,7 +94,7 @@ class TransactionList(TypedDict):
     follow_cursor: Annotated[
         str | None,
         told(
-            "Where whoever follows the journal goes on, now or later, on the last page too; null before the first."
+            "The cursor to follow the journal, now or later, also after the last page; null before the first row."
         ),
     ]
 
@@ -102,14 +102,14 @@ class TransactionList(TypedDict):
 class ForecastMovement(TypedDict):
     payment_id: str
     at: Instant
-    amount: Annotated[int, told("Below 0 for what leaves the account.")]
-    balance: Annotated[Count, told("After it.")]
+    amount: Annotated[int, told("Below 0 for money that leaves the account.")]
+    balance: Annotated[Count, told("The balance after the movement.")]
 
 
 class Forecast(TypedDict):
     account_id: str
     until: Instant
-    balance: Annotated[Count, told("As it is now, like the next two.")]
+    balance: Annotated[Count, told("The current value, like the next two fields.")]
     available: Count
     reserved: Count
     balance_at_until: Count
@@ -146,7 +146,7 @@ def of(given: account.Account) -> Account:
 
 
 def result(index: int, answer: account.Account | PostdateError, request_id: str) -> AccountResult:
-    """What became of one account of a batch."""
+    """The result of one account of a batch."""
     if isinstance(answer, PostdateError):
         return {"index": index, "error": problem(answer, request_id)}
     return {"index": index, "account": of(answer)}
@@ -161,8 +161,7 @@ def adjustment(made: movement.Movement, account: str) -> Adjustment:
 
 
 def _receipt(made: movement.Movement, account: str) -> Receipt:
-    """What came of a deposit or an adjustment. Balances are not told: the answer is the same however often it is
-    asked for."""
+    """The receipt of a deposit or an adjustment. It tells no balance, so a repeated request gets the same answer."""
     return {
         "transaction_id": made.id,
         "account_id": account,
@@ -191,7 +190,7 @@ def transaction(made: movement.Movement, account: str) -> Transaction:
 
 
 def _note(made: movement.Movement) -> Note:
-    """What whoever made a deposit has written down with it."""
+    """The note that the caller attached to a deposit."""
     return {
         "reference": made.reference,
         "description": made.description,

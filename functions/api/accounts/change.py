@@ -58,12 +58,20 @@ class AccountChanger:
             raise Conflict
         return account
 
-    def set_status(self, tenant: str, id: str, status: Status) -> Account:
-        """Freezes or unfreezes."""
-        known = find(self.ledger, tenant, id)
-        account = _there(self.ledger.set_status(tenant, known.id, status, now=self.clock.now()), id)
-        if account.status is Status.CLOSED:
-            raise closed(account.id)
+    def set_status(self, tenant: str, id: str, status: Status, *, version: int | None) -> Account:
+        """Freezes or unfreezes. An account that has the status already is no change."""
+        account = find(self.ledger, tenant, id)
+        for _ in range(_TRIES):
+            if account.status is Status.CLOSED:
+                raise closed(account.id)
+            if account.status is status:
+                return account
+            _refuse_version(account, version)
+            now = self.clock.now()
+            changed = self.ledger.set_status(tenant, account.id, status, now=now, version=version)
+            account = _there(changed, id)
+        if account.status is not status:
+            raise Conflict
         return account
 
 

@@ -58,26 +58,26 @@ class Cashier:
             created_at=now,
             keep_until=None,
         )
-        held = idempotency.stands_for(self.reservations, wanted, now=now, written=lambda _: True)
-        posting = _posting(tenant, order, held, now=now)
+        reservation = idempotency.stands_for(self.reservations, wanted, now=now, written=lambda _: True)
+        posting = _posting(tenant, order, reservation, now=now)
         (posted,) = self.ledger.post([posting])
         if error := refusal(posted):
             raise error
         assert posting.movement is not None  # noqa: S101 (that is what it is made of)
-        return Moved(movement=posting.movement, replayed=held is not wanted)
+        return Moved(movement=posting.movement, replayed=reservation is not wanted)
 
 
-def _posting(tenant: str, order: Order, held: Reservation, *, now: datetime) -> Posting:
+def _posting(tenant: str, order: Order, reservation: Reservation, *, now: datetime) -> Posting:
     """The movement has the instant of the first request. The account's row has the instant of this change."""
     gives = order.amount < 0
     movement = Movement(
-        id=held.item_id,
+        id=reservation.item_id,
         tenant=tenant,
         type=order.type,
         payer=order.account if gives else None,
         payee=None if gives else order.account,
         amount=abs(order.amount),
-        at=held.created_at,
+        at=reservation.created_at,
         reason=order.reason,
         **order.note,
     )

@@ -11,7 +11,7 @@ _NAME = TypeAdapter[str](AccountId)
 
 
 def find(ledger: Ledger, tenant: str, id: str) -> Account:
-    """What cannot be a name is nobody's: no table is asked for it."""
+    """Returns the account, or raises NotFound. A text that cannot be a name causes no request to a table."""
     try:
         account = ledger.account(tenant, _NAME.validate_python(id))
     except ValidationError:

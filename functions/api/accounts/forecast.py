@@ -1,6 +1,7 @@
-"""What an account will have if nothing else happens: every payment of it that is still to come, in order.
+"""The forecast of an account: its balance after each payment that is still to come, in their order.
 
-What it receives is taken as coming. What it cannot cover at the instant will fail then and move nothing. A forecast
+Incoming payments count as paid. An outgoing payment that the balance does not cover at its instant fails and moves
+nothing. A forecast
 that takes too long ends where it is, and its cursor goes on with the balances that it has come to.
 """
 
@@ -135,7 +136,7 @@ def _is_coming(payment: Payment, account: Account) -> bool:
 
 
 def _parked(account: Account, now: datetime, ledger: Ledger) -> Iterator[Payment]:
-    """What was due long ago and has not ended: it is few, or somebody has been called."""
+    """Returns payments that were due long ago and have not ended. They are few, or an alarm has fired."""
     wanted = Wanted(tenant=account.tenant, account=account.id, state=State.EXECUTING, until=now - _BEHIND)
     listed = ledger.payments_listed(wanted, after="", limit=_READ_AT_ONCE)
     found = ledger.payments([each.id for each in listed])

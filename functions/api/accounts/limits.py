@@ -1,4 +1,4 @@
-"""How high an account's own limits may be: as high as its environment lets them."""
+"""The greatest limits that an account may have: those of its environment."""
 
 from postdate.domain.account import Limits
 from postdate.domain.errors import LimitExceeded

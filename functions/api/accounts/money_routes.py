@@ -1,4 +1,4 @@
-"""Routes of an account's money: what comes in, what is set right, what has moved and what will move."""
+"""Routes of an account's money: deposits, adjustments, the journal and the forecast."""
 
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -40,7 +40,7 @@ _OF_KEYS: Final = ("idempotency_key_missing", "idempotency_key_reused")
     "/deposits",
     name="deposit",
     summary="Deposit money",
-    text="From the world outside. A frozen or closed account takes none.",
+    text="The money comes from outside. A frozen or closed account takes no deposit.",
     status=201,
     body=DepositForm,
     examples={
@@ -78,11 +78,11 @@ def deposit(caller: Caller, account_id: str) -> Response[answers.Deposit]:
     "post",
     "/adjustments",
     name="adjust",
-    summary="Set a balance right",
-    text="Adds `amount` to what is available, or takes it from there, never more than is there. Or, with "
-    "`to_journal`, sets what is available and what is reserved to what the account's journal and its open payments "
-    "say: for an account that the audit names, and that has not changed for ten minutes. A frozen account can be "
-    "adjusted.",
+    summary="Adjust a balance",
+    text="Adds `amount` to the available money, or takes it from there; the available money never falls below 0. With "
+    "`to_journal` the request instead sets the available and the reserved money from the account's journal and its "
+    "open payments. That is possible for an account that the audit names and that has not changed for ten minutes. A "
+    "frozen account can be adjusted.",
     status=201,
     body=AdjustmentForm,
     examples={
@@ -125,9 +125,10 @@ def adjust(caller: Caller, account_id: str) -> Response[answers.Adjustment]:
     "get",
     "/transactions",
     name="listTransactions",
-    summary="The journal of an account",
-    text="In the order in which it was written, a moment behind. To follow it, ask again with `follow_cursor`, "
-    "also after the last page: nothing is written before a place that was shown.",
+    summary="List the journal of an account",
+    text="The rows are in the order in which they were written, and the list is a moment behind. To follow the "
+    "journal, ask again with `follow_cursor`, also after the last page: no row is written before a place that was "
+    "shown.",
     scope=READ,
     parameters=("since", "limit", "cursor"),
     codes=("validation_failed", "not_found"),
@@ -147,10 +148,11 @@ def list_transactions(caller: Caller, account_id: str) -> answers.TransactionLis
     "get",
     "/forecast",
     name="forecast",
-    summary="What an account will have",
-    text="If nothing else is scheduled, changed or deposited. What it is to receive is taken as coming. A forecast "
-    "that takes more than some seconds is `partial`: its balances are those after the last payment that was looked at. "
-    "`next_cursor` goes on from there, with the account as it was in the beginning.",
+    summary="Forecast the balance of an account",
+    text="The forecast holds if no payment is scheduled or changed and no deposit is made. Payments to the account "
+    "count as "
+    "certain. A forecast that takes more than some seconds is `partial`: its balances are those after the last payment "
+    "that was read. `next_cursor` continues there, with the account as of the first page.",
     scope=READ,
     parameters=("until", "cursor"),
     codes=("validation_failed", "not_found"),

@@ -25,7 +25,7 @@ def open_accounts(
     ledger: Ledger,
     clock: Clock,
 ) -> list[Opened | PostdateError]:
-    """One answer for each, at its place. Of two with one name the first is opened."""
+    """Returns an answer for each account, in their order. Of two with one name the first is opened."""
     now = clock.now()
     judged = [_judged(each, amount_cap) for each in asked]
     wanted = dict[str, Account]()

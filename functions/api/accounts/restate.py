@@ -18,7 +18,7 @@ from functions.api.accounts.find import find
 from functions.api.audit import Auditor
 from functions.api.refusals import refusal
 from postdate.domain.account import Account
-from postdate.domain.errors import InvalidState, Unavailable
+from postdate.domain.errors import InvalidState, PostdateError, Unavailable
 from postdate.domain.invariants import Books
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.posting import Leg, Posting
@@ -51,24 +51,32 @@ class Restater:
             created_at=now,
             keep_until=None,
         )
-        held = idempotency.stands_for(self.reservations, wanted, now=now, written=lambda _: True)
+        reservation = idempotency.stands_for(self.reservations, wanted, now=now, written=lambda _: True)
         movement = Movement(
-            id=held.item_id,
+            id=reservation.item_id,
             tenant=tenant,
             type=Type.ADJUSTMENT,
             payer=None,
             payee=name,
             amount=0,
-            at=held.created_at,
+            at=reservation.created_at,
             reason=reason,
         )
-        replayed = held is not wanted
+        replayed = reservation is not wanted
         if not (replayed and self.ledger.has(movement)):
-            self._make(movement, self._difference(tenant, name))
+            self._add_difference(movement, to=name)
         return Moved(movement=movement, replayed=replayed)
 
+    def _add_difference(self, movement: Movement, *, to: str) -> None:
+        """A refusal counts only if no other request with the same key has made the movement meanwhile."""
+        try:
+            self._make(movement, self._difference(movement.tenant, to))
+        except PostdateError:
+            if not self.ledger.has(movement):
+                raise
+
     def _difference(self, tenant: str, name: str) -> Leg:
-        """What both looks agree about."""
+        """The difference that both looks show."""
         began = self.clock.now()
         books = self._books(tenant, name)
         first = _missing(books)
@@ -76,8 +84,10 @@ class Restater:
             raise InvalidState(books.account.status, f"the account {name} already agrees with its journal")
         _refuse_if_changed(books.account, since=began - QUIET)
         self.clock.sleep_until(self.clock.now() + BETWEEN)
-        if _missing(self._books(tenant, name)) != first:
-            raise Unavailable(f"the account {name} keeps changing")
+        books = self._books(tenant, name)
+        if _missing(books) != first:
+            _refuse_if_changed(books.account, since=began - QUIET)
+            raise Unavailable(f"an index is behind the account {name}")
         return first
 
     def _books(self, tenant: str, name: str) -> Books:
@@ -93,21 +103,25 @@ class Restater:
             tenant=movement.tenant, at=self.clock.now(), legs=(leg,), movement=replace(movement, reason=told)
         )
         (posted,) = self.ledger.post([posting])
-        if posted.answer is Answer.STALE and not self.ledger.has(movement):
-            raise Unavailable(f"the account {leg.account} keeps changing")
+        if posted.answer is Answer.STALE:
+            raise _keeps_changing(find(self.ledger, movement.tenant, leg.account))
         if error := refusal(posted):
             raise error
 
 
 def _refuse_if_changed(account: Account, *, since: datetime) -> None:
     if account.updated_at > since:
-        changed = account.updated_at.isoformat(timespec="seconds")
-        minutes = QUIET // timedelta(minutes=1)
-        raise InvalidState(
-            account.status,
-            f"the account {account.id} changed at {changed}, and indexes may not show that yet: "
-            f"repeat the request when it has not changed for {minutes} minutes; freeze an account that is in use",
-        )
+        raise _keeps_changing(account)
+
+
+def _keeps_changing(account: Account) -> InvalidState:
+    changed = account.updated_at.isoformat(timespec="seconds")
+    minutes = QUIET // timedelta(minutes=1)
+    return InvalidState(
+        account.status,
+        f"the account {account.id} changed at {changed}, and indexes may not show that yet: "
+        f"repeat the request when it has not changed for {minutes} minutes; freeze an account that is in use",
+    )
 
 
 def _missing(books: Books) -> Leg:

@@ -35,11 +35,12 @@ READ, ADMIN = "accounts:read", "admin"
     "",
     name="openAccount",
     summary="Open an account",
-    text="It begins with nothing. Opening it again with the same limits is no error, unless it was closed.",
+    text="The account begins with a balance of 0. To open it again with the same limits is no error, unless it was "
+    "closed.",
     status=201,
     body=AccountForm,
     examples={
-        "usual": {"summary": "With everybody's limits", "value": {"account_id": "rent"}},
+        "usual": {"summary": "With the default limits", "value": {"account_id": "rent"}},
         "narrow": {
             "summary": "With limits of its own",
             "value": {"account_id": "pocket-money", "limits": {"amount_max": 50}},
@@ -66,8 +67,8 @@ def create(caller: Caller) -> Response[answers.Account]:
     "/batch",
     name="openAccounts",
     summary="Open up to 100 accounts",
-    text="Each account is opened or refused by itself, and answered at its index. The status is 200 whatever "
-    "became of them.",
+    text="Each account is opened or refused by itself; the result at its index says which. The status is 200 even if "
+    "every account is refused.",
     body=AccountBatchForm,
     examples={
         "two": {
@@ -95,7 +96,7 @@ def create_batch(caller: Caller) -> answers.AccountBatchAnswer:
     "",
     name="listAccounts",
     summary="List accounts",
-    text="In the order of their ids. An account that was opened just now may be missing. With a `status` a page "
+    text="In the order of the ids. An account that was opened just now may be missing. With a `status` a page "
     "may be short, or empty, and still have a `next_cursor`.",
     scope=READ,
     parameters=("account_status", "prefix", "limit", "cursor"),
@@ -113,7 +114,7 @@ def list_accounts(caller: Caller) -> answers.AccountList:
     "/<account_id>",
     name="getAccount",
     summary="Get an account",
-    text="As it is now.",
+    text="The current state of the account.",
     scope=READ,
     headers=("ETag",),
     codes=("not_found",),
@@ -127,8 +128,8 @@ def get(caller: Caller, account_id: str) -> Response[answers.Account]:
     "/<account_id>",
     name="changeAccount",
     summary="Change the limits of an account",
-    text="What is left out, or null, stays as it is. `amount_max` may be above the default, up to what the "
-    "environment allows. Payments that are scheduled already keep their amounts and instants.",
+    text="A limit that is left out, or null, stays unchanged. `amount_max` may be above the default, up to what the "
+    "environment allows. Scheduled payments keep their amounts and instants.",
     body=AccountChangeForm,
     examples={"wide": {"summary": "Above the default", "value": {"limits": {"amount_max": 5_000_000}}}},
     scope=ADMIN,
@@ -152,9 +153,9 @@ def change(caller: Caller, account_id: str) -> Response[answers.Account]:
     "/<account_id>/close",
     name="closeAccount",
     summary="Close an account",
-    text="For good, and only when nothing is available and nothing is reserved. A closed account stays readable. "
-    "It takes no deposits and no payments: a payment to it that is due later fails, and the money goes back to "
-    "its payer. Closing twice is no error.",
+    text="An account can be closed if its balance is 0. It is never opened again. A closed account stays readable. It "
+    "takes no deposits and no payments: a later payment to it fails, and the money returns to the payer. To close an "
+    "account twice is no error.",
     scope=ADMIN,
     parameters=("IfMatch",),
     headers=("ETag",),
@@ -171,11 +172,13 @@ def close(caller: Caller, account_id: str) -> Response[answers.Account]:
     "/<account_id>/freeze",
     name="freezeAccount",
     summary="Freeze an account",
-    text="Until it is unfrozen, it neither pays nor is paid: payments that are due meanwhile fail. What is held "
-    "for a payment that fails or is cancelled comes back all the same.",
+    text="A frozen account neither pays nor is paid: payments that are due meanwhile fail. The held amount of a "
+    "payment "
+    "that fails or is cancelled returns to the account all the same.",
     scope=ADMIN,
+    parameters=("IfMatch",),
     headers=("ETag",),
-    codes=("not_found", "invalid_state"),
+    codes=("validation_failed", "not_found", "invalid_state", "version_conflict"),
 )
 def freeze(caller: Caller, account_id: str) -> Response[answers.Account]:
     return _set(caller, account_id, Status.FROZEN)
@@ -186,10 +189,11 @@ def freeze(caller: Caller, account_id: str) -> Response[answers.Account]:
     "/<account_id>/unfreeze",
     name="unfreezeAccount",
     summary="Unfreeze an account",
-    text="It pays and is paid again.",
+    text="The account pays and is paid again.",
     scope=ADMIN,
+    parameters=("IfMatch",),
     headers=("ETag",),
-    codes=("not_found", "invalid_state"),
+    codes=("validation_failed", "not_found", "invalid_state", "version_conflict"),
 )
 def unfreeze(caller: Caller, account_id: str) -> Response[answers.Account]:
     return _set(caller, account_id, Status.ACTIVE)
@@ -204,7 +208,7 @@ def _account(caller: Caller, id: str) -> Account:
 
 
 def _asked(caller: Caller, given: JsonValue) -> tuple[str, Limits] | PostdateError:
-    """One of a batch."""
+    """Reads one account of a batch."""
     try:
         form = part_of_batch(AccountForm, given)
         caller.administers(form.account_id)
@@ -220,8 +224,8 @@ def _opened(tenant: str, asked: Sequence[tuple[str, Limits] | PostdateError]) ->
 
 def _set(caller: Caller, account_id: str, status: Status) -> Response[answers.Account]:
     account = unquote(account_id)
-    tenant = caller.administers(account).tenant
-    return requests.item(answers.of(_changer().set_status(tenant, account, status)))
+    tenant, version = caller.administers(account).tenant, requests.version_wanted(_event())
+    return requests.item(answers.of(_changer().set_status(tenant, account, status, version=version)))
 
 
 def _changer() -> AccountChanger:

@@ -1,4 +1,4 @@
-"""How many items a tenant may register in a time, counted where it costs next to nothing.
+"""The meter of registrations a tenant and second, without a request for a tenant of usual size.
 
 Each copy of the function counts by itself. What one copy has registered for a tenant within some seconds is free up to
 a bound, so that a tenant of usual size costs no request. Beyond it the copy takes allowances from a timeline that all
@@ -6,13 +6,15 @@ copies share: one update for each of them. When the table does not answer, nobod
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from postdate.domain.errors import QuotaExceeded, Unavailable
-from postdate.domain.limits import REGISTERED, REGISTERED_A_SECOND, WINDOW
+from postdate.domain.errors import Forbidden, QuotaExceeded, Unavailable
+from postdate.domain.limits import REGISTERED, WINDOW
 from postdate.runtime.clock import Clock
 from postdate.stores.flow import Flow, Timeline
+from postdate.stores.tenants import Tenant
 
 # Also what a copy registers for a tenant in each window without asking.
 ALLOWANCE: Final = 250
@@ -20,24 +22,31 @@ _REMEMBERED_MAX: Final = 1000
 
 
 class Meter:
-    def __init__(self, *, flow: Flow, clock: Clock, a_second: int = REGISTERED_A_SECOND) -> None:
+    """`find` finds a tenant as it was some seconds ago at most."""
+
+    def __init__(
+        self, *, flow: Flow, clock: Clock, find: Callable[[str], Tenant] = lambda id: Tenant(id=id)
+    ) -> None:
         self._flow = flow
         self._clock = clock
-        self._a_second = a_second
+        self._find = find
         self._left: OrderedDict[str, tuple[datetime, int]] = OrderedDict()
 
     def take(self, tenant: str, items: int) -> None:
         """Raises QuotaExceeded when the tenant may not register so many now. Those that are refused are not counted."""
+        known = self._find(tenant)
+        if (why := known.tenancy.suspended_because) is not None:
+            raise Forbidden(f"the tenant is suspended and registers nothing: {why}")
         now = self._clock.now()
         since, left = self._left.get(tenant, (now, ALLOWANCE))
         if now >= since + WINDOW:
             since, left = now, ALLOWANCE
         while left < items:
-            if not self._allowed(tenant, now):
+            if not self._allowed(tenant, now, known.quota):
                 raise QuotaExceeded(
-                    f"at most {self._a_second} tasks and payments a second are registered",
+                    f"at most {known.quota} tasks and payments a second are registered",
                     quota=REGISTERED,
-                    most=self._a_second * int(WINDOW.total_seconds()),
+                    most=known.quota * int(WINDOW.total_seconds()),
                     window_seconds=int(WINDOW.total_seconds()),
                 )
             left += ALLOWANCE
@@ -46,8 +55,21 @@ class Meter:
         if len(self._left) > _REMEMBERED_MAX:
             self._left.popitem(last=False)
 
-    def _allowed(self, tenant: str, now: datetime) -> bool:
-        width = timedelta(seconds=ALLOWANCE / self._a_second)
+    def used(self, tenant: str) -> int:
+        """The registrations that count against the quota now: those of all copies that took allowances, and what this
+        copy has registered of its own."""
+        now, known = self._clock.now(), self._find(tenant)
+        try:
+            ends = self._flow.ends(tenant, [REGISTERED], of=Timeline.QUOTA).get(REGISTERED, now)
+        except Unavailable:
+            ends = now
+        since, left = self._left.get(tenant, (now, ALLOWANCE))
+        own = max(0, ALLOWANCE - left) if now < since + WINDOW else 0
+        shared = round(max(ends - now, timedelta(0)).total_seconds() * known.quota)
+        return min(max(shared, own), known.quota * int(WINDOW.total_seconds()))
+
+    def _allowed(self, tenant: str, now: datetime, a_second: int) -> bool:
+        width = timedelta(seconds=ALLOWANCE / a_second)
         try:
             begins = self._flow.take_by(
                 tenant, REGISTERED, width, now=now, latest=now + WINDOW, of=Timeline.QUOTA

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from functions.api import calls
-from functions.api.tasks.register import KEY_KEPT
+from functions.api import calls, idempotency
 from postdate.domain import backfill as rules
 from postdate.domain import definition as definitions
 from postdate.domain.backfill import Progress, Step
@@ -78,17 +77,17 @@ class Backfills:
             item_id=step.operation,
             due_at=now,
             created_at=now,
-            keep_until=now + KEY_KEPT,
+            keep_until=now + idempotency.KEY_KEPT,
         )
-        held = self.reservations.reserve(wanted, now=now)
-        if held.fingerprint != wanted.fingerprint:
+        reservation = self.reservations.reserve(wanted, now=now)
+        if reservation.fingerprint != wanted.fingerprint:
             raise IdempotencyKeyReused
         return self._begun(
-            replace(step, operation=held.item_id),
+            replace(step, operation=reservation.item_id),
             definition,
             now,
             depth,
-            replayed=held.item_id != step.operation,
+            replayed=reservation.item_id != step.operation,
         )
 
     def load(self, tenant: str, id: str) -> Backfill:

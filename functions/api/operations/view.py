@@ -1,12 +1,11 @@
-"""What is told of an operation."""
-
-from typing import Any
+"""The answer about a backfill, in the form of every operation."""
 
 from functions.api.forms import text_of
+from functions.api.operations.answers import Operation
 from functions.api.operations.backfill import Backfill
 
 
-def view(backfill: Backfill) -> dict[str, Any]:
+def view(backfill: Backfill) -> Operation:
     step, progress = backfill.step, backfill.progress
     return {
         "operation_id": backfill.id,

@@ -1,29 +1,30 @@
-"""What is answered about payments."""
+"""The answers about payments."""
 
-from typing import Annotated, Final, Literal, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from functions.api.answers import Count, Cursor, Instant, Partial, Version, told, words
 from functions.api.errors import Problem, problem
+from functions.api.events import answers as events
+from functions.api.events.answers import Event
 from functions.api.forms import text_of
-from postdate.domain import payment
+from functions.api.payments.terms import TermsAnswer, answer_of
+from postdate.domain import event as domain_event
+from postdate.domain import payment, payment_event
 from postdate.domain.errors import PostdateError
-from postdate.domain.money import EXECUTIONS_MAX, HISTORY_LINES_MAX
-from postdate.domain.payment import ExecutionStatus, Funding, State
+from postdate.domain.money import EXECUTIONS_MAX
+from postdate.domain.payment import ExecutionStatus, State
 
-_TYPES: Final = ["SCHEDULED", "RESCHEDULED", *(each.value for each in State if each is not State.PENDING)]
+_TYPES: Final = [name.upper() for name in payment_event.NAMES]
 
 
-class Payment(TypedDict):
+class Payment(TermsAnswer):
     payment_id: Annotated[
-        str, told("It holds the minute that the payment was registered for, so ids sort by time.")
+        str, told("The id contains the minute that the payment was registered for, so ids sort by time.")
     ]
-    from_account_id: str
-    to_account_id: str
-    amount: int
-    scheduled_time: Annotated[Instant, told("The instant asked for.")]
+    scheduled_time: Annotated[Instant, told("The instant of the request.")]
     status: Annotated[
         str,
         words(State),
@@ -32,15 +33,14 @@ class Payment(TypedDict):
             "operator decides. COMPLETED, FAILED and CANCELLED are final."
         ),
     ]
-    funding: Annotated[str, words(Funding)]
-    description: str | None
-    metadata: dict[str, str]
     created_at: Instant
-    executed_at: Annotated[Instant | None, told("When the money was moved.")]
+    executed_at: Annotated[Instant | None, told("The instant at which the money moved.")]
     cancelled_at: Instant | None
-    error_code: Annotated[str | None, told("Why it failed, for programs.")]
-    error_message: Annotated[str | None, told("Why the last attempt failed, for people.")]
-    lateness_ms: Annotated[int | None, told("From the instant asked for until the money was moved.")]
+    error_code: Annotated[str | None, told("The error of a FAILED payment, for programs.")]
+    error_message: Annotated[str | None, told("The reason why the newest attempt failed, for people.")]
+    lateness_ms: Annotated[
+        int | None, told("The time from the instant of the request until the money moved.")
+    ]
     attempts: Count
     version: Version
 
@@ -54,11 +54,11 @@ class PaymentList(TypedDict):
 class PaymentResult(TypedDict):
     index: Count
     payment: NotRequired[Annotated[Payment, told("The payment, unless it was refused.")]]
-    error: NotRequired[Annotated[Problem, told("Why it was refused.")]]
+    error: NotRequired[Annotated[Problem, told("The reason for the refusal.")]]
 
 
 class PaymentBatchAnswer(TypedDict):
-    results: Annotated[list[PaymentResult], told("In the order of what was sent.")]
+    results: Annotated[list[PaymentResult], told("One result for each payment, in the order of the request.")]
 
 
 class CancelledPayment(TypedDict):
@@ -68,24 +68,23 @@ class CancelledPayment(TypedDict):
     version: Version
 
 
-class PaymentEvent(TypedDict):
-    type: Annotated[
-        str,
-        Field(json_schema_extra={"enum": _TYPES}),
-        told("Any change before the instant is RESCHEDULED."),
-    ]
-    at: Instant
-    version: Count
-    status: Annotated[str, words(State)]
-    attempt: Count
-    reason: str
+class PaymentEvent(Event):
+    """An event of the feed, with the names of the audit trail beside it."""
+
+    event_type: Annotated[str, Field(json_schema_extra={"enum": _TYPES})]
+    event_data: Annotated[dict[str, Any], told("The same as `data`.")]
+    timestamp: Annotated[Instant, told("The same as `occurred_at`.")]
 
 
 class PaymentEvents(TypedDict):
     events: Annotated[
         list[PaymentEvent],
-        told(f"One a version: the first, and the newest {HISTORY_LINES_MAX - 1} after it."),
+        told(
+            "One a version, in order. What is not recorded yet, or was changed by a release without events, comes from "
+            "the payment's own history and is `reconstructed`."
+        ),
     ]
+    next_cursor: Cursor
 
 
 class PaymentExecution(TypedDict):
@@ -95,10 +94,10 @@ class PaymentExecution(TypedDict):
     started_at: Instant
     completed_at: Instant | None
     executed_at: Annotated[
-        Instant | None, told("When the money moved; null for an attempt that did not move it.")
+        Instant | None, told("The instant at which the money moved; null for an attempt that moved none.")
     ]
     error_message: str | None
-    retry_count: Annotated[Count, told("How many attempts there were before it.")]
+    retry_count: Annotated[Count, told("The number of attempts before this one.")]
 
 
 class PaymentExecutions(TypedDict):
@@ -108,8 +107,10 @@ class PaymentExecutions(TypedDict):
 class Executed(TypedDict):
     """With `error_code` if it failed."""
 
-    success: Annotated[bool, told("Whether the money was moved.")]
-    execution_id: Annotated[str, told("Of the execution that ended it, whoever asked.")]
+    success: Annotated[bool, told("True if the money moved.")]
+    execution_id: Annotated[
+        str, told("The execution that ended the payment. An earlier request may have made it.")
+    ]
     status: Annotated[str, Field(json_schema_extra={"enum": [State.COMPLETED.value, State.FAILED.value]})]
     error_code: NotRequired[str | None]
 
@@ -117,14 +118,9 @@ class Executed(TypedDict):
 def of(given: payment.Payment) -> Payment:
     return {
         "payment_id": given.id,
-        "from_account_id": given.payer,
-        "to_account_id": given.payee,
-        "amount": given.amount,
+        **answer_of(given),
         "scheduled_time": text_of(given.planned_at),
         "status": given.state.value,
-        "funding": given.funding.value,
-        "description": given.description,
-        "metadata": dict(given.metadata),
         "created_at": text_of(given.created_at),
         "executed_at": text_of(given.finished_at) if given.state is State.COMPLETED else None,
         "cancelled_at": text_of(given.finished_at) if given.state is State.CANCELLED else None,
@@ -137,7 +133,7 @@ def of(given: payment.Payment) -> Payment:
 
 
 def result(index: int, answer: payment.Payment | PostdateError, request_id: str) -> PaymentResult:
-    """What became of one payment of a batch."""
+    """The result of one payment of a batch."""
     if isinstance(answer, PostdateError):
         return {"index": index, "error": problem(answer, request_id)}
     return {"index": index, "payment": of(answer)}
@@ -153,7 +149,7 @@ def cancelled(given: payment.Payment) -> CancelledPayment:
 
 
 def executed(given: payment.Payment) -> Executed:
-    """How a payment ended, and which execution ended it."""
+    """The end of a payment, and the execution that ended it."""
     done = given.state is State.COMPLETED
     ended: Executed = {
         "success": done,
@@ -163,19 +159,15 @@ def executed(given: payment.Payment) -> Executed:
     return ended if done else {**ended, "error_code": given.error_code}
 
 
-def events(given: payment.Payment) -> list[PaymentEvent]:
-    """The audit trail: one line a version."""
-    return [
-        {
-            "type": _event(line.version, line.to),
-            "at": text_of(line.at),
-            "version": line.version,
-            "status": line.to.value,
-            "attempt": line.attempt,
-            "reason": line.why,
-        }
-        for line in given.history
-    ]
+def event(given: domain_event.Event) -> PaymentEvent:
+    """A line of the audit trail."""
+    common = events.of(given)
+    return {
+        **common,
+        "event_type": given.type.rpartition(".")[2].upper(),
+        "event_data": common["data"],
+        "timestamp": common["occurred_at"],
+    }
 
 
 def executions(given: payment.Payment) -> list[PaymentExecution]:
@@ -194,9 +186,3 @@ def executions(given: payment.Payment) -> list[PaymentExecution]:
         }
         for execution in given.executions
     ]
-
-
-def _event(version: int, to: State) -> str:
-    if to is not State.PENDING:
-        return to.value
-    return "SCHEDULED" if version == 1 else "RESCHEDULED"

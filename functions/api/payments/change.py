@@ -14,10 +14,12 @@ from functions.api.refusals import refusal, unknown
 from postdate.domain import money
 from postdate.domain.errors import Conflict, NotFound, VersionMismatch
 from postdate.domain.item import kind_of
-from postdate.domain.payment import KIND, Payment
+from postdate.domain.payment import KIND, Payment, State
 from postdate.domain.posting import Posting
 from postdate.domain.sweeping import Horizon
+from postdate.runtime import metric
 from postdate.runtime.clock import Clock
+from postdate.runtime.observability import emit, logger
 from postdate.runtime.queue import Queue
 from postdate.stores.ledger import Answer, Ledger
 
@@ -32,7 +34,7 @@ class Changer:
     clock: Clock
 
     def load(self, tenant: str | None, id: str) -> Payment:
-        """Of any tenant, if None is named."""
+        """Returns the payment of this tenant; with None, of any tenant."""
         payment = self.ledger.payment(id) if kind_of(id) == KIND else None
         if payment is None or tenant not in (None, payment.tenant):
             raise NotFound(f"there is no payment {id}")
@@ -98,9 +100,10 @@ class Changer:
                 # It was written by our own first try, whose answer got lost.
                 return payment
             caller.pays_from(payment.payer)
-            posting = decide(payment, self.clock.now())
-            if posting is None:
+            decided = decide(payment, self.clock.now())
+            if decided is None:
                 return payment
+            posting = decided.signed(caller.actor)
             if version is not None and version != payment.version:
                 raise VersionMismatch(f"the payment has version {payment.version}")
             (posted,) = self.ledger.post([posting])
@@ -108,5 +111,24 @@ class Changer:
                 raise error
             wanted = posting.after
             if posted.answer is Answer.DONE and wanted is not None:
+                _tell(payment, wanted, caller)
                 return wanted
         raise Conflict
+
+
+def _tell(before: Payment, after: Payment, caller: Caller) -> None:
+    """One log line a change, with the key that asked for it."""
+    if after.state is State.CANCELLED:
+        emit(metric.PAYMENTS_CANCELLED)
+    elif after.due_at != before.due_at:
+        emit(metric.PAYMENTS_RESCHEDULED)
+    logger.info(
+        "a payment changed",
+        extra={
+            "action": "payment_cancelled" if after.state is State.CANCELLED else "payment_changed",
+            "payment_id": after.id,
+            "version": after.version,
+            "key_id": caller.key_id,
+            "why": after.history[-1].why,
+        },
+    )

@@ -1,6 +1,7 @@
 """Settles a payment at the word of another service, which names the execution. Repeats are harmless: what has ended is
 told as it ended."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from functions.api.payments.answers import Executed, executed
@@ -8,8 +9,10 @@ from functions.api.payments.change import Changer
 from functions.api.refusals import books_disagree
 from postdate.domain.errors import InvalidState, Unauthenticated, Unavailable
 from postdate.domain.payment import Payment, State
+from postdate.domain.scopes import INTERNAL
 from postdate.runtime.clock import Clock
-from postdate.stores.keys import INTERNAL, Keys, split
+from postdate.stores.key_hashes import KeyHashes
+from postdate.stores.keys import Keys, Shown, split
 from postdate.use_cases.settling import Settling
 
 
@@ -18,16 +21,19 @@ class Executor:
     changer: Changer
     settling: Settling
     keys: Keys
+    hashes: KeyHashes
+    keep: Callable[[Shown], None]
     clock: Clock
 
     def admit(self, token: str) -> None:
-        """Whoever shows a key with the scope `internal`."""
+        """Raises Unauthenticated unless the token is a key with the scope `internal`."""
         parts = split(token.strip())
         key = self.keys.get(parts[0]) if parts else None
         if parts is None or key is None or INTERNAL not in key.scopes:
             raise Unauthenticated("X-Internal-Auth is missing, unknown or expired")
-        if not key.accepts(parts[1], now=self.clock.now()):
+        if not key.accepts(parts[1], now=self.clock.now(), hashes=self.hashes):
             raise Unauthenticated("X-Internal-Auth is missing, unknown or expired")
+        self.keep(Shown(key, parts[1]))
 
     def execute(self, id: str, execution_id: str) -> Executed:
         payment = self.changer.load(None, id)

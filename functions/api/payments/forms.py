@@ -1,47 +1,29 @@
 """The bodies of requests about payments."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Any, TypeVar
+from typing import TypeVar
 
-from pydantic import Field, JsonValue, ValidationInfo, field_validator, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from functions.api import patterns
 from functions.api.forms import (
     DELAY_SECONDS_MAX,
-    AccountId,
     Form,
     Instant,
     parsed,
     part_of_batch,
 )
-from functions.api.texts import METADATA_PAIRS_MAX, Description, Metadata, pairs
+from functions.api.payments.terms import TermsChangeForm, TermsForm
 from postdate.domain import instants
 from postdate.domain.account import AMOUNT_CAP
 from postdate.domain.errors import LimitExceeded, ValidationFailed
-from postdate.domain.payment import Funding
-
-# More than any account may is a limit and no mistake: it has a code of its own.
-Amount = Annotated[int, Field(ge=1, json_schema_extra={"maximum": AMOUNT_CAP})]
 
 
-class PaymentForm(Form):
+class PaymentForm(TermsForm):
     """Exactly one of `scheduled_time` and `delay_seconds` is needed."""
 
-    from_account_id: AccountId
-    to_account_id: AccountId
-    amount: Amount
     delay_seconds: int | None = Field(None, ge=1, le=DELAY_SECONDS_MAX)
     scheduled_time: Instant | None = None
-    description: Description | None = None
-    funding: Funding = Funding.RESERVE
-    metadata: Metadata = Field({}, max_length=METADATA_PAIRS_MAX)
-
-    @field_validator("to_account_id")
-    @classmethod
-    def _is_somebody_else(cls, payee: str, info: ValidationInfo) -> str:
-        if payee == info.data.get("from_account_id"):
-            raise ValueError("is the account that pays")
-        return payee
 
     @model_validator(mode="after")
     def _has_one_instant(self) -> "PaymentForm":
@@ -60,14 +42,11 @@ class PaymentBatchForm(Form):
     payments: list[JsonValue] = Field(min_length=1, max_length=100)
 
 
-class PaymentChangeForm(Form):
+class PaymentChangeForm(TermsChangeForm):
     """At least one field is needed. `scheduled_time` and `delay_seconds` exclude each other."""
 
     scheduled_time: Instant | None = None
     delay_seconds: int | None = Field(None, ge=1, le=DELAY_SECONDS_MAX)
-    amount: Amount | None = None
-    description: Description | None = None
-    metadata: Metadata | None = Field(None, max_length=METADATA_PAIRS_MAX)
 
     @model_validator(mode="after")
     def _changes_something(self) -> "PaymentChangeForm":
@@ -92,7 +71,7 @@ def read(form: type[PaymentFormT], text: bytes) -> PaymentFormT:
 
 
 def read_part(given: JsonValue) -> BatchPaymentForm:
-    """One of a batch."""
+    """Reads one payment of a batch."""
     return _within_limits(part_of_batch(BatchPaymentForm, given))
 
 
@@ -100,12 +79,6 @@ def _within_limits(asked: PaymentFormT) -> PaymentFormT:
     if asked.amount is not None and asked.amount > AMOUNT_CAP:
         raise LimitExceeded([("amount", f"is 1 to {AMOUNT_CAP}")])
     return asked
-
-
-def changes(form: PaymentChangeForm) -> dict[str, Any]:
-    """The fields of Payment that change and touch no money."""
-    described = {"description": form.description} if "description" in form.model_fields_set else {}
-    return described if form.metadata is None else {**described, "metadata": pairs(form.metadata)}
 
 
 def instant_field(form: PaymentForm | PaymentChangeForm) -> str:

@@ -7,24 +7,21 @@ metadata, is looked up in the payments.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from functions.api import listing
 from functions.api.accounts.find import find
-from functions.api.forms import instant_of
-from functions.api.listing import Page, Span
+from functions.api.listing import CLOCKS_APART, Page, Span
+from functions.api.unfinished import Between, Unfinished
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.payment import KIND, Payment, State
 from postdate.runtime.clock import Clock
 from postdate.stores.ledger import Ledger, Listed, Wanted
 
-ORDERS: Final = ("asc", "desc")
 METADATA: Final = "metadata."
 _METADATA_MAX: Final = 20
 _PLACE: Final = re.compile(rf"[0-9]{{13}}{KIND}_[0-9a-z]{{24}}")
-# What has moved its amount was due: no instant is further ahead than clocks may be apart.
-_CLOCKS_APART: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,9 +46,9 @@ class Query:
             tenant=tenant,
             account=parameters.get("account_id"),
             state=_state(parameters.get("status")),
-            since=_instant(parameters, "from"),
-            until=_instant(parameters, "until"),
-            newest_first=_is_newest_first(parameters.get("order", ORDERS[0])),
+            since=listing.instant(parameters, "from"),
+            until=listing.instant(parameters, "until"),
+            newest_first=listing.is_newest_first(parameters),
         )
         asked = (wanted.account, wanted.state, parameters.get("from"), parameters.get("until"))
         mark = (
@@ -82,35 +79,50 @@ class Query:
             and frozenset(self.metadata) <= frozenset(payment.metadata)
         )
 
-    def at(self, now: datetime) -> Wanted:
-        """What can be found now: no payment is settled before its instant."""
-        latest = now + _CLOCKS_APART
-        if self.wanted.state is State.COMPLETED and (self.wanted.until is None or self.wanted.until > latest):
-            return replace(self.wanted, until=latest)
-        return self.wanted
+    def at(self, now: datetime, unfinished: Unfinished) -> list[Wanted]:
+        """Narrows the filter to the ranges of payments in this state, in order: none settles before its instant, and
+        few wait long after it."""
+        since, until = self.wanted.since, self.wanted.until
+        parts = [Between(since, until)]
+        if self.wanted.state is State.PENDING and since is None:
+            parts = [part for each in unfinished.minutes().waiting if (part := each.cut(None, until))]
+        if self.wanted.state is State.COMPLETED:
+            parts = [Between(since, min(until or now + CLOCKS_APART, now + CLOCKS_APART))]
+        wanted = [replace(self.wanted, since=part.since, until=part.until) for part in parts]
+        return wanted[::-1] if self.wanted.newest_first else wanted
 
 
-def page(query: Query, ledger: Ledger, *, clock: Clock) -> Page[Payment]:
+def listed(ledger: Ledger, wanted: Sequence[Wanted], *, after: str, limit: int) -> list[Listed]:
+    """The entries of parts that lie one behind the other. Fewer than `limit` are the last ones."""
+    found: list[Listed] = []
+    for part in wanted:
+        if len(found) < limit:
+            found += ledger.payments_listed(part, after=after, limit=limit - len(found))
+    return found
+
+
+def page(query: Query, ledger: Ledger, unfinished: Unfinished, *, clock: Clock) -> Page[Payment]:
     """Raises NotFound for an account that is not there."""
-    wanted, at = query.at(clock.now()), dict[str, Listed]()
+    asked, at = query.wanted, dict[str, Listed]()
     has_time = listing.within(clock)
-    if wanted.account is not None:
-        find(ledger, wanted.tenant, wanted.account)
+    if asked.account is not None:
+        find(ledger, asked.tenant, asked.account)
+    wanted = query.at(clock.now(), unfinished)
 
-    def listed(after: str, limit: int) -> list[str]:
-        found = ledger.payments_listed(wanted, after=after, limit=limit)
+    def places(after: str, limit: int) -> list[str]:
+        found = listed(ledger, wanted, after=after, limit=limit)
         at.update((each.place, each) for each in found)
         return [each.place for each in found]
 
     def loaded(places: Sequence[str]) -> Mapping[str, Payment]:
         """An entry that the index has twice, for the payment was given another instant just now, counts once."""
-        ids = {at[place].id: place for place in places if _may_be_of(wanted.account, at[place])}
+        ids = {at[place].id: place for place in places if _may_be_of(asked.account, at[place])}
         return {ids[id]: payment for id, payment in ledger.payments(ids).items()}
 
     shown = listing.page(
-        query.span, listed=listed, loaded=loaded, wants=query.wants, filters=query.filters, has_time=has_time
+        query.span, listed=places, loaded=loaded, wants=query.wants, filters=query.filters, has_time=has_time
     )
-    return replace(shown, items=_in_order(shown.items, newest_first=wanted.newest_first))
+    return replace(shown, items=_in_order(shown.items, newest_first=asked.newest_first))
 
 
 def _in_order(payments: Sequence[Payment], *, newest_first: bool) -> list[Payment]:
@@ -126,13 +138,3 @@ def _state(text: str | None) -> State | None:
     if text is not None and text not in State.__members__:
         raise ValidationFailed([("status", f"is one of {', '.join(State)}")])
     return None if text is None else State(text)
-
-
-def _instant(parameters: Mapping[str, str], name: str) -> datetime | None:
-    return instant_of(name, parameters[name]) if name in parameters else None
-
-
-def _is_newest_first(order: str) -> bool:
-    if order not in ORDERS:
-        raise ValidationFailed([("order", f"is one of {', '.join(ORDERS)}")])
-    return order == "desc"

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
-from functions.api import calls, idempotency
+from functions.api import calls, delays, idempotency
 from functions.api.refusals import closed, frozen, refusal, unknown
 from postdate.domain import money
 from postdate.domain.account import Account, Status
 from postdate.domain.errors import PostdateError
 from postdate.domain.item import Phase
-from postdate.domain.payment import KIND, Funding, Payment
+from postdate.domain.payment import KIND, Funding, Payment, Terms
 from postdate.domain.posting import Posting
 from postdate.domain.slots import ShardPlan, item_id
 from postdate.domain.sweeping import Horizon
@@ -35,39 +35,42 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
-    """A request that was understood. What speaks against it now counts only while its payment was never written: an
-    answer that was given once is given again, whatever has happened to the instant or the accounts since."""
+    """A request that was understood. A `refusal` counts only while the payment was never written: an answer that was
+    given once is given again, whatever has happened to the instant or the accounts since. `actor` is the author of the
+    registration."""
 
-    payer: str
-    payee: str
-    amount: int
-    funding: Funding
+    terms: Terms
     due_at: datetime
     instant_field: str
-    description: str | None
-    metadata: tuple[tuple[str, str], ...]
     idempotency_key: str
     fingerprint: str
     refusal: PostdateError | None = None
+    actor: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Registered:
-    """The payment as it was when it was registered; `replayed` when an earlier request had the same key."""
+    """The payment as it was when it was registered; `replayed` when an earlier request had the same key. `known`: the
+    payment was written before this request began, certainly by another one."""
 
     payment: Payment
     replayed: bool = False
+    known: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Draft:
-    """What an order stands for, not yet known to be written. `found` says that its key stood for it before."""
+    """The payment of an order, not yet known to be written. `found` is true if an earlier request reserved its key."""
 
     order: Order
-    held: Reservation
+    reservation: Reservation
     posting: Posting
     payment: Payment
     found: bool
+
+    @property
+    def signed(self) -> Posting:
+        return self.posting.signed(self.order.actor)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,9 +84,19 @@ class Registrar:
     unique: Callable[[], bytes]
 
     def register(self, tenant: str, orders: Sequence[Order]) -> list[Registered | PostdateError]:
-        """One answer an order, in their order; what is wrong with one touches no other."""
-        drafts = self._drafts(tenant, orders, self.clock.now())
-        written = self._write(tenant, {each.payment.id: each for each in drafts if isinstance(each, _Draft)})
+        """Returns an answer for each order, in their order. An error in one affects no other."""
+        named = {
+            account
+            for order in orders
+            if order.refusal is None
+            for account in (order.terms.payer, order.terms.payee)
+        }
+        accounts = self.ledger.accounts(tenant, named) if named else {}
+        drafts = self._drafts(tenant, [_within_limits(order, accounts) for order in orders], self.clock.now())
+        known = set[str]()
+        written = self._write(
+            tenant, {each.payment.id: each for each in drafts if isinstance(each, _Draft)}, accounts, known
+        )
 
         def answer(draft: _Draft | PostdateError) -> Registered | PostdateError:
             if isinstance(draft, PostdateError):
@@ -91,22 +104,22 @@ class Registrar:
             found = written[draft.payment.id]
             if isinstance(found, PostdateError):
                 return found
-            return Registered(payment=found, replayed=draft.found)
+            return Registered(payment=found, replayed=draft.found, known=draft.payment.id in known)
 
         return [answer(draft) for draft in drafts]
 
     def _drafts(self, tenant: str, orders: Sequence[Order], now: datetime) -> list[_Draft | PostdateError]:
         """Keys are reserved side by side, the orders with one and the same key one after the other."""
-        places = defaultdict[str, list[int]](list)
-        for place, order in enumerate(orders):
-            places[order.idempotency_key].append(place)
+        indexes = defaultdict[str, list[int]](list)
+        for index, order in enumerate(orders):
+            indexes[order.idempotency_key].append(index)
 
         def drafted(group: Sequence[int]) -> list[tuple[int, _Draft | PostdateError]]:
-            return [(place, self._draft(tenant, orders[place], now)) for place in group]
+            return [(index, self._draft(tenant, orders[index], now)) for index in group]
 
-        with ThreadPoolExecutor(min(_AT_ONCE, len(places))) as pool:
-            drafts = dict(pair for pairs in pool.map(drafted, places.values()) for pair in pairs)
-        return [drafts[place] for place in range(len(orders))]
+        with ThreadPoolExecutor(min(_AT_ONCE, len(indexes))) as pool:
+            drafts = dict(pair for pairs in pool.map(drafted, indexes.values()) for pair in pairs)
+        return [drafts[index] for index in range(len(orders))]
 
     def _draft(self, tenant: str, order: Order, now: datetime) -> _Draft | PostdateError:
         try:
@@ -125,22 +138,27 @@ class Registrar:
             created_at=now,
             keep_until=None,
         )
-        held = idempotency.held(
+        reservation = idempotency.reserved(
             self.reservations, wanted, refusal=order.refusal, now=now, written=self._is_written
         )
-        return _draft(tenant, order, held or wanted, now, found=held is not wanted)
+        return _draft(tenant, order, reservation or wanted, now, found=reservation is not wanted)
 
     def _is_written(self, id: str) -> bool:
         return self.ledger.payment(id) is not None
 
-    def _write(self, tenant: str, drafts: Mapping[str, _Draft]) -> dict[str, Payment | PostdateError]:
-        """The payments as they were registered, by their ids, or why they were not; those that wait get their calls."""
+    def _write(
+        self, tenant: str, drafts: Mapping[str, _Draft], accounts: Mapping[str, Account], known: set[str]
+    ) -> dict[str, Payment | PostdateError]:
+        """The payments as they were registered, by their ids, or why they were not; those that wait get their calls.
+        Adds to `known` those that were there before."""
         found = [id for id, draft in drafts.items() if draft.found]
         stored = self.ledger.payments(found) if found else {}
+        known.update(stored)
         missing = [draft for id, draft in drafts.items() if id not in stored]
-        refused = self._refused(tenant, missing)
+        objections = {draft.payment.id: _objection(draft, accounts) for draft in missing}
+        refused = {id: error for id, error in objections.items() if error is not None}
         asked = {draft.payment.id: draft for draft in missing if draft.payment.id not in refused}
-        posted = dict(zip(asked, self.ledger.post([draft.posting for draft in asked.values()]), strict=True))
+        posted = dict(zip(asked, self.ledger.post([draft.signed for draft in asked.values()]), strict=True))
         refused |= {id: error for id, each in posted.items() if (error := refusal(each))}
         faster = [id for id, each in posted.items() if each.answer is Answer.STALE]
         stored |= self.ledger.payments(faster) if faster else {}
@@ -160,20 +178,12 @@ class Registrar:
         """The payment as it was registered, be it by another request with this key."""
         if stored is None or stored.created_at == draft.payment.created_at:
             return draft.payment
-        held = idempotency.as_written(self.reservations, draft.held, stored.created_at)
-        return _draft(tenant, draft.order, held, held.created_at, found=True).payment
-
-    def _refused(self, tenant: str, drafts: Sequence[_Draft]) -> dict[str, PostdateError]:
-        if not drafts:
-            return {}
-        named = {account for draft in drafts for account in (draft.order.payer, draft.order.payee)}
-        accounts = self.ledger.accounts(tenant, named)
-        found = {draft.payment.id: _objection(draft, accounts) for draft in drafts}
-        return {id: error for id, error in found.items() if error is not None}
+        reservation = idempotency.as_written(self.reservations, draft.reservation, stored.created_at)
+        return _draft(tenant, draft.order, reservation, reservation.created_at, found=True).payment
 
 
 def _tell(written: Sequence[Payment]) -> None:
-    """One log line a payment that was registered now, and not again."""
+    """Logs one line for each payment that this request registered."""
     for payment in written:
         logger.info(
             "a payment is scheduled",
@@ -191,14 +201,27 @@ def _tell(written: Sequence[Payment]) -> None:
             metric.PAYMENTS_SCHEDULED: len(written),
             metric.HOLDS_CREATED: sum(each.funding is Funding.RESERVE for each in written),
         }
+        | delays.counted(each.planned_at - each.created_at for each in written)
     )
 
 
+def _within_limits(order: Order, accounts: Mapping[str, Account]) -> Order:
+    """The order with a refusal if the payer's limits do not allow its amount. The refusal counts before the key is
+    reserved, so that the key is free for another amount."""
+    if order.refusal is not None or order.terms.payer not in accounts:
+        return order
+    try:
+        accounts[order.terms.payer].limits.check_amount(order.terms.amount)
+    except PostdateError as error:
+        return replace(order, refusal=error)
+    return order
+
+
 def _objection(draft: _Draft, accounts: Mapping[str, Account]) -> PostdateError | None:
-    for id in (draft.order.payer, draft.order.payee):
+    for id in (draft.payment.payer, draft.payment.payee):
         if id not in accounts:
             return unknown(id)
-    for id in (draft.order.payer, draft.order.payee):
+    for id in (draft.payment.payer, draft.payment.payee):
         match accounts[id].status:
             case Status.FROZEN:
                 return frozen(id)
@@ -208,7 +231,7 @@ def _objection(draft: _Draft, accounts: Mapping[str, Account]) -> PostdateError 
                 continue
             case _:
                 assert_never(accounts[id].status)
-    limits, payment = accounts[draft.order.payer].limits, draft.payment
+    limits, payment = accounts[draft.payment.payer].limits, draft.payment
     try:
         limits.check_amount(payment.amount)
         limits.check_delay(payment.planned_at - payment.created_at, field=draft.order.instant_field)
@@ -217,20 +240,15 @@ def _objection(draft: _Draft, accounts: Mapping[str, Account]) -> PostdateError 
     return None
 
 
-def _draft(tenant: str, order: Order, held: Reservation, now: datetime, *, found: bool) -> _Draft:
-    """What was answered the first time follows from the request, which is the same, and from what its key kept. What is
-    written now is written now, for the closing pass."""
+def _draft(tenant: str, order: Order, reservation: Reservation, now: datetime, *, found: bool) -> _Draft:
+    """Rebuilds the first answer from the request, which is the same, and from the reservation of its key. The instant
+    of writing is now, for the closing pass."""
     posting = money.register(
-        id=held.item_id,
+        order.terms,
+        id=reservation.item_id,
         tenant=tenant,
-        payer=order.payer,
-        payee=order.payee,
-        amount=order.amount,
-        funding=order.funding,
-        due_at=held.due_at,
-        now=held.created_at,
-        description=order.description,
-        metadata=order.metadata,
+        due_at=reservation.due_at,
+        now=reservation.created_at,
     )
     assert posting.after is not None  # noqa: S101 (it is what a registration makes)
     payment = posting.after
@@ -240,4 +258,4 @@ def _draft(tenant: str, order: Order, held: Reservation, now: datetime, *, found
         after=replace(payment, moved_at=now),
         points=not payment.home.holds(payment.due_at),
     )
-    return _Draft(order=order, held=held, posting=written, payment=payment, found=found)
+    return _Draft(order=order, reservation=reservation, posting=written, payment=payment, found=found)

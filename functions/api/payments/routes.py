@@ -1,5 +1,6 @@
 """Routes of /api/v1/payments."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,7 +18,6 @@ from functions.api.payments.forms import (
     PaymentBatchForm,
     PaymentChangeForm,
     PaymentForm,
-    changes,
     due_at,
     instant_field,
     read,
@@ -25,7 +25,8 @@ from functions.api.payments.forms import (
 )
 from functions.api.payments.listing import Query, page
 from functions.api.payments.register import Order, Registered
-from functions.api.texts import pairs
+from functions.api.payments.terms import changes_of, terms_of
+from functions.api.payments.trail import trail
 from functions.api.wiring import wired
 from postdate.domain.errors import IdempotencyKeyMissing, PostdateError
 
@@ -42,8 +43,8 @@ _RENT: Final = {
 }
 _CANCEL: Final[dict[str, Any]] = {
     "summary": "Cancel a payment",
-    "text": "Possible while it is PENDING; one that is EXECUTING needs the scope `ops` as well. What was held is "
-    "available again. Cancelling twice is no error. The payment stays readable. DELETE and POST do the same.",
+    "text": "A PENDING payment can be cancelled; an EXECUTING payment needs the scope `ops` as well. A held amount is "
+    "available again. To cancel a payment twice is no error. The payment stays readable. DELETE and POST do the same.",
     "scope": WRITE,
     "parameters": ("IfMatch",),
     "headers": ("ETag",),
@@ -56,10 +57,10 @@ _CANCEL: Final[dict[str, Any]] = {
     "/schedule",
     name="schedulePayment",
     summary="Schedule a payment",
-    text="Stores a payment that is made at its instant; one of `scheduled_time` and `delay_seconds` says when. "
-    "With `funding: reserve` the amount is held from now on. The Idempotency-Key stands for this payment for ever: "
-    "the same key and body schedule nothing new and are answered as the first time, whatever has become of the "
-    "payment since.",
+    text="Stores a payment that Postdate makes at its instant. Exactly one of `scheduled_time` and `delay_seconds` "
+    "sets the instant. With `funding: reserve` the amount is held from now on. The Idempotency-Key belongs to this "
+    "payment for ever: the same key and body schedule nothing new and get the first answer again, also after the "
+    "payment has changed.",
     status=201,
     body=PaymentForm,
     examples={
@@ -85,7 +86,7 @@ def schedule(caller: Caller) -> Response[answers.Payment]:
     form = read(PaymentForm, requests.body(_event()))
     order = _order(form, requests.idempotency_key_needed(_event()), caller)
     wired().meter.take(caller.tenant, 1)
-    (answer,) = wired().payment_registrar.register(caller.tenant, [order])
+    (answer,) = _registered(caller, [order])
     if isinstance(answer, PostdateError):
         raise answer
     headers = {"Location": f"/api/v1/payments/{answer.payment.id}"}
@@ -99,8 +100,8 @@ def schedule(caller: Caller) -> Response[answers.Payment]:
     "/schedule/batch",
     name="schedulePayments",
     summary="Schedule up to 100 payments",
-    text="Each payment is scheduled or refused by itself, and answered at its index. Each brings a key of its own "
-    "in `idempotency_key`. The status is 200 whatever became of them.",
+    text="Each payment is scheduled or refused by itself; the result at its index says which. Each payment needs a "
+    "key of its own in `idempotency_key`. The status is 200 even if every payment is refused.",
     body=PaymentBatchForm,
     examples={
         "one": {
@@ -115,7 +116,7 @@ def schedule_batch(caller: Caller) -> answers.PaymentBatchAnswer:
     asked = [_asked(given, caller) for given in parsed(PaymentBatchForm, requests.batch(_event())).payments]
     wired().meter.take(caller.tenant, len(asked))
     orders = [order for order in asked if isinstance(order, Order)]
-    registered = iter(wired().payment_registrar.register(caller.tenant, orders) if orders else ())
+    registered = iter(_registered(caller, orders) if orders else ())
     found = [next(registered) if isinstance(order, Order) else order for order in asked]
     results = [each.payment if isinstance(each, Registered) else each for each in found]
     request_id = requests.request_id(_event())
@@ -128,17 +129,17 @@ def schedule_batch(caller: Caller) -> answers.PaymentBatchAnswer:
     name="listPayments",
     summary="List payments",
     text="In the order of their scheduled instants, of all accounts or of one. The list is a moment behind: a "
-    "payment that was scheduled just now may be missing, and one that is given another instant while you walk "
-    "through the pages may come twice or not at all. With a filter a page may be short, or empty, and still have "
+    "payment that was scheduled just now may be missing. A payment whose instant changes between two pages may "
+    "appear twice or not at all. With a filter a page may be short, or empty, and still have "
     "a `next_cursor`: then `partial` is true. `metadata.<name>=<text>` shows payments with that metadata, and may "
-    "be given for up to 20 names.",
+    "be given for up to 20 names. A list of PENDING payments has every such payment, however late it is.",
     scope=READ,
     parameters=("account_filter", "payment_status", "from", "before", "order", "limit", "cursor"),
     codes=("validation_failed", "not_found"),
 )
 def list_payments(caller: Caller) -> answers.PaymentList:
     query = Query.of(caller.tenant, requests.parameters(_event()))
-    shown = page(query, wired().ledger, clock=wired().clock)
+    shown = page(query, wired().ledger, wired().unfinished, clock=wired().clock)
     payments = [answers.of(payment) for payment in shown.items]
     return {"payments": payments, "next_cursor": shown.cursor, "partial": shown.partial}
 
@@ -148,7 +149,7 @@ def list_payments(caller: Caller) -> answers.PaymentList:
     "/<payment_id>",
     name="getPayment",
     summary="Get a payment",
-    text="As it is now.",
+    text="The current state of the payment.",
     scope=READ,
     headers=("ETag",),
     codes=("not_found",),
@@ -162,8 +163,8 @@ def get(caller: Caller, payment_id: str) -> Response[answers.Payment]:
     "/<payment_id>",
     name="changePayment",
     summary="Change a payment",
-    text="Possible while it is PENDING. What is left out, or null, stays as it is; only `description: null` clears "
-    "the description, and `metadata: {}` the metadata. What is held follows the amount.",
+    text="A payment can be changed while it is PENDING. A field that is left out, or null, stays unchanged, with two "
+    "exceptions: `description: null` and `metadata: {}` clear the field. A held amount changes with `amount`.",
     body=PaymentChangeForm,
     examples={
         "later": {"summary": "Another instant", "value": {"scheduled_time": "2026-11-18T18:00:00Z"}},
@@ -180,15 +181,20 @@ def change(caller: Caller, payment_id: str) -> Response[answers.Payment]:
     instant = due_at(form, wired().clock.now())
     if isinstance(instant, PostdateError):
         raise instant
-    payment = wired().payment_changer.edit(
-        caller,
-        payment_id,
-        version=requests.version_wanted(_event()),
-        due_at=instant,
-        amount=form.amount,
-        instant_field=instant_field(form),
-        **changes(form),
-    )
+    version, refused = requests.version_wanted(_event()), wired().allowance.changed(caller, form.amount)
+    try:
+        payment = wired().payment_changer.edit(
+            caller,
+            payment_id,
+            version=version,
+            due_at=instant,
+            amount=form.amount,
+            instant_field=instant_field(form),
+            **changes_of(form),
+        )
+    except PostdateError as error:
+        refused(error)
+        raise
     return requests.item(answers.of(payment))
 
 
@@ -204,20 +210,23 @@ def cancel(caller: Caller, payment_id: str) -> Response[answers.CancelledPayment
     "/<payment_id>/events",
     name="listPaymentEvents",
     summary="What happened to a payment",
-    text="The audit trail, in order.",
+    text="The audit trail, complete and in order: without a limit up to 1,000 events at once.",
     scope=READ,
-    codes=("not_found",),
+    parameters=("limit", "cursor"),
+    codes=("not_found", "validation_failed"),
 )
 def list_events(caller: Caller, payment_id: str) -> answers.PaymentEvents:
-    return {"events": answers.events(wired().payment_changer.load(caller.tenant, payment_id))}
+    payment = wired().payment_changer.load(caller.tenant, payment_id)
+    found = trail(payment, requests.parameters(_event()), wired().events)
+    return {"events": [answers.event(event) for event in found.events], "next_cursor": found.cursor}
 
 
 @PAYMENTS.serves(
     "get",
     "/<payment_id>/executions",
     name="listPaymentExecutions",
-    summary="Attempts to make a payment",
-    text="An attempt that did not get through is IN_PROGRESS until the next one ends it.",
+    summary="List the attempts to make a payment",
+    text="An attempt that failed for a passing reason is IN_PROGRESS until the next attempt ends it.",
     scope=READ,
     codes=("not_found",),
 )
@@ -239,7 +248,7 @@ PAYMENTS.operations.append(
         method="post",
         path="/api/v1/internal/payments/{payment_id}/execute",
         name="executePayment",
-        summary="Make a payment that is due",
+        summary="Execute a due payment",
         text="For other services of the operator: any tenant's payment, under a name for the execution that they "
         "choose. Repeats are harmless and tell how the payment ended. Before it is due nothing happens.",
         body=ExecutionForm,
@@ -257,6 +266,13 @@ def _event() -> BaseProxyEvent:
     return PAYMENTS.router.current_event
 
 
+def _registered(caller: Caller, orders: Sequence[Order]) -> list[Registered | PostdateError]:
+    given = wired()
+    return given.allowance.registered(
+        caller, orders, lambda allowed: given.payment_registrar.register(caller.tenant, allowed)
+    )
+
+
 def _asked(given: JsonValue, caller: Caller) -> Order | PostdateError:
     try:
         form = read_part(given)
@@ -272,15 +288,11 @@ def _order(form: PaymentForm, key: str, caller: Caller) -> Order:
     now = wired().clock.now()
     instant = due_at(form, now)
     return Order(
-        payer=form.from_account_id,
-        payee=form.to_account_id,
-        amount=form.amount,
-        funding=form.funding,
+        terms=terms_of(form),
         due_at=instant if isinstance(instant, datetime) else now,
         instant_field=instant_field(form),
         refusal=instant if isinstance(instant, PostdateError) else None,
-        description=form.description,
-        metadata=pairs(form.metadata),
         idempotency_key=key,
         fingerprint=fingerprint(form),
+        actor=caller.actor,
     )

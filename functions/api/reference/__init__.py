@@ -1,1 +1,1 @@
-"""What the API's description is assembled from; imported only when somebody asks for it."""
+"""The parts of the API's description, imported only when a request asks for it."""

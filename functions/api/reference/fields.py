@@ -1,89 +1,129 @@
-"""What each field, parameter and header means. One name, one meaning."""
+"""The meaning of each field, parameter and header. One name, one meaning."""
 
 from typing import Final
 
 from functions.api import patterns
-from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX
-from functions.api.payments.listing import ORDERS
-from functions.api.reference.shapes import INSTANT, TEXT, Schema, one_of
+from functions.api.events.feed import WAIT_SECONDS_MAX
+from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX, ORDERS
+from functions.api.reference.shapes import INSTANT, TEXT, Schema, enum_of
 from functions.api.tasks.listing import STATUSES
 from postdate.domain import account, payment, task
 from postdate.targets.registry import KINDS
 
 MEANINGS: Final = {
-    "run_at": "The instant it is due: at most a year ahead, at most a minute ago, which means now.",
-    "delay_seconds": "Instead of naming an instant: how long from now it is due.",
-    "cron": "Instead of naming an instant: minute, hour, day of month, month and day of week, or a name such as "
-    "`@daily`.",
-    "timezone": "Whose clocks the cron is read on, by the name that IANA gives it.",
-    "start_at": "No run is planned before it.",
-    "end_at": "No run is planned after it.",
-    "max_runs": "How many runs begin at most.",
-    "jitter_seconds": "By how much each run is due later at most, the same each time: so that not all begin at once. "
-    "Less than what lies between two runs.",
-    "overlap": "What a run does while the one before it is not over: it is skipped, begins all the same, or waits. Ten "
-    "may wait; further ones are skipped.",
-    "catch_up": "Which of the runs that were missed are made up for: the latest, all, none. A minute late is not "
+    "run_at": "The instant of the task: at most a year ahead. An instant up to a minute ago means now.",
+    "delay_seconds": "The time from now to the instant, in place of an instant.",
+    "cron": "Minute, hour, day of month, month and day of week, or a name such as `@daily`, in place of an "
+    "instant.",
+    "timezone": "The time zone of the cron, by its IANA name.",
+    "start_at": "No run is planned before this instant.",
+    "end_at": "No run is planned after this instant.",
+    "max_runs": "The greatest number of runs.",
+    "jitter_seconds": "The greatest delay of a run behind its planned instant. Each run has a fixed delay, so that "
+    "not all "
+    "tasks begin at once. The value is less than the time between two runs.",
+    "overlap": "The rule for a run whose predecessor is not over: `skip` does not run it, `allow` runs it, `queue` "
+    "lets it wait. Ten runs may wait; further runs are skipped.",
+    "catch_up": "The policy for missed runs: run the latest, all, or none. A run that is late by a minute is not "
     "missed.",
-    "catch_up_window_seconds": "How long ago they may have been due to be made up for.",
-    "ack": "What ends a run: the answer to its delivery, or the receiver's own word, `explicit`.",
-    "expires_after_seconds": "How long after it was due an attempt may still begin.",
-    "flow_control": "What holds it back together with everything else of yours under the same key. Who has to wait is "
-    "called later, and that uses up no attempt. A task for which the key has no place within 60 days is refused, or "
-    "ends as EXPIRED when that shows later.",
-    "key": "A name of yours.",
-    "rate": "How many begin in a period at most, evenly spaced.",
-    "period_seconds": "How long a period is.",
-    "parallelism": "How many are on at once at most.",
-    "from": "From which instant, included.",
-    "to": "To which instant, included: not in the future.",
-    "count": "How many.",
-    "task_id": "Instead of a cron: that of a task, with its jitter.",
-    "payload_ref": "Instead of a payload: where it lies, an object inside your tenant's prefix of the payloads' "
-    "bucket, `s3://<bucket>/<tenant>/<name>`; JSON of up to 256 KB. It is read at each attempt, as it is then.",
-    "token": "The token that the delivery carried, `Postdate-Token`, as number or as text.",
-    "error": "Why, for whoever looks at the run.",
-    "final": "Whether no other attempt may follow.",
-    "extend_seconds": "How long from now it may take; as long as its timeout if it is left out, and at most that.",
-    "target": "Where it goes.",
-    "payload": "Any JSON, up to 256 KB as compact JSON text. It is the body that the target gets, or part of an event.",
-    "retry": "What follows a failed attempt. Without it 30 attempts span more than a day: quick at first, then hours "
-    "apart.",
-    "timeout_seconds": "How long one attempt to a webhook may take, at most 60; or, with an explicit acknowledgement, "
-    "how long the receiver may be silent, up to 900.",
-    "name": "A name of yours. It need not be unique; lists can be filtered by it.",
-    "tags": "Words of yours; lists can be filtered by one of them.",
-    "idempotency_key": "As the header Idempotency-Key, for this one alone.",
-    "tasks": "Each is checked by itself.",
-    "payments": "Each is checked by itself.",
-    "accounts": "Each is checked by itself.",
-    "reference": "What it is called elsewhere, such as at a bank.",
+    "catch_up_window_seconds": "The greatest lateness of a missed run that is caught up.",
+    "ack": "The event that ends a run: the answer to the delivery (`response`), or a request of the receiver "
+    "(`explicit`).",
+    "expires_after_seconds": "The time from the instant to the deadline. No attempt begins after the deadline.",
+    "flow_control": "Limits for all tasks of the tenant with the same key. A task over a limit is called later; the "
+    "wait "
+    "uses up no attempt. A task whose key has no place within 60 days is refused, or ends as EXPIRED.",
+    "key": "The name of the flow key, chosen by the client.",
+    "rate": "The greatest number of runs that begin in a period, evenly spaced.",
+    "period_seconds": "The length of a period.",
+    "parallelism": "The greatest number of runs in progress at once.",
+    "from": "The first instant, included.",
+    "to": "The last instant, included. It is not in the future.",
+    "count": "The number of instants.",
+    "task_id": "The id of a recurring task, in place of a cron. The preview shows its jitter.",
+    "payload_ref": "The address of the payload, in place of a payload: an object inside the tenant's prefix of the "
+    "payload bucket, `s3://<bucket>/<tenant>/<name>`, with JSON of up to 256 KB. Each attempt reads the "
+    "current object.",
+    "token": "The token of the delivery, `Postdate-Token`, as a number or a text.",
+    "error": "The reason for the failure.",
+    "final": "True if no other attempt may follow.",
+    "extend_seconds": "The time from now to the end of the new lease: at most the timeout, which is the default.",
+    "target": "The destination of the calls.",
+    "payload": "Any JSON, up to 256 KB as compact JSON text. It is the body of the call, or part of an event.",
+    "retry": "The policy after a failed attempt. The default allows 30 attempts over more than a day: first "
+    "seconds apart, later hours.",
+    "timeout_seconds": "The longest time of one attempt to a webhook, at most 60. With an explicit acknowledgement: "
+    "the "
+    "longest silence of the receiver, at most 900.",
+    "action": "The action on each item.",
+    "kind": "The kind of the items.",
+    "ids": "The ids of the items.",
+    "filter": "The properties of the wanted items, or of the wanted events. Items without a status in the filter: "
+    "those in the state in which the action finds any.",
+    "types": "Types of events: `payment.completed`, all of a kind such as `payment.*`, or `*` for all.",
+    "since": "Events that were recorded at this instant or later.",
+    "only_failed": "True to try dead deliveries again, and to make no others.",
+    "ordered": "True to send the deliveries of one subject in the order of its events: each one waits until the one "
+    "before it has ended. False to send each at once.",
+    "status": "The state of the items.",
+    "tag": "One of the tags of the items, or of the events' subjects.",
+    "destination": "The beginning of the address of the items' destination.",
+    "failure": "The error of the items without ids and long numbers, as a plan or a list of dead letters tells it.",
+    "until": "The instant that ends the span: items due before it, or events recorded before it.",
+    "dry_run": "True if the operation is only planned and waits for its start.",
+    "max_per_second": "The number of items that it acts on in a second at most.",
+    "canary": "The number of items that go first. The others follow when each of these has ended well.",
+    "stop_when": "Stops the operation when too many of the newest attempts failed.",
+    "failed_share": "The share of failed attempts among those that have ended. Ten of them at least count.",
+    "within": "Seconds. Older attempts do not count.",
+    "name": "A name chosen by the client. Names may repeat. Lists can be filtered by name.",
+    "tags": "Words chosen by the client. Lists can be filtered by one tag.",
+    "idempotency_key": "The same as the header Idempotency-Key, for this item alone.",
+    "tasks": "Each task is checked by itself.",
+    "payments": "Each payment is checked by itself.",
+    "accounts": "Each account is checked by itself.",
+    "reference": "The id of the deposit in another system, such as a bank.",
     "from_account_id": "The account that pays.",
-    "to_account_id": "The account that is paid; not the one that pays.",
-    "account_id": "A name of yours.",
+    "to_account_id": "The account that is paid. It differs from the account that pays.",
+    "account_id": "The id of the account, chosen by the client.",
     "amount": "Whole units. For a payment at most 1,000,000, unless the account that pays has limits of its own.",
-    "scheduled_time": "The instant at which it is made: in the future, at most a year ahead.",
-    "description": "A text of yours.",
-    "funding": "Whether the amount is held from now on, or the balance decides at the instant.",
-    "metadata": "Up to 20 pairs of yours; names of 1 to 40 characters, values of up to 500. A change replaces "
-    "all of them.",
-    "limits": "What one payment from the account may be. A limit that is left out is the default of a new account, and "
-    "no change of an older one.",
+    "scheduled_time": "The instant of the payment: in the future, at most a year ahead.",
+    "description": "A text for people.",
+    "funding": "`reserve` holds the amount from now on. With `at_execution` the balance at the instant decides.",
+    "metadata": "Up to 20 pairs; names of 1 to 40 characters, values of up to 500. A change replaces all pairs.",
+    "limits": "Bounds of one payment from the account. A bound that is left out has its default for a new account, "
+    "and stays unchanged for an existing one.",
     "amount_min": "The least amount.",
     "amount_max": "The greatest amount: by default 1,000,000, and at most what the environment allows.",
     "delay_seconds_min": "The shortest time from scheduling to the instant.",
     "delay_seconds_max": "The longest time from scheduling to the instant.",
-    "reason": "Why, for whoever asks later.",
-    "to_journal": "Instead of an amount: what the journal and the open payments say is right.",
-    "execution_id": "A name of yours for this execution: 1 to 128 visible ASCII characters.",
+    "reason": "A reason for people who read the history.",
+    "to_journal": "True to set the balances from the journal and the open payments, in place of an amount.",
+    "scopes": "What the key may do. Each operation of this description names the scope that it needs.",
+    "account_ids": "The accounts that the key pays from and administers; without it all of the tenant.",
+    "amount_per_day_max": "The greatest sum of the payments that the key schedules on a UTC day.",
+    "networks": "CIDR blocks that requests with the key may come from.",
+    "expires_at": "The instant from which the key is refused.",
+    "tenant_id": "The name of the tenant: lower-case letters, digits and hyphens.",
+    "tier": "The quotas that the tenant has unless `quotas` says otherwise.",
+    "quotas": "Quotas of the tenant's own.",
+    "runs_in_flight": "Deliveries of the tenant in flight at all workers together; null for the usual number.",
+    "registered_per_second": "Tasks and payments that the tenant may register a second; null for the tier's number.",
+    "queues": "URLs of the SQS queues that its tasks may go to.",
+    "topics": "ARNs of the SNS topics that its tasks may go to.",
+    "buses": "Names of the EventBridge buses that its tasks may go to.",
+    "default_target": "The target of jobs that name none.",
+    "pending": "What becomes of items that wait: `run` lets them run at their instants.",
+    "overlap_seconds": "How long the previous secret still works.",
+    "execution_id": "An id for this execution, chosen by the client: 1 to 128 visible ASCII characters.",
     "type": "The kind of target.",
     **{member.name: member.meaning for kind in KINDS.values() for member in kind.members},
-    "max_attempts": "How often it is tried at most, the first attempt included.",
+    "max_attempts": "The greatest number of attempts, the first one included.",
     "initial_seconds": "The shortest wait before another attempt.",
-    "multiplier": "By what the wait may grow from attempt to attempt.",
-    "max_seconds": "The longest wait before another attempt, and the most that a `Retry-After` is obeyed.",
-    "jitter": "Whether the wait is drawn between the shortest and the longest, so that what failed together "
-    "does not return together.",
+    "multiplier": "The factor by which the wait may grow after each attempt.",
+    "max_seconds": "The longest wait before another attempt, also after a `Retry-After`.",
+    "jitter": "True to draw each wait at random between the shortest and the longest, so that calls that failed "
+    "together do not return together.",
 }
 
 
@@ -106,59 +146,85 @@ PARAMETERS: Final[dict[str, Schema]] = {
     "payment_id": _path("payment_id", "The id of a payment."),
     "account_id": _path("account_id", "The id of an account."),
     "account_filter": _query("account_id", "Only payments from and to this account.", TEXT),
-    "account_status": _query("status", "Only accounts with this status.", one_of(account.Status)),
-    "prefix": _query("prefix", "Only accounts whose ids begin like this.", TEXT),
-    "payment_status": _query("status", "Only payments in this state.", one_of(payment.State)),
-    "from": _query("from", "Only payments that are scheduled for this instant or later.", INSTANT),
-    "before": _query("until", "Only payments that are scheduled for an instant before this one.", INSTANT),
+    "account_status": _query("status", "Only accounts with this status.", enum_of(account.Status)),
+    "prefix": _query("prefix", "Only accounts whose ids begin with this text.", TEXT),
+    "payment_status": _query("status", "Only payments in this state.", enum_of(payment.State)),
+    "from": _query("from", "Only items whose scheduled instant is this one or later.", INSTANT),
+    "before": _query("until", "Only items whose scheduled instant is before this one.", INSTANT),
     "since": _query("since", "Only what was written at this instant or later.", INSTANT),
-    "order": _query(
+    "event_type": _query("type", "Only events of this type; `payment.*` for all of a kind.", TEXT),
+    "subject_id": _query("subject_id", "Only events of the payment, task or account of this id.", TEXT),
+    "event_account": _query("account_id", "Only events about this account.", TEXT),
+    "recorded_since": _query("since", "Only what was recorded at this instant or later.", INSTANT),
+    "recorded_until": _query("until", "Only what was recorded before this instant.", INSTANT),
+    "event_order": _query(
         "order",
-        "`desc` begins with the latest instant.",
+        "`desc` begins with what was recorded last.",
         {"type": "string", "enum": list(ORDERS), "default": ORDERS[0]},
     ),
-    "until": _query("until", "Up to which instant; 30 days ahead if it is left out.", INSTANT),
+    "wait_seconds": _query(
+        "wait_seconds",
+        "How long to wait for the next event if there is none, at most. The answer comes after two seconds in "
+        "any case: a follower asks again.",
+        {"type": "integer", "minimum": 0, "maximum": WAIT_SECONDS_MAX, "default": 0},
+    ),
+    "order": _query(
+        "order",
+        "`desc` sorts the latest instant first.",
+        {"type": "string", "enum": list(ORDERS), "default": ORDERS[0]},
+    ),
+    "until": _query("until", "The last instant; 30 days ahead if it is left out.", INSTANT),
     "status": _query("status", "Only tasks in this state.", {"type": "string", "enum": list(STATUSES)}),
-    "run_status": _query("status", "Only runs in this state.", one_of(task.State)),
+    "run_status": _query("status", "Only runs in this state.", enum_of(task.State)),
     "run_id": _path("run_id", "The id of a run."),
+    "subscription_id": _path("subscription_id", "The id of a subscription."),
+    "delivery_status": _query("status", "Only deliveries in this state.", enum_of(task.State)),
+    "event_id": _path("event_id", "The id of an event."),
+    "flow_key": _path("flow_key", "The name of a flow key, percent-encoded."),
+    "destination_id": _path("destination_id", "The id of a destination, from the list."),
     "operation_id": _path("operation_id", "The id of an operation."),
+    "queue": _path("queue", "`tasks` or `payments`."),
+    "dlq_group": _query("group", "Numbers instead of letters.", {"type": "string", "enum": ["failure"]}),
     "job_id": _path("job_id", "The id of a job."),
+    "tenant_id": _path("tenant_id", "The id of a tenant."),
+    "key_id": _path("key_id", "The id of a key: the part of its text between the two first underscores."),
     "name": _query("name", "Only tasks of this name.", TEXT),
     "tag": _query("tag", "Only tasks with this tag.", TEXT),
-    "audit_after": _query("after", "`goes_on_after` of the audit before.", TEXT),
+    "audit_after": _query("after", "The `goes_on_after` of the audit before.", TEXT),
     "limit": _query(
         "limit",
-        "How many at most.",
+        "The greatest number of items on the page.",
         {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
     ),
     "cursor": _query(
-        "cursor", "`next_cursor` of the page before, for the same filters and the same tenant.", TEXT
+        "cursor", "The `next_cursor` of the page before, for the same filters and the same tenant.", TEXT
     ),
     "IdempotencyKey": _header(
         "Idempotency-Key",
-        "1 to 255 visible ASCII characters. It stands for the task for 30 days.",
+        "1 to 255 visible ASCII characters. The key belongs to the task for 30 days.",
         _KEY,
     ),
     "IdempotencyKeyNeeded": _header(
-        "Idempotency-Key", "1 to 255 visible ASCII characters. It is kept for ever.", _KEY, required=True
+        "Idempotency-Key", "1 to 255 visible ASCII characters. The key is kept for ever.", _KEY, required=True
     ),
     "IfMatch": _header(
         "If-Match",
-        "The version that the decision was made on, such as an ETag. Another version is refused.",
+        "The version that the client has read, such as an ETag. If the item has another version, the request is "
+        "refused.",
         {"type": "string", "pattern": '^(\\*|"?[0-9]{1,9}"?)$'},
     ),
 }
 HEADERS: Final[dict[str, Schema]] = {
-    "Location": {"description": "The path of what was made.", "schema": TEXT},
+    "Location": {"description": "The path of the new resource.", "schema": TEXT},
     "ETag": {"description": "The version, in quotes.", "schema": TEXT},
     "Idempotent-Replayed": {
-        "description": "Present when an earlier request did what this one asks for.",
+        "description": "Present if an earlier request with the same key did the work.",
         "schema": {"type": "string", "const": "true"},
     },
-    "Retry-After": {"description": "Seconds to wait.", "schema": TEXT},
+    "Retry-After": {"description": "The seconds to wait.", "schema": TEXT},
     "RateLimit-Policy": {"description": "The quota and its window in seconds.", "schema": TEXT},
     "RateLimit": {
-        "description": "What is left of it, and after how many seconds there is more.",
+        "description": "The rest of the quota, and the seconds until it grows.",
         "schema": TEXT,
     },
     "WWW-Authenticate": {"description": "The scheme: Bearer.", "schema": TEXT},

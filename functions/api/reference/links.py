@@ -14,6 +14,8 @@ _IDS: Final[Mapping[str, Mapping[str, str]]] = {
     "Account": {"account_id": "account_id"},
     "Run": {"task_id": "task_id", "run_id": "run_id"},
     "Job": {"job_id": "jobId"},
+    "NewKey": {"key_id": "key_id"},
+    "NewTenant": {"tenant_id": "tenant_id"},
 }
 _PARAMETER: Final = re.compile(r"\{([a-z_]+)\}")
 

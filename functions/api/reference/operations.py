@@ -5,44 +5,31 @@ from typing import Final
 from functions.api.accounts.money_routes import MONEY
 from functions.api.accounts.routes import ACCOUNTS
 from functions.api.audit import AUDIT
+from functions.api.destinations.routes import DESTINATIONS
+from functions.api.events.routes import EVENTS
+from functions.api.flow_keys.routes import FLOW_KEYS
+from functions.api.jobs.routes import JOBS
+from functions.api.keys.routes import KEYS
+from functions.api.letters.routes import LETTERS
+from functions.api.limits.routes import LIMITS
 from functions.api.operation import Operation
+from functions.api.operations.routes import OPERATIONS as BACKGROUND
+from functions.api.overview.routes import OVERVIEW
 from functions.api.payments.routes import PAYMENTS
-from functions.api.reference.run_operations import JOBS
-from functions.api.reference.task_operations import TASKS
 from functions.api.runs.routes import RUNS
+from functions.api.subscriptions.routes import SUBSCRIPTIONS
+from functions.api.tasks.recurring.routes import RECURRING
+from functions.api.tasks.routes import TASKS
+from functions.api.tenants.routes import SECRETS, TENANTS
+from functions.api.whoami import WHOAMI
 
-_OPERATIONS: Final = (
-    Operation(
-        method="get",
-        path="/api/v1/operations/{operation_id}",
-        name="getOperation",
-        summary="How far an operation is",
-        text="Of work that goes on by itself after it was asked for. It is kept for 35 days after its end.",
-        answer="Operation",
-        scope="tasks:read",
-        parameters=("operation_id",),
-        codes=("not_found",),
-    ),
-)
-_LIMITS: Final = (
-    Operation(
-        method="get",
-        path="/api/v1/limits",
-        name="getLimits",
-        summary="What a tenant may do",
-        text="The same for every tenant. What goes beyond `registered` is answered 429 `quota_exceeded`, and what goes "
-        "beyond `depth` 422 `loop_refused`.",
-        answer="TenantLimits",
-        scope="tasks:read",
-    ),
-)
 _PAGES: Final = (
     Operation(
         method="get",
         path="/health",
         name="health",
-        summary="Whether the API answers",
-        text="Says that the function runs. It asks no other service.",
+        summary="Check that the API answers",
+        text="The answer means that the function runs. The function calls no other service for it.",
         answer="Health",
     ),
     Operation(
@@ -59,19 +46,35 @@ _PAGES: Final = (
         summary="This description as a page",
         text="HTML in one file. `type` of an error leads to its section.",
     ),
+    Operation(
+        method="get",
+        path="/console",
+        name="console",
+        summary="The operators' console",
+        text="An HTML page. It asks for a key, and shows and changes what that key may see and change.",
+    ),
 )
 
 # Of each group: its name, its purpose, and its operations.
 GROUPS: Final = (
     ("payments", "Delayed transfers between accounts.", tuple(PAYMENTS.operations)),
     ("accounts", "Balances, limits and the journal.", (*ACCOUNTS.operations, *MONEY.operations)),
-    ("tasks", "Calls at an instant, or again and again.", TASKS),
+    ("tasks", "Calls at an instant, once or by a cron.", (*TASKS.operations, *RECURRING.operations)),
     ("runs", "The occurrences of tasks, and acknowledgements.", tuple(RUNS.operations)),
-    ("jobs", "Tasks under the names of the job API.", JOBS),
-    ("operations", "Work that goes on by itself, and how far it is.", _OPERATIONS),
-    ("limits", "Quotas of a tenant.", _LIMITS),
+    ("jobs", "Tasks under the names of the job API.", tuple(JOBS.operations)),
+    ("events", "Every change, recorded once and for good.", tuple(EVENTS.operations)),
+    ("subscriptions", "Events that are delivered as they happen.", tuple(SUBSCRIPTIONS.operations)),
+    ("operations", "Work that goes on by itself, and how far it is.", tuple(BACKGROUND.operations)),
+    ("flow-keys", "What tasks of one flow key share.", tuple(FLOW_KEYS.operations)),
+    ("destinations", "Where calls are held back.", tuple(DESTINATIONS.operations)),
+    ("dead letters", "Messages of items that nobody tries again.", tuple(LETTERS.operations)),
+    ("limits", "Quotas of a tenant.", tuple(LIMITS.operations)),
     ("audit", "Checks of the books.", tuple(AUDIT.operations)),
+    ("overview", "How the items of the last hour fared.", tuple(OVERVIEW.operations)),
+    ("keys", "API keys and signing secrets of a tenant.", (*KEYS.operations, *SECRETS.operations)),
+    ("tenants", "Tenants, for operators.", tuple(TENANTS.operations)),
     ("service", "Health and description of the API.", _PAGES),
+    ("caller", "The key that asks.", tuple(WHOAMI.operations)),
 )
 OPERATIONS: Final = tuple(operation for _, _, operations in GROUPS for operation in operations)
 TAGS: Final = {operation.name: group for group, _, operations in GROUPS for operation in operations}

@@ -6,17 +6,22 @@ from typing import Any, Final
 
 from functions.api.accounts import answers as accounts
 from functions.api.accounts.forecast import Forecast, Step
+from functions.api.events import answers as events
 from functions.api.forms import text_of
 from functions.api.payments import answers as payments
-from postdate.domain import instants, money
+from postdate.domain import instants, money, payment_event
 from postdate.domain.account import Account
+from postdate.domain.event import Actor, Event
 from postdate.domain.movement import Movement, Type, movement_id, place_at
-from postdate.domain.payment import KIND, Funding, Payment
+from postdate.domain.payment import KIND, Payment, Terms
 from postdate.domain.slots import Slot, item_id
 
 _AT: Final = datetime(2026, 11, 18, 10, 5, tzinfo=UTC)
 _CREATED: Final = datetime(2026, 11, 18, 9, 30, 12, 408_000, tzinfo=UTC)
 _ID: Final = item_id(KIND, Slot(minute=instants.minute_of(_AT), shard=3), bytes(range(60, 70)))
+_CURSOR: Final = "WyIxNzk1MDg5ODU2MTY5dHhuXzEiLCAiMDEyMyJd"
+_KEY: Final = Actor(type="key", id="k1")
+_SETTLE: Final = Actor(type="function", id="settle")
 _ACCOUNT: Final = Account(
     id="rent",
     tenant="demo",
@@ -45,6 +50,9 @@ def answers() -> dict[str, Any]:
         description="Rent for November",
         metadata=(("month", "2026-11"),),
     )
+    recorded = _recorded(pending, done)
+    trail = [payments.event(event) for event in recorded]
+    feed = [events.of(event) for event in recorded]
     movements = [
         replace(each, place=place_at(instants.milliseconds(each.at), each.id))
         for each in (deposit, settled.movement)
@@ -55,7 +63,9 @@ def answers() -> dict[str, Any]:
         "PaymentList": {"payments": [payments.of(done)], "next_cursor": None, "partial": False},
         "PaymentBatchAnswer": {"results": [{"index": 0, "payment": payments.of(pending)}]},
         "CancelledPayment": payments.cancelled(gone),
-        "PaymentEvents": {"events": payments.events(done)},
+        "PaymentEvents": {"events": trail, "next_cursor": None},
+        "EventList": {"events": feed, "next_cursor": None, "follow_cursor": _CURSOR, "partial": False},
+        "Event": feed[-1],
         "PaymentExecutions": {"executions": payments.executions(done)},
         "Executed": payments.executed(done),
         "Account": accounts.of(_ACCOUNT),
@@ -64,7 +74,7 @@ def answers() -> dict[str, Any]:
         "TransactionList": {
             "transactions": [accounts.transaction(movement, "rent") for movement in movements],
             "next_cursor": None,
-            "follow_cursor": "WyIxNzk1MDg5ODU2MTY5dHhuXzEiLCAiMDEyMyJd",
+            "follow_cursor": _CURSOR,
         },
         "Audit": {
             "ok": True,
@@ -87,20 +97,21 @@ def answers() -> dict[str, Any]:
 
 
 def _payment() -> Payment:
-    registered = money.register(
-        id=_ID,
-        tenant="demo",
-        payer="rent",
-        payee="landlord",
-        amount=850,
-        funding=Funding.RESERVE,
-        due_at=_AT,
-        now=_CREATED,
-        description="November",
-        metadata=(),
-    )
+    terms = Terms(payer="rent", payee="landlord", amount=850, description="November")
+    registered = money.register(terms, id=_ID, tenant="demo", due_at=_AT, now=_CREATED)
     assert registered.after is not None  # noqa: S101 (it is what a registration makes)
     return registered.after
+
+
+def _recorded(pending: Payment, done: Payment) -> list[Event]:
+    """The events of a payment, each recorded a moment after its change."""
+    made = payment_event.event_of(None, pending), payment_event.event_of(pending, done)
+    moment = timedelta(milliseconds=120)
+    return [
+        replace(event, recorded_at=event.occurred_at + moment, actor=actor)
+        for event, actor in zip(made, (_KEY, _SETTLE), strict=True)
+        if event is not None
+    ]
 
 
 def _forecast(payment: Payment) -> Forecast:

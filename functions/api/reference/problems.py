@@ -1,4 +1,4 @@
-"""How questions fail: what each error means, what its receiver can do, and what it looks like."""
+"""The errors of the API: the meaning of each, its remedy, and an example."""
 
 from typing import Final
 

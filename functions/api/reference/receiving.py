@@ -1,4 +1,4 @@
-"""What a receiver gets, must check and may answer: the part of the description that receivers implement.
+"""The contract of receivers: the request they get, the checks they make and the answers they may give.
 
 `docs/receivers.md` says the same for people; a test compares both with each other and with what is sent.
 """

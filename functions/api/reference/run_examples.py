@@ -1,26 +1,31 @@
-"""Answers about a recurring task and its runs, made by what makes them: a report on working days."""
+"""Examples of answers about a recurring task and its runs: a report on each weekday."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from functions.api.forms import text_of
-from functions.api.jobs import forms as jobs
+from functions.api.jobs import answers as jobs
+from functions.api.limits import answers as limits
+from functions.api.operations import answers as bulk
 from functions.api.operations import view as operations
 from functions.api.operations.backfill import Backfill
 from functions.api.runs import answers as runs
-from functions.api.tasks import recurring_view
+from functions.api.tasks.recurring import answers as recurring
 from postdate.domain import definition as definitions
-from postdate.domain import limits, preview, transitions
+from postdate.domain import preview, transitions
 from postdate.domain.backfill import STEP_RUNS, Progress, Step
 from postdate.domain.backfill import State as Running
 from postdate.domain.cron import Cron
-from postdate.domain.definition import HOME_MINUTE, Definition, State, Template
+from postdate.domain.definition import HOME_MINUTE, Definition, State
 from postdate.domain.due import Due, Via
+from postdate.domain.operation import Action, Entry, Kind, Operation, Outcome, Plan, started
+from postdate.domain.operation import State as Carried
 from postdate.domain.recurrence import Runs
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import ShardPlan, Slot, item_id
-from postdate.domain.task import KIND, OPERATION_KIND, Ack, Destination, Payload, Task
+from postdate.domain.task import KIND, OPERATION_KIND, Ack, Destination, Payload, Task, Template
 from postdate.domain.transitions import Failure, Transition
+from postdate.stores.tenants import Tenant
 
 _CREATED: Final = datetime(2026, 11, 17, 15, 30, 12, 408_000, tzinfo=UTC)
 _ID: Final = item_id(KIND, Slot(minute=HOME_MINUTE, shard=3), bytes(range(80, 90)))
@@ -30,8 +35,8 @@ def answers(queue_url: str) -> dict[str, Any]:
     definition = _definition(queue_url)
     run = _run(definition)
     later = run.planned_at + timedelta(hours=1)
-    told = recurring_view.view(definition, runs=[run], now=later)
-    cancelled = recurring_view.view(_cancelled(definition, later), runs=[run], now=later)
+    told = recurring.of(definition, runs=[run], now=later)
+    cancelled = recurring.of(_cancelled(definition, later), runs=[run], now=later)
     job = jobs.details(told, key="open-orders", last=run)
     first = datetime(2026, 10, 24, tzinfo=UTC)
     planned = preview.preview(Schedule(cron=Cron.parse("30 2 * * *", "Europe/Berlin")), first=first, count=3)
@@ -41,17 +46,56 @@ def answers(queue_url: str) -> dict[str, Any]:
         "CancelledRecurringTask": {"success": True, **cancelled},
         "Run": runs.of(run),
         "RunList": {"runs": [runs.of(run)], "next_cursor": None, "partial": False},
-        "Preview": {
-            "next": [{"at": text_of(each.at), "local": each.local, "note": each.note} for each in planned]
-        },
-        "TenantLimits": limits.told(),
+        "Preview": recurring.planned(planned),
+        "TenantLimits": limits.limits(Tenant(id="demo"), registered=250, tasks_stored=4_500, workers=200),
         "Operation": operations.view(_backfill(definition, later)),
-        "Job": jobs.view(told),
+        "Job": jobs.of(told),
+        "OperationList": {"operations": [bulk.of(_redrive(run, later))], "next_cursor": None},
+        "DeadLetterList": {
+            "queue": "tasks",
+            "groups": [
+                {
+                    "failure": "http 503",
+                    "destination": run.destination.address,
+                    "count": 2,
+                    "oldest": text_of(later),
+                }
+            ],
+        },
+        "OperationItemList": {
+            "items": [bulk.item(Entry(id=run.id, version=run.version, outcome=Outcome.SENT, at=later))],
+            "next_cursor": None,
+        },
         "JobDetails": job,
         "JobDetailsWithPayload": {**job, "payload": {"report": "open orders"}},
         "JobList": {"jobs": [job], "nextCursor": None, "partial": False},
         "CancelledJob": {"status": State.CANCELLED.value},
     }
+
+
+def _redrive(run: Task, now: datetime) -> Operation:
+    unique = bytes(range(70, 80))
+    planned = Operation(
+        id=item_id(OPERATION_KIND, ShardPlan.parse("0=8").slot(now, unique), unique),
+        tenant=run.tenant,
+        plan=Plan(
+            action=Action.REDRIVE,
+            kind=Kind.TASKS,
+            actor="7c3d1b0a9f2e4d58",
+            reason="the receiver is back",
+            canary=1,
+        ),
+        state=Carried.PLANNED,
+        version=1,
+        created_at=now,
+        changed_at=now,
+        eligible=2,
+        not_eligible={"is SUCCEEDED, not DEAD": 1},
+        by_failure={"http 503": 2},
+        by_destination={run.destination.address: 2},
+        counts={Outcome.SENT: 1, Outcome.WAITING: 1},
+    )
+    return started(planned, run=1, now=now)
 
 
 def _backfill(definition: Definition, now: datetime) -> Backfill:

@@ -24,7 +24,7 @@ def or_null(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def one_of(words: Any) -> Schema:
+def enum_of(words: Any) -> Schema:
     return {"type": "string", "enum": [word.value for word in words]}
 
 

@@ -1,4 +1,4 @@
-"""What is answered about runs."""
+"""The answers about runs."""
 
 import re
 from datetime import datetime
@@ -15,32 +15,30 @@ _TELLS_WHY: Final = frozenset({State.SKIPPED, State.MISSED, State.CANCELLED, Sta
 
 
 WorkerId: TypeAlias = Annotated[
-    str | None, told("Which worker claimed it; null for attempts of older releases.")
+    str | None, told("The worker of the claim; null for attempts of older releases.")
 ]
 LeaseUntil: TypeAlias = Annotated[
     Instant | None,
-    told("Until when the worker, or the receiver, has it. Of an earlier attempt: as at its claim."),
+    told("The end of the lease of the worker or the receiver. Of an earlier attempt: as of its claim."),
 ]
 
 
 class RunSummary(TypedDict):
-    run_id: Annotated[str, told("Of a task that runs once: its own id.")]
-    planned_at: Annotated[Instant, told("The instant it was planned for.")]
-    started_at: Annotated[Instant | None, told("When the first attempt was claimed.")]
+    run_id: Annotated[str, told("Of a one-time task: the id of the task.")]
+    planned_at: Annotated[Instant, told("The planned instant.")]
+    started_at: Annotated[Instant | None, told("The claim of the first attempt; null before.")]
     finished_at: Instant | None
     lateness_ms: int | None
     status: Annotated[
         str,
         words(State),
-        told(
-            "SKIPPED and MISSED ones were never begun, and `reason` says why. DEAD ones can be tried again."
-        ),
+        told("SKIPPED and MISSED runs never began; `reason` tells why. A DEAD run can be retried."),
     ]
-    reason: Annotated[str | None, told("Why it did not succeed, once that is certain.")]
+    reason: Annotated[str | None, told("The reason of a final state without success; null in other states.")]
 
 
 class Attempt(TypedDict):
-    number: Annotated[Count, told("Counted anew after a redrive.")]
+    number: Annotated[Count, told("The number of the attempt. A redrive begins again at 1.")]
     worker_id: WorkerId
     lease_until: LeaseUntil
     started_at: Instant
@@ -54,8 +52,8 @@ class Run(RunSummary):
     task_id: str
     attempts: list[Attempt]
     next_attempt_at: Instant | None
-    token: Annotated[Count, told("The number of the newest attempt's claim; 0 before the first.")]
-    lease_until: Annotated[Instant | None, told("Until when the newest attempt may take.")]
+    token: Annotated[Count, told("The number of the newest claim; 0 before the first.")]
+    lease_until: Annotated[Instant | None, told("The end of the lease of the newest attempt.")]
     version: Version
 
 
@@ -90,10 +88,11 @@ def of(task: Task) -> Run:
 
 
 def attempts(task: Task) -> list[Attempt]:
-    """As the history tells them: from each claim to the line that says how it ended. A line that is RUNNING again
-    with the same number says that the receiver has accepted; with another one, that the attempt before was given up. A
-    claim that was released, for nothing was sent under it, is no attempt: the line after it counts one less. The newest
-    attempt's lease is as it is now; one before it has the lease that it began with."""
+    """The attempts of a history. An attempt begins with a claim and ends with the line that tells its outcome.
+
+    A second RUNNING line with the same number is the acceptance of the receiver; one with another number means that the
+    attempt before was given up. A claim that was released is no attempt: the line after it counts one attempt less. The
+    newest attempt shows its current lease, an earlier one its first lease."""
     found: list[Attempt] = []
     for line in task.history:
         now_open = found[-1] if found and found[-1]["outcome"] == "RUNNING" else None

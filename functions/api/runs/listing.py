@@ -1,4 +1,4 @@
-"""Pages of a task's runs, the newest first."""
+"""Pages of a task's runs, or of a subscription's deliveries, the newest first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from functions.api import listing
 from functions.api.listing import Page, Span
 from postdate.domain.definition import is_definition
 from postdate.domain.errors import NotFound, ValidationFailed
+from postdate.domain.slots import is_id
 from postdate.domain.task import State, Task
 from postdate.runtime.clock import Clock
 from postdate.stores.tasks import Tasks
@@ -37,10 +38,10 @@ class Query:
 
 
 def page(query: Query, tasks: Tasks, *, clock: Clock) -> Page[Task]:
-    """A task that runs once is its own only run."""
+    """A task that runs once is its own only run. The id of a subscription is no id of an item."""
 
     def listed(after: str, limit: int) -> list[str]:
-        if is_definition(query.task_id):
+        if is_definition(query.task_id) or not is_id(query.task_id):
             return tasks.runs_back(query.tenant, query.task_id, before=after, limit=limit)
         return [] if after else [query.task_id]
 

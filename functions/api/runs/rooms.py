@@ -11,6 +11,7 @@ from itertools import takewhile
 
 from postdate.domain import flow as rules
 from postdate.domain.errors import Unavailable
+from postdate.domain.flow import FlowControl
 from postdate.domain.task import State, Task
 from postdate.stores.flow import Flow
 
@@ -20,23 +21,28 @@ class Rooms:
     flow: Flow
 
     def stay(self, run: Task, until: datetime) -> None:
-        if run.flow is not None and run.flow.parallelism is not None:
-            with suppress(Unavailable):
+        with suppress(Unavailable):
+            if run.flow is not None and self._has_room(run, run.flow):
                 self.flow.stay(run.tenant, run.flow.key, [run.name_in_room], until)
 
     def leave(self, run: Task) -> None:
-        """How long it was in sets the pace at which others ask again; one that has left before is not counted twice."""
-        if run.flow is None or run.flow.parallelism is None:
-            return
+        """Takes the run out of the room of its key. The length of its stay sets the pace at which waiting runs ask
+        again. A run that has left before does not count twice."""
         with suppress(Unavailable):
+            if run.flow is None or not self._has_room(run, run.flow):
+                return
             room = self.flow.room(run.tenant, run.flow.key)
             if run.name_in_room in room.runs:
                 stay = rules.stayed(room.stay, run.history[-1].at - _claimed_at(run))
                 self.flow.leave(run.tenant, run.flow.key, [run.name_in_room], stay=stay)
 
+    def _has_room(self, run: Task, flow: FlowControl) -> bool:
+        """True if the task, or the tenant's setting of the key, limits parallelism."""
+        return flow.parallelism is not None or self.flow.key((run.tenant, flow.key)).parallelism is not None
+
 
 def _claimed_at(run: Task) -> datetime:
-    """When its newest attempt began: that is the one before the line that says how it ended."""
+    """The start of the newest attempt: the first of the RUNNING lines before the line of its end."""
     *before, last = run.history
     own = takewhile(lambda line: line.to is State.RUNNING and line.attempt == run.attempts, reversed(before))
     return min((line.at for line in own), default=last.at)

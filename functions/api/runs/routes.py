@@ -1,4 +1,4 @@
-"""Routes of runs: a task's own, one by its id, and the receiver's word about it."""
+"""Routes of runs: the runs of a task, one run by its id, and acknowledgements of receivers."""
 
 from typing import Final
 
@@ -26,8 +26,8 @@ _TOLD: Final = ("malformed", "validation_failed", "not_found", "invalid_state")
     "/tasks/<task_id>/runs",
     name="listRuns",
     summary="List the runs of a task",
-    text="The newest first, the one to come included. Those that were skipped or missed are there as well, with "
-    "the reason. The list is a moment behind.",
+    text="The newest run comes first; the run to come is included. Skipped and missed runs have a reason. The list is "
+    "a moment behind.",
     scope=READ,
     parameters=("run_status", "limit", "cursor"),
     codes=("validation_failed", "not_found"),
@@ -46,7 +46,7 @@ def list_runs(caller: Caller, task_id: str) -> answers.RunList:
     "/tasks/<task_id>/runs/<run_id>",
     name="getRunOfTask",
     summary="Get a run of a task",
-    text="As it is now.",
+    text="The current state of the run.",
     scope=READ,
     headers=("ETag",),
     codes=("not_found",),
@@ -61,7 +61,7 @@ def get_of_task(caller: Caller, task_id: str, run_id: str) -> Response[answers.R
     "/runs/<run_id>",
     name="getRun",
     summary="Get a run",
-    text="As it is now. A task that runs once is its own only run.",
+    text="The current state of the run. A one-time task is its own only run.",
     scope=READ,
     headers=("ETag",),
     codes=("not_found",),
@@ -74,8 +74,8 @@ def get(caller: Caller, run_id: str) -> Response[answers.Run]:
     "post",
     "/runs/<run_id>/complete",
     name="completeRun",
-    summary="Say that a run is done",
-    text="For `ack: explicit`, by the token of the newest attempt. Said again, it is answered the same.",
+    summary="Complete a run",
+    text="For `ack: explicit`, with the token of the newest attempt. A repeated request gets the same answer.",
     body=CompleteForm,
     examples={"one": {"summary": "Done", "value": {"token": 1}}},
     scope=WRITE,
@@ -91,9 +91,9 @@ def complete(caller: Caller, run_id: str) -> Response[answers.Run]:
     "post",
     "/runs/<run_id>/fail",
     name="failRun",
-    summary="Say that a run has failed",
-    text="For `ack: explicit`, by the token of the newest attempt. Another attempt follows as the task's `retry` "
-    "says, unless it is `final`. Said again, it is answered the same.",
+    summary="Fail a run",
+    text="For `ack: explicit`, with the token of the newest attempt. Another attempt follows by the task's `retry`, "
+    "unless the failure is `final`. A repeated request gets the same answer.",
     body=FailForm,
     examples={
         "again": {"summary": "To be tried again", "value": {"token": 1, "error": "the disk is full"}},
@@ -115,9 +115,10 @@ def fail(caller: Caller, run_id: str) -> Response[answers.Run]:
     "post",
     "/runs/<run_id>/heartbeat",
     name="extendRun",
-    summary="Say that a run is still being worked on",
-    text="For `ack: explicit`, by the token of the newest attempt. `lease_until` says until when the receiver may "
-    "be silent now; a heartbeat never makes that earlier.",
+    summary="Extend the lease of a run",
+    text="For `ack: explicit`, with the token of the newest attempt. `lease_until` is the new end of the lease; a "
+    "heartbeat "
+    "never moves it to an earlier instant.",
     body=HeartbeatForm,
     examples={
         "usual": {"summary": "As long as the timeout", "value": {"token": 1}},
@@ -140,16 +141,16 @@ def heartbeat(caller: Caller, run_id: str) -> Response[answers.Run]:
     "post",
     "/runs/<run_id>/retry",
     name="retryRun",
-    summary="Try a dead run again",
-    text="Sends the call that a redrive of its dead letter would send; it has all its attempts again. The answer "
-    "shows the run as it is until that call arrives: DEAD. After its deadline no attempt begins.",
+    summary="Retry a dead run",
+    text="Sends the call that a redrive of the dead letter would send; the run gets all its attempts again. The answer "
+    "shows the run before that call arrives, as DEAD. After the deadline of the run no attempt begins.",
     status=202,
     scope=WRITE,
     headers=("ETag",),
     codes=("not_found", "invalid_state"),
 )
 def retry(caller: Caller, run_id: str) -> Response[answers.Run]:
-    """The answer shows the run as it is: still dead, until its call arrives."""
+    """Answers with the run before its call arrives: it is still DEAD."""
     run = wired().acknowledger.load(caller.tenant, run_id)
     wired().by_hand.redrive(run)
     return requests.item(answers.of(run), status=202)

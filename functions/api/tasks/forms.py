@@ -19,7 +19,7 @@ from postdate.domain.flow import PARALLELISM_MAX, FlowControl
 from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 from postdate.domain.retry import ATTEMPTS_MAX, RetryPolicy
 from postdate.domain.schedule import JITTER_SECONDS_MAX
-from postdate.domain.task import Ack, Destination
+from postdate.domain.task import Ack, Destination, Payload, Template
 
 PAST_ALLOWED = timedelta(minutes=1)
 OF_RECURRING: Final = (
@@ -109,8 +109,21 @@ class TaskForm(Form):
     tells_key: ClassVar[bool] = False
 
     def destination(self, usual: Destination | None) -> Destination:
-        """Where the task goes. `usual` is the tenant's default."""
+        """Returns the destination of the task. `usual` is the tenant's default."""
         return self.target.destination()
+
+    def template(self, destination: Destination, payload: Payload, *, depth: int) -> Template:
+        after = self.expires_after_seconds
+        return Template(
+            destination=destination,
+            payload=payload,
+            retry=self.retry.policy(),
+            timeout_seconds=self.timeout_seconds,
+            ack=self.ack,
+            expires_after=None if after is None else timedelta(seconds=after),
+            flow=flow(self.flow_control),
+            depth=depth,
+        )
 
     @model_validator(mode="after")
     def _says_when(self) -> "TaskForm":
@@ -190,8 +203,8 @@ class TaskChangeForm(ChangeForm):
 
 
 def due_at(form: TaskForm | TaskChangeForm, now: datetime) -> datetime | ValidationFailed | None:
-    """The instant asked for, or what speaks against it. One that has just passed means now: the caller's clock is
-    not ours."""
+    """The instant of the request, or the error in it; None if the request has no instant. An instant up to a minute ago
+    means now, because the client's clock may differ from ours."""
     if form.delay_seconds is not None:
         return now + timedelta(seconds=form.delay_seconds)
     if form.run_at is None:
@@ -203,16 +216,12 @@ def due_at(form: TaskForm | TaskChangeForm, now: datetime) -> datetime | Validat
     return max(instants.whole(form.run_at), now)
 
 
-def expires_after(form: TaskForm) -> timedelta | None:
-    return None if form.expires_after_seconds is None else timedelta(seconds=form.expires_after_seconds)
-
-
 def flow(given: FlowControlForm | None) -> FlowControl | None:
     return None if given is None else given.control()
 
 
 def refuse_two_payloads(form: TaskForm | ChangeForm, given: bool) -> None:
-    """`given`: whether the request has a payload. In a change null is one."""
+    """Raises ValueError for two payloads. `given` is true if the request has a `payload`; in a change null counts."""
     if given and form.payload_ref is not None:
         raise ValueError(f"only one of {form.named('payload')} and {form.named('payload_ref')} makes sense")
 

@@ -1,43 +1,70 @@
-"""Pages of a tenant's tasks: first those that recur, then the others in the order of the minutes they were registered
-for."""
+"""Pages of a tenant's tasks: first those that recur, then the others in the order of their planned instants.
 
+States that few tasks are in have lists of their own, which also hold runs of recurring tasks. For the other states the
+planned instants say where to look, and each task found there is looked up.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Final
 
 from functions.api import listing
-from functions.api.listing import Page, Span
+from functions.api.listing import CLOCKS_APART, Page, Span
+from functions.api.unfinished import Between, Unfinished
+from postdate.domain import instants
 from postdate.domain.definition import Definition, is_definition
 from postdate.domain.definition import State as DefinitionState
 from postdate.domain.errors import ValidationFailed
-from postdate.domain.task import State, Task
+from postdate.domain.item import kind_of
+from postdate.domain.task import KIND, RUN_KIND, State, Task
 from postdate.runtime.clock import Clock
 from postdate.stores.definitions import Definitions
-from postdate.stores.tasks import Tasks
+from postdate.stores.places import id_at
+from postdate.stores.tasks import Listing, Tasks, Wanted
 
 STATUSES: Final = tuple(dict.fromkeys(each.value for each in (*State, *DefinitionState)))
+_PLACE: Final = re.compile(rf"[0-9]{{13}}(?:{KIND}|{RUN_KIND})_[0-9a-z]{{24}}")
+# Definitions stand at the first of all instants.
+_BEHIND_DEFINITIONS: Final = instants.EPOCH + timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Query:
+    """Without `runs`, lists by state hold tasks alone."""
+
     tenant: str
     status: str | None
     name: str | None
     tag: str | None
+    since: datetime | None
+    until: datetime | None
+    newest_first: bool
+    runs: bool
     span: Span
 
     @classmethod
-    def of(cls, tenant: str, parameters: Mapping[str, str]) -> "Query":
-        listing.only_known(parameters, "status", "name", "tag")
+    def of(cls, tenant: str, parameters: Mapping[str, str], *, runs: bool = True) -> "Query":
+        listing.only_known(parameters, "status", "name", "tag", "from", "until", "order")
         status, name, tag = (parameters.get(each) for each in ("status", "name", "tag"))
         if status is not None and status not in STATUSES:
             raise ValidationFailed([("status", f"is one of {', '.join(STATUSES)}")])
+        newest_first = listing.is_newest_first(parameters)
+        ends = (parameters.get("from"), parameters.get("until"))
+        span = Span.of(parameters, "tasks", tenant, status, name, tag, *ends, str(newest_first))
+        if span.after and not _PLACE.fullmatch(span.after):
+            raise ValidationFailed([("cursor", "is not a cursor of this API")])
         return cls(
             tenant=tenant,
             status=status,
             name=name,
             tag=tag,
-            span=Span.of(parameters, "tasks", tenant, status, name, tag),
+            since=listing.instant(parameters, "from"),
+            until=listing.instant(parameters, "until"),
+            newest_first=newest_first,
+            runs=runs,
+            span=span,
         )
 
     @property
@@ -52,19 +79,57 @@ class Query:
             and (self.tag is None or self.tag in task.tags)
         )
 
+    def at(self, now: datetime, unfinished: Unfinished) -> list[Wanted]:
+        """Returns the ranges of tasks in this state. A list between instants has no definitions, which have no
+        instant."""
+        cut = self.since is not None or self.until is not None
+        first = max(self.since or instants.EPOCH, _BEHIND_DEFINITIONS)
+        every = Wanted(tenant=self.tenant, since=first if cut else None, until=self.until)
+        lingering = replace(every, listing=Listing.LINGERING)
+        latest = now + CLOCKS_APART
+        begun = replace(every, since=first, until=min(self.until or latest, latest))
+        if self.status is None:
+            return [every]
+        if self.status in Listing.__members__:
+            return [replace(every, listing=Listing(self.status))]
+        if self.status == State.PENDING:
+            return [*self._parts(replace(every, since=first), unfinished.minutes().waiting), lingering]
+        if self.status == State.RUNNING:
+            return [*self._parts(begun, unfinished.minutes().running), lingering]
+        if self.status in State.__members__:
+            return [{State.RETRYING: lingering, State.SUCCEEDED: begun}[State(self.status)]]
+        return [] if cut else [replace(every, until=_BEHIND_DEFINITIONS)]
 
-def page(query: Query, tasks: Tasks, definitions: Definitions, *, clock: Clock) -> Page[Task | Definition]:
-    def loaded(ids: Sequence[str]) -> Mapping[str, Task | Definition]:
+    def _parts(self, whole: Wanted, spans: Sequence[Between]) -> list[Wanted]:
+        """The parts that lie within these spans; the whole of a list that names its first instant."""
+        if self.since is not None:
+            return [whole]
+        parts = [each.cut(whole.since, whole.until) for each in spans]
+        return [replace(whole, since=part.since, until=part.until) for part in parts if part is not None]
+
+
+def page(
+    query: Query, tasks: Tasks, definitions: Definitions, unfinished: Unfinished, *, clock: Clock
+) -> Page[Task | Definition]:
+    wanted, has_time = query.at(clock.now(), unfinished), listing.within(clock)
+
+    def loaded(places: Sequence[str]) -> Mapping[str, Task | Definition]:
+        """An entry that the index has twice, for the task was given another instant just now, counts once."""
+        places_of = {id_at(place): place for place in places}
+        ids = [id for id in places_of if query.runs or kind_of(id) == KIND]
         recurring = [id for id in ids if is_definition(id)]
-        once = [id for id in ids if not is_definition(id)]
+        others = [id for id in ids if not is_definition(id)]
         plans = definitions.get_many(recurring) if recurring else {}
-        return {**plans, **(tasks.get_many(once) if once else {})}
+        found: Mapping[str, Task | Definition] = {**plans, **(tasks.get_many(others) if others else {})}
+        return {places_of[id]: each for id, each in found.items()}
 
     return listing.page(
         query.span,
-        listed=lambda after, limit: tasks.listed(query.tenant, after=after, limit=limit),
+        listed=lambda after, limit: tasks.listed(
+            wanted, after=after, limit=limit, newest_first=query.newest_first
+        ),
         loaded=loaded,
         wants=query.wants,
         filters=query.filters,
-        has_time=listing.within(clock),
+        has_time=has_time,
     )

@@ -1,27 +1,28 @@
-"""Requests to register, as orders: what speaks against each is found out side by side."""
+"""Requests to register, as orders. The checks of one request run side by side."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import JsonValue
 
-from functions.api.errors import problem
 from functions.api.forms import fingerprint, part_of_batch
-from functions.api.tasks import recurring_view, timeouts
-from functions.api.tasks import view as views
-from functions.api.tasks.destinations import refusals
-from functions.api.tasks.forms import TaskForm, due_at, expires_after, flow
-from functions.api.tasks.payloads import payload_of
-from functions.api.tasks.places import Wanted, outrun
-from functions.api.tasks.plans import schedule_of
-from functions.api.tasks.recurring import Planned, RecurringOrder
-from functions.api.tasks.register import Order, Registered
+from functions.api.tasks.answers import AnyTask
+from functions.api.tasks.checks import timeouts
+from functions.api.tasks.checks.destinations import refusals
+from functions.api.tasks.checks.payloads import payload_of
+from functions.api.tasks.checks.places import Wanted, outrun
+from functions.api.tasks.forms import TaskForm, due_at
+from functions.api.tasks.one_time import answers as one_time
+from functions.api.tasks.one_time.register import Order, Registered
+from functions.api.tasks.recurring import answers as recurring
+from functions.api.tasks.recurring.forms import schedule_of
+from functions.api.tasks.recurring.register import Planned, RecurringOrder
 from functions.api.wiring import wired
-from postdate.domain.definition import Overlap, Template
+from postdate.domain.definition import Overlap
 from postdate.domain.errors import PostdateError
-from postdate.domain.task import Destination, Payload
+from postdate.domain.task import Destination, Template
 from postdate.stores.tenants import Tenant
 
 Asked = Order | RecurringOrder
@@ -32,9 +33,10 @@ TaskFormT = TypeVar("TaskFormT", bound=TaskForm)
 def register(
     tenant: str, asked: Sequence[tuple[TaskForm, str | None] | PostdateError], *, depth: int = 0
 ) -> list[Answer | PostdateError]:
-    """One answer for each, at its place: what could not be read is answered as it is. Raises QuotaExceeded for all of
-    them together."""
+    """Returns an answer for each order, in their order; an order that could not be read is answered with its error.
+    Raises QuotaExceeded for all of them together."""
     wired().meter.take(tenant, len(asked))
+    wired().stored.refuse_above(tenant, len(asked))
     read = [pair for pair in asked if not isinstance(pair, PostdateError)]
     ordered = iter(_orders(read, tenant, depth))
     orders = [each if isinstance(each, PostdateError) else next(ordered) for each in asked]
@@ -51,20 +53,16 @@ def register(
                 answers.append(next(planned))
             case _:
                 answers.append(order)
+    new = [each.task for each in answers if isinstance(each, Registered) and not each.replayed]
+    wired().stored.add(tenant, [task.planned_at for task in new])
     return answers
 
 
-def view(answer: Answer) -> dict[str, Any]:
+def told(answer: Answer) -> AnyTask:
+    """The answer about a task that has just been registered, or was registered by an earlier request with its key."""
     if isinstance(answer, Registered):
-        return views.view(answer.task)
-    definition = answer.definition
-    return recurring_view.view(definition, runs=(), now=definition.created_at)
-
-
-def result(index: int, answer: PostdateError | Answer, request_id: str) -> dict[str, Any]:
-    if isinstance(answer, PostdateError):
-        return {"index": index, "error": problem(answer, request_id)}
-    return {"index": index, "task": view(answer)}
+        return one_time.of(answer.task)
+    return recurring.of(answer.definition, runs=(), now=answer.definition.created_at)
 
 
 def read(form: type[TaskFormT], given: JsonValue) -> TaskFormT | PostdateError:
@@ -107,20 +105,20 @@ def _destination(form: TaskForm, usual: Destination | None) -> Destination | Pos
 def _with_places(
     forms: Sequence[TaskForm], orders: list[Asked | PostdateError], tenant: str
 ) -> list[Asked | PostdateError]:
-    """The orders, with a refusal for each task whose key has no place for it. A plan is judged by itself."""
+    """The orders, with a refusal for each one-time task whose flow key has no place for it."""
     wanted = [
-        (place, Wanted(flow=order.flow, due_at=order.due_at))
-        for place, order in enumerate(orders)
+        (index, Wanted(flow=order.template.flow, due_at=order.due_at))
+        for index, order in enumerate(orders)
         if isinstance(order, Order) and order.refusal is None
     ]
     refusals = wired().places.refusals(
         tenant, [each for _, each in wanted], named=forms[0].named if forms else str
     )
     found = list(orders)
-    for (place, _), refusal in zip(wanted, refusals, strict=True):
-        order = orders[place]
+    for (index, _), refusal in zip(wanted, refusals, strict=True):
+        order = orders[index]
         if isinstance(order, Order) and refusal is not None:
-            found[place] = replace(order, refusal=refusal)
+            found[index] = replace(order, refusal=refusal)
     return found
 
 
@@ -138,37 +136,22 @@ def _order(
     refusal = against.get(destination)
     try:
         payload = payload_of(form, bucket=wired().payloads_bucket, tenant=tenant)
-        return (
-            _once(form, key, payload, now, destination, refusal, depth)
-            if form.cron is None
-            else _recurring(form, key, payload, now, destination, refusal, depth)
-        )
+        template = form.template(wired().vault.sealed(tenant, destination), payload, depth=depth)
+        build = _once if form.cron is None else _recurring
+        return build(form, key, template, now, refusal)
     except PostdateError as error:
         return error
 
 
 def _once(
-    form: TaskForm,
-    key: str | None,
-    payload: Payload,
-    now: datetime,
-    destination: Destination,
-    refusal: PostdateError | None,
-    depth: int,
+    form: TaskForm, key: str | None, template: Template, now: datetime, refusal: PostdateError | None
 ) -> Order:
     instant = due_at(form, now)
     refusal = instant if isinstance(instant, PostdateError) else _too_long(form) or refusal
     return Order(
         due_at=instant if isinstance(instant, datetime) else now,
         refusal=refusal,
-        destination=destination,
-        payload=payload,
-        retry=form.retry.policy(),
-        timeout_seconds=form.timeout_seconds,
-        ack=form.ack,
-        expires_after=expires_after(form),
-        flow=flow(form.flow_control),
-        depth=depth,
+        template=template,
         name=form.name,
         tags=tuple(form.tags),
         idempotency_key=key,
@@ -178,30 +161,15 @@ def _once(
 
 
 def _recurring(
-    form: TaskForm,
-    key: str | None,
-    payload: Payload,
-    now: datetime,
-    destination: Destination,
-    refusal: PostdateError | None,
-    depth: int,
+    form: TaskForm, key: str | None, template: Template, now: datetime, refusal: PostdateError | None
 ) -> RecurringOrder:
-    schedule, control = schedule_of(form), flow(form.flow_control)
+    schedule = schedule_of(form)
     refusal = _too_long(form) or refusal
     if refusal is None and form.overlap is Overlap.ALLOW:
-        refusal = outrun(schedule, control, now=now, named=form.named)
+        refusal = outrun(schedule, template.flow, now=now, named=form.named)
     return RecurringOrder(
         schedule=schedule,
-        template=Template(
-            destination=destination,
-            payload=payload,
-            retry=form.retry.policy(),
-            timeout_seconds=form.timeout_seconds,
-            ack=form.ack,
-            expires_after=expires_after(form),
-            flow=control,
-            depth=depth,
-        ),
+        template=template,
         overlap=form.overlap,
         catch_up=form.catch_up,
         catch_up_window=timedelta(seconds=form.catch_up_window_seconds),

@@ -1,109 +1,203 @@
-"""Routes of /api/v1/tasks: those that every task has."""
+"""Routes of /api/v1/tasks that every task has."""
 
 import json
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
 from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
-from aws_lambda_powertools.event_handler.api_gateway import Router
+from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 
 from functions.api import requests
+from functions.api.caller import Caller
 from functions.api.forms import parsed
-from functions.api.tasks import forms, orders, recurring_view, timeouts
-from functions.api.tasks import view as one_time
-from functions.api.tasks.forms import BatchForm, BatchTaskForm, TaskChangeForm, TaskForm, due_at
+from functions.api.operation import Routes
+from functions.api.runs import answers as runs
+from functions.api.runs.answers import Run
+from functions.api.tasks import answers, changes, examples, orders
+from functions.api.tasks.answers import AnyTask
+from functions.api.tasks.forms import BatchForm, BatchTaskForm, ChangeForm, TaskChangeForm, TaskForm
 from functions.api.tasks.listing import Query, page
-from functions.api.tasks.payloads import payload_of
-from functions.api.tasks.places import outrun
-from functions.api.tasks.plans import RecurringChangeForm, changes_of, template_changes_of
+from functions.api.tasks.one_time import answers as one_time
+from functions.api.tasks.one_time.answers import CancelledTask, TaskWithPayload
+from functions.api.tasks.one_time.answers import Task as TaskAnswer
+from functions.api.tasks.recurring import answers as recurring
+from functions.api.tasks.recurring.answers import (
+    CancelledRecurringTask,
+    RecurringTask,
+    RecurringTaskWithPayload,
+)
+from functions.api.tasks.recurring.forms import RecurringChangeForm
 from functions.api.wiring import wired
-from postdate.domain.definition import Definition, Overlap, is_definition
+from postdate.domain.definition import Definition, is_definition
 from postdate.domain.errors import PostdateError
-from postdate.domain.task import Destination, Task
+from postdate.domain.item import kind_of
+from postdate.domain.task import RUN_KIND, Task
 
-router = Router()
+TASKS: Final = Routes("/api/v1/tasks")
 READ, WRITE = "tasks:read", "tasks:write"
+REFUSED: Final = (
+    *("malformed", "validation_failed", "limit_exceeded"),
+    *("destination_not_allowed", "payload_too_large"),
+)
+OF_KEYS: Final = ("idempotency_key_reused", "idempotency_in_progress")
 _AT_ONCE: Final = 8
 
 
-@router.post("/api/v1/tasks")
-def register() -> Response[Any]:
-    event = router.current_event
-    tenant = requests.caller(event, WRITE).tenant
-    form, key = parsed(TaskForm, requests.body(event)), requests.idempotency_key(event)
-    (answer,) = orders.register(tenant, [(form, key)], depth=requests.depth(event))
+@TASKS.serves(
+    "post",
+    "",
+    name="registerTask",
+    summary="Register a task",
+    text="Stores a call that Postdate makes at its instant. Exactly one of `run_at`, `delay_seconds` and `cron` sets "
+    "the instant. The answer means that the task is stored and will reach a final state; with a `cron`, that each of "
+    "its runs will. With an Idempotency-Key the request may be repeated: the same key and body register nothing new "
+    "and get the first answer again.",
+    status=201,
+    body=TaskForm,
+    examples=examples.REGISTER,
+    scope=WRITE,
+    parameters=("IdempotencyKey",),
+    headers=("Location", "ETag", "Idempotent-Replayed"),
+    codes=(*REFUSED, *OF_KEYS, "loop_refused"),
+)
+def register(caller: Caller) -> Response[TaskAnswer | RecurringTask]:
+    form, key = parsed(TaskForm, requests.body(_event())), requests.idempotency_key(_event())
+    (answer,) = orders.register(caller.tenant, [(form, key)], depth=requests.depth(_event()))
     if isinstance(answer, PostdateError):
         raise answer
-    told = orders.view(answer)
+    told = orders.told(answer)
     headers = {"Location": f"/api/v1/tasks/{told['task_id']}"}
     if answer.replayed:
         headers["Idempotent-Replayed"] = "true"
     return requests.item(told, status=201, headers=headers)
 
 
-@router.post("/api/v1/tasks/batch")
-def register_batch() -> dict[str, Any]:
-    event = router.current_event
-    tenant = requests.caller(event, WRITE).tenant
-    read = [orders.read(BatchTaskForm, given) for given in parsed(BatchForm, requests.batch(event)).tasks]
+@TASKS.serves(
+    "post",
+    "/batch",
+    name="registerTasks",
+    summary="Register up to 100 tasks",
+    text="Each task is registered or refused by itself; the result at its index says which. Each task may have a key "
+    "of its own in `idempotency_key`. The status is 200 even if every task is refused.",
+    body=BatchForm,
+    examples=examples.BATCH,
+    scope=WRITE,
+    codes=("malformed", "validation_failed", "loop_refused"),
+)
+def register_batch(caller: Caller) -> answers.BatchAnswer:
+    read = [orders.read(BatchTaskForm, given) for given in parsed(BatchForm, requests.batch(_event())).tasks]
     asked = [form if isinstance(form, PostdateError) else (form, form.idempotency_key) for form in read]
-    request_id = requests.request_id(event)
-    answers = orders.register(tenant, asked, depth=requests.depth(event))
-    return {"results": [orders.result(index, answer, request_id) for index, answer in enumerate(answers)]}
+    found = orders.register(caller.tenant, asked, depth=requests.depth(_event()))
+    told = [each if isinstance(each, PostdateError) else orders.told(each) for each in found]
+    request_id = requests.request_id(_event())
+    return {"results": [answers.result(index, each, request_id) for index, each in enumerate(told)]}
 
 
-@router.get("/api/v1/tasks")
-def list_tasks() -> dict[str, Any]:
-    event = router.current_event
-    tenant = requests.caller(event, READ).tenant
-    query = Query.of(tenant, requests.parameters(event))
-    shown = page(query, wired().tasks, wired().definitions, clock=wired().clock)
+@TASKS.serves(
+    "get",
+    "",
+    name="listTasks",
+    summary="List tasks",
+    text="Recurring tasks come first. The others follow in the order of their planned instants. With `from` or `until` "
+    "the recurring tasks are left out. Lists of RETRYING, DEAD, CANCELLED, EXPIRED, SKIPPED and MISSED tasks also hold "
+    "runs of recurring tasks, in the form of `getRun`. Lists of PENDING and of RUNNING tasks have every such task, "
+    "however late it is. The list is a moment behind: a task that was registered just now may be missing. With a "
+    "filter a page may be short, or empty, and still have a `next_cursor`.",
+    scope=READ,
+    parameters=("status", "name", "tag", "from", "before", "order", "limit", "cursor"),
+    codes=("validation_failed",),
+)
+def list_tasks(caller: Caller) -> answers.TaskList:
+    query = Query.of(caller.tenant, requests.parameters(_event()))
+    shown = page(query, wired().tasks, wired().definitions, wired().unfinished, clock=wired().clock)
     with ThreadPoolExecutor(_AT_ONCE) as readers:
-        tasks = list(readers.map(view, shown.items))
+        tasks = list(readers.map(_listed, shown.items))
     return {"tasks": tasks, "next_cursor": shown.cursor, "partial": shown.partial}
 
 
-@router.get("/api/v1/tasks/<task_id>")
-def get(task_id: str) -> Response[Any]:
-    task, payload = found(requests.caller(router.current_event, READ).tenant, task_id)
-    return requests.item({**view(task), "payload": payload})
-
-
-@router.patch("/api/v1/tasks/<task_id>")
-def change(task_id: str) -> Response[Any]:
-    event = router.current_event
-    tenant = requests.caller(event, WRITE).tenant
-    if is_definition(task_id):
-        return _change_plan(tenant, task_id)
-    form = parsed(TaskChangeForm, requests.body(event))
-    task = wired().changer.edit(
-        tenant,
-        task_id,
-        version=requests.version_wanted(event),
-        due_at=_instant(form),
-        **_changes(form, tenant),
-    )
-    return requests.item(view(task))
-
-
-@router.delete("/api/v1/tasks/<task_id>")
-def cancel(task_id: str) -> Response[Any]:
-    event = router.current_event
-    tenant, version = requests.caller(event, WRITE).tenant, requests.version_wanted(event)
-    changer = wired().definition_changer if is_definition(task_id) else wired().changer
-    return requests.item({"success": True, **view(changer.cancel(tenant, task_id, version=version))})
-
-
-def view(task: Task | Definition) -> dict[str, Any]:
+@TASKS.serves(
+    "get",
+    "/<task_id>",
+    name="getTask",
+    summary="Get a task",
+    text="The current state of the task, with its payload.",
+    scope=READ,
+    headers=("ETag",),
+    codes=("not_found",),
+)
+def get(caller: Caller, task_id: str) -> Response[TaskWithPayload | RecurringTaskWithPayload]:
+    task, payload = found(caller.tenant, task_id)
     if isinstance(task, Task):
-        return one_time.view(task)
-    return recurring_view.view(task, runs=wired().chain.newest(task), now=wired().clock.now())
+        once: TaskWithPayload = {**one_time.of(task), "payload": payload}
+        return requests.item(once)
+    again: RecurringTaskWithPayload = {**_recurring(task), "payload": payload}
+    return requests.item(again)
+
+
+@TASKS.serves(
+    "patch",
+    "/<task_id>",
+    name="changeTask",
+    summary="Change a task",
+    text="A one-time task can be changed while it is PENDING, a recurring task unless it is CANCELLED. A field that is "
+    "left out, or null, stays unchanged, with two exceptions: `payload: null` is a payload, and `flow_control: null` "
+    "removes flow control. `retry` and `flow_control` are replaced as a whole. In a recurring task null also removes "
+    "`start_at`, `end_at`, `max_runs`, `expires_after_seconds` and `name`. A change of a recurring task plans the "
+    "next run again, at an instant after now. A run that has begun ends as before the change, and counts for "
+    "`overlap` and `max_runs`.",
+    body=ChangeForm,
+    examples=examples.CHANGE,
+    scope=WRITE,
+    parameters=("IfMatch",),
+    headers=("ETag",),
+    codes=(*REFUSED, "not_found", "invalid_state", "version_conflict"),
+)
+def change(caller: Caller, task_id: str) -> Response[TaskAnswer | RecurringTask]:
+    body = requests.body(_event())
+    if is_definition(task_id):
+        plan = parsed(RecurringChangeForm, body)
+        version = requests.version_wanted(_event())
+        return requests.item(_recurring(changes.change_plan(caller.tenant, task_id, plan, version=version)))
+    form = parsed(TaskChangeForm, body)
+    version = requests.version_wanted(_event())
+    return requests.item(one_time.of(changes.change(caller.tenant, task_id, form, version=version)))
+
+
+@TASKS.serves(
+    "delete",
+    "/<task_id>",
+    name="cancelTask",
+    summary="Cancel a task",
+    text="A one-time task can be cancelled while it is PENDING or RETRYING; no attempt begins after the answer. To "
+    "cancel a task twice is no error. The task stays readable. After a recurring task is cancelled, no attempt of any "
+    "run begins: waiting runs end as CANCELLED, at their instants at the latest. An attempt that has begun is not "
+    "interrupted.",
+    scope=WRITE,
+    parameters=("IfMatch",),
+    headers=("ETag",),
+    codes=("validation_failed", "not_found", "invalid_state", "version_conflict"),
+)
+def cancel(caller: Caller, task_id: str) -> Response[CancelledTask | CancelledRecurringTask]:
+    version = requests.version_wanted(_event())
+    if is_definition(task_id):
+        definition = wired().definition_changer.cancel(caller.tenant, task_id, version=version)
+        ended: CancelledRecurringTask = {"success": True, **_recurring(definition)}
+        return requests.item(ended)
+    task = wired().changer.cancel(caller.tenant, task_id, version=version)
+    gone: CancelledTask = {"success": True, **one_time.of(task)}
+    return requests.item(gone)
+
+
+def answer_of(task: Task | Definition) -> AnyTask:
+    return one_time.of(task) if isinstance(task, Task) else _recurring(task)
+
+
+def _listed(task: Task | Definition) -> Run | AnyTask:
+    return runs.of(task) if isinstance(task, Task) and kind_of(task.id) == RUN_KIND else answer_of(task)
 
 
 def found(tenant: str, id: str) -> tuple[Task | Definition, Any]:
-    """The task, and its payload if it was given as one."""
+    """The task, and its payload unless the payload is a reference."""
     if is_definition(id):
         definition = wired().definition_changer.load(tenant, id)
         return definition, _read(wired().templates.text(definition))
@@ -112,69 +206,13 @@ def found(tenant: str, id: str) -> tuple[Task | Definition, Any]:
     return task, _read(task.payload.text if key is None else wired().payloads.get(key))
 
 
+def _recurring(definition: Definition) -> RecurringTask:
+    return recurring.of(definition, runs=wired().chain.newest(definition), now=wired().clock.now())
+
+
 def _read(text: str | None) -> Any:
     return None if text is None else json.loads(text)
 
 
-def _change_plan(tenant: str, task_id: str) -> Response[Any]:
-    event = router.current_event
-    form = parsed(RecurringChangeForm, requests.body(event))
-    template = template_changes_of(form) | _payload(form, tenant)
-    _refuse([template["destination"]] if "destination" in template else [], tenant)
-    definition = wired().definition_changer.edit(
-        tenant,
-        task_id,
-        version=requests.version_wanted(event),
-        changes=lambda kept: _plan_changes(form, kept),
-        template=template,
-    )
-    return requests.item(view(definition))
-
-
-def _plan_changes(form: RecurringChangeForm, kept: Definition) -> dict[str, Any]:
-    """A timeout that was stored under another limit stays as long as neither it nor `ack` is changed."""
-    if {"timeout_seconds", "ack"} & form.changed():
-        too_long = timeouts.refusal(
-            form.timeout_seconds or kept.template.timeout_seconds,
-            form.ack or kept.template.ack,
-            response_seconds_max=wired().response_timeout_seconds_max,
-            named=form.named,
-        )
-        if too_long is not None:
-            raise too_long
-    changes = changes_of(form, kept)
-    if changes.get("overlap", kept.overlap) is Overlap.ALLOW:
-        control = template_changes_of(form).get("flow", kept.template.flow)
-        refusal = outrun(changes.get("schedule", kept.schedule), control, now=wired().clock.now())
-        if refusal is not None:
-            raise refusal
-    return changes
-
-
-def _instant(form: TaskChangeForm) -> datetime | None:
-    instant = due_at(form, wired().clock.now())
-    if isinstance(instant, PostdateError):
-        raise instant
-    return instant
-
-
-def _changes(form: TaskChangeForm, tenant: str) -> Mapping[str, Any]:
-    changes = _payload(form, tenant)
-    if form.target is not None:
-        changes["destination"] = form.target.destination()
-        _refuse([changes["destination"]], tenant)
-    if form.retry is not None:
-        changes["retry"] = form.retry.policy()
-    if "flow_control" in form.model_fields_set:
-        changes["flow"] = forms.flow(form.flow_control)
-    return changes
-
-
-def _payload(form: TaskChangeForm | RecurringChangeForm, tenant: str) -> dict[str, Any]:
-    given = "payload" in form.model_fields_set or form.payload_ref is not None
-    return {"payload": payload_of(form, bucket=wired().payloads_bucket, tenant=tenant)} if given else {}
-
-
-def _refuse(destinations: list[Destination], tenant: str) -> None:
-    for refusal in orders.refused(destinations, tenant).values():
-        raise refusal
+def _event() -> BaseProxyEvent:
+    return TASKS.router.current_event

@@ -1,10 +1,12 @@
 """The forms and answers of destinations, one pair a kind, made from what the kind says of itself."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias, Union
 
 from pydantic import ConfigDict, Field, create_model
 from pydantic.alias_generators import to_camel
+from pydantic.config import JsonDict
+from typing_extensions import TypedDict
 
 from functions.api.forms import Form
 from functions.api.texts import SEEN
@@ -16,6 +18,21 @@ _SHAPES: Final[Mapping[Shape, Any]] = {
     Shape.TEXT: str,
     Shape.NAME: Annotated[str, Field(min_length=1, max_length=128), SEEN],
     Shape.PAIRS: dict[str, str],
+}
+_PAIRS_SHOWN: Final[JsonDict] = {
+    "additionalProperties": {"type": "string", "pattern": r"^([A-Za-z0-9_-]{20}|\*\*\*)$"}
+}
+_SHOWN: Final[Mapping[Shape, Any]] = {
+    Shape.TEXT: str,
+    Shape.NAME: str,
+    Shape.PAIRS: Annotated[
+        dict[str, str],
+        Field(
+            json_schema_extra=_PAIRS_SHOWN,
+            description="Keyed hashes of the values: equal values of a header have equal hashes. `***` for a row of "
+            "an older release.",
+        ),
+    ],
 }
 
 
@@ -56,18 +73,32 @@ CAMEL_FORMS: Final[Mapping[str, type[TargetBase]]] = {
     name: _in_camel_case(form) for name, form in FORMS.items()
 }
 
+
+def _answer(kind: Kind, title: str, named: Callable[[str], str] = str) -> Any:
+    fields = {"type": Literal[kind.name]} | {
+        named(member.name): _SHOWN[member.shape] for member in kind.members
+    }
+    return TypedDict(title, fields)  # type: ignore[operator]
+
+
 if TYPE_CHECKING:
     TargetForm: TypeAlias = TargetBase
     CamelTargetForm: TypeAlias = TargetBase
+    Target: TypeAlias = Mapping[str, Any]
+    CamelTarget: TypeAlias = Mapping[str, Any]
 else:
     TargetForm = Annotated[Union[tuple(FORMS.values())], Field(discriminator="type")]  # noqa: UP007
     CamelTargetForm = Annotated[
         Union[tuple(CAMEL_FORMS.values())],  # noqa: UP007
         Field(discriminator="type"),
     ]
+    Target = Union[tuple(_answer(kind, f"{kind.title}Target") for kind in KINDS.values())]  # noqa: UP007
+    CamelTarget = Union[  # noqa: UP007
+        tuple(_answer(kind, f"Job{kind.title}Target", to_camel) for kind in KINDS.values())
+    ]
 
 
-def view(destination: Destination) -> dict[str, Any]:
-    """The destination as its owner sees it. Of one that a newer release has kept, only its type is told."""
+def view(destination: Destination) -> Target:
+    """A destination as its owner sees it. If a newer release stored its kind, the answer has only the type."""
     kind = KINDS.get(destination.type)
     return {"type": destination.type} if kind is None else kind.view(destination)

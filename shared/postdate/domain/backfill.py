@@ -18,11 +18,10 @@ from typing import Final
 from postdate.domain import instants, transitions
 from postdate.domain.cron import Occurrence
 from postdate.domain.definition import Definition
-from postdate.domain.retry import RetryPolicy
 from postdate.domain.schedule import Schedule
 from postdate.domain.schedule_values import schedule_of, values_of
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, home, item_id
-from postdate.domain.task import OPERATION_KIND, Destination, Payload, Recurs, Task
+from postdate.domain.task import OPERATION_KIND, Destination, Payload, Recurs, Task, Template
 from postdate.domain.task import State as TaskState
 
 TARGET_TYPE: Final = "backfill"
@@ -34,7 +33,7 @@ _MOMENT: Final = timedelta(microseconds=1)
 
 
 class State(StrEnum):
-    """STOPPED goes on when the dead letter of its step is redriven. DONE and ABORTED are final."""
+    """A STOPPED backfill continues after the dead letter of its step is redriven. DONE and ABORTED are final."""
 
     RUNNING = "RUNNING"
     DONE = "DONE"
@@ -44,17 +43,23 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """What one step is to do. `operation` is the id of the whole and of its first step, `number` counts from 0. `first`
-    and `last` bound the whole, which has `total` runs, `each` of them a step. `after` is the wall time of the last run
-    of the step before; None in the first step."""
+    """One step of a backfill."""
 
+    # The id of the backfill, which is also the id of its first step.
     operation: str
+    # The plan at the time of the request.
     schedule: Schedule
+    # The first instant of the backfill.
     first: datetime
+    # The last instant of the backfill, included.
     last: datetime
+    # The number of runs of the backfill.
     total: int
+    # The number of runs of each step.
     each: int
+    # The number of this step, from 0.
     number: int = 0
+    # The wall time of the last run of the step before; None in the first step.
     after: datetime | None = None
 
     @classmethod
@@ -121,12 +126,12 @@ class Progress:
 
 
 def planned(schedule: Schedule, first: datetime, last: datetime) -> "takewhile[Occurrence]":
-    """From `first` to `last`, both included."""
+    """The occurrences from `first` to `last`, both included."""
     return takewhile(lambda each: each.at <= last, schedule.walk(first - _MOMENT))
 
 
 def step_id(operation: str, number: int, shards: ShardPlan) -> str:
-    """All steps live in the minute in which the first one was asked for."""
+    """The id of a step. All steps are in the minute of the request."""
     if number == 0:
         return operation
     unique = hashlib.sha256(f"{operation} {number}".encode()).digest()[:UNIQUE_BYTES]
@@ -134,27 +139,26 @@ def step_id(operation: str, number: int, shards: ShardPlan) -> str:
 
 
 def task_of(step: Step, definition: Definition, *, shards: ShardPlan, now: datetime, depth: int = 0) -> Task:
-    """The step's row, due now, as deep as its runs. It belongs to the definition, so that no step begins of a task that
-    was cancelled."""
+    """The row of a step, due now, with the depth of its runs. The row belongs to the definition, so no step of a
+    cancelled task begins."""
     return transitions.register(
         id=step_id(step.operation, step.number, shards),
         tenant=definition.tenant,
         due_at=now,
         now=now,
-        destination=Destination(type=TARGET_TYPE, address="runs"),
-        payload=Payload(text=step.text),
-        retry=RetryPolicy(),
-        timeout_seconds=_TIMEOUT_SECONDS,
-        name=None,
-        tags=(),
+        template=Template(
+            destination=Destination(type=TARGET_TYPE, address="runs"),
+            payload=Payload(text=step.text),
+            timeout_seconds=_TIMEOUT_SECONDS,
+            depth=depth,
+        ),
         recurs=Recurs(definition=definition.id, plan=definition.plan, at=step.first, number=0),
-        depth=depth,
         why="asked for" if step.number == 0 else "follows",
     )
 
 
 def progress(first: Step, steps: Sequence[Task | None]) -> Progress:
-    """How far the steps have come, in their order; None for one that is not written yet."""
+    """The progress of a backfill. `steps` are its steps in their order, None for a step that is not written yet."""
     done = sum(
         replace(first, number=number).runs
         for number, task in enumerate(steps)

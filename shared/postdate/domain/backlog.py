@@ -1,6 +1,7 @@
-"""The backlog of a late recurring task: the late run's occurrence and all that were due since, with the fate of each.
+"""The backlog of a late recurring task: the late run's occurrence and all later ones that are due, with the fate of
+each.
 
-The calendar is read once, into `Elapsed`: its occurrences say which rows to read, and with these rows they make the
+`Elapsed` reads the calendar once. Its occurrences tell which rows to read; the occurrences and these rows make the
 `Backlog`.
 """
 
@@ -18,21 +19,24 @@ from postdate.domain.schedule import Schedule
 from postdate.domain.task import State, Task
 
 MISSED_TOLD_MAX: Final = 1000
-# An occurrence that is late by no more than this runs, whatever the policy.
+# An occurrence that is late by at most this time runs under every policy.
 GRACE: Final = timedelta(minutes=1)
-# Enough to tell of the first 1,000 that are missed, and to run 1,000, whichever of them earlier workers decided about.
+# Enough for 1,000 rows of missed occurrences and 1,000 runs, even if earlier workers decided about some of them.
 _REMEMBERED_MAX: Final = MISSED_TOLD_MAX + 2 * BACKLOG_RUNS_MAX
 _SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Elapsed:
-    """The occurrences of a plan from a run's own one until now: the `earliest` 3,000, which begin with the run's own,
-    and the `newest` 3,000 of the others. `following` is the first one that is not due yet; None after the last one."""
+    """The occurrences of a plan from a run's own occurrence until now."""
 
+    # The instant of the decision.
     now: datetime
+    # The first 3,000 occurrences, the run's own first.
     earliest: tuple[Occurrence, ...]
+    # The last 3,000 of the other occurrences; empty if there are no others.
     newest: tuple[Occurrence, ...]
+    # The first occurrence that is not due yet; None after the last one of the plan.
     following: Occurrence | None
 
     @classmethod
@@ -52,27 +56,27 @@ class Elapsed:
 
     @property
     def since(self) -> Iterator[Occurrence]:
-        """Those after the run's own."""
+        """The occurrences after the run's own."""
         return chain(self.earliest[1:], self.newest)
 
     def until(self, wall: datetime | None) -> list[Occurrence]:
-        """Those up to this wall time; all of them for None."""
+        """The occurrences up to this wall time; all occurrences for None."""
         each_due = chain(self.earliest, self.newest)
         return [*each_due] if wall is None else [*takewhile(lambda each: each.wall <= wall, each_due)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Earlier:
-    """The rows that an earlier late worker wrote before it crashed, by their wall times.
+    """Decisions that an earlier late worker wrote before it crashed, by wall time."""
 
-    `leader` is the wall time of the first run that was written ahead of its time. That run answers for all after it.
-    `running` are occurrences that run or ran, `kept_back` those that were skipped or missed. `displaced` is true if
-    another run began in the late run's place.
-    """
-
+    # The wall time of the first run that was written before its instant. That run answers for all later ones. None if
+    # no such run exists.
     leader: datetime | None
+    # Occurrences with a run that waits, is in progress or ended.
     running: Mapping[datetime, Occurrence]
+    # Occurrences that were skipped or missed.
     kept_back: frozenset[datetime]
+    # True if another run began in the late run's place.
     displaced: bool
 
     @classmethod
@@ -92,22 +96,26 @@ class Earlier:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """What becomes of one occurrence. It is PENDING if it runs, or ran already. Otherwise it is MISSED or SKIPPED, and
-    `why` says the reason. `counts` is true for one that counts against `max_runs`."""
+    """The fate of one occurrence."""
 
+    # The occurrence.
     occurrence: Occurrence
+    # PENDING if the occurrence runs, or ran before; else MISSED or SKIPPED.
     state: State
+    # The reason for MISSED or SKIPPED; None for PENDING.
     why: str | None = None
+    # True if the occurrence counts against `max_runs`.
     counts: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backlog:
-    """One entry for each occurrence in the order of their wall times, the late run's own first. Of the missed ones only
-    the first 1,000 are told. `following` is the first occurrence to come; None after the plan's last one, and where an
-    earlier worker wrote it."""
+    """The fates of all occurrences since a late run."""
 
+    # One entry for each occurrence in the order of wall times, the late run's own first. Only the first 1,000 missed
+    # occurrences have an entry.
     entries: tuple[Entry, ...]
+    # The first occurrence to come; None after the last one of the plan, or if an earlier worker wrote its run.
     following: Occurrence | None
 
     @classmethod
@@ -120,9 +128,9 @@ class Backlog:
         left: int | None,
         skips: str | None = None,
     ) -> Self:
-        """`left` is how many runs `max_runs` still allows. If they are fewer than are to run, the earliest run, and
-        what comes after the last of these is no occurrence any more. `skips` is the reason for which none of them
-        runs, if there is one."""
+        """Decides about each occurrence. `left` is the number of runs that `max_runs` still allows. If more occurrences
+        are to run, the earliest ones run, and the plan ends with the last of these. `skips` is the reason if none of
+        them may run."""
         policy, now = definition.catch_up, elapsed.now
         allowed = GRACE if policy is CatchUp.NONE else max(definition.catch_up_window, GRACE)
         kept_back = earlier.kept_back | ({elapsed.own.wall} if earlier.displaced else set())
@@ -174,16 +182,15 @@ class _Reason:
 
 
 def leads(run: Task) -> bool:
-    """True if the run answers for what is due after it: it was written ahead of its time, by a worker that was not
-    late."""
+    """True if the run was written before its instant, by a worker that was not late. Such a run decides about all
+    occurrences that are due after its own."""
     return run.created_at < run.planned_at
 
 
 def occurrence(run: Task, schedule: Schedule) -> Occurrence:
-    """The occurrence of a run, as it was when the run was written. A new time-zone database changes none of it. Rows of
-    older code have no wall time; then it is the one that the clocks show by now."""
+    """The occurrence of a run as of the writing of its row. A new time-zone database does not change it. Rows of older
+    releases have no wall time; then the current time-zone database decides."""
     if run.recurs is None:
         raise ValueError(f"{run.id} belongs to no plan")
     wall = run.recurs.wall or schedule.cron.shown(run.recurs.at)
-    jitter = (run.planned_at - run.recurs.at) // _SECOND
-    return Occurrence(wall=wall, at=run.recurs.at, jitter_seconds=jitter)
+    return Occurrence(wall=wall, at=run.recurs.at, due_at=run.planned_at)

@@ -54,7 +54,8 @@ class State(Enum):
 class Breaker:
     """One tenant's calls to one destination. `failures` in a row since `since`; `opened` so many times since
     `down_since` without an answer in between; `closed_at` is when a probe last got through. Until `slow_until` its
-    calls go by the lane for slow destinations."""
+    calls go by the lane for slow destinations. `error` is what the newest failure said. `waiting` counts calls that
+    were put off since it opened, and is 0 while it is closed."""
 
     failures: int = 0
     since: datetime | None = None
@@ -64,6 +65,8 @@ class Breaker:
     probe_until: datetime | None = None
     closed_at: datetime | None = None
     slow_until: datetime | None = None
+    error: str | None = None
+    waiting: int = 0
     version: int = 0
 
     def state(self, now: datetime) -> State:
@@ -95,23 +98,24 @@ class Breaker:
                 return now
 
 
-def failed(breaker: Breaker, count: int, *, now: datetime) -> Breaker:
-    """So many failures in a row. What was sent before it opened says nothing new."""
+def failed(breaker: Breaker, count: int, *, now: datetime, error: str | None = None) -> Breaker:
+    """So many failures in a row, the newest with this error. What was sent before it opened says nothing new."""
     match breaker.state(now):
         case State.OPEN | State.HALF_OPEN:
             return breaker
         case State.PROBING:
-            return _opened(breaker, now)
+            return _opened(replace(breaker, error=error), now)
     fresh = breaker.since is None or now > breaker.since + FAILURES_WITHIN
     failures = count if fresh else breaker.failures + count
-    counted = _next(breaker, failures=failures, since=now if fresh else breaker.since)
+    since = now if fresh else breaker.since
+    counted = _next(breaker, failures=failures, since=since, error=error)
     return (
         _opened(replace(counted, version=breaker.version), now) if failures >= FAILURES_TO_OPEN else counted
     )
 
 
 def answered(breaker: Breaker, *, now: datetime) -> Breaker:
-    """The destination is alive; unchanged when nothing was held against it."""
+    """Closes the breaker after an answer; unchanged when no failure was counted."""
     if breaker.open_until is None and not breaker.failures:
         return breaker
     closed_at = breaker.closed_at if breaker.open_until is None else now
@@ -119,15 +123,31 @@ def answered(breaker: Breaker, *, now: datetime) -> Breaker:
 
 
 def slowed(breaker: Breaker, *, now: datetime) -> Breaker:
-    """It has kept a worker waiting; unchanged when that is known for at least half the time more."""
+    """Marks the destination as slow; unchanged while the mark has at least half its time left."""
     if breaker.is_slow(now + SLOW_FOR / 2):
         return breaker
     return _next(breaker, slow_until=instants.whole(now + SLOW_FOR))
 
 
+def tried_at_once(breaker: Breaker, *, now: datetime) -> Breaker:
+    """Makes the next call a probe, whatever the last probe found; unchanged while the breaker stops no call."""
+    if breaker.state(now) not in (State.OPEN, State.PROBING):
+        return breaker
+    return _next(breaker, open_until=instants.whole(now), probe_until=None)
+
+
+def reset(breaker: Breaker, *, now: datetime) -> Breaker:
+    """Forgets all failures of the destination; unchanged if there are none. Calls begin slowly, as after a successful
+    probe."""
+    if breaker.open_until is None and not breaker.failures and breaker.slow_until is None:
+        return breaker
+    closed_at = breaker.closed_at if breaker.open_until is None else instants.whole(now)
+    return Breaker(closed_at=closed_at, version=breaker.version + 1)
+
+
 def probe(breaker: Breaker, *, now: datetime, until: datetime) -> Breaker | None:
-    """The right to try; None when somebody else has it or it is not needed. A probe that takes longer than probes are
-    apart does not keep the next one from going out."""
+    """Grants the caller a probe; None when another worker has it or no probe is needed. A probe that takes longer than
+    the interval between probes does not delay the next one."""
     if breaker.state(now) is not State.HALF_OPEN:
         return None
     return _next(breaker, probe_until=instants.whole(min(until, now + _open_for(breaker, now))))
@@ -146,8 +166,8 @@ def turns(breaker: Breaker, begin: datetime, count: int, *, now: datetime) -> li
 
 
 def begun(breaker: Breaker, now: datetime) -> int:
-    """How many calls may have begun by now since a probe got through. What nobody used is gone: a crowd that comes late
-    must not begin at once."""
+    """Number of calls that may have begun by now, counted from the probe that succeeded. Unused starts expire, so that
+    calls that arrive late together do not begin at once."""
     seconds = max(0.0, (now - (breaker.closed_at or now)).total_seconds())
     return math.ceil(_BEGIN_EACH * (2 ** (min(seconds, RECOVERY.total_seconds()) / _DOUBLES_IN_SECONDS) - 1))
 

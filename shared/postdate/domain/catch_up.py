@@ -1,4 +1,4 @@
-"""The policy for occurrences that passed while no worker looked."""
+"""The policy for occurrences that passed without a run, such as during an outage."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -9,7 +9,7 @@ WINDOW_MAX: Final = timedelta(days=31)
 
 
 class CatchUp(StrEnum):
-    """Within the window, LATEST runs the newest occurrence and ALL the newest 1,000; NONE runs none."""
+    """LATEST runs the newest occurrence within the window, ALL the newest 1,000 within the window, NONE none."""
 
     LATEST = "latest"
     ALL = "all"

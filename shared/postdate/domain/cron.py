@@ -25,18 +25,14 @@ _DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Occurrence:
-    """One run of a plan: `wall` says which, `at` when, and `due_at` when it is begun.
+    """One planned run. No two occurrences of a plan share a wall time, and no two share an instant."""
 
-    No two occurrences of a plan share a wall time, and no two an instant.
-    """
-
+    # The local time of the run, which names the occurrence.
     wall: datetime
+    # The instant of that wall time.
     at: datetime
-    jitter_seconds: int = 0
-
-    @property
-    def due_at(self) -> datetime:
-        return self.at + timedelta(seconds=self.jitter_seconds)
+    # The instant at which the run is due: `at`, or later by the jitter of the occurrence.
+    due_at: datetime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +98,9 @@ class Cron:
             # Otherwise it was skipped together with the one before it, or shown before the clocks were set back.
             if at > after:
                 there = shown(self.zone, at)
-                yield Occurrence(wall=there if self.names(there) else wall, at=at)
+                # The clocks show another time if they skip this one.
+                named = there if there != wall and self.names(there) else wall
+                yield Occurrence(wall=named, at=at, due_at=at)
                 after = at
 
     def walls(self, first: datetime) -> Iterator[datetime]:
@@ -115,7 +113,7 @@ class Cron:
                     yield datetime.combine(day, time(hour, minute))
 
     def names(self, wall: datetime) -> bool:
-        """Whether this wall time is one of its own."""
+        """True if the cron has this wall time."""
         return (
             (wall.second, wall.microsecond) == (0, 0)
             and wall.minute in self.minutes

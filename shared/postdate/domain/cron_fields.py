@@ -1,6 +1,7 @@
-"""How the fields of a cron are written, and which values they name.
+"""The fields of a cron expression: their syntax and the values that they name.
 
-What other crons read in other ways is refused, with the way to write it here. croniter expands the rest.
+Forms that other schedulers read differently are refused; the error says how to write them here. croniter expands the
+accepted forms.
 """
 
 import re

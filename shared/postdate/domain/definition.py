@@ -1,18 +1,16 @@
-"""A recurring task's plan: what it calls, when, and what becomes of a run that cannot begin at its instant."""
+"""The definition of a recurring task: its call, its plan, and the rules for runs that cannot begin in time."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.errors import InvalidState
-from postdate.domain.flow import FlowControl
 from postdate.domain.instants import EPOCH, minute_of
-from postdate.domain.retry import RetryPolicy
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import Slot, home, is_id
-from postdate.domain.task import KIND, Ack, Destination, Payload
+from postdate.domain.task import KIND, Template
 
 HOME_MINUTE: Final = minute_of(EPOCH)
 CATCH_UP_WINDOW: Final = timedelta(days=1)
@@ -34,7 +32,7 @@ ALLOWED: Final[dict[State, frozenset[State]]] = {
 
 
 class Overlap(StrEnum):
-    """What a run does while the one before it is not over."""
+    """The rule for a run whose predecessor is not over: SKIP does not run it, ALLOW runs it, QUEUE lets it wait."""
 
     SKIP = "skip"
     ALLOW = "allow"
@@ -42,43 +40,45 @@ class Overlap(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Template:
-    """What each run calls, and how often it tries. `depth` is that of each run."""
-
-    destination: Destination
-    payload: Payload
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    timeout_seconds: int = 30
-    ack: Ack = Ack.RESPONSE
-    expires_after: timedelta | None = None
-    flow: FlowControl | None = None
-    depth: int = 0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Definition:
-    """`plan` names what a run depends on: each change of it, and each resumption, begins a new chain of runs, and a run
-    of another plan is void. Its number rises by what is drawn, not by one: two changes that are made at once must not
-    give theirs the same. `runs_before` is how many runs earlier chains have made, and `before` those of their runs that
-    may not be over. Both are kept here because rows of runs go 35 days after their end. `job_key` is as a task's."""
+    """A recurring task. Each change of it, and each resumption, begins a new chain of runs."""
 
+    # The id of the recurring task. Its slot is in the first of all minutes, which no sweep visits.
     id: str
+    # The owner, from the key of the request.
     tenant: str
+    # The current state, a result of the functions below.
     state: State
+    # 1 at registration, one more with each change. Conditional writes compare the version.
     version: int
+    # The number of the current chain. A run with another number does not begin. A new chain adds a random amount, so
+    # two changes at once never get the same number.
     plan: int
+    # The cron with its bounds, from the request.
     schedule: Schedule
+    # The call of each run, from the request.
     template: Template
+    # The instant of the registration.
     created_at: datetime
+    # The instant of the last change.
     changed_at: datetime
+    # The rule for a run whose predecessor is not over, from the request.
     overlap: Overlap = Overlap.SKIP
+    # The policy for occurrences that passed without a run, from the request.
     catch_up: CatchUp = CatchUp.LATEST
+    # The greatest lateness of an occurrence that is caught up, from the request.
     catch_up_window: timedelta = CATCH_UP_WINDOW
+    # The number of runs of earlier chains, set when a chain begins. Rows of runs expire, so they cannot be counted.
     runs_before: int = 0
+    # Runs of earlier chains that may not be over, set when a chain begins; empty if all are over.
     before: tuple[str, ...] = ()
+    # The owner's name for the task; None if the request gave none.
     name: str | None = None
+    # The owner's words for the task; empty if the request gave none.
     tags: tuple[str, ...] = ()
+    # The reason of a pause; None in other states, or if the request gave none.
     reason: str | None = None
+    # The Idempotency-Key of a registration through the job API; None for other tasks.
     job_key: str | None = None
 
     @property
@@ -88,20 +88,22 @@ class Definition:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reached:
-    """How far the chains of a definition have come: how many `runs` they have made, and those that may not be over."""
+    """The progress of all chains of a definition."""
 
+    # The number of runs so far.
     runs: int
+    # Runs that may not be over; empty if all are.
     not_over: tuple[str, ...] = ()
 
 
 def is_definition(id: str) -> bool:
-    """A definition is due never: it lives in the first of all minutes, which no sweep visits."""
+    """True for the id of a definition. A definition is never due: its slot is in the first of all minutes."""
     return is_id(id) and id.startswith(f"{KIND}_") and home(id).minute == HOME_MINUTE
 
 
 def refuse_ended(definition: Definition, done: str, *, made_for: timedelta, now: datetime) -> None:
-    """Raises InvalidState for a task of which no run may be made any more. A finished one is kept for as long as runs
-    may live that were made `made_for` after its end."""
+    """Raises InvalidState for a task that may get no more runs: a cancelled task, and a finished task after the time
+    `made_for`. The row of a finished task outlives all runs that were made in that time."""
     if definition.state is State.CANCELLED:
         raise InvalidState(definition.state, f"a task that is CANCELLED cannot be {done}")
     if definition.state is State.FINISHED and now >= definition.changed_at + made_for:
@@ -111,7 +113,7 @@ def refuse_ended(definition: Definition, done: str, *, made_for: timedelta, now:
 
 
 def change(definition: Definition, *, now: datetime, reached: Reached, **changes: Any) -> Definition:
-    """A new plan: the next run is planned anew, and none is begun for what lies behind."""
+    """Begins a new chain with these changes. Its first run is due after now."""
     if definition.state is State.CANCELLED:
         raise InvalidState(definition.state, "a task that is CANCELLED cannot be changed")
     state = State.ACTIVE if definition.state is State.FINISHED else definition.state
@@ -121,14 +123,14 @@ def change(definition: Definition, *, now: datetime, reached: Reached, **changes
 def pause(
     definition: Definition, *, now: datetime, reached: Reached, reason: str | None
 ) -> Definition | None:
-    """None when it is paused already."""
+    """None if the task is paused already."""
     if definition.state is State.PAUSED:
         return None
     return _moved(definition, State.PAUSED, now=now, reached=reached, reason=reason)
 
 
 def resume(definition: Definition, *, now: datetime, reached: Reached) -> Definition | None:
-    """None when it is active already. What would have run in between was not planned."""
+    """Begins a new chain; None if the task is active already. The pause has no occurrences to catch up."""
     if definition.state is State.ACTIVE:
         return None
     if definition.state is not State.PAUSED:
@@ -137,7 +139,7 @@ def resume(definition: Definition, *, now: datetime, reached: Reached) -> Defini
 
 
 def cancel(definition: Definition, *, now: datetime) -> Definition | None:
-    """None when it is cancelled already."""
+    """None if the task is cancelled already."""
     if definition.state is State.CANCELLED:
         return None
     return _moved(definition, State.CANCELLED, now=now)

@@ -1,4 +1,4 @@
-"""What travels through the queue: which items are due and when, and nothing else about them."""
+"""Messages of the queues: which items are due and when. A message holds nothing else about an item."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ _SECOND = timedelta(seconds=1)
 
 
 class Via(StrEnum):
-    """What sent a packet; the history of a task names it."""
+    """The sender of a packet. The history of a task names it."""
 
     REGISTRATION = "registration"
     SWEEP = "sweep"
@@ -30,16 +30,19 @@ class Via(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "Via":
-        """Newer code may have reasons of its own to send a call, and that is none not to answer it."""
+        """A newer release may name a sender that this one does not know. Its calls count all the same."""
         return cls.UNKNOWN
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Due:
-    """An item's call: the version it had when the call was sent, and the instant it is due."""
+    """The call of one item. The worker compares it with the item's row."""
 
+    # The id of the task, run or payment, from its row.
     id: str
+    # The version of the row when the call was sent. A dead letter's version tells whether the item died since.
     version: int
+    # The `due_at` of the row when the call was sent. A row with another instant has a call of its own.
     due_at: datetime
 
     @classmethod
@@ -49,25 +52,30 @@ class Due:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Packet:
-    """Up to 25 items of one tenant that are due within the same second, or wait for the same instant.
+    """One message: up to 25 items of one tenant that are due within the same second, or wait for the same instant."""
 
-    `seen` says that a worker had it before and sent it on: what is true of a message delivered twice is true of it.
-    """
-
+    # The owner of all its items.
     tenant: str
+    # The sender.
     via: Via
+    # One call for each item; never empty.
     dues: tuple[Due, ...]
+    # True if a worker received the packet before and sent it again. Such a packet counts as redelivered.
     seen: bool = False
+    # The instant before which the packet must not arrive, such as the end of a lease; None for a packet that arrives a
+    # second before its first item is due.
     not_before: datetime | None = None
+    # The author of a redrive, as `<type>:<id>`; empty for every other packet. It signs the change that follows.
+    by: str = ""
 
     @property
     def first_due_at(self) -> datetime:
         return min(due.due_at for due in self.dues)
 
     def delay(self, now: datetime) -> timedelta:
-        """How long the queue holds it, in whole seconds: until one to two seconds before it is due.
+        """The delay in the queue, in whole seconds: until one to two seconds before the first item is due.
 
-        What waits for `not_before` is rounded up instead, or it would come back only to be deferred again.
+        With `not_before` the delay is rounded up, because a packet that comes too early would be deferred again.
         """
         if self.not_before is None:
             seconds = (self.first_due_at - AHEAD - now) // _SECOND
@@ -77,11 +85,11 @@ class Packet:
 
 
 def pack(dues: Iterable[tuple[str, Due]], via: Via, *, ahead_max: int | None = None) -> Iterator[Packet]:
-    """Packets of (tenant, due) pairs: one tenant, one second, at most 25 items each; the soonest first, and otherwise
-    in the order in which they are given.
+    """Packets of (tenant, due) pairs: one tenant, one second, at most 25 items each. The soonest come first; packets of
+    one second keep the order of the pairs.
 
-    What a tenant has beyond `ahead_max` in one second comes after everything else, and arrives at its instant and not
-    ahead of it: workers that wait for a flood of his would be in nobody else's reach at that instant.
+    Items of one tenant beyond `ahead_max` in one second come last. Their packets arrive at the instant, not a second
+    earlier. Otherwise workers that wait for one tenant's items could not serve other tenants at that instant.
     """
     floods: list[Packet] = []
 

@@ -1,10 +1,10 @@
-"""What can go wrong, as one tree. The family answers a worker's only question: again, and when?
+"""All errors as one tree. The branch answers the question of a worker: is a retry useful, and when?
 
     PostdateError
-    ├── Rejected              never again: the answer will not change
+    ├── Rejected              no retry: the answer will not change
     │   ├── Malformed             the body is not what it says it is
-    │   ├── ValidationFailed      a field is wrong, and which
-    │   │   └── LimitExceeded         it could be right, but this account may not
+    │   ├── ValidationFailed      a field is wrong; the error names it
+    │   │   └── LimitExceeded         the value is valid, but above this account's limit
     │   ├── Unauthenticated
     │   ├── Forbidden
     │   ├── NotFound              also for what belongs to another tenant
@@ -12,20 +12,21 @@
     │   ├── VersionMismatch       the caller's If-Match names another version
     │   ├── IdempotencyKeyMissing
     │   ├── IdempotencyKeyReused
-    │   ├── InsufficientFunds     the account has less than that to give
+    │   ├── InsufficientFunds     the account has less than the amount
     │   ├── AccountFrozen
     │   ├── BooksDisagree         an account, its journal and its payments: a person has to look
     │   ├── DestinationNotAllowed
     │   ├── PayloadTooLarge
-    │   ├── MethodNotAllowed      the path is known, and takes other methods
-    │   ├── UnsupportedMediaType  the body is said to be something else than JSON
+    │   ├── MethodNotAllowed      the path exists, but not with this method
+    │   ├── UnsupportedMediaType  the body's content type is not JSON
     │   ├── LoopRefused           tasks that register tasks went on for too long
-    │   ├── QuotaExceeded         the tenant may do more again in a moment
+    │   ├── QuotaExceeded         the tenant's quota is used up for the moment
     │   └── NotRecoverable        a restore cannot be recovered as asked; no request meets this error
-    ├── Conflict              somebody was faster: load again, decide again
+    ├── Conflict              another process was faster: load again, decide again
     │   └── IdempotencyInProgress
-    └── Unavailable           later: a service did not answer or asked for less
-        └── Unreadable            at newer code, which has written what this code cannot read
+    └── Unavailable           retry later: a service did not answer, or throttled the call
+        ├── Unreadable            retry at newer code, which wrote what this code cannot read
+        └── SecretBroken          a stored secret was changed or moved: a person has to look
 
 A class's docstring is its message, `code` its name on the wire.
 """
@@ -61,6 +62,10 @@ class Unavailable(PostdateError):
 
 class Unreadable(Unavailable):
     """Newer code has written a row that this code cannot read."""
+
+
+class SecretBroken(Unavailable):
+    """A stored secret does not open."""
 
 
 class Malformed(Rejected):

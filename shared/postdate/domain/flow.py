@@ -1,10 +1,11 @@
-"""How much of a tenant's work may go out under one key: how often a run may begin, and how many may be on at once.
+"""Flow control of one key of a tenant: how often a run may begin (rate), and how many run at once (parallelism).
 
-Rate: places on a timeline, one every `period / rate`. A key keeps one instant, up to which its places are given away;
-who wants n places moves it on and knows when each of his may begin. Nobody asks twice.
+Rate: places on a timeline, one every `period / rate`. A key stores one instant: all places before it are taken. A
+worker that wants n places moves the instant on and then knows when each of its runs may begin. No run asks twice.
 
-Parallelism: a room with so many runs in it, each until it leaves or its lease is over. Who finds it full is told when
-to ask again: turns are given out as fast as runs have lately left, so that not all come back at once.
+Parallelism: a room with a fixed number of runs, each until it leaves or its lease ends. A run that finds the room full
+gets an instant at which to ask again. These turns are as far apart as runs have lately left the room, so that the
+waiting runs do not ask all at once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,14 +55,32 @@ def holds(placed_at: datetime | None, due_at: datetime, now: datetime) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Places:
+    """A key's timeline: places are given away up to `ends`, the newest of them `step` apart."""
+
+    ends: datetime
+    step: timedelta
+
+    def waiting(self, now: datetime) -> int:
+        """About so many have a place to come."""
+        return max(0, -(-(self.ends - now) // max(self.step, _MICROSECOND)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Room:
     """`runs` that are in it, with the ends of their leases. `stay` is how long runs have lately been in it; up to
-    `turns_until` turns to ask again are given away. Version 0 is a room in which nobody was yet."""
+    `turns_until` turns to ask again are given away, one every `turn`. Version 0 is a room in which nobody was yet."""
 
     runs: Mapping[str, datetime] = field(default_factory=dict)
     stay: timedelta = _STAY
     turns_until: datetime | None = None
+    turn: timedelta = _STAY
     version: int = 0
+
+    def waiting(self, now: datetime) -> int:
+        """About so many have a turn to come."""
+        ahead = (self.turns_until or now) - now
+        return max(0, -(-ahead // max(self.turn, _MICROSECOND)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,13 +102,20 @@ def enter(room: Room, runs: Sequence[str], *, parallelism: int, until: datetime,
             outside.append(run)
     step = max(room.stay, _STAY_MIN) / parallelism
     first = max(room.turns_until or now, now + _TURN_MIN)
-    turns = {run: instants.whole(first + place * step) for place, run in enumerate(outside)}
+    turns = {run: instants.whole(first + index * step) for index, run in enumerate(outside)}
     turns_until = first + len(outside) * step if outside else room.turns_until
     return Entered(
-        room=replace(room, runs=inside, turns_until=turns_until, version=room.version + 1), turns=turns
+        room=replace(
+            room,
+            runs=inside,
+            turns_until=turns_until,
+            turn=step if outside else room.turn,
+            version=room.version + 1,
+        ),
+        turns=turns,
     )
 
 
 def stayed(before: timedelta, newest: timedelta) -> timedelta:
-    """How long runs stay, when this one did for so long."""
+    """Moving average of the time that runs stay, with the newest stay counted in."""
     return before + _NEWEST_COUNTS * (newest - before)

@@ -1,7 +1,7 @@
-"""How one run of a recurring task leads to the next.
+"""The step from one run of a recurring task to the next.
 
-The runs are a chain: each, before it begins, writes the one after it, so there is always exactly one to come. A run
-names its definition's plan; when that has changed, the run is void, and the change itself has begun a new chain.
+The runs form a chain. Each run writes the next run before it begins, so there is always exactly one run to come. A run
+names the plan of its definition. If the plan has changed, the run does not begin, and the change began a new chain.
 """
 
 from collections.abc import Iterable
@@ -25,45 +25,54 @@ BUSY: Final = "the run before it is not over"
 ENOUGH: Final = "its task has run as often as it may"
 PASSED_OVER: Final = "missed, and a later run took its place"
 WAITS: Final = "waits for the run before it"
-# So many runs of a task may wait for the run before them, beside those that are caught up on.
+# Runs of a task that may wait for their predecessors. Runs of a backlog do not count.
 QUEUE_MAX: Final = 10
 QUEUE_POLL: Final = timedelta(seconds=5)
-# A run behind others that wait is woken by the one before it; this is for a call that gets lost.
+# A run behind waiting runs is woken by its predecessor. This poll replaces a wake-up that was lost.
 QUEUE_REST: Final = timedelta(minutes=5)
-# A run is written before its definition, or before the change of plan it belongs to, in a request of half a minute.
+# A request writes a run before the definition or its change, and a request takes at most half a minute.
 WRITTEN_WITHIN: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Followed:
-    """What has to be written before a run may begin: rows, and the change that `wakes` the next run of a queue.
-    `instead` is what becomes of the run, or of its call, if it does not begin. `ends` is how far the chain has come, if
-    this run is its last."""
+    """The decision about a run at its call. Rows and changes must be written before the run begins."""
 
+    # Rows of later runs to write; empty if an earlier call wrote them.
     rows: tuple[Task, ...] = ()
+    # The change that wakes the next run of a queue; None if no run waits.
     wakes: Transition | None = None
+    # The fate of the run, or of its call, if the run does not begin; None if it begins.
     instead: Transition | Dropped | Deferred | None = None
+    # The progress of the chain if this run is its last; None otherwise.
     ends: Reached | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Around:
-    """What decides about a run, as it is now: the `line` before it, the occurrences that `elapsed` since its own if it
-    is at its first call, and the rows of runs due `since`."""
+    """All that was read to decide about a run."""
 
+    # The runs before it.
     line: Line = field(default_factory=Line)
+    # The occurrences since its own; None unless the run is at its first call.
     elapsed: Elapsed | None = None
+    # The rows of later runs that are due; empty if there are none.
     since: tuple[Task, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """A run in turn at one of its calls. `recurs` has the run's number as it turned out."""
+    """A planned run at one of its calls, and all that decides about it."""
 
+    # The row of the run.
     run: Task
+    # Its place in the recurring task, with the number that the search found.
     recurs: Recurs
+    # The recurring task.
     definition: Definition
+    # The rows and occurrences around the run.
     around: Around
+    # The instant of the decision.
     now: datetime
 
     @property
@@ -74,11 +83,11 @@ class Turn:
 def follow(
     run: Task, definition: Definition | None, around: Around, *, runs: Runs, now: datetime
 ) -> Followed:
-    """Decides about a run whose instant has come, before any attempt of it. A late run answers for those of its chain
-    that were due since. A definition that is gone was cancelled, or ended, long ago.
+    """Decides about a run whose instant has come, before its first attempt. A late run also decides about the later
+    occurrences of its chain that are due. A missing definition was cancelled, or ended, long ago.
 
-    A run that was behind time when it was written answers for nothing: the worker that wrote it does. Otherwise a plan
-    that has a thousand runs to catch up on would write each of them a thousand times.
+    A run that was late when it was written decides about itself only. The worker that wrote it decided about the rest.
+    Otherwise a plan with a backlog of a thousand runs would write each of them a thousand times.
     """
     recurs = run.recurs
     if recurs is None:
@@ -101,13 +110,13 @@ def follow(
 
 
 def in_turn(run: Task) -> bool:
-    """True for a planned run that has not begun: others follow it, and others may have to be over first."""
+    """True for a planned run that has not begun. Other runs follow such a run, and it may have to wait for others."""
     return run.recurs is not None and run.recurs.number > 0 and run.state is State.PENDING
 
 
 def ended_first(run: Task, definition: Definition, line: Line, *, now: datetime) -> Transition | None:
-    """Ends a run in this line that is not to run any more and could still begin, so that a later one may begin. The
-    next search goes on from what this one did not come to."""
+    """Ends a run of this line that could still begin and must not, so that a later run may begin. The ended run's
+    links get the runs that the search did not reach."""
     recurs = run.recurs
     if recurs is None:
         return None
@@ -130,7 +139,7 @@ def paused_for(definition: Definition) -> str:
 def _void(
     run: Task, recurs: Recurs, definition: Definition | None, now: datetime
 ) -> Transition | Dropped | Deferred | None:
-    """What becomes of a run whose plan is no more, or is paused."""
+    """The fate of a run whose plan is gone, changed or paused; None for a run of the current plan."""
     if definition is None:
         return _not_yet(run, now) or transitions.stop(run, now=now, why=GONE)
     if definition.state is definitions.State.CANCELLED:
@@ -146,16 +155,16 @@ def _void(
 
 
 def _not_yet(run: Task, now: datetime) -> Deferred | None:
-    """The run that begins a chain is written before its definition. A request that is made again takes it up, as long
-    as its instant is to come."""
+    """Defers a run whose definition may not be written yet: a request writes the first run of a chain before the
+    definition. None after that time."""
     if not in_turn(run) or now >= max(run.created_at, run.planned_at) + WRITTEN_WITHIN:
         return None
     return Deferred(why="what it belongs to may still be written", not_before=now + QUEUE_POLL)
 
 
 def _again(turn: Turn) -> Followed:
-    """The run was called at its instant before, and what follows it is written. Since then it has waited for the run
-    before it or for its flow control."""
+    """Decides about a run at a later call. Its first call wrote the next run. Since then the run has waited for its
+    predecessor or for flow control."""
     if turn.definition.overlap is not Overlap.QUEUE:
         return Followed()
     if not turn.line.not_over:
@@ -164,7 +173,7 @@ def _again(turn: Turn) -> Followed:
 
 
 def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
-    """A run in whose place another one has begun does not begin any more."""
+    """Decides about a run at its first call. If another run began in its place, the run does not begin."""
     run, definition, line, now = turn.run, turn.definition, turn.line, turn.now
     most = definition.schedule.max_runs
     elapsed = turn.around.elapsed or Elapsed.of(
@@ -172,7 +181,7 @@ def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
     )
     earlier = Earlier.of(turn.around.since, run, definition.schedule)
     skips = _skipped(turn)
-    # A skipped run takes no place of those that `max_runs` leaves, so that does not end the plan here.
+    # Skipped runs do not count against `max_runs`, so the limit does not end the plan here.
     left = None if most is None or skips else most - turn.recurs.number + 1
     backlog = Backlog.of(elapsed, earlier, definition, left=left, skips=skips)
     own = backlog.entries[0]
@@ -204,7 +213,7 @@ def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
 
 
 def _skipped(turn: Turn) -> str | None:
-    """Why a run is skipped for the sake of those before it. What is caught up on may wait in any number."""
+    """The reason to skip a run because of the runs before it; None to run it. Any number of backlog runs may wait."""
     line, definition = turn.line, turn.definition
     if not line.not_over or definition.overlap is Overlap.ALLOW:
         return None
@@ -225,8 +234,8 @@ def _instead(turn: Turn, own: Entry) -> Transition | Deferred | None:
 
 
 def _waits(turn: Turn, *, asks_every: timedelta) -> Transition | Deferred:
-    """The first of a queue asks by its message alone, and writes its row now and then, so that no audit takes it for
-    lost. Each of the others rests until the one before it begins."""
+    """Lets the run wait. The first run of a queue polls with its message, and writes its row now and then so that no
+    audit counts it as lost. Each other run rests until its predecessor begins."""
     run, now = turn.run, turn.now
     if why_late := transitions.too_late(run, now):
         return transitions.expire(run, now=now, why=why_late)
@@ -239,7 +248,7 @@ def _waits(turn: Turn, *, asks_every: timedelta) -> Transition | Deferred:
 
 
 def _woken(since: Iterable[Task], now: datetime) -> Transition | None:
-    """The next run of the queue asks from now on; None if it does already, or if none waits."""
+    """Lets the next run of the queue poll from now on; None if it polls already, or if no run waits."""
     waiting = next((each for each in since if in_turn(each)), None)
     if waiting is None or waiting.due_at <= now + QUEUE_POLL:
         return None
@@ -247,6 +256,6 @@ def _woken(since: Iterable[Task], now: datetime) -> Transition | None:
 
 
 def _linked(change: Transition, turn: Turn) -> Transition:
-    """With its number and its links as they turned out: a later run that looks past it finds what is on at once."""
+    """The change, with the number and the links that the search found. Later searches become shorter."""
     links = replace(turn.recurs, before=(*turn.line.not_over, *turn.line.left), passed=None)
     return replace(change, after=replace(change.after, recurs=links))

@@ -1,8 +1,8 @@
-"""What must always be true of money, as checks over what was read of it. A check that fails says where.
+"""Invariants of money, as checks over rows that were read. A check that fails names the accounts.
 
-conservation             all balances together are what came in from outside, less what went out
+conservation             the sum of all balances equals the money that came in, less the money that went out
 no_negative_balance      neither part of an account is below 0
-reserved_matches_holds   what an account has reserved is what its open payments hold
+reserved_matches_holds   the reserved money of an account equals the holds of its open payments
 legs_sum_to_zero         a movement takes from one side what it gives to the other, under an id that follows from
                          its payment
 journal_gives_balances   the journal of an account adds up to its balance
@@ -22,7 +22,7 @@ _TOLD_MAX = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Books:
-    """One account with all its payments and all its movements, of either direction, as they were at one moment."""
+    """An account with all its payments and all its movements, in both directions, at one moment."""
 
     account: Account
     payments: tuple[Payment, ...]
@@ -70,7 +70,7 @@ def checks(books: Sequence[Books], *, whole: bool) -> list[Check]:
 
 
 def is_sound(books: Books) -> bool:
-    """Whether every check holds that asks about this account alone."""
+    """True if every check about this account alone holds."""
     return all(check.ok for check in checks([books], whole=False))
 
 

@@ -1,4 +1,4 @@
-"""What tasks and payments have in common: an id that tells which it is, an instant, and whose turn it is."""
+"""The common part of tasks and payments: an id that tells the kind, an instant, and a phase."""
 
 from datetime import datetime
 from enum import Enum, auto

@@ -1,26 +1,23 @@
-"""What any tenant may do, in one place. Each limit is generous: it is there for programs that run wild."""
+"""Limits of every tenant. Each limit is generous: it stops programs that run wild."""
 
 from datetime import timedelta
-from typing import Any, Final
-
-from postdate.domain.backfill import RUNS_MAX
-from postdate.domain.task import DEPTH_MAX
+from typing import Final
 
 REGISTERED: Final = "registered"
 REGISTERED_A_SECOND: Final = 1000
-# What was not used of a window may be registered at once.
+# By the tier of the tenant.
+REGISTERED_A_SECOND_OF: Final = {"standard": REGISTERED_A_SECOND, "gold": 5 * REGISTERED_A_SECOND}
+# The unused rest of a window may be registered at once.
 WINDOW: Final = timedelta(seconds=10)
-# Runs of one tenant that one worker may have on their way at once.
+STORED: Final = "tasks_stored"
+STORED_MAX: Final = 10_000_000
+# Deliveries of one tenant that one worker has in flight at once.
 IN_FLIGHT_A_WORKER: Final = 100
 
 
-def told() -> dict[str, Any]:
-    return {
-        "registered": {
-            "limit": REGISTERED_A_SECOND * int(WINDOW.total_seconds()),
-            "window_seconds": int(WINDOW.total_seconds()),
-        },
-        "runs_in_flight_per_worker": {"limit": IN_FLIGHT_A_WORKER},
-        "depth": {"limit": DEPTH_MAX},
-        "runs_in_backfill": {"limit": RUNS_MAX},
-    }
+def share_of_worker(runs_in_flight: int | None, workers: int) -> int:
+    """The deliveries of a tenant that one of so many workers may have in flight. Together they have no more than the
+    tenant's quota, so no worker asks another one. Each may have one, for any worker may get the tenant's next call."""
+    if runs_in_flight is None:
+        return IN_FLIGHT_A_WORKER
+    return min(IN_FLIGHT_A_WORKER, max(1, runs_in_flight // workers))

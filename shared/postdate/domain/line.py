@@ -1,8 +1,8 @@
-"""The runs before a run of a recurring task: which of them are not over, and which can still begin and must not.
+"""The runs before a run of a recurring task: runs that are not over, and runs that must not begin any more.
 
-A run names the runs that have to be over before it. If one of these ended without beginning, those that it waited for
-may still be on, so the search goes on from its own links. A run that has begun ends the search: all before it were over
-then.
+A run names the runs that must be over before it begins. If a named run ended without beginning, the runs that it waited
+for may still be in progress, so the search continues with its links. The search ends at a run that has begun: all runs
+before that one were over.
 """
 
 from collections import deque
@@ -13,23 +13,27 @@ from typing import Final
 from postdate.domain.item import Phase
 from postdate.domain.task import State, Task
 
-# Rows that one search looks at. Links are shortened with each write, so usually it is one or two.
+# Rows that one search reads at most. Each write shortens the links, so most searches read one or two rows.
 LOOKED_AT_MAX: Final = 25
 
 
 @dataclass(kw_only=True, slots=True)
 class Line:
-    """`not_over` are the nearest runs before it that are on, or are to run first; it `rests` if one of those waits for
-    others itself. `waiting` counts all that have not begun, where the search was to count them. `number` is the run's
-    own number as it turned out. `to_end` are runs that are not to run any more and could still begin. `unread` are the
-    rows to read before the search can go on, `left` those that one search does not come to."""
+    """The result of a search for the runs before one run."""
 
+    # The nearest earlier runs that are in progress or must run first.
     not_over: list[str] = field(default_factory=list)
+    # True if one of these waits for an earlier run itself.
     rests: bool = False
+    # The number of runs that have not begun; complete only if the search `counts`.
     waiting: int = 0
+    # The run's own number after the search.
     number: int = 0
+    # Runs that could still begin and must not.
     to_end: list[Task] = field(default_factory=list)
+    # Rows to read before the search can continue.
     unread: set[str] = field(default_factory=set)
+    # Runs that the search did not reach, because it had read the most rows.
     left: list[str] = field(default_factory=list)
 
 
@@ -41,12 +45,12 @@ def line(
     counts: bool = False,
     most: int = LOOKED_AT_MAX,
 ) -> Line:
-    """The line before this run, from rows that were `read`; one that was `asked` for and is not there is over. A search
-    that `counts` those that wait goes on past them. None looks at more than `most` rows."""
+    """The line before this run, from the rows `read`. A row that was `asked` for and is missing means a run that is
+    over. With `counts` the search continues past runs that wait. It reads at most `most` rows."""
     found, seen = Line(number=run.recurs.number if run.recurs else 0), {run.id}
-    todo = deque((id, passed, False) for id, passed in links(run))
+    todo = deque((id, skipped, False) for id, skipped in links(run))
     while todo and len(seen) < most:
-        id, passed, is_far = todo.popleft()
+        id, skipped, is_far = todo.popleft()
         if id in seen:
             continue
         seen.add(id)
@@ -56,11 +60,11 @@ def line(
                 found.unread.add(id)
             continue
         began, waits = row.token > 0, row.state is State.PENDING and row.token == 0
-        if waits and (passed or _plan(row) != _plan(run)):
+        if waits and (skipped or _plan(row) != _plan(run)):
             found.to_end.append(row)
         elif began or waits:
-            # One that was passed over and began after all has the same number, and counts.
-            found.number += passed and run.recurs is not None and id == run.recurs.passed
+            # A run that was passed over but began after all has this run's number, and counts.
+            found.number += skipped and run.recurs is not None and id == run.recurs.passed
             found.number = max(found.number, 1 + (row.recurs.number if row.recurs else 0))
             found.waiting += waits
             if row.phase is not Phase.RESTS:
@@ -75,7 +79,7 @@ def line(
 
 
 def links(run: Task) -> list[tuple[str, bool]]:
-    """The runs that this one names; True for the one that was not to run when this one was written."""
+    """The runs that this run names. True marks the run that was not to start when this run was written."""
     if run.recurs is None:
         return []
     passed = [] if run.recurs.passed is None else [(run.recurs.passed, True)]

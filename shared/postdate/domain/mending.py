@@ -1,4 +1,4 @@
-"""How money is mended after tables were restored: three tables, each of which may show another instant.
+"""The repair of money after a restore: three tables, each of which may show another instant.
 
     the journal     decides which payments have moved their amount
     the payments    decide what is held
@@ -29,7 +29,7 @@ _UNIQUE_CHARACTERS: Final = 20
 
 
 class Kept(StrEnum):
-    """What money is kept in, each in a table that is restored by itself."""
+    """The kinds of rows about money. Each kind has a table of its own, which is restored by itself."""
 
     PAYMENTS = "payments"
     ACCOUNTS = "accounts"
@@ -42,7 +42,7 @@ class NotTogether(NotRecoverable):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Restored:
-    """Which tables of money show the instant `since`; the others are as they were when the loss was noticed."""
+    """The tables of money that show the instant `since`. The others show the moment at which the loss was noticed."""
 
     kept: frozenset[Kept]
     since: datetime
@@ -70,7 +70,7 @@ class Mended:
 
 
 def matched(books: Books, restored: Restored, *, now: datetime) -> Iterator[Posting]:
-    """What makes payments and movements of this payer agree. None of it changes an account."""
+    """The changes that make payments and movements of this payer agree. None of them changes an account."""
     payments = {each.id: each for each in books.payments if each.payer == books.account.id}
     moved = {
         each.payment_id: each
@@ -134,7 +134,7 @@ def _contradictions(books: Books) -> list[str]:
 
 
 def _rebuilt(movement: Movement, restored: Restored) -> Payment:
-    """What a movement still says of its payment. Its description and metadata are lost."""
+    """The payment, as far as its movement shows it. Description and metadata are lost."""
     at = movement.at
     line = HistoryLine(version=1, at=at, to=State.COMPLETED, why=f"rebuilt, {restored.why}", attempt=1)
     return Payment(

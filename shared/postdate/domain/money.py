@@ -1,18 +1,18 @@
-"""What may follow what in a payment's life, and what each step does to the accounts: one table, one function a step.
+"""Transitions of a payment and their effects on accounts: one table of those that are allowed, one function for each.
 
     register   the amount moves from available to reserved, if it is to be held
-    settle     it leaves the payer and reaches the payee, with a row in the journal
-    fail       it goes back to available
-    cancel     the same
-    edit       what is held follows the amount
-    stumble    nothing moves: the attempt did not get through, and another one comes, or a person decides
+    settle     the amount leaves the payer and reaches the payee, with a row in the journal
+    fail       a held amount returns to available
+    cancel     a held amount returns to available
+    edit       the held amount changes with the amount
+    stumble    no money moves: the attempt failed for a passing reason; another one follows, or a person decides
 
 After a restore (see `mending`):
 
-    complete_as_moved   the journal has its movement already: nothing moves
-    park                what became of it is not known: nothing moves, and a person decides
+    complete_as_moved   the journal has the movement already: no money moves
+    park                the outcome is unknown: no money moves, and a person decides
 
-Each is one posting, so no crash can leave a step half done. Nothing here reads a clock or knows where money is kept.
+Each step is one posting, so no crash leaves a step half done. This module reads no clock and does not know the stores.
 """
 
 from dataclasses import replace
@@ -26,10 +26,10 @@ from postdate.domain.movement import Movement, Type, payment_movement_id
 from postdate.domain.payment import (
     Execution,
     ExecutionStatus,
-    Funding,
     HistoryLine,
     Payment,
     State,
+    Terms,
 )
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.retry import RetryPolicy
@@ -48,37 +48,21 @@ HISTORY_LINES_MAX: Final = 60
 EXECUTIONS_MAX: Final = 20
 
 
-def register(
-    *,
-    id: str,
-    tenant: str,
-    payer: str,
-    payee: str,
-    amount: int,
-    funding: Funding,
-    due_at: datetime,
-    now: datetime,
-    description: str | None,
-    metadata: tuple[tuple[str, str], ...],
-) -> Posting:
+def register(terms: Terms, *, id: str, tenant: str, due_at: datetime, now: datetime) -> Posting:
     payment = Payment(
+        **terms.terms,
         id=id,
         tenant=tenant,
-        payer=payer,
-        payee=payee,
-        amount=amount,
-        funding=funding,
         state=State.PENDING,
         version=1,
         planned_at=due_at,
         due_at=due_at,
         created_at=now,
         moved_at=now,
-        description=description,
-        metadata=metadata,
         history=(HistoryLine(version=1, at=now, to=State.PENDING, why="registered", attempt=0),),
     )
-    legs = (Leg(account=payer, available=-payment.held, reserved=payment.held),) if payment.held else ()
+    hold = Leg(account=payment.payer, available=-payment.held, reserved=payment.held)
+    legs = (hold,) if payment.held else ()
     return Posting(tenant=tenant, at=now, after=payment, legs=legs)
 
 
@@ -107,7 +91,7 @@ def verdict(
 
 
 def settle(payment: Payment, *, now: datetime, execution_id: str | None = None) -> Posting:
-    """The journal's row follows from the payment: whoever settles twice meets it."""
+    """Completes the payment. The movement's id follows from the payment, so a second settlement meets the first."""
     if now < payment.planned_at:
         raise InvalidState(payment.state, "the payment is not due yet")
     given = (
@@ -175,9 +159,10 @@ def fail(
 
 
 def stumble(payment: Payment, *, now: datetime, why: str, retry: RetryPolicy, draw: float) -> Posting:
-    """The hold stays. When no attempt is left, the payment waits for a person: no lease says that one comes. A clock
-    that was put back may say that the plan's instant is still to come: no attempt is due before that. A parked payment
-    has attempts again after a change of their maximum: its minute's audit may be over, so the retry gets a pointer."""
+    """Records an attempt that failed for a passing reason. The hold stays. Without another attempt there is no lease,
+    and the payment waits for a person. A clock that was set back may show an instant before the planned one: no attempt
+    is due before that. A parked payment may get attempts again after a change of the maximum. The audit of its minute
+    may be over, so the retry gets a pointer."""
     retry_at = retry.next_attempt_at(attempts=payment.attempts + 1, now=now, draw=draw)
     if retry_at is not None:
         retry_at = max(retry_at, payment.planned_at)
@@ -200,7 +185,7 @@ def stumble(payment: Payment, *, now: datetime, why: str, retry: RetryPolicy, dr
 
 
 def cancel(payment: Payment, *, now: datetime, operator: bool = False) -> Posting | None:
-    """None when it is cancelled already: asking twice is no error. One that is EXECUTING is an operator's to cancel."""
+    """None if the payment is cancelled already: to cancel twice is no error. An operator may cancel while EXECUTING."""
     if payment.state is State.CANCELLED:
         return None
     if payment.state is not State.PENDING and not (operator and payment.state is State.EXECUTING):
@@ -235,7 +220,7 @@ def edit(
 
 
 def complete_as_moved(payment: Payment, movement: Movement, *, now: datetime, why: str) -> Posting:
-    """For a payment that a restored table shows open although its amount has moved. Nothing moves again."""
+    """Completes a payment that a restored table shows open although its amount has moved. No money moves again."""
     after = _move(
         payment,
         State.COMPLETED,
@@ -253,18 +238,18 @@ def complete_as_moved(payment: Payment, movement: Movement, *, now: datetime, wh
 
 
 def park(payment: Payment, *, now: datetime, why: str) -> Posting:
-    """Leaves it to a person without an attempt and without a letter: nothing moves, and what is held stays held."""
+    """Leaves the payment to a person, without an attempt and without a dead letter. The hold stays."""
     after = _move(payment, State.EXECUTING, now=now, why=why, lease_until=None, error=why)
     return Posting(tenant=payment.tenant, at=now, before=payment, after=after)
 
 
 def execution_id(payment: Payment) -> str:
-    """Of the next attempt."""
+    """The id of the next attempt."""
     return f"exe_{payment.id.rpartition('_')[2]}_{payment.attempts + 1}"
 
 
 def _released(payment: Payment) -> tuple[Leg, ...]:
-    """Money goes back to its owner whether or not the account is frozen."""
+    """The leg that returns held money. A frozen account gets it as well."""
     if not payment.held:
         return ()
     return (Leg(account=payment.payer, available=payment.held, reserved=-payment.held, needs_active=False),)

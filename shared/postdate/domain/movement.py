@@ -1,4 +1,5 @@
-"""A movement: one row of the journal. It is written together with the balances it changes, and never changed."""
+"""A movement: one row of the journal. One transaction writes it with the balances that it changes. No code changes it
+later."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,22 +22,34 @@ class Type(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Movement:
-    """`amount` leaves the payer and reaches the payee; None stands for the world outside. `reference`, `description`
-    and `metadata` are a deposit's, from whoever makes it. `place` is where it stands in the journals of its accounts,
-    in the order in which they were written; the ledger sets it."""
+    """An amount that left one account and reached another."""
 
+    # Begins with the instant; of a payment's movement, made from the payment's id.
     id: str
+    # The owner of the accounts.
     tenant: str
+    # The reason for the movement, by kind.
     type: Type
+    # The account that the amount leaves; None if the money comes from outside.
     payer: str | None
+    # The account that the amount reaches; None if the money goes outside.
     payee: str | None
+    # Whole units of the currency, above 0.
     amount: int
+    # The instant of the decision; of a deposit, of its first request.
     at: datetime
+    # The payment that moved the amount; None for deposits and adjustments.
     payment_id: str | None = None
+    # An administrator's reason for an adjustment; None for other types.
     reason: str | None = None
+    # The depositor's own id for a deposit; None for other types, or if the request gave none.
     reference: str | None = None
+    # The depositor's text; None for other types, or if the request gave none.
     description: str | None = None
+    # The depositor's pairs, sorted by name; empty for other types.
     metadata: tuple[tuple[str, str], ...] = ()
+    # The place in the journals of both accounts, in the order of writing. The ledger sets it when it writes; empty
+    # before.
     place: str = field(default="", compare=False)
 
     @property
@@ -52,22 +65,22 @@ class Movement:
 
 
 def place_at(milliseconds: int, id: str = "") -> str:
-    """Without an id, the first place of that instant."""
+    """The place of a movement in a journal. Without an id, the first place of that millisecond."""
     return f"{milliseconds:0{PLACE_DIGITS}d}{id}"
 
 
 def behind(place: str) -> int:
-    """The first millisecond whose places all stand behind this one."""
+    """The first millisecond whose places all come after this place."""
     return int(place[:PLACE_DIGITS]) + 1
 
 
 def movement_id(at: datetime, unique: str) -> str:
-    """Sorted by the instant."""
+    """An id. Ids sort by the instant."""
     return f"{KIND}_{base32.encode(instants.milliseconds(at), _TIME_CHARACTERS)}{unique}"
 
 
 def payment_movement_id(payment_id: str) -> str:
-    """A payment has one movement, whatever its plan was when it settled: a second one meets the first. A payment that
-    a restored table shows under an older plan cannot move its amount again. Movements of one minute are in no order.
-    """
+    """The id of a payment's only movement. The id does not depend on the payment's instant, so a second movement meets
+    the first. A payment that a restored table shows with an older instant cannot move its amount again. Ids of one
+    minute have no order."""
     return movement_id(instants.start_of(home(payment_id).minute), payment_id.rpartition("_")[2])

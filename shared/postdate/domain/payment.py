@@ -1,9 +1,9 @@
 """A payment: money that moves from one account to another at an instant."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import assert_never
+from typing import Any, assert_never
 
 from postdate.domain.item import Phase
 from postdate.domain.slots import Slot, home
@@ -30,7 +30,7 @@ class State(StrEnum):
 
 
 class Funding(StrEnum):
-    """RESERVE holds the amount from registration on; with AT_EXECUTION the balance decides at the instant."""
+    """RESERVE holds the amount from the registration on. With AT_EXECUTION the balance at the instant decides."""
 
     RESERVE = "reserve"
     AT_EXECUTION = "at_execution"
@@ -38,13 +38,20 @@ class Funding(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryLine:
-    """One line for each version: what the payment became, when and why."""
+    """One line for each version: what the payment became, when and why. `by` is its author, as `<type>:<id>`; empty for
+    a change of a release that noted none."""
 
+    # The version that this line describes. Version 1 is the registration.
     version: int
+    # The instant of the decision, by the clock of the function that decided.
     at: datetime
+    # The state after the change.
     to: State
+    # The reason for the change.
     why: str
+    # The number of attempts so far, this one included.
     attempt: int
+    by: str = field(default="", compare=False)
 
 
 class ExecutionStatus(StrEnum):
@@ -55,43 +62,80 @@ class ExecutionStatus(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Execution:
-    """One attempt to settle. One that did not get through is IN_PROGRESS until the next one ends it."""
+    """One attempt to settle a payment. An attempt that failed for a passing reason stays IN_PROGRESS until the next
+    attempt ends it."""
 
+    # The id from the request of the internal route, else made from the payment's id.
     id: str
+    # The outcome.
     status: ExecutionStatus
+    # The instant of the attempt.
     started_at: datetime
+    # The end; None while IN_PROGRESS.
     completed_at: datetime | None = None
+    # The reason for a failure; None without one.
     error: str | None = None
+    # The number of attempts before this one.
     retry_count: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Payment:
-    """`planned_at` is what its owner asked for; `due_at` is when the next attempt is due, set at `moved_at`.
+class Terms:
+    """The part of a payment that its owner asks for, except for the instant. All fields come from the request."""
 
-    While it is EXECUTING, `lease_until` says when the next attempt comes; without one it waits for a person.
-    """
-
-    id: str
-    tenant: str
+    # The account that pays.
     payer: str
+    # The account that is paid.
     payee: str
+    # Whole units of the currency, above 0.
     amount: int
-    funding: Funding
-    state: State
-    version: int
-    planned_at: datetime
-    due_at: datetime
-    created_at: datetime
-    moved_at: datetime
+    # The time at which the payer needs the money.
+    funding: Funding = Funding.RESERVE
+    # The owner's text; None if the request gave none.
     description: str | None = None
+    # The owner's pairs, sorted by name; empty if the request gave none.
     metadata: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """The fields of the request by their names."""
+        return {each.name: getattr(self, each.name) for each in fields(Terms)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Payment(Terms):
+    """One transfer of money between two accounts of a tenant, at one instant."""
+
+    # The home slot and a unique part; set at registration, never changed.
+    id: str
+    # The owner of both accounts, from the key of the request.
+    tenant: str
+    # The current state, a result of `money`.
+    state: State
+    # 1 at registration, one more with each change. Conditional writes compare the version.
+    version: int
+    # The instant of the request. A change of the payment may set another one.
+    planned_at: datetime
+    # The instant of the next attempt; equal to `planned_at` until an attempt fails for a passing reason.
+    due_at: datetime
+    # The instant of the registration.
+    created_at: datetime
+    # The instant at which `due_at` was last set.
+    moved_at: datetime
+    # The number of attempts to settle so far.
     attempts: int = 0
+    # The instant of the next attempt while EXECUTING; None in other states, and when no attempt is left. An EXECUTING
+    # payment without it waits for a person.
     lease_until: datetime | None = None
+    # The instant of the final state; None before.
     finished_at: datetime | None = None
+    # The wire name of the error that ended a FAILED payment; None in other states.
     error_code: str | None = None
+    # The reason why the newest attempt failed; None if none failed, and after success.
     error: str | None = None
+    # One line for each version, the oldest first.
     history: tuple[HistoryLine, ...] = ()
+    # The newest attempts to settle, the oldest first; empty before the first one.
     executions: tuple[Execution, ...] = ()
 
     @property
@@ -104,7 +148,7 @@ class Payment:
 
     @property
     def held(self) -> int:
-        """What of the payer's money is reserved for it."""
+        """The amount of the payer's money that is reserved for the payment."""
         return 0 if self.state.is_final or self.funding is Funding.AT_EXECUTION else self.amount
 
     @property

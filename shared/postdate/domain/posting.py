@@ -7,7 +7,7 @@ instants: no payment is made from money that arrives after it.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from postdate.domain.movement import Movement
@@ -18,13 +18,17 @@ ACTIONS_MAX = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Leg:
-    """What happens to one account. Neither part may fall below 0; one that `needs_active` is refused when frozen or
-    closed, one with `at_version` when the account is another version."""
+    """The effect of a posting on one account. The write fails if a part would fall below 0."""
 
+    # The id of the account.
     account: str
+    # The change of the available money.
     available: int = 0
+    # The change of the reserved money.
     reserved: int = 0
+    # True if the write fails for a frozen or closed account.
     needs_active: bool = True
+    # The version that the account must have; None for any version.
     at_version: int | None = None
 
     @property
@@ -47,6 +51,13 @@ class Posting:
     legs: tuple[Leg, ...] = ()
     movement: Movement | None = None
     points: bool = False
+
+    def signed(self, by: str) -> "Posting":
+        """With the author of the payment's change, as `<type>:<id>`."""
+        if self.after is None or not self.after.history:
+            return self
+        *earlier, last = self.after.history
+        return replace(self, after=replace(self.after, history=(*earlier, replace(last, by=by))))
 
     @property
     def instant(self) -> datetime:
@@ -165,7 +176,7 @@ def _transactions(group: Iterable[Posting]) -> Iterator[list[Posting]]:
 
 
 def summed(postings: Iterable[Posting]) -> dict[tuple[str, str], Total]:
-    """What all of them together do to each account."""
+    """The effect of all postings together on each account."""
     totals: dict[tuple[str, str], Total] = {}
     for posting in postings:
         for leg in posting.legs:

@@ -13,6 +13,7 @@ from postdate.domain.wall_clock import comes_twice, shown, skipped_from
 
 COUNT_MAX: Final = 100
 _MOMENT: Final = timedelta(microseconds=1)
+_SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,4 +66,5 @@ def _twice(cron: Cron, occurrence: Occurrence) -> str | None:
 
 
 def _jitter(occurrence: Occurrence) -> str | None:
-    return f"{occurrence.jitter_seconds} s of jitter" if occurrence.jitter_seconds else None
+    jitter = occurrence.due_at - occurrence.at
+    return f"{jitter // _SECOND} s of jitter" if jitter else None

@@ -1,6 +1,6 @@
 """The rows of a definition's runs.
 
-The ids of runs follow from definition, plan and wall time: writing one twice is harmless, and so is whoever does it.
+The id of a run follows from definition, plan and wall time. Therefore two workers, or two tries, write the same row.
 """
 
 import hashlib
@@ -27,20 +27,22 @@ _STOPPED: Final = frozenset({definitions.State.PAUSED, definitions.State.CANCELL
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Since:
-    """`elapsed` is what the calendar names since a run that is at its first call. `ids` are the runs to read."""
+    """The occurrences since a run, and the rows to read about them."""
 
+    # The occurrences since the run's own; None unless the run is at its first call.
     elapsed: Elapsed | None = None
+    # The ids of the rows to read; empty if none decides.
     ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Runs:
-    """Makes the rows of runs. `shards` says where they live."""
+    """Makes the rows of runs. `shards` maps each minute to its number of shards."""
 
     shards: ShardPlan
 
     def first(self, definition: Definition, *, now: datetime) -> Task | None:
-        """The run that begins a chain; None when the plan is at its end."""
+        """The run that begins a chain; None if the plan has no occurrence left."""
         occurrence = definition.schedule.next(now, runs=definition.runs_before)
         return None if occurrence is None else self.begins(definition, occurrence, now=now)
 
@@ -78,8 +80,8 @@ class Runs:
     def out_of_turn(
         self, definition: Definition, *, name: str, due_at: datetime, now: datetime, why: str, depth: int = 0
     ) -> Task:
-        """Asked for by hand: it follows nothing, and nothing follows it. Equal names make one run. It is at least as
-        deep as its task."""
+        """A run beside the plan, on request: no run follows it, and it follows no run. Equal names make one run. Its
+        depth is at least that of its task."""
         recurs = Recurs(definition=definition.id, plan=definition.plan, at=due_at, number=0)
         id = _run_id(self.shards, f"{definition.id} {name}", due_at)
         run = self._row(definition, recurs, id, due_at=due_at, now=now, why=why)
@@ -88,8 +90,9 @@ class Runs:
     def backfilled(
         self, definition: Definition, occurrence: Occurrence, *, now: datetime, depth: int = 0
     ) -> Task:
-        """A run now for an instant gone by. It lives in the minute it was planned for, so its id follows from its wall
-        time; it is due now, and its deadline counts from now: from its own instant it would have passed."""
+        """A run now for a past occurrence. Its slot is in the minute of the occurrence, so its id follows from the wall
+        time. It is due now, and its deadline counts from now, because counted from the occurrence it would have
+        passed."""
         name = f"backfill {occurrence.wall.isoformat(timespec='minutes')}"
         run = self.out_of_turn(
             definition, name=name, due_at=occurrence.at, now=now, why="backfilled", depth=depth
@@ -99,9 +102,10 @@ class Runs:
         return replace(run, due_at=now, moved_at=now, expires_at=expires_at)
 
     def since(self, run: Task, definition: Definition, line: Line, *, now: datetime) -> Since:
-        """What is due since this run and decides about it. A run at its first call may be late: an earlier worker may
-        have written some of the runs since, and the newest 1,000 of them are read. A run that has waited wakes the
-        first of them that waits as well."""
+        """The later occurrences that decide about a run, and the rows to read.
+
+        A run at its first call may be late. An earlier worker may have written some of the later runs, so the newest
+        1,000 of these are read. A run that waited in a queue wakes the next run that waits, so that row is read."""
         if not is_current(run, definition):
             return Since()
         own = occurrence(run, definition.schedule)
@@ -124,7 +128,7 @@ class Runs:
         passed: str | None,
         now: datetime,
     ) -> Task:
-        """The row of an entry of a backlog. A missed one has no number, and nothing is before it."""
+        """The row of an entry of a backlog. A missed occurrence has no number and no run before it."""
         if entry.state is State.MISSED:
             row = self.run(definition, entry.occurrence, number=0, now=now)
         else:
@@ -134,42 +138,32 @@ class Runs:
     def _row(
         self, definition: Definition, recurs: Recurs, id: str, *, due_at: datetime, now: datetime, why: str
     ) -> Task:
-        template = definition.template
-        expires = None if template.expires_after is None else due_at + template.expires_after
-        return transitions.register(
+        run = transitions.register(
             id=id,
             tenant=definition.tenant,
             due_at=due_at,
             now=now,
-            destination=template.destination,
-            payload=template.payload,
-            retry=template.retry,
-            timeout_seconds=template.timeout_seconds,
-            name=definition.name,
-            tags=definition.tags,
-            ack=template.ack,
-            expires_at=expires,
+            template=definition.template,
             recurs=recurs,
-            flow=template.flow,
-            depth=template.depth,
             why=why,
         )
+        return replace(run, name=definition.name, tags=definition.tags)
 
 
 def is_current(run: Task, definition: Definition) -> bool:
-    """True if the run belongs to the plan that goes on."""
+    """True if the run belongs to the current plan of an active definition."""
     recurs = run.recurs
     return recurs is not None and recurs.plan == definition.plan and definition.state not in _STOPPED
 
 
 def _ended(row: Task, state: State, why: str, now: datetime) -> Task:
-    """At its end from the start."""
+    """A row that is final when it is written."""
     line = HistoryLine(version=1, at=now, to=state, why=why, attempt=0)
     return replace(row, state=state, finished_at=now, history=(line,))
 
 
 @lru_cache(maxsize=_IDS_KEPT)
 def _run_id(shards: ShardPlan, name: str, due_at: datetime) -> str:
-    """A late run reads the rows of its backlog by their ids, and then writes rows with the same ids."""
+    """Cached, because a late run reads the rows of its backlog by id and then writes rows with the same ids."""
     unique = hashlib.sha256(name.encode()).digest()[:UNIQUE_BYTES]
     return item_id(RUN_KIND, shards.slot(due_at, unique), unique)

@@ -1,4 +1,4 @@
-"""The plan of a recurring task: a cron, from when until when, how often, and how far its runs are spread."""
+"""The plan of a recurring task: a cron, its bounds, and the jitter of its runs."""
 
 import hashlib
 from collections.abc import Iterator
@@ -17,17 +17,20 @@ _SECOND: Final = timedelta(seconds=1)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Schedule:
-    """Its occurrences are planned from `start_at` to `end_at`, both included; jitter may move the last beyond that.
+    """The plan of one definition. Jitter is a function of definition and wall time: an occurrence is always due at the
+    same instant, and plans that share a cron are due at different instants."""
 
-    `definition_id` is whose plan it is. Jitter is a function of it and of the wall time, so an occurrence is always
-    due at the same instant, and plans that share a cron are not.
-    """
-
+    # The cron with its time zone.
     cron: Cron
+    # The id of the definition; empty in a preview of a cron alone.
     definition_id: str = ""
+    # The first possible instant, included; None without one.
     start_at: datetime | None = None
+    # The last possible instant, included; jitter may move a run beyond it. None without one.
     end_at: datetime | None = None
+    # The greatest number of runs; None without a limit.
     max_runs: int | None = None
+    # The greatest delay of a run behind its occurrence.
     jitter_seconds: int = 0
 
     @classmethod
@@ -41,7 +44,7 @@ class Schedule:
         max_runs: int | None = None,
         jitter_seconds: int = 0,
     ) -> Self:
-        """What somebody asks for; refused, with a reason for each field, when it makes no plan."""
+        """The plan of a request. Raises ValidationFailed, with a reason for each field that makes no plan."""
         wrong = []
         if start_at and end_at and end_at < start_at:
             wrong.append(("end_at", "is before start_at"))
@@ -66,14 +69,14 @@ class Schedule:
     def next(self, after: datetime, *, runs: int) -> Occurrence | None:
         """The first occurrence planned later than `after`, the `at` of the last one, never its `due_at`.
 
-        `runs` counts the occurrences that were run. Those that were missed or skipped are none.
+        `runs` is the number of runs so far. Missed and skipped occurrences do not count.
         """
         if self.max_runs is not None and runs >= self.max_runs:
             return None
         return next(self.walk(after), None)
 
     def walk(self, after: datetime) -> Iterator[Occurrence]:
-        """All occurrences planned later than `after`, in order, however many of them may run."""
+        """All occurrences planned later than `after`, in order. `max_runs` does not end them."""
         if self.start_at is not None:
             after = max(after, max(self.start_at, instants.EPOCH) - _MOMENT)
         occurrences = self.cron.walk(after)
@@ -85,14 +88,14 @@ class Schedule:
 
     def after(self, wall: datetime) -> Iterator[Occurrence]:
         """All occurrences with a later wall time, in order. A new time-zone database may have moved the instant of this
-        wall time: a search from the instant would find the same wall time again, or leave out others."""
+        wall time, so a search from the instant could find the same wall time again, or omit others."""
         return self.walk(self.cron.first_shown(wall))
 
     def _spread(self, occurrence: Occurrence, following: Occurrence | None) -> Occurrence:
-        """Later by up to `jitter_seconds`, and always before the next: a gap brings two occurrences closer together."""
+        """The occurrence with its jitter. It stays before the next occurrence, also across a change of clocks."""
         most = self.jitter_seconds
         if following is not None:
             most = min(most, (following.at - occurrence.at) // _SECOND - 1)
         name = f"{self.definition_id} {occurrence.wall.isoformat(timespec='minutes')}"
         drawn = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8])
-        return replace(occurrence, jitter_seconds=drawn % (most + 1))
+        return replace(occurrence, due_at=occurrence.at + drawn % (most + 1) * _SECOND)

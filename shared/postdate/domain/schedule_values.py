@@ -8,7 +8,7 @@ from postdate.domain.schedule import Schedule
 
 
 def values_of(schedule: Schedule) -> dict[str, Any]:
-    """What equals nothing is left out."""
+    """The values of a plan. Empty ones are left out."""
     start, end = schedule.start_at, schedule.end_at
     values = {
         "cron": schedule.cron.text,

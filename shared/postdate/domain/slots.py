@@ -37,7 +37,8 @@ class Slot:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShardPlan:
-    """How many shards a minute has. A change takes effect from a minute on, so that what is stored stays found."""
+    """The number of shards of a minute. A change takes effect from a future minute on, so stored items are still
+    found."""
 
     from_minutes: tuple[int, ...]
     counts: tuple[int, ...]
@@ -69,7 +70,7 @@ def item_id(kind: str, slot: Slot, unique: bytes) -> str:
 
 
 def is_id(item: object) -> bool:
-    """Of the form of our ids; whether there is such an item, only its table knows."""
+    """True for a text in the form of an id. Only the table knows whether the item exists."""
     body = item.rpartition("_")[2] if isinstance(item, str) else ""
     return len(body) == _PREFIX_CHARACTERS + _UNIQUE_CHARACTERS and base32.CHARACTERS.issuperset(body)
 

@@ -1,12 +1,13 @@
-"""How a minute's slots are gone over: opened ahead of time, closed after their end, audited an hour later.
+"""The three passes over a minute's slots: open ahead of time, close after the minute, audit an hour later.
 
-    open   everything that is due in the slot is sent
-    close  what was registered or moved too late for the open pass, by somebody who died before sending it himself
-    audit  what is overdue and in nobody's hands; in a healthy system that is nothing. It is repeated until everything
-           that is called from this minute has ended
+    open   sends every item that is due in the slot
+    close  sends items that were registered or moved too late for the open pass, by a process that died before it
+           sent them
+    audit  sends overdue items that no message carries; a healthy system has none. The audit is repeated until every
+           item called from this minute has ended
 
-A registrar need not know which passes have run: whoever writes into a slot that may have been opened sends the call
-himself, and a margin far above any skew between two machines' clocks decides on "may".
+A registrar need not know which passes have run: it sends the call itself whenever the slot may have been opened. The
+margin behind "may" is far above any skew between two machines' clocks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,6 +24,7 @@ from postdate.domain.slots import ShardPlan, Slot
 CLOSES_AFTER: Final = timedelta(minutes=1)
 AUDITED_AFTER: Final = timedelta(hours=1)
 AUDITED_AGAIN_AFTER: Final = timedelta(minutes=10)
+COUNTED_AGAIN_AFTER: Final = timedelta(minutes=5)
 OVERDUE_AFTER: Final = timedelta(minutes=10)
 
 
@@ -38,8 +40,9 @@ _NEXT: Final = {None: Stage.OPEN, Stage.OPEN: Stage.CLOSE, Stage.CLOSE: Stage.AU
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
     """The newest finished pass over one group of a minute's shards. `opened_at` is when its open pass began,
-    `looked_at` when an audit found that something has not ended yet, `audited_at` when one found that everything has. A
-    pass of an earlier `epoch` does not count."""
+    `looked_at` when a closing pass found items waiting or an audit found that something has not ended yet, `audited_at`
+    when an audit found that everything has. `waiting` is the number of items that the pass found waiting for their
+    first attempt. A pass of an earlier `epoch` does not count."""
 
     minute: int
     group: int
@@ -47,6 +50,7 @@ class Progress:
     opened_at: datetime
     looked_at: datetime | None = None
     audited_at: datetime | None = None
+    waiting: int = 0
     epoch: int = 0
 
 
@@ -77,7 +81,7 @@ class Groups:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Horizon:
-    """How long before its start a minute is opened, and how far clocks and deliveries may be apart."""
+    """The lead with which a minute is opened, and the bounds of clock skew and delivery delay."""
 
     lead: timedelta
     margin: timedelta
@@ -130,11 +134,8 @@ def sweeps_due(
     for minute in minutes:
         for group in range(groups[minute]):
             done = horizon.believed(progress.get((minute, group)), now, epoch=epoch)
-            stage = _NEXT[done.stage if done else None]
-            rests = (
-                done is not None and done.looked_at is not None and now < done.looked_at + AUDITED_AGAIN_AFTER
-            )
-            if stage is not None and horizon.due(stage, minute, now) and not rests:
+            stage = _next(done, horizon, now)
+            if stage is not None and horizon.due(stage, minute, now):
                 found.append(Sweep(minute=minute, group=group, stage=stage, epoch=epoch))
     current = instants.minute_of(now) - 1
     return sorted(
@@ -142,9 +143,20 @@ def sweeps_due(
     )
 
 
+def _next(done: Progress | None, horizon: Horizon, now: datetime) -> Stage | None:
+    """A closed minute with items that wait is counted again until its audit is due."""
+    if done is None or done.looked_at is None:
+        return _NEXT[done.stage if done else None]
+    if horizon.due(Stage.AUDIT, done.minute, done.looked_at):
+        return Stage.AUDIT if done.looked_at + AUDITED_AGAIN_AFTER <= now else None
+    if horizon.due(Stage.AUDIT, done.minute, now):
+        return Stage.AUDIT
+    return Stage.CLOSE if done.looked_at + COUNTED_AGAIN_AFTER <= now else None
+
+
 def is_settled(due_at: datetime, moved_at: datetime, phase: Phase, now: datetime) -> bool:
-    """It has ended, or waits for a minute whose own audit will see it. An item that was put off by no more than the
-    queue can delay has no pointer in the minute of its new instant, whatever this clock says."""
+    """True if the item has ended, or waits for a minute whose own audit will see it. An item that was put off by no
+    more than the queue's longest delay has no pointer in its new minute, whatever this clock says."""
     if phase is Phase.WAITS:
         return due_at > max(now, moved_at) + DELAY_MAX
     return phase is Phase.RESTS
@@ -158,15 +170,15 @@ def wants_call(
     moved_at: datetime,
     phase: Phase | None,
     lease_until: datetime | None,
-    opened_at: datetime,
-    margin: timedelta,
+    unseen_from: datetime,
     now: datetime,
 ) -> bool:
-    """Whether this pass sends a call for an item it found in the slot. `phase` is None behind a pointer."""
+    """True if this pass sends a call for an item that it found in the slot. `phase` is None behind a pointer. The open
+    pass may not have seen an item that moved at `unseen_from` or later."""
     if stage is Stage.AUDIT:
         overdue = due_at + OVERDUE_AFTER <= now
-        held = lease_until is not None and now < lease_until + OVERDUE_AFTER
-        return overdue and not held and phase is not Phase.RESTS
+        leased = lease_until is not None and now < lease_until + OVERDUE_AFTER
+        return overdue and not leased and phase is not Phase.RESTS
     if not slot.holds(due_at) or phase not in (None, Phase.WAITS):
         return False
-    return stage is Stage.OPEN or moved_at >= opened_at - margin
+    return stage is Stage.OPEN or moved_at >= unseen_from

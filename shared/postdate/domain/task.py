@@ -1,6 +1,6 @@
-"""A task: a call to somebody else's endpoint, due at an instant."""
+"""A task: one call to a destination, due at an instant."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import assert_never
@@ -14,11 +14,13 @@ from postdate.domain.slots import Slot, home
 KIND = "task"
 RUN_KIND = "run"
 OPERATION_KIND = "op"
-KINDS = frozenset({KIND, RUN_KIND, OPERATION_KIND})
+# Deliveries of events to subscriptions.
+DELIVERY_KIND = "dlv"
+KINDS = frozenset({KIND, RUN_KIND, OPERATION_KIND, DELIVERY_KIND})
 RECEIVER = "receiver"
-# No attempt begins later after the task's instant: the row of its payload, and the definition of its run, may be gone.
+# No attempt begins later after the task's instant. The payload's row and the run's definition may be gone by then.
 LIFETIME = timedelta(days=60)
-# A delivery may register a task, whose delivery registers another, and so on: up to this depth.
+# A delivery may register a task, whose delivery registers another. Chains longer than this are refused.
 DEPTH_MAX = 5
 
 
@@ -53,7 +55,8 @@ class State(StrEnum):
 
 
 class Ack(StrEnum):
-    """What ends a run: the answer to its delivery, or, EXPLICIT, the receiver's own word under the run's token."""
+    """RESPONSE: the answer to the delivery ends a run. EXPLICIT: a request of the receiver, with the run's token, ends
+    it."""
 
     RESPONSE = "response"
     EXPLICIT = "explicit"
@@ -61,110 +64,179 @@ class Ack(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Destination:
-    """Where a task goes. `address` is a URL, or what the service of the destination's type calls it by; `method` and
-    `headers` are for webhooks, `detail_type` is for buses."""
+    """The place that receives the calls of a task."""
 
+    # The kind of destination, a name in `targets.registry.KINDS`.
     type: str
+    # The URL of a webhook, else the name or ARN that the service of this kind knows.
     address: str
+    # The HTTP method of a webhook; unused for other kinds.
     method: str = "POST"
-    headers: tuple[tuple[str, str], ...] = ()
+    # Headers with readable values, for webhooks only: of a request, of a delivery, and in rows of older releases.
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    # Headers with sealed values, as rows keep them; empty if the request named none.
+    sealed: tuple[tuple[str, str], ...] = ()
+    # The type of an event, for buses only; empty for other kinds.
     detail_type: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Payload:
-    """JSON text: in the task's own row, or, when it would make that row expensive, in one of its own under `key`; or an
-    object that its tenant keeps, by its address `ref`."""
+    """The content of a call. At most one of the three fields is set; none is set for a task without a payload."""
 
+    # JSON text inside the task's own row.
     text: str | None = None
+    # The key of a row of its own, set by the API for a text that would make the task's row expensive. For a delivery
+    # to a subscription: the id of the event that it delivers.
     key: str | None = None
+    # The address of an object that the tenant keeps, set by the request.
     ref: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryLine:
-    """One line for each version: what the task became, when and why. A claim names its `worker`, and until when that
-    worker had the task at first; other lines have neither."""
+    """One version of a task, written by the transition that made the version."""
 
+    # The version that this line describes. Version 1 is the registration.
     version: int
+    # The instant of the decision, by the clock of the function that decided.
     at: datetime
+    # The state after the transition.
     to: State
+    # The reason; of a claim, the sender of the call; of a failure, the words of the target.
     why: str
+    # The number of attempts so far, this one included.
     attempt: int
+    # The worker of a claim; None for every other line.
     worker: str | None = None
+    # The end of a claim's first lease; None for every other line.
     lease_until: datetime | None = None
+    # The author, as `<type>:<id>`; empty for a worker's own changes. Equality leaves it out.
+    by: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recurs:
-    """Which run of which definition a task is. `plan` is the version of the definition's plan that made it, `at` the
-    occurrence's instant before any jitter.
+    """The place of a run in its recurring task. The function that writes the run's row sets all fields."""
 
-    `number` counts the runs of a definition, from 1; 0 is a run out of turn, after which none follows. `before` are
-    the runs that have to be over before this one, if the definition lets none overlap. `passed` is one that was not to
-    run when this one was written; a slower worker may have begun it after all. `wall` is the occurrence's wall time,
-    which names it; None out of turn and in rows of older code.
-    """
-
+    # The id of the recurring task; of the subscription for a delivery to one.
     definition: str
+    # The `plan` of the definition when the run was written. A run of an older plan does not begin.
     plan: int
+    # The planned instant without jitter.
     at: datetime
+    # The number of the run, from 1; 0 for a run beside the plan, which no other run follows.
     number: int
+    # Runs that must end before this one begins; empty if the definition lets runs overlap.
     before: tuple[str, ...] = ()
+    # A run that was not to start when this row was written. A slower worker may have started that run; None if there
+    # is no such run.
     passed: str | None = None
+    # The wall time that names the occurrence; None beside the plan, and in rows of older releases.
     wall: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Task:
-    """`planned_at` is what its owner asked for; `due_at` is when the next attempt is due, set at `moved_at`.
+class Template:
+    """The call that a request describes. An order for a one-time task has a template; so has a definition, for all of
+    its runs."""
 
-    `attempts` counts since it was registered or brought back from the dead; `token` counts every claim ever made and
-    fences off a worker that was thought dead; `holder` names the worker that made the newest claim, or RECEIVER once
-    an explicit acknowledgement is waited for. After `expires_at` no attempt begins. `placed_at` is the instant for
-    which its flow control has given it a place: one that is due at another instant has none. `job_key` is the
-    Idempotency-Key that the job API has told; other tasks keep none. `depth` counts the deliveries that led to its
-    registration, each of which registered the next; 0 if none did.
-    """
-
-    id: str
-    tenant: str
-    state: State
-    version: int
-    planned_at: datetime
-    due_at: datetime
-    created_at: datetime
-    moved_at: datetime
+    # The place that receives each call.
     destination: Destination
+    # The content of each call.
     payload: Payload
+    # The number of attempts and the pauses between them.
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    # The longest wait for the answer, or for the receiver's own request.
     timeout_seconds: int = 30
-    name: str | None = None
-    tags: tuple[str, ...] = ()
-    attempts: int = 0
-    token: int = 0
-    lease_until: datetime | None = None
-    holder: str | None = None
-    finished_at: datetime | None = None
-    error: str | None = None
-    history: tuple[HistoryLine, ...] = ()
+    # The event that ends a run.
     ack: Ack = Ack.RESPONSE
-    expires_at: datetime | None = None
-    recurs: Recurs | None = None
+    # The time from the instant of a run to its deadline; None for no deadline.
+    expires_after: timedelta | None = None
+    # The limits of the flow key; None without flow control.
     flow: FlowControl | None = None
-    placed_at: datetime | None = None
-    job_key: str | None = None
+    # The number of deliveries that led to the request, each of which registered the next; 0 if none did.
     depth: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """One call at one instant: a one-time task, or a run of a recurring one. A step of a backfill is a task as well."""
+
+    # The home slot and a unique part; set at registration, never changed.
+    id: str
+    # The owner, from the key of the request.
+    tenant: str
+    # The current state, a result of `transitions`.
+    state: State
+    # 1 at registration, one more with each transition. Conditional writes compare the version.
+    version: int
+    # The instant of the request. A change of the task may set another one.
+    planned_at: datetime
+    # The instant of the next attempt; equal to `planned_at` until a transition postpones the task.
+    due_at: datetime
+    # The instant of the registration.
+    created_at: datetime
+    # The instant at which `due_at` was last set.
+    moved_at: datetime
+    # The place that receives each call; from the template, as the next three fields.
+    destination: Destination
+    # The content of each call. The API may have moved a long text to a row of its own.
+    payload: Payload
+    # The number of attempts and the pauses between them.
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    # The longest wait for the answer, or for the receiver's own request.
+    timeout_seconds: int = 30
+    # The owner's name for the task; None if the request gave none.
+    name: str | None = None
+    # The owner's words for the task; empty if the request gave none.
+    tags: tuple[str, ...] = ()
+    # Attempts since the registration or the last redrive, set by each claim.
+    attempts: int = 0
+    # The number of all claims so far, a fencing token: targets and conditional writes refuse a lower one.
+    token: int = 0
+    # The end of the lease of the newest claim; None unless the task is RUNNING.
+    lease_until: datetime | None = None
+    # The worker of the newest claim, or RECEIVER after an explicit acknowledgement began; None before the first claim.
+    holder: str | None = None
+    # The instant of the final state; None before.
+    finished_at: datetime | None = None
+    # The reason why the newest attempt failed; None if none failed, and after success.
+    error: str | None = None
+    # One line for each version, the oldest first. Long histories lose lines from the second one on.
+    history: tuple[HistoryLine, ...] = ()
+    # The event that ends a run; from the template.
+    ack: Ack = Ack.RESPONSE
+    # The deadline: no attempt begins at this instant or later; None without a deadline.
+    expires_at: datetime | None = None
+    # The place in a recurring task; None for a one-time task.
+    recurs: Recurs | None = None
+    # The limits of the flow key, from the template; None without flow control.
+    flow: FlowControl | None = None
+    # The instant for which flow control gave the task a place; None before, and after a change of flow control. A task
+    # that is due at another instant has no place.
+    placed_at: datetime | None = None
+    # The Idempotency-Key of a registration through the job API; None for other tasks.
+    job_key: str | None = None
+    # The number of deliveries that led to the registration, from the template; 0 if none did.
+    depth: int = 0
+
+    def signed(self, by: str) -> "Task":
+        """With the author of its newest version, unless it names one."""
+        if not by or not self.history or self.history[-1].by:
+            return self
+        return replace(self, history=(*self.history[:-1], replace(self.history[-1], by=by)))
 
     @property
     def task_id(self) -> str:
-        """What its owner registered: the definition, where there is one."""
+        """The id that the owner registered: that of the definition for a run, that of the subscription for a delivery,
+        else the task's own."""
         return self.id if self.recurs is None else self.recurs.definition
 
     @property
     def ends_at(self) -> datetime:
-        """No attempt begins at this instant or later: its deadline, or the end of its lifetime if that comes first. The
-        lifetime of a run that is backfilled begins when the run is written."""
+        """The deadline, or the end of the lifetime if that comes first. No attempt begins at this instant or later. The
+        lifetime of a backfilled run begins when its row is written."""
         lifetime_ends_at = max(self.planned_at, self.created_at) + LIFETIME
         return lifetime_ends_at if self.expires_at is None else min(self.expires_at, lifetime_ends_at)
 
@@ -185,13 +257,13 @@ class Task:
 
     @property
     def name_in_room(self) -> str:
-        """Under which its key's room has it: that of one claim, whoever else wants to make the same."""
+        """The name of this claim in the room of its flow key. Each claim has another one."""
         return f"{self.id}#{self.token}"
 
     @property
     def lateness_ms(self) -> int | None:
-        """How long after its planned instant the first attempt began; a run out of turn can be late only from the
-        moment it was asked for."""
+        """The time from the planned instant to the first attempt; None before that attempt. The lateness of a run
+        beside the plan counts from its request."""
         out_of_turn = self.recurs is not None and self.recurs.number == 0
         since = self.created_at if out_of_turn else self.planned_at
         first = next((line.at for line in self.history if line.to is State.RUNNING), None)

@@ -1,7 +1,7 @@
-"""What may follow what in a task's life: one table, and one pure function for each event.
+"""Transitions of a task: one table of those that are allowed, and one pure function for each event.
 
-Every event that changes a task makes a new version with a history line. Nothing here reads a clock, draws a random
-number or knows where tasks are kept.
+Each transition makes a new version with a history line. This module reads no clock, draws no random number and does
+not know the stores.
 """
 
 from dataclasses import dataclass, replace
@@ -11,19 +11,15 @@ from typing import Any, Final, assert_never
 from postdate.domain import instants
 from postdate.domain.due import DELAY_MAX, Due
 from postdate.domain.errors import InvalidState
-from postdate.domain.flow import FlowControl
 from postdate.domain.item import Phase
-from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import (
     LIFETIME,
     RECEIVER,
-    Ack,
-    Destination,
     HistoryLine,
-    Payload,
     Recurs,
     State,
     Task,
+    Template,
 )
 
 ALLOWED: Final[dict[State, frozenset[State]]] = {
@@ -40,40 +36,40 @@ ALLOWED: Final[dict[State, frozenset[State]]] = {
     State.MISSED: frozenset(),
 }
 HISTORY_LINES_MAX: Final = 60
-# More than any task is given between a backup and the loss of its table.
+# More claims than any task gets between a backup and the loss of its table.
 TOKENS_AHEAD: Final = 1000
 PAST_DEADLINE: Final = "its deadline has passed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Transition:
-    """A change decided but not yet written: it holds while `before` is still what is stored.
+    """A change that is decided but not yet written. The write succeeds only if the stored row still equals `before`."""
 
-    One decided `over_lease` takes the task from a worker whose lease is over, and holds only while it was not made
-    longer. One that `points` has moved the task to another minute, whose slot needs a pointer to the task's home.
-    One that is `postponed` stands in the place of a claim: the task was called at its instant and may not begin yet.
-    `audited_from` is set when a dead task becomes callable again: the audits of its minutes may be over, so the slot of
-    that instant needs a pointer for its own audit. The pointer is written before the change.
-    """
-
+    # The task before the change.
     before: Task
+    # The task after the change.
     after: Task
+    # True if the change takes the task from a worker whose lease is over. The write fails if the lease was extended.
     over_lease: bool = False
+    # True if the task moves to another minute. That minute's slot gets a pointer to the task's home.
     points: bool = False
+    # True if the change replaces a claim: the task was called at its instant and may not begin yet.
     postponed: bool = False
+    # The instant at which a dead task becomes callable again; None for other changes. The audits of its minutes may be
+    # over, so the slot of this instant gets a pointer for its own audit. The pointer is written before the change.
     audited_from: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dropped:
-    """The call is not, or no longer, anybody's business; `why` says so."""
+    """The call has no effect, for the reason `why`. Its message is deleted."""
 
     why: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Deferred:
-    """The call came too soon and has to be sent again: for the task's instant, or for the end of a lease."""
+    """The call came too soon. It is sent again for the task's instant, or for the end of a lease."""
 
     why: str
     not_before: datetime | None = None
@@ -81,7 +77,7 @@ class Deferred:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Buried:
-    """The task is dead and its dead letter may be missing: it has to be sent again."""
+    """The task is dead and its dead letter may be missing. The dead letter is sent again."""
 
 
 Verdict = Transition | Dropped | Deferred | Buried
@@ -89,7 +85,7 @@ Verdict = Transition | Dropped | Deferred | Buried
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """Why an attempt failed; `final` means that no other attempt may follow."""
+    """The reason for a failed attempt. After a `final` failure no attempt follows."""
 
     why: str
     final: bool = False
@@ -102,20 +98,13 @@ def register(
     tenant: str,
     due_at: datetime,
     now: datetime,
-    destination: Destination,
-    payload: Payload,
-    retry: RetryPolicy,
-    timeout_seconds: int,
-    name: str | None,
-    tags: tuple[str, ...],
-    ack: Ack = Ack.RESPONSE,
-    expires_at: datetime | None = None,
+    template: Template,
     recurs: Recurs | None = None,
-    flow: FlowControl | None = None,
-    job_key: str | None = None,
-    depth: int = 0,
     why: str = "registered",
 ) -> Task:
+    """A new task that is due at its instant. The deadline counts from that instant. The caller adds the name, the tags
+    and the job's key: no rule reads them."""
+    after = template.expires_after
     return Task(
         id=id,
         tenant=tenant,
@@ -125,18 +114,15 @@ def register(
         due_at=due_at,
         created_at=now,
         moved_at=now,
-        destination=destination,
-        payload=payload,
-        retry=retry,
-        timeout_seconds=timeout_seconds,
-        name=name,
-        tags=tags,
-        ack=ack,
-        expires_at=expires_at,
+        destination=template.destination,
+        payload=template.payload,
+        retry=template.retry,
+        timeout_seconds=template.timeout_seconds,
+        ack=template.ack,
+        expires_at=None if after is None else due_at + after,
+        flow=template.flow,
+        depth=template.depth,
         recurs=recurs,
-        flow=flow,
-        job_key=job_key,
-        depth=depth,
         history=(HistoryLine(version=1, at=now, to=State.PENDING, why=why, attempt=0),),
     )
 
@@ -152,13 +138,13 @@ def claim(
     letter: bool = False,
     why: str,
 ) -> Verdict:
-    """Takes the task for one attempt, if this call is the one to do it.
+    """Claims the task for one attempt, or decides otherwise about its call.
 
-    `repeated` says that a worker had the call before. If it died, it may have committed a change without sending the
-    message that belongs to it: what is found waiting, or dead, is sent again. And a task is taken from a worker whose
-    lease is over only by a call that waited for that in the queue: no promise rests on two machines' clocks.
+    `repeated` is true if a worker received the call before. That worker may have crashed between a commit and its
+    message, so the message of a waiting or dead task is sent again. Only a repeated call, which waited in the queue for
+    the end of the lease, takes a task from another worker. Therefore no promise depends on two clocks that agree.
 
-    A `letter` is a redriven dead letter. If its task was brought back before and waits, the task's own call may be
+    `letter` is true for a redriven dead letter. If its task was redriven before and waits, the task's own call may be
     lost, so the call is sent again.
     """
     match task.state:
@@ -212,7 +198,7 @@ def succeed(task: Task, *, now: datetime, why: str) -> Transition:
 
 
 def accept(task: Task, *, now: datetime) -> Transition:
-    """Delivered, and the receiver has the word: its own lease runs until it says more."""
+    """The call was delivered and the receiver ends the run. The receiver has a lease of `timeout_seconds`."""
     if task.state is not State.RUNNING:
         raise InvalidState(task.state, f"a task that is {task.state} cannot be accepted")
     until = now + timedelta(seconds=task.timeout_seconds)
@@ -220,7 +206,7 @@ def accept(task: Task, *, now: datetime) -> Transition:
 
 
 def too_late(task: Task, instant: datetime) -> str | None:
-    """Why no attempt may begin at that instant; None if one may."""
+    """The reason why no attempt may begin at that instant; None if one may."""
     if task.expires_at is not None and instant >= task.expires_at:
         return PAST_DEADLINE
     return f"{LIFETIME.days} days have passed since its instant" if instant >= task.ends_at else None
@@ -246,13 +232,13 @@ def miss(task: Task, *, now: datetime, why: str) -> Transition:
 
 
 def wait(task: Task, *, now: datetime, until: datetime, why: str) -> Transition:
-    """For another instant near enough for the queue; what was planned stays planned."""
+    """Postpones the task to an instant that the queue can wait for. `planned_at` stays."""
     return _move(task, State.PENDING, now=now, why=why, due_at=until, moved_at=now)
 
 
 def postpone(claim: Transition, *, now: datetime, until: datetime, why: str, placed: bool) -> Transition:
-    """Instead of this claim: no attempt is used up, and what was planned stays planned. With `placed` the task has its
-    place at that instant and need not ask again. One that would be postponed beyond its end ends now."""
+    """Replaces this claim by a later instant. The attempt does not count, and `planned_at` stays. With `placed` flow
+    control gave the task a place at that instant. A task that would be postponed beyond its end expires now."""
     task = claim.before
     if why_late := too_late(task, until):
         expired = expire(task, now=now, why=f"{why}, and by then {why_late}")
@@ -279,7 +265,7 @@ def postpone(claim: Transition, *, now: datetime, until: datetime, why: str, pla
 
 
 def release(task: Task, *, now: datetime, until: datetime, why: str) -> Transition:
-    """Gives up a claim under which nothing was sent. The attempt does not count; its token stays used."""
+    """Gives up a claim under which no call was sent. The attempt does not count. Its token stays used."""
     if task.state is not State.RUNNING:
         raise InvalidState(task.state, f"a task that is {task.state} cannot be released")
     if why_late := too_late(task, until):
@@ -291,7 +277,7 @@ def release(task: Task, *, now: datetime, until: datetime, why: str) -> Transiti
 
 
 def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transition:
-    """A retry that the queue can hold until it is due needs no pointer: its message is its call."""
+    """Ends an attempt with a failure. A retry that the queue can delay needs no pointer: its message waits."""
     if task.state is not State.RUNNING:
         raise InvalidState(task.state, f"a task that is {task.state} cannot fail")
     retry_at = task.retry.next_attempt_at(
@@ -309,7 +295,7 @@ def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transit
 
 
 def cancel(task: Task, *, now: datetime, why: str = "cancelled") -> Transition | None:
-    """None when it is cancelled already: asking twice is no error."""
+    """None if the task is cancelled already: to cancel twice is no error."""
     if task.state is State.CANCELLED:
         return None
     if not task.state.waits:
@@ -318,8 +304,8 @@ def cancel(task: Task, *, now: datetime, why: str = "cancelled") -> Transition |
 
 
 def stop(run: Task, *, now: datetime, why: str) -> Transition | Dropped:
-    """Instead of another attempt of a run whose task is no more. What came of an attempt whose worker died, nobody can
-    say; that one is dead, and what is dead stays it."""
+    """Ends a run whose recurring task is gone. The outcome of an attempt whose worker crashed is unknown, so a RUNNING
+    run ends as DEAD. A DEAD run stays dead."""
     match run.state:
         case State.DEAD:
             return Dropped(why=why)
@@ -340,8 +326,8 @@ def stop(run: Task, *, now: datetime, why: str) -> Transition | Dropped:
 
 
 def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **changes: Any) -> Transition:
-    """Changes what a task does or when; possible until its first attempt has started. A place that another flow
-    control has given it is none of the new one's."""
+    """Changes the call of a task or its instant, before the first attempt. New flow control discards the place that the
+    old one gave."""
     if task.state is not State.PENDING:
         raise InvalidState(task.state, f"a task that is {task.state} cannot be changed")
     if "flow" in changes:
@@ -352,12 +338,20 @@ def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **chan
     return replace(_move(task, State.PENDING, now=now, why=why, **changes), points=points)
 
 
+def bring_forward(task: Task, *, now: datetime) -> Transition:
+    """One attempt now of a task that waits; what was planned stays planned. Its place was for another instant."""
+    if not task.state.waits:
+        raise InvalidState(task.state, f"a task that is {task.state} cannot be brought forward")
+    moved = _move(task, task.state, now=now, why="brought forward", due_at=now, moved_at=now, placed_at=None)
+    return replace(moved, points=not task.home.holds(now))
+
+
 def _silence(task: Task) -> str:
     return "was not acknowledged in time" if task.holder == RECEIVER else "its worker died"
 
 
 def _lose(task: Task, *, now: datetime, why: str) -> Transition:
-    """Its lease is over, and nobody is to try it again."""
+    """Ends a task whose lease is over and that gets no further attempt."""
     why = f"{_silence(task)}, and {why}"
     death = _move(task, State.DEAD, now=now, why=why, finished_at=now, error=why)
     return replace(death, over_lease=True)
@@ -381,8 +375,9 @@ def _start(
 
 
 def raise_token(task: Task, *, now: datetime, why: str) -> Transition | None:
-    """For a task as a restored table shows it. Tokens were given away since, and receivers refuse a lower one than the
-    highest they saw. None for a task that has ended, and for one whose token was raised for that reason already."""
+    """Raises the token of a task from a restored table. Claims after the backup used tokens that the table does not
+    show, and receivers refuse a lower token than the highest one they saw. None for a task that has ended, and for a
+    task whose token was raised for this reason before."""
     if task.phase is Phase.RESTS or any(line.why == why for line in task.history):
         return None
     return _move(task, task.state, now=now, why=why, token=task.token + TOKENS_AHEAD)

@@ -1,4 +1,4 @@
-"""What the clocks of a zone show. A wall time is a naive datetime; it comes once, twice or never.
+"""The clocks of a zone. A wall time is a naive datetime; it occurs once, twice or never.
 
 Each has one instant all the same: the first at which the clocks show that time or a later one. A time that is skipped
 is thereby the first instant after the gap, and one that comes twice is the first of both. A later wall time never has

@@ -1,8 +1,8 @@
 """Mends a tenant's money after a restore, a few accounts at a time.
 
-First `match` for all accounts, again while it opens any, then `balance` for all: a balance follows from movements that
-the first step may have written at another account. Each step may be repeated, and each page goes on where the one
-before ended. Nothing else may change money meanwhile: settlements and requests are stopped.
+First `match` for all accounts, again while it opens any, then `balance` for all: a balance follows from movements
+that the first step may have written at another account. Each step may be repeated, and each page goes on where the
+one before ended. Nothing else may change money meanwhile: settlements and requests are stopped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,6 +23,8 @@ from postdate.stores.ledger import Answer, Ledger, Wanted
 
 ACCOUNTS_IN_TURN: Final = 20
 _PAGE: Final = 1000
+# The author of the changes that a recovery makes.
+_AUTHOR: Final = "operation:recovery"
 _TOGETHER: Final = 25
 # An index may be behind what was written just before: accounts that differ are read again after this time.
 _SETTLES: Final = timedelta(seconds=5)
@@ -30,8 +32,8 @@ _SETTLES: Final = timedelta(seconds=5)
 
 @dataclass(kw_only=True, slots=True)
 class Told:
-    """What was mended, by ids, or would be in a dry run. `unsound` accounts wait for a person; `goes_on_after` is None
-    after the last account."""
+    """Ids of the repaired payments and accounts, or in a dry run of those to repair. `unsound` accounts need a
+    person; `goes_on_after` is None after the last account."""
 
     completed: list[str] = field(default_factory=list)
     rebuilt: list[str] = field(default_factory=list)
@@ -133,7 +135,8 @@ class Money:
         if self.dry:
             return
         for start in range(0, len(postings), _TOGETHER):
-            for posted in self.ledger.post(postings[start : start + _TOGETHER]):
+            signed = [posting.signed(_AUTHOR) for posting in postings[start : start + _TOGETHER]]
+            for posted in self.ledger.post(signed):
                 if posted.answer is Answer.UNAVAILABLE:
                     raise Unavailable
                 if posted.answer is not Answer.DONE:

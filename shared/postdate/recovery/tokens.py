@@ -1,7 +1,7 @@
 """Raises the tokens of what waits in restored slots, before the sweep calls it again.
 
-After the backup, receivers got tokens that the restored rows do not know. A receiver that keeps to its contract refuses
-a lower token than the highest it saw, and would refuse every attempt until the numbers have caught up.
+After the backup, receivers got tokens that the restored rows do not know. A receiver that keeps to its contract
+refuses a lower token than the highest it saw, and would refuse every attempt until the numbers have caught up.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,8 @@ class Tokens:
     dry: bool = False
 
     def raise_in(self, slots: Iterable[Slot]) -> int:
-        """Of tasks that live in these slots or are called from them. Raises Conflict when they change meanwhile."""
+        """Raises the tokens of tasks stored in these slots or called from them, and returns their number. Raises
+        Conflict when tasks change meanwhile."""
         raised = 0
         for slot in slots:
             ids = [entry.due.id for entry in self.timetable.due_in(slot)]

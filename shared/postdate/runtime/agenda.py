@@ -11,7 +11,7 @@ from postdate.runtime.queue import Received
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """One item of one message, on its way through this batch, looked at `at`."""
+    """The call for one item of one message in this batch; the worker handles it at the instant `at`."""
 
     due: Due
     message: Received
@@ -19,7 +19,7 @@ class Call:
 
 
 def calls_of(messages: Sequence[Received], now: datetime) -> list[Call]:
-    """What an executor may not wait for is looked at once."""
+    """Returns the calls of these messages. A call that is due later than a worker may wait is handled at once."""
     return [
         Call(due=due, message=message, at=due.due_at if due.due_at <= now + WAIT_MAX else now)
         for message in messages

@@ -12,7 +12,8 @@ _ENTRIES_MAX = 1000
 
 
 class Cached(Generic[ValueT]):
-    """What is not there is not remembered: a tenant or key made a second ago works at once."""
+    """Values that were loaded, each kept for a while. A missing value is not kept: a tenant or key made a second ago
+    works at once."""
 
     def __init__(self, load: Callable[[str], ValueT | None], *, keep: timedelta, clock: Clock) -> None:
         self._load = load

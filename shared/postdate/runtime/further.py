@@ -32,7 +32,8 @@ class Further(Protocol):
         back to the queue after that time."""
 
     def delete(self, messages: Iterable[Received]) -> None:
-        """They are dealt with. One that cannot be deleted comes back, which is harmless."""
+        """Deletes messages whose calls are done. A message that cannot be deleted is delivered again, which is
+        harmless."""
 
 
 class SqsFurther:
@@ -48,7 +49,7 @@ class SqsFurther:
         left = iter(messages)
         while some := list(islice(left, MESSAGES_MAX)):
             entries = [
-                {"Id": str(place), "ReceiptHandle": message.receipt} for place, message in enumerate(some)
+                {"Id": str(index), "ReceiptHandle": message.receipt} for index, message in enumerate(some)
             ]
             try:
                 answer = self._client.delete_message_batch(QueueUrl=self._url, Entries=entries)

@@ -1,12 +1,17 @@
-"""Every metric that the functions emit. Alarms, dashboards and docs/metrics.md take their metrics from this table.
+"""Every metric that the functions emit. Alarms and dashboards take their metrics from this table.
 
-The only dimension is the function's name. A tenant or an item is never a dimension: each value of a dimension is a
-metric of its own and costs as much.
+Each value of a dimension is a metric of its own and costs as much. So the dimensions are the function's name and, for
+a few metrics, the tier of the tenant; a tenant or an item is never one. A count that no alarm watches stays in the
+logs.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+STANDARD: Final = "standard"
+# Tiers of tenants. Each is a value of a dimension.
+TIERS: Final = (STANDARD, "gold")
 
 
 class Unit(StrEnum):
@@ -17,13 +22,17 @@ class Unit(StrEnum):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Metric:
     """`functions` are those that emit the metric. A metric with `zeros` is emitted by each batch or request, so that a
-    share can be computed from it at any time."""
+    share can be computed from it at any time. A metric `by_tier` is emitted for each tier of tenants instead.
+
+    CloudWatch keeps no series of a count `in_logs`. It is a field of the line of metrics, and Logs Insights sums it."""
 
     name: str
     meaning: str
     functions: tuple[str, ...]
     unit: Unit = Unit.COUNT
     zeros: bool = False
+    by_tier: bool = False
+    in_logs: bool = False
 
 
 REQUESTS: Final = Metric(name="Requests", meaning="Requests answered.", functions=("api",), zeros=True)
@@ -49,24 +58,64 @@ PAYMENTS_SCHEDULED: Final = Metric(
     name="PaymentsScheduled", meaning="Payments registered for the first time.", functions=("api",)
 )
 HOLDS_CREATED: Final = Metric(
-    name="HoldsCreated", meaning="Payments whose amount is held from registration on.", functions=("api",)
+    name="HoldsCreated",
+    meaning="Payments whose amount is held from registration on.",
+    functions=("api",),
+    in_logs=True,
 )
 TASKS_SCHEDULED: Final = Metric(
     name="TasksScheduled", meaning="One-time tasks registered for the first time.", functions=("api",)
 )
-KEYS_ACCEPTED: Final = Metric(name="KeysAccepted", meaning="Valid API keys.", functions=("authorize",))
+PAYMENTS_CANCELLED: Final = Metric(
+    name="PaymentsCancelled", meaning="Payments that a caller cancelled.", functions=("api",), in_logs=True
+)
+PAYMENTS_RESCHEDULED: Final = Metric(
+    name="PaymentsRescheduled",
+    meaning="Payments that a caller gave another instant.",
+    functions=("api",),
+    in_logs=True,
+)
+TASKS_CANCELLED: Final = Metric(
+    name="TasksCancelled", meaning="One-time tasks that a caller cancelled.", functions=("api",), in_logs=True
+)
+TASKS_RESCHEDULED: Final = Metric(
+    name="TasksRescheduled",
+    meaning="One-time tasks that a caller gave another instant.",
+    functions=("api",),
+    in_logs=True,
+)
+AUDITS_FAILED: Final = Metric(
+    name="AuditsFailed",
+    meaning="Audits of a tenant's money that found a contradiction.",
+    functions=("api",),
+)
+AUDITS_PASSED: Final = Metric(
+    name="AuditsPassed",
+    meaning="Audits of a tenant's money that found none.",
+    functions=("api",),
+    in_logs=True,
+)
+KEYS_ACCEPTED: Final = Metric(
+    name="KeysAccepted", meaning="Valid API keys.", functions=("authorize",), in_logs=True
+)
 KEYS_REFUSED: Final = Metric(
-    name="KeysRefused", meaning="API keys that are unknown, revoked or expired.", functions=("authorize",)
+    name="KeysRefused",
+    meaning="API keys that are unknown, revoked or expired.",
+    functions=("authorize",),
+    in_logs=True,
 )
 KEYS_NOT_READ: Final = Metric(
-    name="KeysNotRead", meaning="API keys that the database did not answer for.", functions=("authorize",)
+    name="KeysNotRead",
+    meaning="API keys that the database did not answer for.",
+    functions=("authorize",),
+    zeros=True,
 )
 WAKE_UPS: Final = Metric(
     name="WakeUps", meaning="Messages that woke the sweep.", functions=("sweep",), zeros=True
 )
 TICKS: Final = Metric(name="Ticks", meaning="Ticks of EventBridge Scheduler.", functions=("sweep",))
 CALLS_SENT: Final = Metric(
-    name="CallsSent", meaning="Calls that the sweep sent to the queues.", functions=("sweep",), zeros=True
+    name="CallsSent", meaning="Calls that the sweep sent to the queues.", functions=("sweep",), in_logs=True
 )
 PASSES_FAILED: Final = Metric(
     name="SweepsFailed", meaning="Passes of the sweep that failed.", functions=("sweep",), zeros=True
@@ -83,6 +132,18 @@ BEHIND: Final = Metric(
     functions=("sweep",),
     zeros=True,
 )
+ITEMS_DUE: Final = Metric(
+    name="ItemsDue",
+    meaning="Items of a minute that has ended, counted in its slots a minute later.",
+    functions=("sweep",),
+    zeros=True,
+)
+ITEMS_WAITING: Final = Metric(
+    name="ItemsWaiting",
+    meaning="Items of a minute that has ended, of which no attempt had begun a minute later.",
+    functions=("sweep",),
+    zeros=True,
+)
 PACKETS: Final = Metric(
     name="Packets", meaning="Messages taken from a queue.", functions=("run_tasks", "settle"), zeros=True
 )
@@ -93,17 +154,46 @@ REDELIVERIES: Final = Metric(
     zeros=True,
 )
 MESSAGES_FAILED: Final = Metric(
-    name="MessagesFailed", meaning="Messages given back to their queue.", functions=("run_tasks", "settle")
+    name="MessagesFailed",
+    meaning="Messages given back to their queue.",
+    functions=("run_tasks", "settle"),
+    in_logs=True,
 )
+ATTEMPTS_FAILED: Final = {
+    each: Metric(name=f"AttemptsFailed_{each}", meaning=meaning, functions=("run_tasks",), in_logs=True)
+    for each, meaning in {
+        "unreachable": "Attempts that found no answering destination.",
+        "server_error": "Attempts that were answered with a status of 500 or more.",
+        "throttled": "Attempts that were answered with the status 429.",
+        "refused": "Attempts that were answered with another status below 500.",
+        "not_allowed": "Attempts that were not sent, because a rule of ours forbids it.",
+        "no_answer": "Attempts without an answer that says more.",
+        "untried": "Attempts that were not sent, for a reason of our own. They do not count.",
+    }.items()
+}
+DELAYS: Final = {
+    each: Metric(
+        name=f"Delays_{each}", meaning=f"Items registered {meaning} ahead.", functions=("api",), in_logs=True
+    )
+    for each, meaning in {
+        "minute": "less than a minute",
+        "hour": "a minute to an hour",
+        "day": "an hour to a day",
+        "week": "a day to a week",
+        "more": "more than a week",
+    }.items()
+}
 CALLS_DROPPED: Final = Metric(
     name="CallsDropped",
     meaning="Calls without work: the item had ended or had changed.",
     functions=("run_tasks", "settle"),
+    in_logs=True,
 )
 CALLS_DEFERRED: Final = Metric(
     name="CallsDeferred",
     meaning="Calls sent again because their instant is further away than a worker waits.",
     functions=("run_tasks", "settle"),
+    in_logs=True,
 )
 PAYMENTS_SETTLED: Final = Metric(
     name="PaymentsSettled", meaning="Payments that completed.", functions=("settle",), zeros=True
@@ -115,7 +205,10 @@ PAYMENTS_FAILED: Final = Metric(
     zeros=True,
 )
 MONEY_MOVED: Final = Metric(
-    name="MoneyMoved", meaning="Sum of the amounts of completed payments.", functions=("settle",)
+    name="MoneyMoved",
+    meaning="Sum of the amounts of completed payments.",
+    functions=("settle",),
+    in_logs=True,
 )
 PAYMENTS_LATE: Final = Metric(
     name="PaymentsLate",
@@ -124,7 +217,10 @@ PAYMENTS_LATE: Final = Metric(
     zeros=True,
 )
 PAYMENTS_STUMBLED: Final = Metric(
-    name="PaymentsStumbled", meaning="Attempts at payments that will be repeated.", functions=("settle",)
+    name="PaymentsStumbled",
+    meaning="Attempts at payments that will be repeated.",
+    functions=("settle",),
+    in_logs=True,
 )
 PAYMENTS_PARKED: Final = Metric(
     name="PaymentsParked", meaning="Payments left to a person after the last attempt.", functions=("settle",)
@@ -141,7 +237,27 @@ PAYMENT_LATENESS: Final = Metric(
     functions=("settle",),
     unit=Unit.MILLISECONDS,
 )
-TASKS_CLAIMED: Final = Metric(name="TasksClaimed", meaning="Attempts that began.", functions=("run_tasks",))
+PAYMENT_EXECUTION: Final = Metric(
+    name="PaymentExecution",
+    meaning="Time that the posting of a payment took, without the time that the payment waited for it.",
+    functions=("settle",),
+    unit=Unit.MILLISECONDS,
+)
+PAYMENT_WAIT: Final = Metric(
+    name="PaymentWait",
+    meaning="Time from a payment's instant to the begin of its posting: the queue alone.",
+    functions=("settle",),
+    unit=Unit.MILLISECONDS,
+)
+BALANCE_UPDATES: Final = Metric(
+    name="BalanceUpdates",
+    meaning="Changes of balances by completed payments: two for each.",
+    functions=("settle",),
+    in_logs=True,
+)
+TASKS_CLAIMED: Final = Metric(
+    name="TasksClaimed", meaning="Attempts that began.", functions=("run_tasks",), in_logs=True
+)
 TASKS_SUCCEEDED: Final = Metric(
     name="TasksSucceeded", meaning="Tasks that succeeded.", functions=("run_tasks",), zeros=True
 )
@@ -149,6 +265,7 @@ TASKS_ACCEPTED: Final = Metric(
     name="TasksAccepted",
     meaning="Deliveries whose receiver will report the outcome later.",
     functions=("run_tasks",),
+    in_logs=True,
 )
 TASKS_RETRIED: Final = Metric(
     name="TasksRetried", meaning="Attempts that failed and will be repeated.", functions=("run_tasks",)
@@ -157,13 +274,13 @@ TASKS_DEAD: Final = Metric(
     name="TasksDead", meaning="Tasks that failed for the last time.", functions=("run_tasks",), zeros=True
 )
 TASKS_EXPIRED: Final = Metric(
-    name="TasksExpired", meaning="Tasks that ended at `expires_at`.", functions=("run_tasks",)
+    name="TasksExpired", meaning="Tasks that ended at `expires_at`.", functions=("run_tasks",), in_logs=True
 )
 TASKS_LATE: Final = Metric(
     name="TasksLate",
     meaning="First attempts that began more than 30 s after their instant.",
     functions=("run_tasks",),
-    zeros=True,
+    in_logs=True,
 )
 TASK_LATENESS: Final = Metric(
     name="TaskLateness",
@@ -171,28 +288,69 @@ TASK_LATENESS: Final = Metric(
     functions=("run_tasks",),
     unit=Unit.MILLISECONDS,
 )
+TASK_EXECUTION: Final = Metric(
+    name="TaskExecution",
+    meaning="Time from the begin of an attempt to its outcome: the destination, without the queue.",
+    functions=("run_tasks",),
+    unit=Unit.MILLISECONDS,
+)
+LEASES_EXPIRED: Final = Metric(
+    name="LeasesExpired",
+    meaning="Attempts whose worker was gone when their lease ended. The next worker counts them.",
+    functions=("run_tasks",),
+    zeros=True,
+)
+TIER_ENDED: Final = Metric(
+    name="TierTasksEnded",
+    meaning="Tasks of a tier that succeeded, or failed for the last time.",
+    functions=("run_tasks",),
+    by_tier=True,
+)
+TIER_LATENESS: Final = Metric(
+    name="TierTaskLateness",
+    meaning="Time from the instant of a task of a tier to the begin of its attempt.",
+    functions=("run_tasks",),
+    unit=Unit.MILLISECONDS,
+    by_tier=True,
+)
 CALLS_POSTPONED: Final = Metric(
-    name="CallsPostponed", meaning="Calls without a place of their flow key.", functions=("run_tasks",)
+    name="CallsPostponed",
+    meaning="Calls without a place of their flow key.",
+    functions=("run_tasks",),
+    in_logs=True,
 )
 CALLS_MOVED: Final = Metric(
-    name="CallsMoved", meaning="Calls moved to the queue for slow destinations.", functions=("run_tasks",)
+    name="CallsMoved",
+    meaning="Calls moved to the queue for slow destinations.",
+    functions=("run_tasks",),
+    in_logs=True,
 )
 FENCED_OFF: Final = Metric(
     name="OutcomesFencedOff",
     meaning="Outcomes refused because another worker had the task.",
     functions=("run_tasks",),
+    in_logs=True,
 )
 RUNS_QUEUED: Final = Metric(
-    name="RunsQueued", meaning="Runs that wait for the run before them.", functions=("run_tasks",)
+    name="RunsQueued",
+    meaning="Runs that wait for the run before them.",
+    functions=("run_tasks",),
+    in_logs=True,
 )
 RUNS_SKIPPED: Final = Metric(
-    name="RunsSkipped", meaning="Runs skipped because the run before them was on.", functions=("run_tasks",)
+    name="RunsSkipped",
+    meaning="Runs skipped because the run before them was on.",
+    functions=("run_tasks",),
+    in_logs=True,
 )
 RUNS_MISSED: Final = Metric(
-    name="RunsMissed", meaning="Runs too late for their catch-up window.", functions=("run_tasks",)
+    name="RunsMissed",
+    meaning="Runs too late for their catch-up window.",
+    functions=("run_tasks",),
+    in_logs=True,
 )
 RUNS_VOID: Final = Metric(
-    name="RunsVoid", meaning="Runs of a plan that has changed since.", functions=("run_tasks",)
+    name="RunsVoid", meaning="Runs of a plan that has changed since.", functions=("run_tasks",), in_logs=True
 )
 BREAKERS_OPENED: Final = Metric(
     name="BreakersOpened", meaning="Destinations that are no longer called.", functions=("run_tasks",)
@@ -201,6 +359,11 @@ DESTINATIONS_SLOW: Final = Metric(
     name="DestinationsSlow",
     meaning="Destinations moved to the queue for slow destinations.",
     functions=("run_tasks",),
+    in_logs=True,
 )
 
-METRICS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Metric))
+METRICS: Final = (
+    *(value for value in list(globals().values()) if isinstance(value, Metric)),
+    *ATTEMPTS_FAILED.values(),
+    *DELAYS.values(),
+)

@@ -28,12 +28,13 @@ class _Line:
     seen: bool
     not_before: datetime | None
     message_id: str
+    by: str
 
     @property
-    def together(self) -> tuple[str, str, str, bool, bool, int]:
+    def together(self) -> tuple[str, str, str, str, bool, bool, int]:
         """Lines that are equal in this travel in one packet."""
         second = instants.milliseconds(self.not_before or self.due.due_at) // 1000
-        return self.where, self.tenant, self.via, self.seen, self.not_before is not None, second
+        return self.where, self.tenant, self.via, self.by, self.seen, self.not_before is not None, second
 
 
 class Outbox:
@@ -50,7 +51,7 @@ class Outbox:
         self._add("queue", Via.RETRY, Due.of(item), message)
 
     def postpone(self, item: Item, message: Received) -> None:
-        """Its instant had come, and now it has another."""
+        """Sends the call of an item that was due and was given a later instant."""
         self._add("queue", Via.POSTPONED, Due.of(item), message)
 
     def bury(self, item: Item, message: Received) -> None:
@@ -97,6 +98,7 @@ class Outbox:
                 seen=seen,
                 not_before=not_before,
                 message_id=message.message_id,
+                by=message.packet.by if via is message.packet.via else "",
             )
         )
 
@@ -110,6 +112,7 @@ def _packets(lines: Iterator[_Line]) -> Iterator[tuple[Packet, set[str]]]:
                 via=first.via,
                 dues=tuple(line.due for line in chunk),
                 seen=first.seen,
+                by=first.by,
                 not_before=max((line.not_before for line in chunk if line.not_before), default=None),
             )
             yield packet, {line.message_id for line in chunk}

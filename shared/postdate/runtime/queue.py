@@ -67,7 +67,7 @@ class SqsQueue:
     def _send_chunk(self, packets: list[Packet]) -> None:
         """The delay is counted from the moment of sending: a long queue of chunks takes its time."""
         now = self._clock.now()
-        entries = [_entry(place, packet, now) for place, packet in enumerate(packets)]
+        entries = [_entry(index, packet, now) for index, packet in enumerate(packets)]
         for _ in range(_TRIES if entries else 0):
             try:
                 response = self._client.send_message_batch(QueueUrl=self._url, Entries=entries)
@@ -83,7 +83,7 @@ class SqsQueue:
 
 
 class MemoryQueue:
-    """What was sent, in order, with the delay it was sent with: the twin for tests of the rules."""
+    """A queue in memory for unit tests: keeps the packets in the order of sending, each with its delay."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -98,6 +98,8 @@ def text_of(packet: Packet) -> str:
     body: dict[str, Any] = {"form": _FORM, "tenant": packet.tenant, "via": packet.via.value, "dues": dues}
     if packet.seen:
         body["seen"] = True
+    if packet.by:
+        body["by"] = packet.by
     return json.dumps(body, separators=(",", ":"))
 
 
@@ -111,7 +113,13 @@ def received(record: Mapping[str, Any]) -> Received:
             Due(id=id, version=version, due_at=instants.from_milliseconds(due_ms))
             for id, version, due_ms in body["dues"]
         )
-        packet = Packet(tenant=body["tenant"], via=Via(body["via"]), dues=dues, seen=body.get("seen") is True)
+        packet = Packet(
+            tenant=body["tenant"],
+            via=Via(body["via"]),
+            dues=dues,
+            seen=body.get("seen") is True,
+            by=str(body.get("by", "")),
+        )
     except (KeyError, TypeError, OverflowError) as unreadable:
         raise ValueError("the message is no packet") from unreadable
     return Received(

@@ -1,4 +1,4 @@
-"""How long the queue hides the messages of a batch, so that what dies or fails comes back at the right time."""
+"""The visibility of a batch's messages, so that a message whose worker dies or fails comes back at the right time."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -28,7 +28,8 @@ class Visibility:
         self._hide([(message, visible_after) for message in messages])
 
     def back_off(self, messages: Iterable[Received]) -> None:
-        """What failed comes back later each time: its eight tries outlast an outage of half an hour."""
+        """Hides messages that failed, longer after each delivery: eight deliveries outlast an outage of half an
+        hour."""
         self._hide([(message, self._pause(message.receives)) for message in messages])
 
     def _pause(self, receives: int) -> timedelta:
@@ -49,11 +50,11 @@ class Visibility:
     def _hide_some(self, messages: Sequence[tuple[Received, timedelta]]) -> list[str]:
         entries = [
             {
-                "Id": str(place),
+                "Id": str(index),
                 "ReceiptHandle": message.receipt,
                 "VisibilityTimeout": int(until.total_seconds()),
             }
-            for place, (message, until) in enumerate(messages)
+            for index, (message, until) in enumerate(messages)
         ]
         try:
             answer = self._client.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)

@@ -167,7 +167,8 @@ def update_of(
 
 
 def reading_of(table: str, tenant: str, id: str, place: str) -> dict[str, Any]:
-    """Of an account whose journal was read to an earlier place, or not at all. It is no change of the account."""
+    """The update that notes how far a journal was read. The condition: no later place is noted yet. The version of the
+    account stays."""
     return {
         "TableName": table,
         "Key": {"account": {"S": key(tenant, id)}},
@@ -178,8 +179,10 @@ def reading_of(table: str, tenant: str, id: str, place: str) -> dict[str, Any]:
     }
 
 
-def status_update_of(table: str, tenant: str, id: str, status: Status, at: datetime) -> dict[str, Any]:
-    """Of an account that has another status and is not closed."""
+def status_update_of(
+    table: str, tenant: str, id: str, status: Status, at: datetime, *, version: int | None
+) -> dict[str, Any]:
+    """The update of the status. The condition: the account has another status and is not closed."""
     return _update_of(
         table,
         key(tenant, id),
@@ -187,12 +190,13 @@ def status_update_of(table: str, tenant: str, id: str, status: Status, at: datet
         sets={"status": {"S": status.value}},
         conditions=["#status <> :status", "#status <> :closed"],
         values={":closed": _CLOSED},
+        version=version,
     )
 
 
 def closing_of(table: str, tenant: str, id: str, at: datetime, *, version: int | None) -> dict[str, Any]:
-    """Of an account that is empty and not closed. A payment that holds money of the account, or brings some, is either
-    before this write, which is then refused, or after it, and is then refused itself."""
+    """The update that closes an account. The condition: the account is empty and not closed. A payment that holds or
+    brings money either precedes this write, which is then refused, or follows it and is refused itself."""
     return _update_of(
         table,
         key(tenant, id),
@@ -207,7 +211,8 @@ def closing_of(table: str, tenant: str, id: str, at: datetime, *, version: int |
 def limits_update_of(
     table: str, account: Account, limits: Limits, at: datetime, *, version: int | None
 ) -> dict[str, Any]:
-    """Of an account that has the limits of `account` and is not closed. Payments may change it meanwhile."""
+    """The update of the limits. The condition: the account has the limits of `account` and is not closed. Payments may
+    change its balance meanwhile."""
     known, wanted = _limits_of(account.limits), _limits_of(limits)
     kept = [f"#{name} = :was_{name}" for name in known]
     conditions = [*kept, *(f"attribute_not_exists(#{name})" for name in _LIMITS if name not in known)]
@@ -234,7 +239,7 @@ def _update_of(
     removes: Sequence[str] = (),
     version: int | None = None,
 ) -> dict[str, Any]:
-    """Of an account that exists, at `version` if one is named. Each `:name` of `sets` is the value it gets."""
+    """An update of an account that exists, at `version` if one is given. Each `:name` of `sets` is a new value."""
     conditions = ["attribute_exists(#account)", *conditions]
     values = values | {f":{name}": value for name, value in sets.items()}
     values |= {":at": {"N": str(instants.milliseconds(at))}, ":one": {"N": "1"}}
@@ -242,7 +247,7 @@ def _update_of(
         conditions.append("#version = :version")
         values[":version"] = {"N": str(version)}
     written = ", ".join(["#updated = :at", *(f"#{name} = :{name}" for name in sets)])
-    removed = "".join(f"{', ' if place else ' REMOVE '}#{name}" for place, name in enumerate(removes))
+    removed = "".join(f"{', ' if index else ' REMOVE '}#{name}" for index, name in enumerate(removes))
     update = f"SET {written}{removed} ADD #version :one"
     condition = " AND ".join(conditions)
     return {
@@ -258,7 +263,7 @@ def _update_of(
 
 
 def _limits_of(limits: Limits) -> AttributeMap:
-    """Those that a row names: all that differ from what a row without them means."""
+    """The limits that a row stores: those that differ from the default of the row."""
     numbers = {
         "amount_min": limits.amount_min,
         "amount_max": limits.amount_max,

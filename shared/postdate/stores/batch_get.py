@@ -46,7 +46,7 @@ def rows(
     Raises Unavailable if DynamoDB cannot be asked, or leaves keys unread too often or until the deadline."""
     wanted: dict[str, Any] = {"ConsistentRead": True}
     if attributes:
-        names = {f"#{place}": name for place, name in enumerate(attributes)}
+        names = {f"#{index}": name for index, name in enumerate(attributes)}
         wanted |= {"ProjectionExpression": ",".join(names), "ExpressionAttributeNames": names}
     asked, found = list(keys), list[AttributeMap]()
     deadline = time.monotonic() + _DEADLINE_SECONDS

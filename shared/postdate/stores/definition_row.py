@@ -9,20 +9,20 @@ from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
 from postdate.domain import instants
 from postdate.domain.catch_up import CatchUp
-from postdate.domain.definition import Definition, Overlap, State, Template
+from postdate.domain.definition import Definition, Overlap, State
 from postdate.domain.schedule_values import schedule_of, values_of
 from postdate.domain.slots import unique_part
-from postdate.domain.task import LIFETIME, Ack, Payload
+from postdate.domain.task import LIFETIME, Payload, Template
 from postdate.stores.attributes import AttributeMap, compact, typed
-from postdate.stores.rows import Connection, Row
-from postdate.stores.task_row import (
+from postdate.stores.places import place_of
+from postdate.stores.rows import Connection, Row, the_one
+from postdate.stores.task_row import listing_key, state_key
+from postdate.stores.tasks import Listing
+from postdate.stores.template_values import (
     destination_of,
     destination_values,
-    flow_of,
-    flow_values,
-    listing_key,
-    retry_of,
-    retry_values,
+    template_fields,
+    template_values,
 )
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -31,7 +31,9 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 class DefinitionRow(Row):
     slot = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
-    listing = UnicodeAttribute()
+    place = UnicodeAttribute()
+    tenant_listing = UnicodeAttribute()
+    state_listing = UnicodeAttribute(null=True)
     tenant = UnicodeAttribute()
     status = UnicodeAttribute()
     version = NumberAttribute()
@@ -47,6 +49,7 @@ class DefinitionRow(Row):
     created = NumberAttribute()
     changed = NumberAttribute()
     reason = UnicodeAttribute(null=True)
+    by = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)
 
 
@@ -58,14 +61,21 @@ def definition_rows(table: str) -> type[DefinitionRow]:
     return Rows
 
 
-def attributes_of(definition: Definition, *, listing_shards: int, retention: timedelta) -> AttributeMap:
-    """A definition as it is written; it is listed among its tenant's tasks."""
+def attributes_of(
+    definition: Definition, *, listing_shards: int, retention: timedelta, by: str = ""
+) -> AttributeMap:
+    """A definition as it is written; it is listed among its tenant's tasks. `by` is the author of this version, which
+    the attribute names: older code leaves the attribute as it is."""
     number = unique_part(definition.id)[-1] % listing_shards
     ends = _ends(definition, retention)
     texts = {
         "slot": definition.home.key,
         "id": definition.id,
-        "listing": listing_key(definition.tenant, number),
+        "place": place_of(instants.EPOCH, definition.id),
+        "tenant_listing": listing_key(definition.tenant, number),
+        "state_listing": state_key(definition.tenant, Listing.CANCELLED, number)
+        if definition.state is State.CANCELLED
+        else None,
         "tenant": definition.tenant,
         "status": definition.state.value,
         "schedule": compact(values_of(definition.schedule)),
@@ -76,6 +86,7 @@ def attributes_of(definition: Definition, *, listing_shards: int, retention: tim
         "options": _options_text(definition),
         "reason": definition.reason,
         "before": " ".join(definition.before) or None,
+        "by": f"{definition.version} {by}" if by else None,
     }
     numbers = {
         "version": definition.version,
@@ -89,8 +100,8 @@ def attributes_of(definition: Definition, *, listing_shards: int, retention: tim
 
 
 def _ends(definition: Definition, retention: timedelta) -> datetime | None:
-    """Of a definition that is gone no run begins any more, so a finished one outlives every run that was made until its
-    retention ended. A cancelled one needs not: its runs do not begin either."""
+    """The instant after which DynamoDB may delete the row. No run begins without its definition, so a finished
+    definition outlives its last run. A cancelled definition need not: its runs do not begin."""
     match definition.state:
         case State.FINISHED:
             return definition.changed_at + retention + LIFETIME
@@ -100,6 +111,17 @@ def _ends(definition: Definition, retention: timedelta) -> datetime | None:
             return None
         case _:
             assert_never(definition.state)
+
+
+def definition_in(image: AttributeMap) -> Definition:
+    """The definition of a stream's image. Raises Unreadable for one that this code cannot read."""
+    return the_one(DefinitionRow.from_raw_data(image), definition_of)
+
+
+def author_in(image: AttributeMap) -> str:
+    """The author of the image's version; empty if it names none."""
+    version, _, by = image.get("by", {}).get("S", "").partition(" ")
+    return by if version == image["version"]["N"] else ""
 
 
 def definition_of(row: DefinitionRow) -> Definition:
@@ -134,12 +156,8 @@ def _template_text(template: Template) -> str:
     return _text(
         {
             "target": destination_values(template.destination),
-            "retry": retry_values(template.retry) or None,
-            "timeout": template.timeout_seconds,
-            "ack": template.ack.value,
             "expires_after": None if expires is None else expires // _MILLISECOND,
-            "flow": flow_values(template.flow),
-            "depth": template.depth or None,
+            **template_values(template),
         }
     )
 
@@ -149,12 +167,8 @@ def _template_of(values: dict[str, Any], payload: Payload) -> Template:
     return Template(
         destination=destination_of(values["target"]),
         payload=payload,
-        retry=retry_of(values.get("retry")),
-        timeout_seconds=values["timeout"],
-        ack=Ack(values["ack"]),
         expires_after=None if expires is None else expires * _MILLISECOND,
-        flow=flow_of(values.get("flow")),
-        depth=values.get("depth", 0),
+        **template_fields(values),
     )
 
 

@@ -1,12 +1,12 @@
-"""Where the plans of recurring tasks are kept. Every change is conditional on what it was decided from."""
+"""The store of recurring tasks' definitions. Each change is conditional on the version it was decided from."""
 
 from collections.abc import Iterable
 from typing import Protocol
 
-from postdate.domain.definition import Definition
+from postdate.domain.definition import Definition, State
 from postdate.domain.transitions import Transition
 from postdate.stores.rows import FoundRows
-from postdate.stores.tasks import Written
+from postdate.stores.tasks import Listing, Written
 from postdate.stores.tasks_memory import MemoryTasks
 
 
@@ -15,7 +15,7 @@ class Definitions(Protocol):
         """As it is now. Raises Unavailable for a row that this code cannot read."""
 
     def get_many(self, ids: Iterable[str]) -> FoundRows[Definition]:
-        """Those of them that exist, as they are now."""
+        """Returns the definitions that exist, by a consistent read."""
 
     def add(self, definition: Definition) -> Written:
         """CONFLICT where one with that id is stored already, unless it is this very one."""
@@ -42,7 +42,7 @@ class MemoryDefinitions:
 
     def add(self, definition: Definition) -> Written:
         kept = self._kept.setdefault(definition.id, definition)
-        self._tasks.definitions_listed[definition.id] = kept.tenant
+        self._list(kept)
         return Written.DONE if kept == definition else Written.CONFLICT
 
     def change(self, before: Definition, after: Definition, ended: Transition | None = None) -> Written:
@@ -54,4 +54,9 @@ class MemoryDefinitions:
         if ended is not None and self._tasks.commit([ended]) != [Written.DONE]:
             return Written.CONFLICT
         self._kept[after.id] = after
+        self._list(after)
         return Written.DONE
+
+    def _list(self, definition: Definition) -> None:
+        listing = Listing.CANCELLED if definition.state is State.CANCELLED else None
+        self._tasks.definitions_listed[definition.id] = (definition.tenant, listing)

@@ -1,6 +1,6 @@
 """Definitions in DynamoDB: rows of the table `items` in a minute that no sweep visits."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from postdate.domain.definition import Definition, is_definition
 from postdate.domain.errors import Unavailable
 from postdate.domain.slots import home
 from postdate.domain.transitions import Transition
+from postdate.runtime.author import nobody
 from postdate.stores import batch_get, definition_row, task_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
@@ -23,8 +24,15 @@ if TYPE_CHECKING:
 
 class DynamoDefinitions:
     def __init__(
-        self, *, table: str, client: "BaseClient", listing_shards: int, retention: timedelta
+        self,
+        *,
+        table: str,
+        client: "BaseClient",
+        listing_shards: int,
+        retention: timedelta,
+        author: Callable[[], str] = nobody,
     ) -> None:
+        self._author = author
         self._rows = definition_row.definition_rows(table)
         speak_through(self._rows, client)
         self._statements = Statements(table=table, client=client)
@@ -47,7 +55,7 @@ class DynamoDefinitions:
 
     def add(self, definition: Definition) -> Written:
         """DynamoDB does not say what stands in an insert's way, so it is read."""
-        attributes = self._attributes(definition)
+        attributes = self._attributes(definition, by=self._author())
         (written,) = self._statements.execute([self._statements.insert(attributes)])
         if written is not Written.CONFLICT:
             return written
@@ -55,10 +63,16 @@ class DynamoDefinitions:
             stored = self.get(definition.id)
         except Unavailable:
             return Written.UNAVAILABLE
-        return Written.DONE if stored and self._attributes(stored) == attributes else Written.CONFLICT
+        return (
+            Written.DONE
+            if stored and self._attributes(stored) == self._attributes(definition)
+            else Written.CONFLICT
+        )
 
     def change(self, before: Definition, after: Definition, ended: Transition | None = None) -> Written:
-        update = self._statements.update(self._attributes(before), self._attributes(after), held=("version",))
+        update = self._statements.update(
+            self._attributes(before), self._attributes(after, by=self._author()), unchanged=("version",)
+        )
         if ended is not None:
             return self._statements.execute_together(update, self._end(ended))
         (written,) = self._statements.execute([update])
@@ -67,11 +81,11 @@ class DynamoDefinitions:
     def _end(self, ended: Transition) -> Statement:
         run, after = (
             task_row.attributes_of(each, listing_shards=self._listing_shards, retention=self._retention)
-            for each in (ended.before, ended.after)
+            for each in (ended.before, ended.after.signed(self._author()))
         )
-        return self._statements.update(run, after, held=("version",))
+        return self._statements.update(run, after, unchanged=("version",))
 
-    def _attributes(self, definition: Definition) -> AttributeMap:
+    def _attributes(self, definition: Definition, *, by: str = "") -> AttributeMap:
         return definition_row.attributes_of(
-            definition, listing_shards=self._listing_shards, retention=self._retention
+            definition, listing_shards=self._listing_shards, retention=self._retention, by=by
         )

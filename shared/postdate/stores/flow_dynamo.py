@@ -1,25 +1,30 @@
-"""Flow in DynamoDB: one row for each timeline, room and breaker, changed by one update each.
+"""Flow in DynamoDB: one row for each timeline, room, key that was set, and breaker, changed by one update each.
 
 A row goes some time after it was last touched: an empty timeline, an empty room and a closed breaker are as good as
-none. A timeline's stays for longer than what was promised from it is likely to be away.
+none. A timeline's stays for longer than what was promised from it is likely to be away. What a tenant has set of a key
+stays.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from postdate.domain import instants
 from postdate.domain.breaker import Breaker
-from postdate.domain.flow import Room
-from postdate.stores.attributes import AttributeMap
+from postdate.domain.flow import Places, Room
+from postdate.domain.flow_key import FlowKey, Used
+from postdate.stores import batch_get
+from postdate.stores.attributes import AttributeMap, milliseconds
 from postdate.stores.faults import translated
-from postdate.stores.flow import Circuit, Timeline
+from postdate.stores.flow import Circuit, Key, Timeline
 from postdate.stores.rows import readable, the_one
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
+ReadT = TypeVar("ReadT")
 _KEPT: Final = timedelta(days=2)
 _TIMELINE_KEPT: Final = timedelta(days=400)
 _FOR_EVER: Final = datetime(9000, 1, 1, tzinfo=UTC)
@@ -29,13 +34,26 @@ _TRIES: Final = 8
 _KEYS_MAX: Final = 100
 _REMEMBERED_MAX: Final = 10_000
 _ROOM: Final = "room#"
+_KEY: Final = "key#"
+_COUNTERS: Final = "counters#"
+_COUNTER: Final = re.compile(r"n([0-9]+)")
+# Of a tenant that registered nothing for a year nothing is counted.
+_COUNTERS_KEPT: Final = timedelta(days=410)
+_FORGOTTEN_AT_ONCE: Final = 8
 _BREAKER: Final = "breaker#"
-_FIELDS: Final = tuple(field.name for field in fields(Breaker))
+_LAST: Final = "\U0010ffff"
+# Calls are counted beside changes of the breaker, in an attribute that no change but its closing touches.
+_COUNTED: Final = "waiting"
+_FIELDS: Final = tuple(field.name for field in fields(Breaker) if field.name != _COUNTED)
+_TEXT: Final = "error"
+_BY_ATTENTION: Final = "by_attention"
+_OPEN: Final = "open"
+_PAUSED: Final = "paused"
 _INSTANTS: Final = frozenset({"since", "down_since", "open_until", "probe_until", "closed_at", "slow_until"})
 
 
 class DynamoFlow:
-    """What it remembers of a timeline decides which update is tried first, nothing else."""
+    """The flow state in DynamoDB. The remembered end of a timeline only decides which update is tried first."""
 
     def __init__(self, *, table: str, client: "BaseClient") -> None:
         self._table = table
@@ -60,14 +78,23 @@ class DynamoFlow:
         now: datetime,
         latest: datetime,
         of: Timeline = Timeline.RATE,
+        count: int = 1,
     ) -> datetime | None:
         if latest < now:
             return None
         kept = _TIMELINE_KEPT if of is Timeline.RATE else _KEPT
-        return self._taken(tenant, of + key, width, now, latest, kept=kept)
+        return self._taken(tenant, of + key, width, now, latest, kept=kept, count=count)
 
     def _taken(
-        self, tenant: str, name: str, width: timedelta, now: datetime, latest: datetime, *, kept: timedelta
+        self,
+        tenant: str,
+        name: str,
+        width: timedelta,
+        now: datetime,
+        latest: datetime,
+        *,
+        kept: timedelta,
+        count: int = 1,
     ) -> datetime | None:
         """A timeline that reaches beyond now is moved on by an addition, which no other one stands in the way of; one
         that does not is begun anew."""
@@ -78,15 +105,14 @@ class DynamoFlow:
             written, row = self._tried(
                 tenant,
                 name,
-                "SET #ends = #ends + :wide, #expires = :expires"
-                if ahead
-                else "SET #ends = :end, #expires = :expires",
+                f"SET #ends = {'#ends + :wide' if ahead else ':end'}, #step = :step, #expires = :expires",
                 where="#ends BETWEEN :now AND :most"
                 if ahead
                 else "attribute_not_exists(#ends) OR #ends < :now",
-                names={"#ends": "ends", "#expires": "expires_at"},
+                names={"#ends": "ends", "#step": "step", "#expires": "expires_at"},
                 values={
                     ":now": _number(at),
+                    ":step": _number(wide // count),
                     ":expires": _expiry(now, kept),
                     **(moved if ahead else {":end": _number(at + wide)}),
                 },
@@ -100,16 +126,45 @@ class DynamoFlow:
             ahead = ends >= at
         raise RuntimeError("a timeline lay ahead and behind by turns")
 
-    def ends(self, tenant: str, keys: Iterable[str]) -> Mapping[str, datetime]:
+    def ends(
+        self, tenant: str, keys: Iterable[str], *, of: Timeline = Timeline.RATE
+    ) -> Mapping[str, datetime]:
         """A key that DynamoDB leaves out for now counts as one without places."""
-        wanted = [_key(tenant, Timeline.RATE + key) for key in dict.fromkeys(keys)]
+        wanted = [_key(tenant, of + key) for key in dict.fromkeys(keys)]
         found: dict[str, datetime] = {}
         for start in range(0, len(wanted), _KEYS_MAX):
             asked = {self._table: {"Keys": wanted[start : start + _KEYS_MAX]}}
             with translated():
                 answer = self._client.batch_get_item(RequestItems=asked)
             found |= dict(readable(answer["Responses"].get(self._table, ()), _timeline))
-        return found
+        return {name.removeprefix(of): ends for name, ends in found.items()}
+
+    def add(
+        self, tenant: str, name: str, counts: Mapping[int, int], *, since: int, now: datetime
+    ) -> Mapping[int, int]:
+        forgotten = [_counter(number) for number in range(since - _FORGOTTEN_AT_ONCE, since)]
+        added = [_counter(number) for number in counts]
+        names = {f"#{each}": each for each in (*forgotten, *added)}
+        with translated():
+            answer = self._client.update_item(
+                TableName=self._table,
+                Key=_key(tenant, _COUNTERS + name),
+                UpdateExpression="SET #expires = :expires"
+                f" ADD {', '.join(f'#{each} :{each}' for each in added)}"
+                f" REMOVE {', '.join(f'#{each}' for each in forgotten)}",
+                ExpressionAttributeNames={"#expires": "expires_at", **names},
+                ExpressionAttributeValues={
+                    ":expires": _expiry(now, _COUNTERS_KEPT),
+                    **{f":{_counter(number)}": _number(count) for number, count in counts.items()},
+                },
+                ReturnValues="ALL_NEW",
+            )
+        return _counters(answer["Attributes"], since)
+
+    def counts(self, tenant: str, name: str, *, since: int) -> Mapping[int, int]:
+        with translated():
+            answer = self._client.get_item(TableName=self._table, Key=_key(tenant, _COUNTERS + name))
+        return _counters(answer.get("Item", {}), since)
 
     def room(self, tenant: str, key: str) -> Room:
         row = self._get(tenant, _ROOM + key, consistent=True)
@@ -125,8 +180,10 @@ class DynamoFlow:
         }
         sets, removes = ["#version = :version", "#expires = :expires"], []
         if after.turns_until is not None:
-            sets.append("#turns = :turns")
-            names["#turns"], values[":turns"] = "turns_until", _milliseconds(after.turns_until)
+            sets += ["#turns = :turns", "#turn = :turn"]
+            names |= {"#turns": "turns_until", "#turn": "turn"}
+            values[":turns"] = _milliseconds(after.turns_until)
+            values[":turn"] = _number(after.turn // _MICROSECOND)
         names["#runs"] = "runs"
         if not before.version:
             sets += ["#runs = :runs", "#stay = :stay"]
@@ -136,12 +193,12 @@ class DynamoFlow:
         else:
             where, values[":before"] = "#version = :before", _number(before.version)
             entered = [run for run, end in after.runs.items() if before.runs.get(run) != end]
-            for place, run in enumerate(entered):
-                names[f"#in{place}"], values[f":in{place}"] = run, _milliseconds(after.runs[run])
-                sets.append(f"#runs.#in{place} = :in{place}")
-            for place, run in enumerate(sorted(before.runs.keys() - after.runs.keys())):
-                names[f"#out{place}"] = run
-                removes.append(f"#runs.#out{place}")
+            for index, run in enumerate(entered):
+                names[f"#in{index}"], values[f":in{index}"] = run, _milliseconds(after.runs[run])
+                sets.append(f"#runs.#in{index} = :in{index}")
+            for index, run in enumerate(sorted(before.runs.keys() - after.runs.keys())):
+                names[f"#out{index}"] = run
+                removes.append(f"#runs.#out{index}")
             if not entered and not removes:
                 del names["#runs"]
         change = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
@@ -149,7 +206,7 @@ class DynamoFlow:
         return row is not None
 
     def stay(self, tenant: str, key: str, runs: Iterable[str], until: datetime) -> None:
-        """One by one: a run that is no longer in it must not keep the others from staying."""
+        """Extends the stay of each run by its own update: a run that has left the room must not stop the others."""
         for run in runs:
             self._update(
                 tenant,
@@ -165,7 +222,7 @@ class DynamoFlow:
             )
 
     def leave(self, tenant: str, key: str, runs: Iterable[str], *, stay: timedelta | None) -> None:
-        names = {f"#out{place}": run for place, run in enumerate(runs)}
+        names = {f"#out{index}": run for index, run in enumerate(runs)}
         change = f"REMOVE {', '.join(f'#runs.{name}' for name in names)}"
         values = {} if stay is None else {":stay": _number(stay // _MILLISECOND)}
         if values:
@@ -178,6 +235,104 @@ class DynamoFlow:
             names={"#runs": "runs", **names, **({"#stay": "stay"} if values else {})},
             values=values,
         )
+
+    def keys(self, keys: Iterable[Key]) -> Mapping[Key, FlowKey]:
+        """A row that DynamoDB leaves out for now, or that cannot be read, must not let a paused key's runs through."""
+        wanted = list(dict.fromkeys(keys))
+        rows = batch_get.rows(self._client, self._table, [_key(tenant, _KEY + key) for tenant, key in wanted])
+        found = {
+            (row["tenant"]["S"], row["name"]["S"].removeprefix(_KEY)): the_one(row, _flow_key) for row in rows
+        }
+        return dict.fromkeys(wanted, FlowKey()) | found
+
+    def key(self, key: Key) -> FlowKey:
+        row = self._get(key[0], _KEY + key[1], consistent=True)
+        return FlowKey() if row is None else the_one(row, _flow_key)
+
+    def change_key(self, key: Key, before: FlowKey, after: FlowKey) -> bool:
+        numbers = {
+            "version": after.version,
+            "rate": after.rate,
+            "period_seconds": after.period_seconds,
+            "parallelism": after.parallelism,
+            "paused_at": milliseconds(after.paused_at),
+        }
+        there = {name: value for name, value in numbers.items() if value is not None}
+        gone = [name for name in numbers if name not in there]
+        if after.paused_at is None or after.paused_at != before.paused_at:
+            gone.append(_COUNTED)
+        set_to: dict[str, dict[str, Any]] = {f":{name}": _number(value) for name, value in there.items()}
+        if after.paused_at is None:
+            gone.append("attention")
+        else:
+            set_to[":attention"] = {"S": _PAUSED}
+        return (
+            self._update(
+                key[0],
+                _KEY + key[1],
+                "SET "
+                + ", ".join(f"#{name[1:]} = {name}" for name in set_to)
+                + (f" REMOVE {', '.join(f'#{name}' for name in gone)}" if gone else ""),
+                where="#version = :before" if before.version else "attribute_not_exists(#version)",
+                names={f"#{name}": name for name in (*(each[1:] for each in set_to), *gone)},
+                values=set_to | ({":before": _number(before.version)} if before.version else {}),
+            )
+            is not None
+        )
+
+    def count_waiting(self, key: Key, more: int) -> None:
+        self._update(
+            key[0],
+            _KEY + key[1],
+            "ADD #waiting :more",
+            where="attribute_exists(#paused)",
+            names={"#waiting": "waiting", "#paused": "paused_at"},
+            values={":more": _number(more)},
+        )
+
+    def used(self, tenant: str, keys: Iterable[str]) -> Mapping[str, Used]:
+        wanted = list(dict.fromkeys(keys))
+        names = [prefix + key for key in wanted for prefix in (Timeline.RATE, _ROOM, _KEY)]
+        rows = batch_get.rows(self._client, self._table, [_key(tenant, name) for name in names])
+        found = {row["name"]["S"]: row for row in rows}
+
+        def read(name: str, of: Callable[[AttributeMap], ReadT]) -> ReadT | None:
+            return the_one(found[name], of) if name in found else None
+
+        return {
+            key: Used(
+                key=read(_KEY + key, _flow_key) or FlowKey(),
+                places=read(Timeline.RATE + key, _places),
+                room=read(_ROOM + key, _room),
+            )
+            for key in wanted
+        }
+
+    def keys_listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
+        """Three queries: of timelines, of rooms, and of keys that were set."""
+        found = {
+            name.removeprefix(prefix)
+            for prefix in (Timeline.RATE, _ROOM, _KEY)
+            for name in self._named(tenant, prefix, after, limit)
+        }
+        return sorted(found, key=str.encode)[:limit]
+
+    def _named(self, tenant: str, prefix: str, after: str, limit: int) -> list[str]:
+        """The last name in the range is one that no key has: it may be as long as DynamoDB lets a name be."""
+        with translated():
+            page = self._client.query(
+                TableName=self._table,
+                KeyConditionExpression="tenant = :tenant AND #name BETWEEN :first AND :last",
+                ExpressionAttributeNames={"#name": "name"},
+                ExpressionAttributeValues={
+                    ":tenant": {"S": tenant},
+                    ":first": {"S": f"{prefix}{after}\0" if after else prefix},
+                    ":last": {"S": prefix + _LAST},
+                },
+                ProjectionExpression="#name",
+                Limit=limit,
+            )
+        return [row["name"]["S"] for row in page["Items"]]
 
     def breakers(self, circuits: Iterable[Circuit]) -> Mapping[Circuit, Breaker]:
         """A breaker that DynamoDB leaves out for now counts as closed, as does one that is missing or unreadable."""
@@ -195,24 +350,50 @@ class DynamoFlow:
         there = {name: value for name in _FIELDS if (value := getattr(after, name)) is not None}
         gone = [name for name in _FIELDS if name not in there]
         latest = max([instants.EPOCH, *(there[name] for name in _INSTANTS & there.keys())])
+        set_to = {f":{name}": _value(value) for name, value in there.items()}
+        set_to[":expires_at"] = _expiry(latest, _KEPT)
+        if after.open_until is None:
+            gone += [_COUNTED, "attention"]
+        else:
+            set_to[":attention"] = {"S": _OPEN}
         return (
             self._update(
                 circuit[0],
                 _BREAKER + circuit[1],
                 "SET "
-                + ", ".join(f"#{name} = :{name}" for name in (*there, "expires_at"))
+                + ", ".join(f"#{name[1:]} = {name}" for name in set_to)
                 + (f" REMOVE {', '.join(f'#{name}' for name in gone)}" if gone else ""),
                 where="#version = :before" if before.version else "attribute_not_exists(#version)",
-                names={f"#{name}": name for name in (*_FIELDS, "expires_at")},
-                values={
-                    f":{name}": _number(value) if isinstance(value, int) else _milliseconds(value)
-                    for name, value in there.items()
-                }
-                | {":expires_at": _expiry(latest, _KEPT)}
-                | ({":before": _number(before.version)} if before.version else {}),
+                names={f"#{name}": name for name in ("version", *(each[1:] for each in set_to), *gone)},
+                values=set_to | ({":before": _number(before.version)} if before.version else {}),
             )
             is not None
         )
+
+    def count_held(self, circuit: Circuit, more: int) -> None:
+        self._update(
+            circuit[0],
+            _BREAKER + circuit[1],
+            "ADD #waiting :more",
+            where="attribute_exists(#open_until)",
+            names={"#waiting": _COUNTED, "#open_until": "open_until"},
+            values={":more": _number(more)},
+        )
+
+    def held(self, *, limit: int, tenant: str | None = None) -> tuple[list[Circuit], list[Key]]:
+        return self._attended(_OPEN, _BREAKER, limit, tenant), self._attended(_PAUSED, _KEY, limit, tenant)
+
+    def _attended(self, attention: str, prefix: str, limit: int, tenant: str | None) -> list[tuple[str, str]]:
+        of_one = {} if tenant is None else {":tenant": {"S": tenant}}
+        with translated():
+            page = self._client.query(
+                TableName=self._table,
+                IndexName=_BY_ATTENTION,
+                KeyConditionExpression="attention = :attention" + (" AND tenant = :tenant" if of_one else ""),
+                ExpressionAttributeValues={":attention": {"S": attention}, **of_one},
+                Limit=limit,
+            )
+        return [(row["tenant"]["S"], row["name"]["S"].removeprefix(prefix)) for row in page["Items"]]
 
     def states(self, tenant: str) -> Mapping[str, Breaker]:
         found: dict[str, Breaker] = {}
@@ -226,7 +407,7 @@ class DynamoFlow:
             with translated():
                 page = self._client.query(**asked)
             for (_, name), breaker in readable(page["Items"], _circuit):
-                if breaker.failures:
+                if breaker.failures or breaker.slow_until:
                     found[name] = breaker
             if "LastEvaluatedKey" not in page:
                 return found
@@ -250,7 +431,7 @@ class DynamoFlow:
         names: Mapping[str, str],
         values: Mapping[str, Mapping[str, Any]],
     ) -> AttributeMap | None:
-        """What the update wrote; None if its condition did not hold."""
+        """Returns the row as written, or None if the condition did not hold."""
         written, row = self._tried(tenant, name, change, where=where, names=names, values=values)
         return row if written else None
 
@@ -288,17 +469,48 @@ class DynamoFlow:
         self._ends[tenant, name] = ends
 
 
+def _counter(number: int) -> str:
+    return f"n{number}"
+
+
+def _counters(row: AttributeMap, since: int) -> dict[int, int]:
+    found = {
+        int(match[1]): int(value["N"]) for name, value in row.items() if (match := _COUNTER.fullmatch(name))
+    }
+    return {number: count for number, count in found.items() if number >= since}
+
+
 def _room(row: AttributeMap) -> Room:
     return Room(
         runs={run: _instant(end) for run, end in row["runs"]["M"].items()},
         stay=int(row["stay"]["N"]) * _MILLISECOND,
         turns_until=_instant(row["turns_until"]) if "turns_until" in row else None,
+        **({"turn": int(row["turn"]["N"]) * _MICROSECOND} if "turn" in row else {}),
+        version=int(row["version"]["N"]),
+    )
+
+
+def _flow_key(row: AttributeMap) -> FlowKey:
+    numbers = {
+        name: int(row[name]["N"])
+        for name in ("rate", "period_seconds", "parallelism", "waiting")
+        if name in row
+    }
+    return FlowKey(
+        **numbers,
+        paused_at=_instant(row["paused_at"]) if "paused_at" in row else None,
         version=int(row["version"]["N"]),
     )
 
 
 def _timeline(row: AttributeMap) -> tuple[str, datetime]:
-    return row["name"]["S"].removeprefix(Timeline.RATE), instants.EPOCH + int(row["ends"]["N"]) * _MICROSECOND
+    return row["name"]["S"], instants.EPOCH + int(row["ends"]["N"]) * _MICROSECOND
+
+
+def _places(row: AttributeMap) -> Places:
+    """Rows of older code have no step."""
+    step = int(row["step"]["N"]) if "step" in row else 0
+    return Places(ends=_timeline(row)[1], step=step * _MICROSECOND or timedelta(seconds=1))
 
 
 def _circuit(row: AttributeMap) -> tuple[Circuit, Breaker]:
@@ -306,12 +518,24 @@ def _circuit(row: AttributeMap) -> tuple[Circuit, Breaker]:
 
 
 def _breaker(row: AttributeMap) -> Breaker:
-    found: dict[str, Any] = {
-        name: _instant(row[name]) if name in _INSTANTS else int(row[name]["N"])
-        for name in _FIELDS
-        if name in row
-    }
+    found: dict[str, Any] = {name: _read(name, row[name]) for name in (*_FIELDS, _COUNTED) if name in row}
     return Breaker(**found)
+
+
+def _read(name: str, value: Mapping[str, Any]) -> Any:
+    if name in _INSTANTS:
+        return _instant(value)
+    return str(value["S"]) if name == _TEXT else int(value["N"])
+
+
+def _value(value: int | str | datetime) -> dict[str, str]:
+    match value:
+        case int():
+            return _number(value)
+        case str():
+            return {"S": value}
+        case _:
+            return _milliseconds(value)
 
 
 def _key(tenant: str, name: str) -> AttributeMap:

@@ -1,4 +1,4 @@
-"""Which item an Idempotency-Key stands for, and what was asked with it.
+"""The store of idempotency keys: the item of each key, and the fingerprint of its request.
 
 The key's row is written before the item. A crash between the two leaves a row without an item; the caller's own
 retry finds it and goes on from there. Until it is free again a key stands for one item and no other: whoever writes
@@ -30,7 +30,7 @@ _EARLIER_KEPT: Final = 10
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reservation:
-    """What one key stands for: enough to answer a second time as at the first.
+    """The item of one key, with all that a second answer equal to the first one needs.
 
     `earlier` are instants, as (due_at, created_at), that the item had before and was not seen to be written with. It
     may be written with one of them all the same, by a request that is slow: when the item was created tells which.
@@ -70,7 +70,7 @@ class Reservations(Protocol):
         """Writes it, unless the key stands for something already: then that is answered."""
 
     def find(self, tenant: str, key: str) -> Reservation | None:
-        """What the key stands for."""
+        """Returns the reservation of the key, if there is one."""
 
     def redate(self, found: Reservation, again: Reservation) -> bool:
         """Gives the key's item another instant; False when somebody else was faster."""
@@ -113,7 +113,7 @@ class DynamoReservations:
     def find(self, tenant: str, key: str) -> Reservation | None:
         with translated():
             try:
-                row = self._rows.get(_hash(tenant, key), consistent_read=True)
+                row = self._rows.get(_row_key(tenant, key), consistent_read=True)
             except DoesNotExist:
                 return None
         ends = row.expires_at
@@ -156,7 +156,7 @@ class DynamoReservations:
     def _row(self, reservation: Reservation) -> _Row:
         keep_until = reservation.keep_until
         return self._rows(
-            key=_hash(reservation.tenant, reservation.key),
+            key=_row_key(reservation.tenant, reservation.key),
             fingerprint=reservation.fingerprint,
             item_id=reservation.item_id,
             due=instants.milliseconds(reservation.due_at),
@@ -173,16 +173,16 @@ class MemoryReservations:
     def reserve(self, wanted: Reservation, *, now: datetime) -> Reservation:
         found = self.find(wanted.tenant, wanted.key)
         if found is None or found.is_over(now):
-            found = self._kept[_hash(wanted.tenant, wanted.key)] = wanted
+            found = self._kept[_row_key(wanted.tenant, wanted.key)] = wanted
         return found
 
     def find(self, tenant: str, key: str) -> Reservation | None:
-        return self._kept.get(_hash(tenant, key))
+        return self._kept.get(_row_key(tenant, key))
 
     def redate(self, found: Reservation, again: Reservation) -> bool:
         kept = self.find(found.tenant, found.key)
         if kept == found:
-            self._kept[_hash(found.tenant, found.key)] = again
+            self._kept[_row_key(found.tenant, found.key)] = again
         return kept in (found, again)
 
 
@@ -190,6 +190,6 @@ def _text(earlier: Iterable[tuple[datetime, datetime]]) -> str:
     return compact([[instants.milliseconds(each) for each in pair] for pair in earlier])
 
 
-def _hash(tenant: str, key: str) -> str:
+def _row_key(tenant: str, key: str) -> str:
     """The tenant stands in the row's key in the clear, so that no key reaches another tenant's row."""
     return f"{tenant}#{hashlib.sha256(key.encode()).hexdigest()}"

@@ -1,33 +1,54 @@
-"""API keys. Only a hash of the secret part is stored: `pd_<key id>_<secret>`."""
+"""API keys: `pd_<key id>_<secret><checksum>`. Only a keyed hash of the secret part is stored (see `key_hashes`).
 
-import hashlib
-import hmac
-from collections.abc import Callable
-from dataclasses import dataclass
+The checksum lets a scanner tell a leaked key from a text that only looks like one, and lets the API refuse a mistyped
+key without reading a row. Keys of older releases have none; the length tells them apart.
+"""
+
+import secrets
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from pynamodb.attributes import BooleanAttribute, ListAttribute, NumberAttribute, UnicodeAttribute
-from pynamodb.exceptions import DoesNotExist
-from pynamodb.models import Model
+from pynamodb.exceptions import DoesNotExist, PutError, UpdateError
+from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
 
 from postdate.domain import instants
-from postdate.stores.faults import translated
-from postdate.stores.rows import Connection, speak_through
+from postdate.domain.scopes import INTERNAL as INTERNAL
+from postdate.domain.scopes import OPS as OPS
+from postdate.stores import batch_get
+from postdate.stores.faults import is_refused, translated
+from postdate.stores.key_hashes import KeyHashes, is_keyed
+from postdate.stores.rows import Connection, Row, readable, speak_through, the_one
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
-INTERNAL: Final = "internal"
-OPS: Final = "ops"
-_PREFIX = "pd"
+_PREFIX: Final = "pd"
+_SECRET_BYTES: Final = 32
+_SECRET_CHARACTERS: Final = 43
+_CHECKSUM_CHARACTERS: Final = 6
+_DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApiKey:
-    """`tenant` is None for an operator's key, which names the tenant it acts for in each request. `accounts`: those
-    that it may pay from and administer; None for all. A key with the scope INTERNAL is another service's, and good for
-    nothing else."""
+    """A key and its rights. A key with the scope INTERNAL is another service's, and good for nothing else.
+
+    `tenant`: None for an operator's key, which names the tenant it acts for in each request.
+    `accounts`: those that it may pay from and administer; None for all.
+    `amount_max`, `amount_per_day_max`: of one payment, and of all payments of a UTC day; None for no limit.
+    `networks`: where its requests may come from, as CIDR blocks; None for anywhere.
+    `secret_sha256`: the keyed hash of the secret, an HMAC with SHA-256; of older releases SHA-256 alone.
+    `before_sha256`: the secret before the last rotation, accepted until `before_until`.
+    `made_by`: the id of the key that made it; empty for a key of the command line.
+    `created_at`: None for keys of releases that did not keep it.
+    `last_used_at`: up to a minute old; None if it was never used.
+    `revoked_at`: set once; `expires_at` is then no later.
+    """
 
     id: str
     secret_sha256: str
@@ -35,15 +56,66 @@ class ApiKey:
     scopes: frozenset[str]
     accounts: frozenset[str] | None = None
     expires_at: datetime | None = None
+    name: str = ""
+    amount_max: int | None = None
+    amount_per_day_max: int | None = None
+    networks: tuple[str, ...] | None = None
+    before_sha256: str | None = None
+    before_until: datetime | None = None
+    made_by: str = ""
+    created_at: datetime | None = None
+    last_used_at: datetime | None = None
+    revoked_at: datetime | None = None
 
-    def accepts(self, secret: str, *, now: datetime) -> bool:
-        """The secret fits and the key has not expired; compared in constant time."""
-        fits = hmac.compare_digest(self.secret_sha256, hash_of(secret))
-        return fits and (self.expires_at is None or now < self.expires_at)
+    @property
+    def prefix(self) -> str:
+        """The beginning of the key's text. It is no secret and leads to the key."""
+        return f"{_PREFIX}_{self.id}"
+
+    def accepts(self, secret: str, *, now: datetime, hashes: KeyHashes) -> bool:
+        """The secret fits, or is the one before the last rotation and within its overlap, and the key has not expired.
+        Raises Unavailable if that cannot be told now."""
+        fits = hashes.fits(self.secret_sha256, secret)
+        if self.before_sha256 is not None and self.before_until is not None and now < self.before_until:
+            fits |= hashes.fits(self.before_sha256, secret)
+        return fits and self.is_live(now)
+
+    def keyed(self, secret: str, hashes: KeyHashes) -> "ApiKey":
+        """The key with a keyed hash of a secret that it accepted, in place of one of an older release. Raises
+        Unavailable."""
+
+        def kept(stored: str) -> str:
+            is_old = not is_keyed(stored) and hashes.fits(stored, secret)
+            return hashes.of(secret) if is_old else stored
+
+        before = self.before_sha256
+        return replace(
+            self,
+            secret_sha256=kept(self.secret_sha256),
+            before_sha256=None if before is None else kept(before),
+        )
+
+    def is_live(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+    def is_usable_from(self, address: str) -> bool:
+        if self.networks is None:
+            return True
+        try:
+            sender = ip_address(address)
+        except ValueError:
+            return False
+        return any(sender in ip_network(network) for network in self.networks)
 
 
-def hash_of(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
+def new_id() -> str:
+    return secrets.token_hex(8)
+
+
+def new_secret(key_id: str) -> str:
+    """With its checksum."""
+    secret = secrets.token_urlsafe(_SECRET_BYTES)
+    return secret + _checksum(bearer_text(key_id, secret))
 
 
 def bearer_text(key_id: str, secret: str) -> str:
@@ -57,24 +129,96 @@ def split(bearer: str) -> tuple[str, str] | None:
     known = (
         prefix == _PREFIX and key_id.isalnum() and key_id.isascii() and secret != "" and len(bearer) <= 256
     )
-    return (key_id, secret) if known else None
+    return (key_id, secret) if known and _is_whole(bearer, secret) else None
 
 
-def shown(authorization: str, key: Callable[[str], ApiKey | None], *, now: datetime) -> ApiKey | None:
-    """The key that an Authorization header shows; None unless it is a bearer's, known, and good now."""
+def _is_whole(bearer: str, secret: str) -> bool:
+    """False for a text with a wrong checksum. Texts of another length were made without one."""
+    if len(secret) != _SECRET_CHARACTERS + _CHECKSUM_CHARACTERS:
+        return True
+    return bearer[-_CHECKSUM_CHARACTERS:] == _checksum(bearer[:-_CHECKSUM_CHARACTERS])
+
+
+def _checksum(text: str) -> str:
+    """CRC-32 in six digits of base 62, as other services' keys have it."""
+    left, digits = zlib.crc32(text.encode()), ""
+    for _ in range(_CHECKSUM_CHARACTERS):
+        left, digit = divmod(left, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return digits
+
+
+def parts_of(authorization: str) -> tuple[str, str] | None:
+    """Key id and secret in an Authorization header; None unless it is a bearer's and of the form of our keys."""
     scheme, _, bearer = authorization.partition(" ")
-    parts = split(bearer.strip()) if scheme.lower() == "bearer" else None
+    return split(bearer.strip()) if scheme.lower() == "bearer" else None
+
+
+class Shown(NamedTuple):
+    """A key that is good now, and the secret that it was shown with."""
+
+    key: ApiKey
+    secret: str
+
+
+def shown(
+    authorization: str, key: Callable[[str], ApiKey | None], *, now: datetime, hashes: KeyHashes
+) -> Shown | None:
+    """The key that an Authorization header shows; None unless it is a bearer's, known, and good now."""
+    parts = parts_of(authorization)
     found = None if parts is None else key(parts[0])
-    return found if parts is not None and found is not None and found.accepts(parts[1], now=now) else None
+    if parts is None or found is None or not found.accepts(parts[1], now=now, hashes=hashes):
+        return None
+    return Shown(found, parts[1])
 
 
 class Keys(Protocol):
     def get(self, id: str) -> ApiKey | None: ...
 
-    def put(self, key: ApiKey) -> None: ...
+    def put(self, key: ApiKey) -> None:
+        """Whole, whatever is there."""
+        ...
+
+    def add(self, key: ApiKey) -> bool:
+        """False if there is a key of that id already."""
+        ...
+
+    def change(self, before: ApiKey, after: ApiKey) -> bool:
+        """Writes the secrets, the expiry and the revocation of `after`. False if the key changed since `before`."""
+        ...
+
+    def spend(self, id: str, amount: int, *, most: int, day: str) -> bool:
+        """Counts the amount for that day. False, and nothing is counted, if the day's sum would exceed `most`."""
+        ...
+
+    def give_back(self, id: str, amount: int, *, day: str) -> None:
+        """Takes the amount off the sum of that day, unless another day has begun or the sum changes at that moment:
+        then the amount stays counted. A repeated request takes nothing off twice."""
+        ...
+
+    def use(self, id: str, *, at: datetime, unless_since: datetime) -> None:
+        """Notes that the key was used, unless a use since the second instant is noted."""
+        ...
+
+    def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
+        """Ids of the tenant's keys behind that one, in order. A key made just now may be missing."""
+        ...
+
+    def some(self, ids: Sequence[str]) -> dict[str, ApiKey]: ...
 
 
-class _Row(Model):
+class _ByTenant(GlobalSecondaryIndex["_Row"]):  # type: ignore[no-untyped-call]
+    """Written when a key is made and when it goes: neither its use nor its rotation touches it."""
+
+    class Meta:
+        index_name = "by_tenant"
+        projection = KeysOnlyProjection()
+
+    tenant = UnicodeAttribute(hash_key=True)
+    key_id = UnicodeAttribute(range_key=True)
+
+
+class _Row(Row):
     key_id = UnicodeAttribute(hash_key=True)
     secret_sha256 = UnicodeAttribute()
     tenant = UnicodeAttribute(null=True)
@@ -82,6 +226,23 @@ class _Row(Model):
     scopes: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute)
     accounts: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
     expires_at = NumberAttribute(null=True)
+    name = UnicodeAttribute(null=True)
+    amount_max = NumberAttribute(null=True)
+    amount_per_day_max = NumberAttribute(null=True)
+    networks: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
+    before_sha256 = UnicodeAttribute(null=True)
+    before_until = NumberAttribute(null=True)
+    made_by = UnicodeAttribute(null=True)
+    created_at = NumberAttribute(null=True)
+    last_used_at = NumberAttribute(null=True)
+    revoked_at = NumberAttribute(null=True)
+    spent_on = UnicodeAttribute(null=True)
+    spent = NumberAttribute(null=True)
+    by_tenant = _ByTenant()
+
+
+# The attributes that a change writes, and those that it compares.
+_CHANGED: Final = ("secret_sha256", "before_sha256", "before_until", "expires_at", "revoked_at")
 
 
 class DynamoKeys:
@@ -89,6 +250,8 @@ class DynamoKeys:
         class Rows(_Row):
             class Meta(Connection):
                 table_name = table
+
+            by_tenant = _ByTenant()
 
         speak_through(Rows, client)
         self._rows = Rows
@@ -100,39 +263,186 @@ class DynamoKeys:
                 row = self._rows.get(id, consistent_read=True)
             except DoesNotExist:
                 return None
-        # Only a key that says so is an operator's: a row that lost its tenant is nobody's.
-        if (row.tenant is None) != bool(row.operator):
-            return None
-        expires = None if row.expires_at is None else instants.from_milliseconds(int(row.expires_at) * 1000)
-        return ApiKey(
-            id=row.key_id,
-            secret_sha256=row.secret_sha256,
-            tenant=row.tenant,
-            scopes=frozenset(row.scopes),
-            accounts=None if row.accounts is None else frozenset(row.accounts),
-            expires_at=expires,
-        )
+        return the_one(row, _key_of)
 
     def put(self, key: ApiKey) -> None:
-        row = self._rows(
-            key_id=key.id,
-            secret_sha256=key.secret_sha256,
-            tenant=key.tenant,
-            operator=True if key.tenant is None else None,
-            scopes=sorted(key.scopes),
-            accounts=None if key.accounts is None else sorted(key.accounts),
-            expires_at=None if key.expires_at is None else int(key.expires_at.timestamp()),
-        )
         with translated():
-            row.save()
+            self._row(key).save()
+
+    def add(self, key: ApiKey) -> bool:
+        with translated():
+            try:
+                self._row(key).save(condition=self._rows.key_id.does_not_exist())
+            except PutError as error:
+                if not is_refused(error):
+                    raise
+                return False
+        return True
+
+    def change(self, before: ApiKey, after: ApiKey) -> bool:
+        old, new = _values(before), _values(after)
+        unchanged: Any = self._rows.key_id.exists()
+        actions = list[Any]()
+        for name in _CHANGED:
+            attribute = getattr(self._rows, name)
+            unchanged &= attribute.does_not_exist() if old[name] is None else attribute == old[name]
+            actions.append(attribute.remove() if new[name] is None else attribute.set(new[name]))
+        return self._written(after.id, actions, unchanged)
+
+    def spend(self, id: str, amount: int, *, most: int, day: str) -> bool:
+        spent, spent_on, room = self._rows.spent, self._rows.spent_on, most - amount
+        if room < 0:
+            return False
+        # A worker whose clock is behind adds to the day that others have begun.
+        more: Any = self._rows.key_id.exists() & (spent_on >= day) & (spent <= room)
+        anew: Any = self._rows.key_id.exists() & (spent_on.does_not_exist() | (spent_on < day))
+        return (
+            self._written(id, [spent.add(amount)], more)
+            or self._written(id, [spent.set(amount), spent_on.set(day)], anew)
+            or self._written(id, [spent.add(amount)], more)
+        )
+
+    def give_back(self, id: str, amount: int, *, day: str) -> None:
+        with translated():
+            try:
+                row = self._rows.get(
+                    id, consistent_read=True, attributes_to_get=["key_id", "spent", "spent_on"]
+                )
+            except DoesNotExist:
+                return
+        if row.spent_on == day:
+            spent: Any = self._rows.spent
+            unchanged: Any = (self._rows.spent_on == day) & (spent == row.spent)
+            self._written(id, [spent.set(int(row.spent or 0) - amount)], unchanged)
+
+    def use(self, id: str, *, at: datetime, unless_since: datetime) -> None:
+        last_used_at: Any = self._rows.last_used_at
+        before = last_used_at.does_not_exist() | (last_used_at < instants.milliseconds(unless_since))
+        self._written(id, [last_used_at.set(instants.milliseconds(at))], self._rows.key_id.exists() & before)
+
+    def _written(self, id: str, actions: Sequence[Any], condition: Any) -> bool:
+        """False if the condition does not hold."""
+        with translated():
+            try:
+                self._rows(key_id=id).update(list(actions), condition=condition)
+            except UpdateError as error:
+                if not is_refused(error):
+                    raise
+                return False
+        return True
+
+    def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
+        behind = self._rows.key_id > after if after else None
+        with translated():
+            return [row.key_id for row in self._rows.by_tenant.query(tenant, behind, limit=limit)]
+
+    def some(self, ids: Sequence[str]) -> dict[str, ApiKey]:
+        rows = batch_get.models(self._rows, ({"key_id": {"S": id}} for id in dict.fromkeys(ids)))
+        return {key.id: key for key in readable(rows, _key_of) if key is not None}
+
+    def _row(self, key: ApiKey) -> _Row:
+        return self._rows(key_id=key.id, **_values(key))
+
+
+def _values(key: ApiKey) -> dict[str, Any]:
+    return {
+        "secret_sha256": key.secret_sha256,
+        "tenant": key.tenant,
+        "operator": True if key.tenant is None else None,
+        "scopes": sorted(key.scopes),
+        "accounts": None if key.accounts is None else sorted(key.accounts),
+        "expires_at": None if key.expires_at is None else int(key.expires_at.timestamp()),
+        "name": key.name or None,
+        "amount_max": key.amount_max,
+        "amount_per_day_max": key.amount_per_day_max,
+        "networks": None if key.networks is None else list(key.networks),
+        "before_sha256": key.before_sha256,
+        "before_until": _milliseconds(key.before_until),
+        "made_by": key.made_by or None,
+        "created_at": _milliseconds(key.created_at),
+        "last_used_at": _milliseconds(key.last_used_at),
+        "revoked_at": _milliseconds(key.revoked_at),
+    }
+
+
+def _key_of(row: _Row) -> ApiKey | None:
+    # Only a key that says so is an operator's: a row that lost its tenant is nobody's.
+    if (row.tenant is None) != bool(row.operator):
+        return None
+    return ApiKey(
+        id=row.key_id,
+        secret_sha256=row.secret_sha256,
+        tenant=row.tenant,
+        scopes=frozenset(row.scopes),
+        accounts=None if row.accounts is None else frozenset(row.accounts),
+        expires_at=None if row.expires_at is None else instants.from_milliseconds(int(row.expires_at) * 1000),
+        name=row.name or "",
+        amount_max=_whole(row.amount_max),
+        amount_per_day_max=_whole(row.amount_per_day_max),
+        networks=None if row.networks is None else tuple(row.networks),
+        before_sha256=row.before_sha256,
+        before_until=_instant(row.before_until),
+        made_by=row.made_by or "",
+        created_at=_instant(row.created_at),
+        last_used_at=_instant(row.last_used_at),
+        revoked_at=_instant(row.revoked_at),
+    )
+
+
+def _milliseconds(instant: datetime | None) -> int | None:
+    return None if instant is None else instants.milliseconds(instant)
+
+
+def _instant(milliseconds: float | None) -> datetime | None:
+    return None if milliseconds is None else instants.from_milliseconds(int(milliseconds))
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else int(number)
 
 
 class MemoryKeys:
     def __init__(self, *keys: ApiKey) -> None:
         self._keys = {key.id: key for key in keys}
+        self._spent = dict[str, tuple[str, int]]()
 
     def get(self, id: str) -> ApiKey | None:
         return self._keys.get(id)
 
     def put(self, key: ApiKey) -> None:
         self._keys[key.id] = key
+
+    def add(self, key: ApiKey) -> bool:
+        return self._keys.setdefault(key.id, key) is key
+
+    def change(self, before: ApiKey, after: ApiKey) -> bool:
+        stored = self._keys.get(after.id)
+        if stored is None or any(getattr(stored, name) != getattr(before, name) for name in _CHANGED):
+            return False
+        self._keys[after.id] = replace(stored, **{name: getattr(after, name) for name in _CHANGED})
+        return True
+
+    def spend(self, id: str, amount: int, *, most: int, day: str) -> bool:
+        begun, spent = self._spent.get(id, ("", 0))
+        counted = amount if begun < day else spent + amount
+        if id not in self._keys or counted > most:
+            return False
+        self._spent[id] = (max(begun, day), counted)
+        return True
+
+    def give_back(self, id: str, amount: int, *, day: str) -> None:
+        begun, spent = self._spent.get(id, ("", 0))
+        if begun == day:
+            self._spent[id] = (day, spent - amount)
+
+    def use(self, id: str, *, at: datetime, unless_since: datetime) -> None:
+        key = self._keys.get(id)
+        if key is not None and (key.last_used_at is None or key.last_used_at < unless_since):
+            self._keys[id] = replace(key, last_used_at=at)
+
+    def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
+        own = sorted(key.id for key in self._keys.values() if key.tenant == tenant and key.id > after)
+        return own[:limit]
+
+    def some(self, ids: Sequence[str]) -> dict[str, ApiKey]:
+        return {id: self._keys[id] for id in ids if id in self._keys}

@@ -1,4 +1,4 @@
-"""Where money is kept: accounts, payments and the journal, changed by whole postings and in no other way."""
+"""The store of money: accounts, payments and the journal. Only whole postings change them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from postdate.domain.posting import Posting
 
 
 class Answer(Enum):
-    """What became of one posting.
+    """The answer to one posting.
 
-    STALE: its payment or its account is not what it was decided from, or what it was to add is there already. SHORT,
+    STALE: the payment or the account has changed since the decision, or the row to be added is there already. SHORT,
     FROZEN, CLOSED and UNKNOWN speak of an account. REFUSED will not change by itself: somebody has to look.
     """
 
@@ -37,7 +37,7 @@ class Posted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
-    """Which payments a list is about, in the order of their scheduled instants. An account stands on either side.
+    """The filter of a list of payments, which is in the order of scheduled instants. The account is payer or payee.
     `since` is the first instant, `until` the first one after the last."""
 
     tenant: str
@@ -63,7 +63,7 @@ class Ledger(Protocol):
         """As it is now."""
 
     def accounts(self, tenant: str, ids: Iterable[str]) -> dict[str, Account]:
-        """Those of them that exist, as they are now."""
+        """Returns those that exist, by a consistent read."""
 
     def accounts_listed(self, tenant: str, *, after: str, limit: int, prefix: str = "") -> list[str]:
         """Ids of a tenant's accounts that begin with `prefix`, in their own order, a moment behind the truth."""
@@ -74,9 +74,11 @@ class Ledger(Protocol):
     def open_all(self, accounts: Sequence[Account]) -> set[str]:
         """The ids of those that were not there and are now. At most 100 accounts, each of another name."""
 
-    def set_status(self, tenant: str, id: str, status: Status, *, now: datetime) -> Account | None:
-        """The account as it is then; None when there is none. Twice the same is no change, and a closed account
-        stays closed."""
+    def set_status(
+        self, tenant: str, id: str, status: Status, *, now: datetime, version: int | None = None
+    ) -> Account | None:
+        """Sets the status of an account that has another one, is not closed, and has that version if one is named.
+        Returns the account as it is then, changed or not; None when there is none."""
 
     def close(self, tenant: str, id: str, *, now: datetime, version: int | None = None) -> Account | None:
         """Closes an account that has nothing available and nothing reserved, and has that version if one is named.
@@ -92,7 +94,7 @@ class Ledger(Protocol):
         """As it is now."""
 
     def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
-        """Those of them that exist, as they are now."""
+        """Returns those that exist, by a consistent read."""
 
     def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
         """In order, a moment behind the truth. Fewer than `limit` are the last ones. Entries of another state or of

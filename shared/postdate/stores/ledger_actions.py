@@ -11,12 +11,14 @@ from postdate.domain.posting import Posting, Total, summed
 from postdate.domain.slots import ShardPlan, unique_part
 from postdate.stores import account_row, movement_row, payment_row
 from postdate.stores.attributes import AttributeMap
+from postdate.stores.pointers import pointer_attributes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Action:
-    """One row of a transaction: a posting's own, as it shall be afterwards in what is written of it, or an account that
-    several may share. `place` is the first one that the transaction writes in the account's journal."""
+    """The action on one row of a transaction: `row` is a posting's own row with the written attributes, or `account`
+    is an account that several postings share. `place` is the first one that the transaction writes in the account's
+    journal."""
 
     request: dict[str, Any]
     posting: Posting | None = None
@@ -58,7 +60,7 @@ class Actions:
             yield Action(request=request, posting=posting, row=after)
             if posting.points:
                 slot = self.plan.slot(posting.after.due_at, unique_part(posting.after.id))
-                pointer = payment_row.pointer_attributes(posting.after, slot)
+                pointer = pointer_attributes(posting.after, slot)
                 yield Action(request=_put(self.payments, pointer), posting=posting, row=pointer)
         if posting.movement is not None:
             movement = replace(posting.movement, place=place_at(written, posting.movement.id))
@@ -95,8 +97,8 @@ def _update(table: str, before: AttributeMap, after: AttributeMap) -> dict[str, 
     """Only what changes, so that what newer code has added stays."""
     changed = [name for name in after if after[name] != before.get(name)]
     removed = [name for name in before if name not in after]
-    names = {f"#{place}": name for place, name in enumerate(dict.fromkeys(("version", *changed, *removed)))}
-    alias = {name: place for place, name in names.items()}
+    names = {f"#{index}": name for index, name in enumerate(dict.fromkeys(("version", *changed, *removed)))}
+    alias = {name: index for index, name in names.items()}
     sets = ", ".join(f"{alias[name]} = :{alias[name][1:]}" for name in changed)
     removes = ", ".join(alias[name] for name in removed)
     values = {f":{alias[name][1:]}": after[name] for name in changed}

@@ -1,4 +1,4 @@
-"""Why a transaction was cancelled, as what that says of each posting in it."""
+"""The reasons of a cancelled transaction, translated into an answer for each posting."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -11,17 +11,18 @@ from postdate.stores.faults import passes
 from postdate.stores.ledger import Answer, Posted
 from postdate.stores.ledger_actions import Action
 
-HELD: Final = "ConditionalCheckFailed"
+UNMET: Final = "ConditionalCheckFailed"
 _LISTED: Final = frozenset({"place", "tenant_listing", "state_listing", "listing", "payee_listing"})
 
 
 def read_to(refused: Iterable[tuple[Action, dict[str, Any]]]) -> str | None:
-    """How far journals were read that these actions would have written into; None if nobody was shown those places."""
+    """The furthest place up to which a reader has seen one of the journals of these actions; None if no reader has seen
+    a place that they would write."""
     found = [
         stored["journal"]["S"]
         for action, reason in refused
         if action.place is not None
-        and reason["Code"] == HELD
+        and reason["Code"] == UNMET
         and "journal" in (stored := reason.get("Item") or {})
         and stored["journal"]["S"] >= action.place
     ]
@@ -38,16 +39,16 @@ def judged(
     for action, reason in refused:
         if passes(reason["Code"]):
             continue
-        held = reason["Code"] == HELD
-        if not held:
+        unmet = reason["Code"] == UNMET
+        if not unmet:
             tell(f"{reason['Code']}: {reason.get('Message')}")
         if action.posting is not None:
-            stored = held and _is_same(reason.get("Item"), action.row)
-            answer = Answer.DONE if stored else Answer.STALE if held else Answer.REFUSED
+            stored = unmet and _is_same(reason.get("Item"), action.row)
+            answer = Answer.DONE if stored else Answer.STALE if unmet else Answer.REFUSED
             answers.setdefault(id(action.posting), Posted(answer=answer))
         elif action.account is not None:
             tenant, total = action.account
-            of_account = _of_account(reason.get("Item"), total) if held else Answer.REFUSED
+            of_account = _of_account(reason.get("Item"), total) if unmet else Answer.REFUSED
             if of_account is None:
                 continue
             answer = of_account

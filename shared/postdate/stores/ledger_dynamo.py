@@ -24,7 +24,8 @@ from postdate.stores import account_row, batch_get, movement_row, payment_row
 from postdate.stores.faults import translated
 from postdate.stores.ledger import Answer, Listed, Posted, Wanted
 from postdate.stores.ledger_actions import Action, Actions
-from postdate.stores.ledger_answers import HELD, awaiting, judged, read_to, tell
+from postdate.stores.ledger_answers import UNMET, awaiting, judged, read_to, tell
+from postdate.stores.places import between, id_at
 from postdate.stores.rows import item_key, readable, speak_through, the_one
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ _PAUSE_SECONDS: Final = 0.02
 _PAUSE_SECONDS_MAX: Final = 0.5
 _WRITERS: Final = 8
 _READERS: Final = 8
-# Before and behind every place, and everything that a place may go on with.
-_FIRST: Final = "!"
-_LAST: Final = "~"
 
 
 class DynamoLedger:
@@ -105,17 +103,19 @@ class DynamoLedger:
             reasons = self._cancelled(list(left.values()))
             if not reasons:
                 return set(names)
-            there = {names[place] for place, reason in reasons.items() if reason["Code"] == HELD}
+            there = {names[index] for index, reason in reasons.items() if reason["Code"] == UNMET}
             left = {name: put for name, put in left.items() if name not in there}
             if not left:
                 return set()
             if not there:
-                self._wait(tried)
+                self._pause_after(tried)
         raise Unavailable
 
-    def set_status(self, tenant: str, id: str, status: Status, *, now: datetime) -> Account | None:
+    def set_status(
+        self, tenant: str, id: str, status: Status, *, now: datetime, version: int | None = None
+    ) -> Account | None:
         """In a transaction as well, so that nobody needs the right to write to accounts in any other way."""
-        update = account_row.status_update_of(self._accounts, tenant, id, status, now)
+        update = account_row.status_update_of(self._accounts, tenant, id, status, now, version=version)
         self._written({"Update": update})
         return self.account(tenant, id)
 
@@ -148,18 +148,18 @@ class DynamoLedger:
         return {payment.id: payment for payment in readable(rows, payment_row.payment_of)}
 
     def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
-        """One query for each key of the list, side by side."""
+        """Reads each key of the list by a query of its own, in parallel."""
         lists = list(self._lists(wanted))
-        first, last = _span(wanted, after)
-        if last < first:
+        ends = between(wanted.since, wanted.until, after=after, newest_first=wanted.newest_first)
+        if ends is None:
             return []
-        between = self._payments.place.between(first, last)
+        within = self._payments.place.between(*ends)
 
         def read(listed: tuple[Any, str]) -> list[Listed]:
             index, key = listed
             forward = not wanted.newest_first
             with translated():
-                found = index.query(key, between, scan_index_forward=forward, limit=limit)
+                found = index.query(key, within, scan_index_forward=forward, limit=limit)
                 return [_listed(row) for row in found]
 
         with ThreadPoolExecutor(min(_READERS, len(lists))) as readers:
@@ -232,7 +232,7 @@ class DynamoLedger:
                 written = list(writers.map(self._post_group, groups))
         else:
             written = [self._post_group(group) for group in groups]
-        answers = {place: posted for group in written for place, posted in group.items()}
+        answers = {index: posted for group in written for index, posted in group.items()}
         return [answers[id(posting)] for posting in postings]
 
     def _post_group(self, transactions: Sequence[Sequence[Posting]]) -> dict[int, Posted]:
@@ -254,7 +254,7 @@ class DynamoLedger:
             actions = list(self._actions.of(left, written=written))
             try:
                 reasons = self._cancelled([action.request for action in actions])
-                refused = self._with_accounts([(actions[place], reason) for place, reason in reasons.items()])
+                refused = self._with_accounts([(actions[index], reason) for index, reason in reasons.items()])
             except Unavailable:
                 patience -= _TRIES // 2
                 continue
@@ -278,7 +278,7 @@ class DynamoLedger:
             answers |= known
             too_many |= crowded
             if not known and not crowded:
-                self._wait(_TRIES - patience)
+                self._pause_after(_TRIES - patience)
                 patience -= 1
             left = [posting for posting in left if id(posting) not in known.keys() | crowded]
         answers |= _each(left, Answer.UNAVAILABLE)
@@ -291,58 +291,48 @@ class DynamoLedger:
         """The refusals, each with the account that stands in the way. AWS promises that account and may leave it out:
         then it is read, for an account that is left out is not one that is missing."""
         keys = {
-            place: action.request["Update"]["Key"]
-            for place, (action, reason) in enumerate(refused)
-            if action.account is not None and reason["Code"] == HELD and "Item" not in reason
+            index: action.request["Update"]["Key"]
+            for index, (action, reason) in enumerate(refused)
+            if action.account is not None and reason["Code"] == UNMET and "Item" not in reason
         }
         found = batch_get.rows(self._client, self._accounts, keys.values()) if keys else []
         rows = {row["account"]["S"]: row for row in found}
         return [
-            (action, reason | {"Item": rows.get(keys[place]["account"]["S"])} if place in keys else reason)
-            for place, (action, reason) in enumerate(refused)
+            (action, reason | {"Item": rows.get(keys[index]["account"]["S"])} if index in keys else reason)
+            for index, (action, reason) in enumerate(refused)
         ]
 
     def _written(self, action: dict[str, Any]) -> bool:
-        """One row of its own, in nobody's company; False when its condition does not hold."""
+        """Writes one row in a transaction of its own; returns False if the condition does not hold."""
         for tried in range(_TRIES):
             reasons = [reason["Code"] for reason in self._cancelled([action]).values()]
-            if not reasons or reasons == [HELD]:
+            if not reasons or reasons == [UNMET]:
                 return not reasons
-            self._wait(tried)
+            self._pause_after(tried)
         raise Unavailable(reasons[0])
 
-    def _wait(self, tried: int) -> None:
+    def _pause_after(self, tried: int) -> None:
         self._pause(min(_PAUSE_SECONDS * 2**tried, _PAUSE_SECONDS_MAX) * self._draw())
 
     def _cancelled(self, actions: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-        """Why each action was refused, by its place; nothing when all of them are done."""
+        """Returns the reason of each refused action by its index; empty if the transaction is committed."""
         try:
             with translated():
                 self._client.transact_write_items(TransactItems=actions)
         except self._client.exceptions.TransactionCanceledException as cancelled:
             reasons = cancelled.response["CancellationReasons"]
-            return {place: reason for place, reason in enumerate(reasons) if reason["Code"] != "None"}
+            return {index: reason for index, reason in enumerate(reasons) if reason["Code"] != "None"}
         return {}
 
     def _listing_keys(self, tenant: str, account: str) -> list[str]:
         return [payment_row.listing_key(tenant, account, number) for number in range(self._listing_shards)]
 
 
-def _span(wanted: Wanted, after: str) -> tuple[str, str]:
-    """DynamoDB's BETWEEN includes both ends, so they stand just behind and just before the places that are left out.
-    All places have the same length."""
-    first = payment_row.place_of(wanted.since) if wanted.since else _FIRST
-    last = payment_row.place_of(wanted.until) if wanted.until else _LAST
-    if after and wanted.newest_first:
-        return first, min(last, f"{after[:-1]}{chr(ord(after[-1]) - 1)}{_LAST}")
-    return max(first, f"{after}{_FIRST}"), last
-
-
 def _listed(row: Any) -> Listed:
     payer = getattr(row, "payer", None)
     return Listed(
         place=row.place,
-        id=payment_row.id_at(row.place),
+        id=id_at(row.place),
         accounts=None if payer is None else (payer, row.payee),
     )
 
@@ -352,7 +342,7 @@ def _whole(rows: Iterable[Any]) -> list[Movement]:
 
 
 def _halves(postings: Sequence[Posting]) -> list[Sequence[Posting]]:
-    """Those that do not fit are found by dividing, in their order: the others stay together as far as possible."""
+    """Divides postings in their order, to isolate those that fail while the others stay together."""
     middle = (len(postings) + 1) // 2
     return [half for half in (postings[:middle], postings[middle:]) if half]
 

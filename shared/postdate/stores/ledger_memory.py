@@ -11,6 +11,7 @@ from postdate.domain.movement import Movement, behind, payment_movement_id, plac
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Leg, Posting, in_order
 from postdate.domain.slots import ShardPlan, Slot, home, unique_part
+from postdate.domain.tally import Fared
 from postdate.stores.ledger import Answer, Listed, Posted, Wanted
 from postdate.stores.timetable import Entry
 
@@ -41,11 +42,13 @@ class MemoryLedger:
     def open_all(self, accounts: Sequence[Account]) -> set[str]:
         return {account.id for account in accounts if self.open(account)}
 
-    def set_status(self, tenant: str, id: str, status: Status, *, now: datetime) -> Account | None:
+    def set_status(
+        self, tenant: str, id: str, status: Status, *, now: datetime, version: int | None = None
+    ) -> Account | None:
         account = self._accounts.get((tenant, id))
         if account is None or account.status in (status, Status.CLOSED):
             return account
-        return self._changed(account, now, status=status)
+        return self._changed(account, now, status=status) if _is_at(account, version) else account
 
     def close(self, tenant: str, id: str, *, now: datetime, version: int | None = None) -> Account | None:
         account = self._accounts.get((tenant, id))
@@ -113,12 +116,12 @@ class MemoryLedger:
         ids = {payment_movement_id(payment.id) for payment in payments}
         return [self._movements[id] for id in ids if id in self._movements]
 
-    def due_in(self, slot: Slot) -> Iterator[Entry]:
-        yield from [_entry(each) for each in self._payments.values() if each.home == slot]
+    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[Entry]:
+        yield from [_entry(each, fared) for each in self._payments.values() if each.home == slot]
         yield from list(self._pointers.get(slot, ()))
 
-    def entries(self, ids: Iterable[str]) -> dict[str, Entry]:
-        return {id: _entry(each) for id, each in self.payments(ids).items()}
+    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, Entry]:
+        return {id: _entry(each, fared) for id, each in self.payments(ids).items()}
 
     def post(self, postings: Sequence[Posting]) -> list[Posted]:
         answers = {id(posting): self._post(posting) for posting in in_order(postings)}
@@ -146,7 +149,7 @@ class MemoryLedger:
             self._payments[after.id] = after
             if posting.points:
                 slot = self._plan.slot(after.due_at, unique_part(after.id))
-                pointer = replace(_entry(after), phase=None, lease_until=None, accounts=())
+                pointer = replace(_entry(after, False), phase=None, lease_until=None, accounts=())
                 self._pointers.setdefault(slot, []).append(pointer)
         if movement is not None:
             self._movements[movement.id] = replace(movement, place=self._place(movement, posting))
@@ -181,5 +184,6 @@ def _is_at(account: Account, version: int | None) -> bool:
     return version in (None, account.version)
 
 
-def _entry(payment: Payment) -> Entry:
-    return Entry.of(payment, payment.payer, payment.payee)
+def _entry(payment: Payment, fared: bool) -> Entry:
+    how = Fared.of_payment(payment) if fared else None
+    return Entry.of(payment, payment.payer, payment.payee, fared=how)

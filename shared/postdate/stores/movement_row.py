@@ -72,8 +72,9 @@ def key(movement: Movement, *, listing_shards: int) -> AttributeMap:
 
 
 def attributes_of(movement: Movement, *, listing_shards: int) -> AttributeMap:
-    """What comes from outside, or goes there, is listed under its one account, and always under the first of its keys:
-    nothing but its own key keeps it from being written twice, so that must not change with the number of listings."""
+    """The attributes of a journal row. A movement from or to the outside is listed under its one account, always with
+    the first listing key: only its own key keeps it from being written twice, so the key must not depend on the
+    number of listings."""
     between = movement.payer is not None and movement.payee is not None
     number = ord(movement.id[-1]) % listing_shards if between else 0
     first, second = movement.payer, movement.payee

@@ -8,7 +8,7 @@ from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unreadable:
-    """Why an object could not be read; `final` when it would have to become another."""
+    """The reason why an object could not be read; `final` if a repetition cannot succeed with the same object."""
 
     why: str
     final: bool = False

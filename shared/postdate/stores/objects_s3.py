@@ -63,7 +63,7 @@ class S3Objects:
             return _SILENT
 
     def _client(self, tenant: str) -> Any:
-        """One thread at a time: those who wait for it find it made."""
+        """Returns the client of a tenant. One thread makes it while the others wait."""
         with self._turn:
             now = self._clock.now()
             kept = self._clients.get(tenant)

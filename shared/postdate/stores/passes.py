@@ -1,4 +1,4 @@
-"""How far the sweep has come: which groups of which minutes were opened, closed and audited, and when.
+"""The progress of the sweep: the groups of each minute that were opened, closed and audited, and when.
 
 After a restore the watermark is put back and a new epoch begins. What sweepers of an earlier epoch still write neither
 counts nor replaces what counts.
@@ -57,6 +57,7 @@ class _Row(Model):
     at = NumberAttribute(null=True)
     looked = NumberAttribute(null=True)
     audited = NumberAttribute(null=True)
+    waiting = NumberAttribute(null=True)
     epoch = NumberAttribute(null=True)
     table = UnicodeAttribute(null=True)
     number = NumberAttribute(null=True)
@@ -92,6 +93,7 @@ class DynamoPasses:
             at=instants.milliseconds(progress.opened_at),
             looked=_milliseconds(progress.looked_at),
             audited=_milliseconds(progress.audited_at),
+            waiting=progress.waiting or None,
             epoch=progress.epoch or None,
             expires_at=int((instants.end_of(progress.minute) + KEPT).timestamp()),
         )
@@ -227,6 +229,7 @@ def _progress(row: _Row) -> Progress:
         opened_at=instants.from_milliseconds(int(row.at)),
         looked_at=_instant(row.looked),
         audited_at=_instant(row.audited),
+        waiting=int(row.waiting or 0),
         epoch=int(row.epoch or 0),
     )
 

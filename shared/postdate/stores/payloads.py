@@ -24,7 +24,7 @@ class Payloads(Protocol):
     def get(self, key: str) -> str | None: ...
 
     def get_many(self, keys: Iterable[str]) -> dict[str, str]:
-        """Those of them that exist."""
+        """Returns the payloads that exist."""
 
 
 class _Row(Row):

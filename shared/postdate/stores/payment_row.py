@@ -5,7 +5,6 @@ attention. In each list its place begins with its scheduled instant, so the entr
 """
 
 import json
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
@@ -20,12 +19,12 @@ from postdate.domain.payment import (
     Payment,
     State,
 )
-from postdate.domain.slots import Slot, unique_part
+from postdate.domain.slots import unique_part
+from postdate.stores import history
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
-from postdate.stores.rows import Connection, Row
+from postdate.stores.places import place_of
+from postdate.stores.rows import Connection, Row, the_one
 
-_POINTER_KEPT = timedelta(days=40)
-_MILLISECOND_DIGITS: Final = 13
 # Few payments are in these states for long, or at all: an index of its own holds those and no others.
 LISTED_BY_STATE: Final = frozenset({State.EXECUTING, State.FAILED, State.CANCELLED})
 
@@ -129,15 +128,6 @@ def state_key(tenant: str, state: State, number: int) -> str:
     return f"{tenant}#{state.value}#{number}"
 
 
-def place_of(planned_at: datetime, id: str = "") -> str:
-    """Where a payment stands in lists. Without an id, the first place of that instant."""
-    return f"{instants.milliseconds(planned_at):0{_MILLISECOND_DIGITS}d}{id}"
-
-
-def id_at(place: str) -> str:
-    return place[_MILLISECOND_DIGITS:]
-
-
 def attributes_of(payment: Payment, *, listing_shards: int) -> AttributeMap:
     number = unique_part(payment.id)[-1] % listing_shards
     texts = {
@@ -172,27 +162,15 @@ def attributes_of(payment: Payment, *, listing_shards: int) -> AttributeMap:
         "finished": milliseconds(payment.finished_at),
     }
     written = typed(texts, numbers)
-    written["history"] = {"L": [{"S": _line_text(line)} for line in payment.history]}
+    written["history"] = {"L": [{"S": history.text_of(line)} for line in payment.history]}
     if payment.executions:
         written["executions"] = {"L": [{"S": _execution_text(each)} for each in payment.executions]}
     return written
 
 
-def pointer_attributes(payment: Payment, slot: Slot) -> AttributeMap:
-    """A row in the slot of the new instant. The version in its key keeps two moves into one slot apart."""
-    texts = {
-        "slot": slot.key,
-        "id": f"{payment.id}~{payment.version}",
-        "tenant": payment.tenant,
-        "points_to": payment.id,
-    }
-    numbers = {
-        "version": payment.version,
-        "due": instants.milliseconds(payment.due_at),
-        "moved": instants.milliseconds(payment.moved_at),
-        "expires_at": int((payment.due_at + _POINTER_KEPT).timestamp()),
-    }
-    return typed(texts, numbers)
+def payment_in(image: AttributeMap) -> Payment:
+    """The payment of a stream's image. Raises Unreadable for one that this code cannot read."""
+    return the_one(PaymentRow.from_raw_data(image), payment_of)
 
 
 def payment_of(row: PaymentRow) -> Payment:
@@ -222,18 +200,10 @@ def payment_of(row: PaymentRow) -> Payment:
     )
 
 
-def _line_text(line: HistoryLine) -> str:
-    return f"{line.version} {instants.milliseconds(line.at)} {line.to.value} {line.attempt} {line.why}"
-
-
 def _line_of(text: str) -> HistoryLine:
-    version, at, to, attempt, why = text.split(" ", 4)
+    line = history.parts_of(text)
     return HistoryLine(
-        version=int(version),
-        at=instants.from_milliseconds(int(at)),
-        to=State(to),
-        attempt=int(attempt),
-        why=why,
+        version=line.version, at=line.at, to=State(line.to), attempt=line.attempt, why=line.why, by=line.by
     )
 
 

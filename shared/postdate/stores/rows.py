@@ -1,4 +1,4 @@
-"""How every table is spoken to: short waits and a few tries, because pynamodb's own defaults wait half a minute.
+"""The base of all tables: short timeouts and a few tries, because pynamodb's own defaults wait half a minute.
 
 During a deploy, newer code may write a row that this code cannot read. Such a row is logged and left alone. It hides no
 other row, and it does not count as missing: a caller that needs it waits for newer code.
@@ -54,7 +54,7 @@ class Row(Model):
 
 
 class FoundRows(dict[str, ReadT]):
-    """What was read, by its id. `unreadable` are ids of rows that exist and that this code cannot read."""
+    """The rows that were read, by their ids. `unreadable` are ids of rows that exist and that this code cannot read."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Error = Mapping[str, Any]
 _AT_ONCE: Final = 25
 _KEYS: Final = ("slot", "id")
-_HELD: Final = "ConditionalCheckFailed"
+_UNMET: Final = "ConditionalCheckFailed"
 # The insert of a row that exists, within a transaction: Amazon's engines answer with either of them.
 _DUPLICATE: Final = "DuplicateItem"
 _DUPLICATE_MESSAGE: Final = "Duplicate primary key exists in table"
@@ -52,8 +52,8 @@ class Statements:
         request = {"Statement": text, "Parameters": list(attributes.values())}
         return Statement(request=request, key=_key(attributes))
 
-    def update(self, before: AttributeMap, after: AttributeMap, *, held: Sequence[str]) -> Statement:
-        """Writes what differs, while the attributes that are `held` are what they were."""
+    def update(self, before: AttributeMap, after: AttributeMap, *, unchanged: Sequence[str]) -> Statement:
+        """Writes the attributes that differ, if the `unchanged` ones still have their old values."""
         changed = [name for name in after if after[name] != before.get(name)]
         removed = [name for name in before if name not in after]
         request = {
@@ -61,8 +61,11 @@ class Statements:
             + "".join(f' SET "{name}"=?' for name in changed)
             + "".join(f' REMOVE "{name}"' for name in removed)
             + " WHERE "
-            + " AND ".join(f'"{name}"=?' for name in (*_KEYS, *held)),
-            "Parameters": [*(after[name] for name in changed), *(before[name] for name in (*_KEYS, *held))],
+            + " AND ".join(f'"{name}"=?' for name in (*_KEYS, *unchanged)),
+            "Parameters": [
+                *(after[name] for name in changed),
+                *(before[name] for name in (*_KEYS, *unchanged)),
+            ],
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
         return Statement(
@@ -72,7 +75,8 @@ class Statements:
         )
 
     def execute(self, statements: Sequence[Statement]) -> list[Written]:
-        """One answer for each statement, in their order. Statements for one row are carried out in their order."""
+        """Returns an answer for each statement, in their order. Statements for one row are carried out in their
+        order."""
         written: list[Written] = []
         for chunk in _chunks(statements):
             requests = [statement.request for statement in chunk]
@@ -134,7 +138,7 @@ def _chunks(statements: Sequence[Statement]) -> Iterator[list[Statement]]:
 
 def _lacks_row(statement: Statement, error: Error) -> bool:
     """AWS promises the row that stands in the way, and has been seen to leave it out."""
-    return statement.change is not None and _code(error) == _HELD and "Item" not in error
+    return statement.change is not None and _code(error) == _UNMET and "Item" not in error
 
 
 def _code(error: Error) -> str:
@@ -151,7 +155,7 @@ def _judged(statement: Statement, error: Error | None, unseen: Mapping[str, Attr
     code = _code(error)
     if code == _DUPLICATE:
         return Written.CONFLICT
-    if code == _HELD:
+    if code == _UNMET:
         stored = error.get("Item") or unseen.get(statement.id)
         return Written.DONE if stored and _is_made(statement, stored) else Written.CONFLICT
     if passes(code):

@@ -5,39 +5,36 @@ is one JSON text. A row that keeps under 1 KB, history included, costs one write
 """
 
 import json
-from dataclasses import replace
-from datetime import timedelta
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
 
 from postdate.domain import instants
-from postdate.domain.flow import FlowControl
 from postdate.domain.item import kind_of
-from postdate.domain.retry import RetryPolicy
-from postdate.domain.slots import Slot, unique_part
-from postdate.domain.task import OPERATION_KIND, Ack, Destination, HistoryLine, Payload, Recurs, State, Task
+from postdate.domain.slots import unique_part
+from postdate.domain.task import OPERATION_KIND, HistoryLine, Payload, Recurs, State, Task
+from postdate.stores import history
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
-from postdate.stores.rows import Connection, Row
+from postdate.stores.places import place_of
+from postdate.stores.rows import Connection, Row, the_one
+from postdate.stores.tasks import Listing, listing_of
+from postdate.stores.template_values import (
+    ROW_USUAL,
+    destination_of,
+    destination_values,
+    template_fields,
+    template_values,
+)
 
 ROW_BYTES_BILLED_ONCE = 1024
 HISTORY_RESERVE_BYTES = 240
-_POINTER_KEPT = timedelta(days=40)
 _SECOND = timedelta(seconds=1)
 _MILLISECOND = timedelta(milliseconds=1)
 _BEFORE_WORKER: Final = "\x1f"
 _RECURS_VALUES_MIN = 5
-# What a row without these options means, for ever. The defaults of the code may change; stored tasks must not.
-ROW_RETRY: Final[dict[str, Any]] = {
-    "max_attempts": 5,
-    "initial_seconds": 5.0,
-    "multiplier": 2.0,
-    "max_seconds": 900.0,
-    "jitter": True,
-}
-_ROW_RETRY: Final = RetryPolicy(**ROW_RETRY)
-_ROW_TIMEOUT_SECONDS: Final = 30
 
 
 class ByListing(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-call]
@@ -49,9 +46,30 @@ class ByListing(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-cal
     id = UnicodeAttribute(range_key=True)
 
 
+class ByTenant(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-call]
+    class Meta:
+        index_name = "by_tenant"
+        projection = KeysOnlyProjection()
+
+    tenant_listing = UnicodeAttribute(hash_key=True)
+    place = UnicodeAttribute(range_key=True)
+
+
+class ByState(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-call]
+    class Meta:
+        index_name = "by_state"
+        projection = KeysOnlyProjection()
+
+    state_listing = UnicodeAttribute(hash_key=True)
+    place = UnicodeAttribute(range_key=True)
+
+
 class TaskRow(Row):
     slot = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
+    place = UnicodeAttribute(null=True)
+    tenant_listing = UnicodeAttribute(null=True)
+    state_listing = UnicodeAttribute(null=True)
     listing = UnicodeAttribute(null=True)
     tenant = UnicodeAttribute()
     status = UnicodeAttribute(null=True)
@@ -75,6 +93,8 @@ class TaskRow(Row):
     history: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
     points_to = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)
+    by_tenant = ByTenant()
+    by_state = ByState()
     by_listing = ByListing()
 
 
@@ -85,6 +105,8 @@ def task_rows(table: str) -> type[TaskRow]:
         class Meta(Connection):
             table_name = table
 
+        by_tenant = ByTenant()
+        by_state = ByState()
         by_listing = ByListing()
 
     return Rows
@@ -94,19 +116,22 @@ def listing_key(tenant: str, number: int) -> str:
     return f"{tenant}#{number}"
 
 
-def runs_of(tenant: str, definition: str) -> str:
-    """Whose listing a definition's runs are in."""
-    return f"{tenant}#{definition}"
+def runs_key(tenant: str, definition: str, number: int) -> str:
+    """Under which a definition's runs are listed."""
+    return listing_key(f"{tenant}#{definition}", number)
+
+
+def state_key(tenant: str, listing: Listing, number: int) -> str:
+    return listing_key(f"{tenant}#{listing.value}", number)
 
 
 def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> AttributeMap:
     """A task as it is written."""
-    number = unique_part(task.id)[-1] % listing_shards
     finished = task.finished_at
     texts = {
         "slot": task.home.key,
         "id": task.id,
-        "listing": None if kind_of(task.id) == OPERATION_KIND else listing_key(_listed_under(task), number),
+        **_listings(task, unique_part(task.id)[-1] % listing_shards),
         "tenant": task.tenant,
         "status": task.state.value,
         "target": compact(destination_values(task.destination)),
@@ -130,23 +155,13 @@ def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> A
         "finished": milliseconds(finished),
         "expires_at": None if finished is None else int((finished + retention).timestamp()),
     }
-    history = {"L": [{"S": _line_text(line)} for line in task.history]}
-    return {**typed(texts, numbers), "history": history}
+    lines = {"L": [{"S": _line_text(line)} for line in task.history]}
+    return {**typed(texts, numbers), "history": lines}
 
 
-def pointer_attributes(task: Task, slot: Slot, *, for_audit: bool = False) -> AttributeMap:
-    """A row in the slot of the new instant. The version in its key keeps two moves into one slot apart.
-
-    A pointer `for_audit` lies in a slot in which the task is not due: only the slot's audit looks behind it."""
-    id = f"{task.id}~{task.version}{'~audit' if for_audit else ''}"
-    texts = {"slot": slot.key, "id": id, "tenant": task.tenant, "points_to": task.id}
-    numbers = {
-        "version": task.version,
-        "due": instants.milliseconds(task.due_at),
-        "moved": instants.milliseconds(task.moved_at),
-        "expires_at": int((instants.end_of(slot.minute) + _POINTER_KEPT).timestamp()),
-    }
-    return typed(texts, numbers)
+def task_in(image: AttributeMap) -> Task:
+    """The task of a stream's image. Raises Unreadable for one that this code cannot read."""
+    return the_one(TaskRow.from_raw_data(image), task_of)
 
 
 def task_of(row: TaskRow) -> Task:
@@ -163,16 +178,11 @@ def task_of(row: TaskRow) -> Task:
         moved_at=instants.from_milliseconds(int(row.moved)),
         destination=destination_of(target),
         payload=Payload(text=row.payload, key=row.payload_key, ref=row.payload_ref),
-        retry=retry_of(options.get("retry")),
-        timeout_seconds=options.get("timeout", _ROW_TIMEOUT_SECONDS),
         name=options.get("name"),
         tags=tuple(options.get("tags", ())),
-        ack=Ack(options.get("ack", Ack.RESPONSE)),
         expires_at=instant(options.get("expires")),
         recurs=_recurs_of(options["recurs"]) if "recurs" in options else None,
-        flow=flow_of(options.get("flow")),
         job_key=options.get("key"),
-        depth=options.get("depth", 0),
         placed_at=instant(row.placed),
         attempts=int(row.attempts or 0),
         token=int(row.token or 0),
@@ -181,15 +191,29 @@ def task_of(row: TaskRow) -> Task:
         finished_at=instant(row.finished),
         error=row.error,
         history=tuple(_line_of(text) for text in row.history or ()),
+        **template_fields(options),
     )
 
 
-def _listed_under(task: Task) -> str:
-    return task.tenant if task.recurs is None else runs_of(task.tenant, task.recurs.definition)
+def _listings(task: Task, number: int) -> dict[str, str]:
+    """An attribute for each list that the task is in, and its place there."""
+    if kind_of(task.id) == OPERATION_KIND:
+        return {}
+    listing, recurs = listing_of(task), task.recurs
+    keys = {
+        "tenant_listing": listing_key(task.tenant, number) if recurs is None else None,
+        "state_listing": None if listing is None else state_key(task.tenant, listing, number),
+    }
+    found = {name: key for name, key in keys.items() if key is not None}
+    if found:
+        found["place"] = place_of(task.planned_at, task.id)
+    if recurs is not None:
+        found["listing"] = runs_key(task.tenant, recurs.definition, number)
+    return found
 
 
 def size(attributes: AttributeMap) -> int:
-    """What DynamoDB bills for these attributes, as its documentation counts it."""
+    """The bytes that DynamoDB bills for these attributes, by the rules of its documentation."""
     return sum(len(name.encode()) + _value_size(value) for name, value in attributes.items())
 
 
@@ -206,67 +230,16 @@ def _value_size(value: dict[str, Any]) -> int:
             return len(json.dumps(content))
 
 
-def destination_values(destination: Destination) -> dict[str, Any]:
-    target: dict[str, Any] = {"type": destination.type, "address": destination.address}
-    if destination.method != "POST":
-        target["method"] = destination.method
-    if destination.headers:
-        target["headers"] = destination.headers
-    if destination.detail_type:
-        target["detail_type"] = destination.detail_type
-    return target
-
-
-def destination_of(target: dict[str, Any]) -> Destination:
-    return Destination(
-        type=target["type"],
-        address=target["address"],
-        method=target.get("method", "POST"),
-        headers=tuple((name, value) for name, value in target.get("headers", ())),
-        detail_type=target.get("detail_type", ""),
-    )
-
-
-def retry_values(retry: RetryPolicy) -> dict[str, Any]:
-    """The fields that differ from the row's own default."""
-    return {
-        field: value
-        for field in RetryPolicy.__dataclass_fields__
-        if (value := getattr(retry, field)) != getattr(_ROW_RETRY, field)
-    }
-
-
-def retry_of(values: dict[str, Any] | None) -> RetryPolicy:
-    return replace(_ROW_RETRY, **values) if values else _ROW_RETRY
-
-
-def flow_values(flow: FlowControl | None) -> list[Any] | None:
-    return None if flow is None else [flow.key, flow.rate, flow.period_seconds, flow.parallelism]
-
-
-def flow_of(values: list[Any] | None) -> FlowControl | None:
-    if values is None:
-        return None
-    key, rate, period_seconds, parallelism = values
-    return FlowControl(key=key, rate=rate, period_seconds=period_seconds, parallelism=parallelism)
-
-
 def _options_text(task: Task) -> str | None:
-    options = {
-        "retry": retry_values(task.retry),
-        "timeout": None if task.timeout_seconds == _ROW_TIMEOUT_SECONDS else task.timeout_seconds,
+    options = template_values(task) | {
         "name": task.name,
         "tags": task.tags,
-        "ack": None if task.ack is Ack.RESPONSE else task.ack.value,
         "expires": milliseconds(task.expires_at),
         "recurs": task.recurs and _recurs_text(task.recurs),
-        "flow": flow_values(task.flow),
         "key": task.job_key,
-        "depth": task.depth or None,
     }
-    return (
-        compact({name: value for name, value in options.items() if value}) if any(options.values()) else None
-    )
+    written = {name: value for name, value in options.items() if value and value != ROW_USUAL.get(name)}
+    return compact(written) if written else None
 
 
 def _recurs_text(recurs: Recurs) -> list[Any]:
@@ -304,25 +277,31 @@ def _recurs_of(values: list[Any]) -> Recurs:
 
 
 def _line_text(line: HistoryLine) -> str:
-    """A claim's line ends with its worker and the milliseconds of its lease. Older code reads that as part of why. Only
-    lines that say RUNNING are read so: their reasons are ours, while others may repeat any text of a receiver."""
-    text = f"{line.version} {instants.milliseconds(line.at)} {line.to.value} {line.attempt} {line.why}"
+    """A claim's line ends with its worker and the milliseconds of its lease, and then with its author. Older code reads
+    that as part of why. Only lines that say RUNNING are read so: their reasons are ours, while others may repeat any
+    text of a receiver."""
     if line.worker is None or line.lease_until is None:
-        return text
-    return f"{text}{_BEFORE_WORKER}{line.worker} {(line.lease_until - line.at) // _MILLISECOND}"
+        return history.text_of(line)
+    lease = (line.lease_until - line.at) // _MILLISECOND
+    return history.text_of(line, why=f"{line.why}{_BEFORE_WORKER}{line.worker} {lease}")
+
+
+def first_claimed_at(history: Iterable[str]) -> datetime | None:
+    """When a task's first attempt began, told by the lines of its row."""
+    return next((line.at for line in map(_line_of, history) if line.to is State.RUNNING), None)
 
 
 def _line_of(text: str) -> HistoryLine:
-    version, begun, to, attempt, told = text.split(" ", 4)
-    at = instants.from_milliseconds(int(begun))
-    why, _, claim = told.partition(_BEFORE_WORKER) if to == State.RUNNING else (told, "", "")
+    line = history.parts_of(text)
+    why, _, claim = line.why.partition(_BEFORE_WORKER) if line.to == State.RUNNING else (line.why, "", "")
     worker, _, lease = claim.rpartition(" ")
     return HistoryLine(
-        version=int(version),
-        at=at,
-        to=State(to),
-        attempt=int(attempt),
+        version=line.version,
+        at=line.at,
+        to=State(line.to),
+        attempt=line.attempt,
         why=why,
         worker=worker or None,
-        lease_until=at + int(lease) * _MILLISECOND if lease else None,
+        lease_until=line.at + int(lease) * _MILLISECOND if lease else None,
+        by=line.by,
     )

@@ -1,22 +1,66 @@
-"""Where tasks are kept: the one truth about them. Every change is conditional on what it was decided from."""
+"""The store of tasks. Each change is conditional on the version it was decided from."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum, auto
-from typing import Protocol
+from enum import Enum, StrEnum, auto
+from typing import Protocol, assert_never
 
-from postdate.domain.task import Task
+from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
 from postdate.stores.rows import FoundRows
 
 
 class Written(Enum):
-    """What became of one change in a batch of them. REFUSED will not change by itself: somebody has to look."""
+    """The answer to one change of a batch. REFUSED does not change by itself: a person has to look at it."""
 
     DONE = auto()
     CONFLICT = auto()
     UNAVAILABLE = auto()
     REFUSED = auto()
+
+
+class Listing(StrEnum):
+    """Lists of tasks and runs that left the usual path. LINGERING tasks are open: they wait for another attempt or for
+    a later instant than the planned one, run since such an instant, or were claimed more than once."""
+
+    LINGERING = "LINGERING"
+    DEAD = "DEAD"
+    CANCELLED = "CANCELLED"
+    EXPIRED = "EXPIRED"
+    SKIPPED = "SKIPPED"
+    MISSED = "MISSED"
+
+
+def listing_of(task: Task) -> Listing | None:
+    """The usual path, from PENDING over one claim to SUCCEEDED, is in no such list and pays for none."""
+    match task.state:
+        case State.PENDING:
+            return None if task.due_at == task.planned_at else Listing.LINGERING
+        case State.RUNNING:
+            return None if task.token == 1 and task.due_at == task.planned_at else Listing.LINGERING
+        case State.RETRYING:
+            return Listing.LINGERING
+        case State.SUCCEEDED:
+            return None
+        case State.DEAD | State.CANCELLED | State.EXPIRED | State.SKIPPED | State.MISSED:
+            return Listing(task.state.value)
+        case _:
+            assert_never(task.state)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """A part of one list. `since` is its first instant, `until` the first one after the last.
+
+    Without a `listing` the list holds all one-time tasks and definitions of the tenant, and no runs. The place of a
+    definition begins with the first of all instants. A list by state also holds runs and cancelled definitions.
+    """
+
+    tenant: str
+    listing: Listing | None = None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 class Tasks(Protocol):
@@ -26,7 +70,7 @@ class Tasks(Protocol):
         """As it is now, not as it was a moment ago. Raises Unavailable for a row that this code cannot read."""
 
     def get_many(self, ids: Iterable[str]) -> FoundRows[Task]:
-        """Those of them that exist, as they are now."""
+        """Returns the tasks that exist, by a consistent read."""
 
     def fits(self, task: Task) -> bool:
         """Whether its row, payload included, stays at one write unit a change through a usual life."""
@@ -45,9 +89,10 @@ class Tasks(Protocol):
         """Makes the leases of running tasks longer; CONFLICT where a task is no longer this worker's, be it that its
         receiver has it."""
 
-    def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
-        """Ids of a tenant's tasks in the order of their home minutes, a moment behind the truth. Definitions come
-        first, runs not at all."""
+    def listed(
+        self, wanted: Sequence[Wanted], *, after: str, limit: int, newest_first: bool = False
+    ) -> list[str]:
+        """Places in all these lists together, in the order of the planned instants, a moment behind the truth."""
 
     def runs_listed(self, tenant: str, definition: str, *, after: str, limit: int) -> list[str]:
         """Ids of a definition's runs in the order of their home minutes, a moment behind the truth."""

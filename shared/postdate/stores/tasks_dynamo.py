@@ -3,7 +3,8 @@
 Changes go as statements, which claim a whole packet in one round trip; reads go through pynamodb.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import merge
@@ -18,17 +19,21 @@ from postdate.domain.item import kind_of
 from postdate.domain.slots import ShardPlan, home, is_id, unique_part
 from postdate.domain.task import KINDS, State, Task
 from postdate.domain.transitions import Transition
+from postdate.runtime.author import nobody
 from postdate.stores import batch_get, task_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
+from postdate.stores.places import between
+from postdate.stores.pointers import pointer_attributes
 from postdate.stores.rows import FoundRows, found_rows, item_key, speak_through, the_one
 from postdate.stores.statements import Statement, Statements
-from postdate.stores.tasks import Written
+from postdate.stores.tasks import Wanted, Written
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 
+_READERS: Final = 8
 _THERE: Final = frozenset({Written.DONE, Written.CONFLICT})
 
 
@@ -43,8 +48,17 @@ class _Change:
 
 class DynamoTasks:
     def __init__(
-        self, *, table: str, client: "BaseClient", plan: ShardPlan, listing_shards: int, retention: timedelta
+        self,
+        *,
+        table: str,
+        client: "BaseClient",
+        plan: ShardPlan,
+        listing_shards: int,
+        retention: timedelta,
+        author: Callable[[], str] = nobody,
     ) -> None:
+        """`author` is noted in each line that names none."""
+        self._author = author
         self._table = table
         self._rows = task_row.task_rows(table)
         speak_through(self._rows, client)
@@ -69,14 +83,16 @@ class DynamoTasks:
         return found_rows(batch_get.models(self._rows, keys), task_row.task_of)
 
     def fits(self, task: Task) -> bool:
-        reserved = task_row.size(self._attributes(task)) + task_row.HISTORY_RESERVE_BYTES
+        reserved = (
+            task_row.size(self._attributes(task.signed(self._author()))) + task_row.HISTORY_RESERVE_BYTES
+        )
         return reserved <= task_row.ROW_BYTES_BILLED_ONCE
 
     def add(self, tasks: Sequence[Task]) -> list[Written]:
         return self._written(
             [
                 _Change(
-                    statement=self._statements.insert(self._attributes(task)),
+                    statement=self._statements.insert(self._attributes(task.signed(self._author()))),
                     pointer=None if task.home.holds(task.due_at) else self._pointer(task),
                     for_audit=self._for_audit(task, task.moved_at if task.is_written_late else None),
                 )
@@ -100,28 +116,57 @@ class DynamoTasks:
         lease = {"N": str(instants.milliseconds(until))}
         return self._statements.execute([self._extension(task, lease) for task in tasks])
 
-    def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
-        return self._listed(tenant, after, limit)
+    def listed(
+        self, wanted: Sequence[Wanted], *, after: str, limit: int, newest_first: bool = False
+    ) -> list[str]:
+        """One query for each key of each list, side by side."""
+        asked = [
+            (each, number, ends)
+            for each in wanted
+            if (ends := between(each.since, each.until, after=after, newest_first=newest_first))
+            for number in range(self._listing_shards)
+        ]
+        if not asked:
+            return []
+
+        def read(part: tuple[Wanted, int, tuple[str, str]]) -> list[str]:
+            index, key = self._list(part[0], part[1])
+            within = self._rows.place.between(*part[2])
+            with translated():
+                found = index.query(key, within, scan_index_forward=not newest_first, limit=limit)
+                return [row.place for row in found]
+
+        with ThreadPoolExecutor(min(_READERS, len(asked))) as readers:
+            places = merge(*readers.map(read, asked), reverse=newest_first)
+            return list(islice(dict.fromkeys(places), limit))
+
+    def _list(self, wanted: Wanted, number: int) -> tuple[Any, str]:
+        if wanted.listing is None:
+            return self._rows.by_tenant, task_row.listing_key(wanted.tenant, number)
+        return self._rows.by_state, task_row.state_key(wanted.tenant, wanted.listing, number)
 
     def runs_listed(self, tenant: str, definition: str, *, after: str, limit: int) -> list[str]:
-        return self._listed(task_row.runs_of(tenant, definition), after, limit)
-
-    def _listed(self, whose: str, after: str, limit: int) -> list[str]:
         behind = self._rows.id > after if after else None
-        return list(islice(merge(*self._shards(whose, behind, limit, forward=True)), limit))
+        shards = self._runs(tenant, definition, behind, limit, forward=True)
+        return list(islice(merge(*shards), limit))
 
     def runs_back(self, tenant: str, definition: str, *, before: str, limit: int) -> list[str]:
         ahead = self._rows.id < before if before else None
-        shards = self._shards(task_row.runs_of(tenant, definition), ahead, limit, forward=False)
+        shards = self._runs(tenant, definition, ahead, limit, forward=False)
         return list(islice(merge(*shards, reverse=True), limit))
 
-    def _shards(self, whose: str, where: Any, limit: int, *, forward: bool) -> list[list[str]]:
+    def _runs(
+        self, tenant: str, definition: str, where: Any, limit: int, *, forward: bool
+    ) -> list[list[str]]:
         with translated():
             return [
                 [
                     row.id
                     for row in self._rows.by_listing.query(
-                        task_row.listing_key(whose, number), where, limit=limit, scan_index_forward=forward
+                        task_row.runs_key(tenant, definition, number),
+                        where,
+                        limit=limit,
+                        scan_index_forward=forward,
                     )
                 ]
                 for number in range(self._listing_shards)
@@ -133,8 +178,8 @@ class DynamoTasks:
     def _update(self, transition: Transition) -> Statement:
         return self._statements.update(
             self._attributes(transition.before),
-            self._attributes(transition.after),
-            held=["version", "lease"] if transition.over_lease else ["version"],
+            self._attributes(transition.after.signed(self._author())),
+            unchanged=["version", "lease"] if transition.over_lease else ["version"],
         )
 
     def _extension(self, task: Task, lease: dict[str, str]) -> Statement:
@@ -154,13 +199,13 @@ class DynamoTasks:
 
     def _pointer(self, task: Task) -> Statement:
         slot = self._plan.slot(task.due_at, unique_part(task.id))
-        return self._statements.insert(task_row.pointer_attributes(task, slot))
+        return self._statements.insert(pointer_attributes(task, slot))
 
     def _for_audit(self, task: Task, at: datetime | None) -> Statement | None:
         if at is None:
             return None
         slot = self._plan.slot(at, unique_part(task.id))
-        return self._statements.insert(task_row.pointer_attributes(task, slot, for_audit=True))
+        return self._statements.insert(pointer_attributes(task, slot, for_audit=True))
 
     def _written(self, changes: Sequence[_Change]) -> list[Written]:
         """Pointers for audits come first: one whose change does not follow does no harm, for an audit looks at the

@@ -4,25 +4,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from postdate.domain import instants
 from postdate.domain.item import kind_of
 from postdate.domain.slots import ShardPlan, Slot, home, unique_part
+from postdate.domain.tally import Fared
 from postdate.domain.task import OPERATION_KIND, State, Task
 from postdate.domain.transitions import Transition
+from postdate.stores.places import between, place_of
 from postdate.stores.rows import FoundRows
-from postdate.stores.tasks import Written
+from postdate.stores.tasks import Listing, Wanted, Written, listing_of
 from postdate.stores.timetable import Entry
 
 _PAYLOAD_BYTES_MAX = 400
 
 
 class MemoryTasks:
-    """`definitions_listed` are ids of definitions with their tenants: they are listed among tasks."""
+    """`definitions_listed` are ids of definitions with their tenants, and with the list by state that each is in: they
+    are listed among tasks."""
 
     def __init__(self, *, plan: ShardPlan) -> None:
         self._plan = plan
         self._tasks: dict[str, Task] = {}
         self._pointers: dict[Slot, list[Entry]] = {}
-        self.definitions_listed: dict[str, str] = {}
+        self.definitions_listed: dict[str, tuple[str, Listing | None]] = {}
 
     def fits(self, task: Task) -> bool:
         return len((task.payload.text or "").encode()) <= _PAYLOAD_BYTES_MAX
@@ -45,17 +49,32 @@ class MemoryTasks:
     def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
         return [self._extend(task, until) for task in tasks]
 
-    def entries(self, ids: Iterable[str]) -> dict[str, Entry]:
-        return {id: Entry.of(task) for id, task in self.get_many(ids).items()}
+    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, Entry]:
+        return {id: _entry(task, fared) for id, task in self.get_many(ids).items()}
 
-    def due_in(self, slot: Slot) -> Iterator[Entry]:
-        yield from [Entry.of(task) for task in self._tasks.values() if task.home == slot]
+    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[Entry]:
+        yield from [_entry(task, fared) for task in self._tasks.values() if task.home == slot]
         yield from list(self._pointers.get(slot, ()))
 
-    def listed(self, tenant: str, *, after: str, limit: int) -> list[str]:
-        tasks = ((task.id, task.tenant) for task in self._tasks.values() if task.recurs is None)
-        found = [*tasks, *self.definitions_listed.items()]
-        return sorted(id for id, whose in found if whose == tenant and id > after)[:limit]
+    def listed(
+        self, wanted: Sequence[Wanted], *, after: str, limit: int, newest_first: bool = False
+    ) -> list[str]:
+        found: set[str] = set()
+        for each in wanted:
+            ends = between(each.since, each.until, after=after, newest_first=newest_first)
+            if ends is not None:
+                found |= {place for place in self._places(each) if ends[0] <= place <= ends[1]}
+        return sorted(found, reverse=newest_first)[:limit]
+
+    def _places(self, wanted: Wanted) -> Iterator[str]:
+        for task in self._tasks.values():
+            if task.tenant == wanted.tenant and kind_of(task.id) != OPERATION_KIND:
+                listing = wanted.listing
+                if task.recurs is None if listing is None else listing is listing_of(task):
+                    yield place_of(task.planned_at, task.id)
+        for id, (tenant, listing) in self.definitions_listed.items():
+            if tenant == wanted.tenant and wanted.listing in (None, listing):
+                yield place_of(instants.EPOCH, id)
 
     def runs_listed(self, tenant: str, definition: str, *, after: str, limit: int) -> list[str]:
         found = (task for task in self._tasks.values() if task.tenant == tenant and task.recurs is not None)
@@ -106,3 +125,7 @@ class MemoryTasks:
     def _point(self, task: Task, at: datetime) -> None:
         slot = self._plan.slot(at, unique_part(task.id))
         self._pointers.setdefault(slot, []).append(replace(Entry.of(task), phase=None))
+
+
+def _entry(task: Task, fared: bool) -> Entry:
+    return Entry.of(task, fared=Fared.of_task(task) if fared else None)

@@ -1,17 +1,21 @@
 """A tenant's settings: what it may call, and how its webhooks are signed."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pynamodb.attributes import ListAttribute, UnicodeAttribute
-from pynamodb.exceptions import DoesNotExist
+from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.exceptions import DoesNotExist, PutError
 
+from postdate.domain.limits import REGISTERED_A_SECOND_OF
 from postdate.domain.task import Destination
-from postdate.stores.attributes import compact
-from postdate.stores.faults import translated
+from postdate.domain.tenancy import USUAL, Tenancy
+from postdate.runtime.metric import STANDARD, TIERS
+from postdate.stores.attributes import compact, instant, milliseconds
+from postdate.stores.faults import is_refused, translated
 from postdate.stores.rows import Connection, Row, speak_through, the_one
-from postdate.stores.task_row import destination_of, destination_values
+from postdate.stores.template_values import destination_of, destination_values
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -19,14 +23,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tenant:
-    """`destinations` are the pairs of kind and address that tasks may go to, of kinds that have a list.
+    """`tier` is one of a few names: metrics are counted by it, and quotas follow it.
+    `log_share` is the share of its tasks of which the workers log each decision, from 0 to 1.
+    `destinations` are the pairs of kind and address that tasks may go to, of kinds that have a list.
     `default_target` is where jobs go that name no target; None if each has to name one.
-    `signing_secrets`: the newest first; two of them live side by side while one replaces the other."""
+    `signing_secrets`: the newest first; two of them live side by side while one replaces the other.
+    `signing_until`: the instant from which the second secret signs no more; None for no end."""
 
     id: str
+    tier: str = STANDARD
+    log_share: float = 0.0
     destinations: frozenset[tuple[str, str]] = frozenset()
     default_target: Destination | None = None
     signing_secrets: tuple[str, ...] = ()
+    signing_until: datetime | None = None
+    tenancy: Tenancy = USUAL
+
+    def secrets_at(self, now: datetime) -> tuple[str, ...]:
+        """The secrets that sign now."""
+        is_over = self.signing_until is not None and now >= self.signing_until
+        return self.signing_secrets[:1] if is_over else self.signing_secrets
+
+    @property
+    def quota(self) -> int:
+        """Number of tasks and payments that the tenant may register a second."""
+        return self.tenancy.registered_a_second or REGISTERED_A_SECOND_OF[self.tier]
 
     def allowed(self, kind: str) -> frozenset[str]:
         """The addresses of this kind."""
@@ -41,8 +62,13 @@ class Tenants(Protocol):
 
     def put(self, tenant: Tenant) -> None: ...
 
+    def change(self, before: Tenant | None, after: Tenant) -> bool:
+        """Writes `after` with the next version. False if the row is no longer of the version of `before`; None for a
+        tenant that does not exist yet."""
+        ...
+
     def ids(self) -> list[str]:
-        """Of all tenants, by a scan: for what a person does, never for a request."""
+        """Returns the ids of all tenants by a scan: for requests of operators, never of tenants."""
 
 
 class _Row(Row):
@@ -50,11 +76,18 @@ class _Row(Row):
     still written: after a roll-back, older code reads only them."""
 
     tenant = UnicodeAttribute(hash_key=True)
+    log_share = NumberAttribute(null=True)
     destinations: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     queue_urls: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     buses: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     default_target = UnicodeAttribute(null=True)
     signing_secrets: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
+    signing_until = NumberAttribute(null=True)
+    tier = UnicodeAttribute(null=True)
+    registered_a_second = NumberAttribute(null=True)
+    runs_in_flight = NumberAttribute(null=True)
+    suspended_because = UnicodeAttribute(null=True)
+    version = NumberAttribute(null=True)
 
 
 class DynamoTenants:
@@ -75,16 +108,44 @@ class DynamoTenants:
         return the_one(row, _tenant_of)
 
     def put(self, tenant: Tenant) -> None:
+        with translated():
+            self._row(tenant).save()
+
+    def change(self, before: Tenant | None, after: Tenant) -> bool:
+        version: Any = self._rows.version
+        if before is None:
+            unchanged: Any = self._rows.tenant.does_not_exist()
+        elif before.tenancy.version:
+            unchanged = version == before.tenancy.version
+        else:
+            unchanged = self._rows.tenant.exists() & version.does_not_exist()
+        with translated():
+            try:
+                self._row(_next(before, after)).save(condition=unchanged)
+            except PutError as error:
+                if not is_refused(error):
+                    raise
+                return False
+        return True
+
+    def _row(self, tenant: Tenant) -> _Row:
+        known = tenant.tenancy
         row = self._rows(
             tenant=tenant.id,
+            tier=tenant.tier,
+            log_share=tenant.log_share or None,
             destinations=sorted(f"{kind} {address}" for kind, address in tenant.destinations),
             default_target=tenant.default_target and compact(destination_values(tenant.default_target)),
             signing_secrets=list(tenant.signing_secrets),
+            signing_until=milliseconds(tenant.signing_until),
+            registered_a_second=known.registered_a_second,
+            runs_in_flight=known.runs_in_flight,
+            suspended_because=known.suspended_because,
+            version=known.version or None,
         )
         for name, kind in _LISTS_BEFORE.items():
             setattr(row, name, sorted(tenant.allowed(kind)))
-        with translated():
-            row.save()
+        return row
 
     def ids(self) -> list[str]:
         with translated():
@@ -96,10 +157,28 @@ def _tenant_of(row: _Row) -> Tenant:
     kept = {(kind, address) for kind, _, address in (each.partition(" ") for each in row.destinations)}
     return Tenant(
         id=row.tenant,
+        tier=row.tier if row.tier in TIERS else STANDARD,
+        log_share=float(row.log_share or 0),
         destinations=frozenset(before | kept),
         default_target=destination_of(json.loads(row.default_target)) if row.default_target else None,
         signing_secrets=tuple(row.signing_secrets),
+        signing_until=instant(row.signing_until),
+        tenancy=Tenancy(
+            registered_a_second=_number(row.registered_a_second),
+            runs_in_flight=_number(row.runs_in_flight),
+            suspended_because=row.suspended_because,
+            version=int(row.version or 0),
+        ),
     )
+
+
+def _number(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _next(before: Tenant | None, after: Tenant) -> Tenant:
+    version = 1 if before is None else before.tenancy.version + 1
+    return replace(after, tenancy=replace(after.tenancy, version=version))
 
 
 class MemoryTenants:
@@ -111,6 +190,13 @@ class MemoryTenants:
 
     def put(self, tenant: Tenant) -> None:
         self._tenants[tenant.id] = tenant
+
+    def change(self, before: Tenant | None, after: Tenant) -> bool:
+        stored = self._tenants.get(after.id)
+        if (stored and stored.tenancy.version) != (before and before.tenancy.version):
+            return False
+        self._tenants[after.id] = _next(before, after)
+        return True
 
     def ids(self) -> list[str]:
         return sorted(self._tenants)

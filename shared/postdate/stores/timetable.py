@@ -1,20 +1,23 @@
-"""What is due in a slot: tasks and payments alike, with what a sweep has to know of each and nothing else."""
+"""The items that are due in a slot, tasks and payments, each with the attributes that a sweep reads."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
 
 from postdate.domain import instants, payment, task
 from postdate.domain.due import Due
 from postdate.domain.item import Item, Phase, kind_of
 from postdate.domain.slots import Slot, home, is_id
+from postdate.domain.tally import Fared
 from postdate.stores import batch_get
-from postdate.stores.attributes import AttributeMap
+from postdate.stores.attributes import AttributeMap, instant
 from postdate.stores.faults import translated
 from postdate.stores.rows import Connection, Row, item_key, readable, speak_through
+from postdate.stores.task_row import first_claimed_at
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """A pointer knows no phase: its item is elsewhere. `accounts` are those that a payment moves money between."""
+    """A pointer knows no phase: its item is elsewhere. `accounts` are those that a payment moves money between.
+    `fared` is there if it was asked for, and never of a pointer."""
 
     due: Due
     tenant: str
@@ -30,9 +34,10 @@ class Entry:
     phase: Phase | None
     lease_until: datetime | None
     accounts: tuple[str, ...] = ()
+    fared: Fared | None = None
 
     @classmethod
-    def of(cls, item: Item, *accounts: str) -> "Entry":
+    def of(cls, item: Item, *accounts: str, fared: Fared | None = None) -> "Entry":
         return cls(
             due=Due.of(item),
             tenant=item.tenant,
@@ -40,14 +45,15 @@ class Entry:
             phase=item.phase,
             lease_until=item.lease_until,
             accounts=accounts,
+            fared=fared,
         )
 
 
 class Timetable(Protocol):
-    def due_in(self, slot: Slot) -> Iterator[Entry]:
-        """Everything that lives in a slot or is pointed to from it, finished or not."""
+    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[Entry]:
+        """Everything that lives in a slot or is pointed to from it, finished or not; with how it `fared` if wanted."""
 
-    def entries(self, ids: Iterable[str]) -> dict[str, Entry]:
+    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, Entry]:
         """Items by their ids, wherever they are due."""
 
 
@@ -65,7 +71,16 @@ class _Row(Row):
     payee = UnicodeAttribute(null=True)
 
 
+class _FaredRow(_Row):
+    planned = NumberAttribute(null=True)
+    attempts = NumberAttribute(null=True)
+    finished = NumberAttribute(null=True)
+    amount = NumberAttribute(null=True)
+    history: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
+
+
 _READ = list(_Row.get_attributes())
+_READ_FARED = list(_FaredRow.get_attributes())
 _NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 
@@ -76,29 +91,33 @@ class DynamoTimetable:
         self._items = _rows(items_table, client)
         self._payments = _rows(payments_table, client)
 
-    def due_in(self, slot: Slot) -> Iterator[Entry]:
+    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[Entry]:
         for table in (self._items, self._payments):
             with translated():
-                rows = table.query(slot.key, consistent_read=True, attributes_to_get=_READ)
-                yield from map(_entry_or_none_to_call, rows)
+                rows = table.query(slot.key, consistent_read=True, attributes_to_get=_read(fared))
+                yield from (_entry_or_none_to_call(row, fared) for row in rows)
 
-    def entries(self, ids: Iterable[str]) -> dict[str, Entry]:
-        wanted: dict[type[_Row], list[AttributeMap]] = {self._items: [], self._payments: []}
+    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, Entry]:
+        wanted: dict[type[_FaredRow], list[AttributeMap]] = {self._items: [], self._payments: []}
         for id in dict.fromkeys(ids):
             if is_id(id):
                 wanted[self._table_of(id)].append(item_key(id))
         return {
-            row.id: _entry_or_none_to_call(row)
+            row.id: _entry_or_none_to_call(row, fared)
             for table, keys in wanted.items()
-            for row in batch_get.models(table, keys, attributes=_READ)
+            for row in batch_get.models(table, keys, attributes=_read(fared))
         }
 
-    def _table_of(self, id: str) -> type[_Row]:
+    def _table_of(self, id: str) -> type[_FaredRow]:
         return self._payments if kind_of(id) == payment.KIND else self._items
 
 
-def _rows(table: str, client: "BaseClient | None") -> type[_Row]:
-    class Rows(_Row):
+def _read(fared: bool) -> list[str]:
+    return _READ_FARED if fared else _READ
+
+
+def _rows(table: str, client: "BaseClient | None") -> type[_FaredRow]:
+    class Rows(_FaredRow):
         class Meta(Connection):
             table_name = table
 
@@ -106,10 +125,10 @@ def _rows(table: str, client: "BaseClient | None") -> type[_Row]:
     return Rows
 
 
-def _entry_or_none_to_call(row: _Row) -> Entry:
+def _entry_or_none_to_call(row: _FaredRow, fared: bool) -> Entry:
     """A row that only newer code can read gets no call from this code, and it keeps its minute's audit open: it counts
     as running under a lease that does not end."""
-    for entry in readable([row], _entry):
+    for entry in readable([row], partial(_entry, fared=fared)):
         return entry
     return Entry(
         due=Due(id=row.id, version=0, due_at=instants.start_of(home(row.id.partition("~")[0]).minute)),
@@ -120,7 +139,7 @@ def _entry_or_none_to_call(row: _Row) -> Entry:
     )
 
 
-def _entry(row: _Row) -> Entry:
+def _entry(row: _FaredRow, *, fared: bool) -> Entry:
     return Entry(
         due=Due(
             id=row.points_to or row.id,
@@ -132,7 +151,24 @@ def _entry(row: _Row) -> Entry:
         phase=None if row.status is None else _phase(row),
         lease_until=None if row.lease is None else instants.from_milliseconds(int(row.lease)),
         accounts=(row.payer, row.payee) if row.payer else (),
+        fared=_fared(row) if fared and row.status is not None else None,
     )
+
+
+def _fared(row: _FaredRow) -> Fared:
+    return Fared(
+        state=row.status,
+        planned_at=instants.from_milliseconds(int(row.due if row.planned is None else row.planned)),
+        attempts=int(row.attempts or 0),
+        begun_at=_completed_at(row)
+        if kind_of(row.id) == payment.KIND
+        else first_claimed_at(row.history or ()),
+        amount=int(row.amount or 0),
+    )
+
+
+def _completed_at(row: _FaredRow) -> datetime | None:
+    return instant(row.finished) if row.status == payment.State.COMPLETED else None
 
 
 def _phase(row: _Row) -> Phase:

@@ -1,4 +1,4 @@
-"""Which IP addresses may be called: those of the public internet.
+"""IP addresses that may be called: those of the public internet.
 
 Not `is_global`: on Python 3.11 it passes NAT64 (and with it the metadata address), site-local, multicast and the 6to4
 relays, and its answers change with the version. Written out instead; `is_global` may only refuse more.

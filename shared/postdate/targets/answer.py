@@ -79,7 +79,7 @@ async def _head(connection: Connection, start: int) -> Head:
 
 
 def _body_end(connection: Connection, head: Head) -> int | None:
-    """Where the body ends; None while that has not come in; -1 if that cannot be told or is too far away."""
+    """Position of the body's end; None while it has not arrived; -1 if it is unknown or beyond the limit."""
     length, coding = head.headers.get("content-length"), head.headers.get("transfer-encoding")
     if head.status in (204, 304):
         return head.ends

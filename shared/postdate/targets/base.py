@@ -1,4 +1,4 @@
-"""What a destination is asked to take, and what came of it."""
+"""A delivery to a destination, and its result."""
 
 import logging
 import traceback

@@ -10,7 +10,7 @@ Key: TypeAlias = tuple[str, str, int, str]
 
 
 class AnswerBroken(Exception):
-    """What came back is no HTTP answer, or too long a one."""
+    """The destination's answer is not HTTP, or is too long."""
 
 
 class Unanswered(ConnectionError):

@@ -1,4 +1,4 @@
-"""What webhooks and queues are told besides the payload, in headers and in message attributes."""
+"""The facts that a delivery carries beside its payload, in headers or message attributes."""
 
 import base64
 import hmac

@@ -1,4 +1,4 @@
-"""Which URLs may be called: one function, asked when a task is registered and again at every attempt."""
+"""URLs that may be called: one function, used when a task is registered and again at every attempt."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -91,7 +91,7 @@ def with_addresses(endpoint: Endpoint, addresses: tuple[str, ...]) -> Endpoint:
 
 @lru_cache(maxsize=1024)
 def parse(url: str, loopback_allowed: bool) -> Endpoint:
-    """What the URL itself says, before any name is looked up."""
+    """Checks the URL itself, before any name is resolved."""
     if len(url) > URL_LENGTH_MAX:
         raise DestinationNotAllowed(f"the URL is longer than {URL_LENGTH_MAX} characters")
     parts = _URL.fullmatch(url)

@@ -1,4 +1,4 @@
-"""Which headers a task may add to its webhook."""
+"""Headers that a task may add to its webhook."""
 
 import re
 from collections.abc import Sequence

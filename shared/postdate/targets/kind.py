@@ -1,4 +1,4 @@
-"""What the rest of Postdate knows of one kind of destination. `registry.KINDS` lists all of them."""
+"""One kind of destination, as the rest of Postdate sees it. `registry.KINDS` lists all of them."""
 
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -8,15 +8,17 @@ from enum import Enum, auto
 from typing import Any, Final, TypeAlias
 
 from postdate.domain.errors import DestinationNotAllowed
+from postdate.domain.sealed import hash_of_sealed
 from postdate.domain.task import Destination
 from postdate.targets.base import Target
 
 _CALLS_AT_ONCE: Final = 4
+# In place of a value in a row of an older release, which no worker has sealed yet.
 HIDDEN: Final = "***"
 
 
 class Shape(Enum):
-    """What a member holds. An answer tells of PAIRS the names only: a value may be a credential."""
+    """Type of a member's value. An answer shows names and keyed hashes of PAIRS: a value may be a credential."""
 
     TEXT = auto()
     NAME = auto()
@@ -27,8 +29,8 @@ class Shape(Enum):
 class Member:
     """A field of a destination in requests and answers. `of` is the attribute of `Destination` that keeps it.
 
-    `meaning` is for the API's description. A member with `words` is one of them; the first is the default. PAIRS may be
-    left out. Every other member is needed.
+    `meaning` is for the API's description. A member with `words` is one of them; the first is the default. PAIRS may
+    be left out. Every other member is needed.
     """
 
     name: str
@@ -42,7 +44,10 @@ class Member:
 
     def told(self, destination: Destination) -> Any:
         kept = getattr(destination, self.of)
-        return {name: HIDDEN for name, _ in kept} if self.shape is Shape.PAIRS else kept
+        if self.shape is not Shape.PAIRS:
+            return kept
+        hashes = {name: hash_of_sealed(text) for name, text in destination.sealed}
+        return {name: HIDDEN for name, _ in kept} | hashes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,8 +62,8 @@ class Listed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
-    """The service of AWS behind a kind: its name in ARNs and clients, the operation that a worker calls, the action by
-    which IAM checks the call, and the resource that a name stands for, with `{}` for the name."""
+    """The service of AWS behind a kind: its name in ARNs and clients, the operation that a worker calls, the
+    action by which IAM checks the call, and the resource that a name stands for, with `{}` for the name."""
 
     name: str
     operation: str
@@ -68,8 +73,8 @@ class Service:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parts:
-    """What targets are built from. `client` makes a client of a service. `pool` runs calls to AWS; without one each
-    target has four threads of its own."""
+    """The parts that targets are built from. `client` makes a client of a service. `pool` runs calls to AWS;
+    without one each target has four threads of its own."""
 
     client: Callable[[str], Any]
     now: Callable[[], datetime]

@@ -71,10 +71,10 @@ def _is_fifo(address: str) -> bool:
 
 
 def _once(delivery: Delivery) -> str:
-    """Of two messages with the same one, the service drops the second if it comes within five minutes of the first.
+    """Deduplication id of a message: the service drops a second message with the same id within five minutes.
 
-    The run's id: an attempt is repeated because nobody knows whether the one before arrived, and if it did, once is
-    enough. Not so where the receiver has the last word: there it arrived, the receiver said no or nothing, and
-    without another message with its new token nobody could end the run.
+    The id is the run's id: an attempt is repeated because it is unknown whether the attempt before arrived, and one
+    arrival is enough. With `ack: explicit` the id also holds the token: there the message arrived, the receiver
+    refused it or did not answer, and only a further message with a new token lets the receiver end the run.
     """
     return delivery.run_id if delivery.ack is Ack.RESPONSE else f"{delivery.run_id}:{delivery.token}"

@@ -44,7 +44,8 @@ class Targets(Mapping[str, Target]):
 
 
 def circuit_of(destination: Destination) -> str:
-    """What the breaker of a destination is kept for. A destination of a newer release goes by its whole address."""
+    """The address that a destination's breaker is stored under. A kind that only a newer release knows uses its whole
+    address."""
     kind = KINDS.get(destination.type)
     address = destination.address if kind is None else kind.circuit(destination.address)
     return f"{destination.type}:{address}"

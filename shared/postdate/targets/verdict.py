@@ -1,4 +1,4 @@
-"""What an HTTP answer means for a delivery."""
+"""Meaning of an HTTP answer for a delivery."""
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime

@@ -210,7 +210,7 @@ WEBHOOK: Final = Kind(
             name="headers",
             of="headers",
             meaning="Up to 20 headers of yours, 4096 bytes in all; not those that Postdate sets. Answers show "
-            "names only.",
+            "hashes of their values.",
             shape=Shape.PAIRS,
         ),
     ),

@@ -28,8 +28,9 @@ _NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What an attempt found a payment to be, or made of it: then `ended_at` is when the ledger's answer was there.
-    `stuck` says why its end could not be written, `disagrees` whether the books are the reason."""
+    """The payment after an attempt. `ended_at` is the instant of the ledger's answer, if this attempt ended the
+    payment. `stuck` is the reason why its end could not be written, `disagrees` is true if the books are that
+    reason."""
 
     payment: Payment
     ended_at: datetime | None = None
@@ -38,15 +39,22 @@ class Outcome:
 
 
 class Settling:
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+    """`by` is the author of the changes, as `<type>:<id>`."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, *, by: str = "") -> None:
         self._ledger = ledger
         self._clock = clock
+        self._by = by
 
     def attempt(
-        self, payments: Iterable[Payment], execution_ids: Mapping[str, str] = _NO_NAMES
+        self,
+        payments: Iterable[Payment],
+        execution_ids: Mapping[str, str] = _NO_NAMES,
+        authors: Mapping[str, str] = _NO_NAMES,
     ) -> dict[str, Outcome]:
-        """Each payment may be given once. One that has ended or is not due is answered as it is."""
-        return _Attempt(self._ledger, self._clock, execution_ids).make(payments)
+        """Each payment may be given once. One that has ended or is not due is answered as it is. `authors` sign the
+        changes of these payments."""
+        return _Attempt(self._ledger, self._clock, execution_ids, self._by, authors).make(payments)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,8 +66,17 @@ class _Step:
 
 
 class _Attempt:
-    def __init__(self, ledger: Ledger, clock: Clock, execution_ids: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        execution_ids: Mapping[str, str],
+        by: str,
+        authors: Mapping[str, str],
+    ) -> None:
         self._ledger = ledger
+        self._by = by
+        self._authors = authors
         self._clock = clock
         self._execution_ids = execution_ids
         self._outcomes: dict[str, Outcome] = {}
@@ -88,7 +105,9 @@ class _Attempt:
 
     def _post(self, steps: Sequence[_Step]) -> list[_Step]:
         """The steps that follow."""
-        answers = self._ledger.post([step.posting for step in steps])
+        answers = self._ledger.post(
+            [step.posting.signed(self._authors.get(step.payment.id, self._by)) for step in steps]
+        )
         now = self._clock.now()
         following: list[_Step] = []
         stale: list[_Step] = []
@@ -107,7 +126,7 @@ class _Attempt:
         return following + self._anew(stale)
 
     def _instead(self, step: _Step, posted: Posted, now: datetime) -> Posting | str:
-        """How the payment ends when it cannot end as intended, or why it is stuck."""
+        """Returns the posting that ends the payment in another way, or the reason why the payment is stuck."""
         payment, posting, account = step.payment, step.posting, posted.account or step.payment.payer
         if posted.answer is Answer.UNAVAILABLE:
             return "the ledger did not answer"
@@ -144,7 +163,7 @@ class _Attempt:
         )
 
     def _anew(self, stale: Sequence[_Step]) -> list[_Step]:
-        """What changed meanwhile is settled as it has become, if it is still due and nobody left it to a person."""
+        """Returns new steps for payments that changed meanwhile, if they are still due and not parked."""
         if not stale:
             return []
         try:

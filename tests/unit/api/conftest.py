@@ -12,23 +12,24 @@ import pytest
 from functions.api.operations.backfill import Backfills
 from functions.api.runs.acknowledge import Acknowledger
 from functions.api.runs.rooms import Rooms
-from functions.api.tasks.by_hand import ByHand
-from functions.api.tasks.chain import Chain
-from functions.api.tasks.change import Changer
-from functions.api.tasks.definitions import DefinitionChanger
-from functions.api.tasks.places import Places
-from functions.api.tasks.plans import schedule
-from functions.api.tasks.recurring import Planned, Planner, RecurringOrder
-from functions.api.tasks.register import Order, Registered, Registrar
-from functions.api.tasks.templates import Templates
+from functions.api.tasks.checks.places import Places
+from functions.api.tasks.one_time.change import Changer
+from functions.api.tasks.one_time.register import Order, Registered, Registrar
+from functions.api.tasks.recurring.by_hand import ByHand
+from functions.api.tasks.recurring.chain import Chain
+from functions.api.tasks.recurring.change import DefinitionChanger
+from functions.api.tasks.recurring.forms import schedule
+from functions.api.tasks.recurring.register import Planned, Planner, RecurringOrder
+from functions.api.tasks.recurring.templates import Templates
 from postdate.domain.catch_up import CatchUp
-from postdate.domain.definition import Definition, Overlap, Template
+from postdate.domain.definition import Definition, Overlap
 from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.flow import Room
 from postdate.domain.recurrence import Runs
 from postdate.domain.schedule import Schedule
 from postdate.domain.sweeping import Horizon
-from postdate.domain.task import Payload, State, Task
+from postdate.domain.task import Payload, State, Task, Template
+from postdate.stores.flow import Timeline
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.idempotency import MemoryReservations, Reservation
 from postdate.stores.payloads import MemoryPayloads
@@ -79,7 +80,7 @@ class ScriptedPayloads(MemoryPayloads):
 
 
 class ScriptedFlow(MemoryFlow):
-    """Its next calls about rooms, as many as are `unavailable`, are not answered."""
+    """The next `unavailable` calls about rooms get no answer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,9 +94,11 @@ class ScriptedFlow(MemoryFlow):
         self._answers()
         super().stay(tenant, key, runs, until)
 
-    def ends(self, tenant: str, keys: Iterable[str]) -> Mapping[str, datetime]:
+    def ends(
+        self, tenant: str, keys: Iterable[str], *, of: Timeline = Timeline.RATE
+    ) -> Mapping[str, datetime]:
         self._answers()
-        return super().ends(tenant, keys)
+        return super().ends(tenant, keys, of=of)
 
     def leave(self, tenant: str, key: str, runs: Iterable[str], *, stay: timedelta | None) -> None:
         self._answers()
@@ -196,19 +199,20 @@ class Service:
 
 
 def order(**fields: Any) -> Order:
+    """Far away, unless said otherwise; fields of its template among the others."""
+    if isinstance(fields.get("payload"), str):
+        fields["payload"] = Payload(text=fields["payload"])
+    template = {"destination": HOOK, "payload": Payload(text="{}"), "retry": STEADY} | {
+        name: fields.pop(name) for name in list(fields) if name in Template.__dataclass_fields__
+    }
     usual = Order(
         due_at=FAR,
-        destination=HOOK,
-        payload=Payload(text="{}"),
-        retry=STEADY,
-        timeout_seconds=30,
+        template=Template(**template),
         name=None,
         tags=(),
         idempotency_key=None,
         fingerprint="asked",
     )
-    if isinstance(fields.get("payload"), str):
-        fields["payload"] = Payload(text=fields["payload"])
     return replace(usual, **fields)
 
 

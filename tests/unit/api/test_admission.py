@@ -6,18 +6,25 @@ from datetime import timedelta
 import pytest
 
 from functions.api.admission import Admission
+from functions.api.keys.rehash import Rehash
 from postdate.domain.errors import Forbidden, Unauthenticated, Unavailable
 from postdate.runtime.cached import Cached
-from postdate.stores.keys import ApiKey, MemoryKeys, hash_of
+from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.key_hashes import KeyHashes, plain_hash_of
+from postdate.stores.keys import ApiKey, MemoryKeys
 from tests.unit.doubles import SECOND, START, ManualClock
 
 SHOWN = "Bearer pd_k1_secret"
 KNOWN = {"authorizer": {"lambda": {"tenant": "demo", "key_id": "k1"}}}
 NOT_READ = {"authorizer": {"lambda": {"tenant": "", "key_id": "", "unavailable": "true"}}}
 OPERATES = {"authorizer": {"lambda": {"tenant": "", "key_id": "o1"}}}
-OPERATOR = ApiKey(id="o1", secret_sha256=hash_of("secret"), tenant=None, scopes=frozenset({"ops"}))
+HASHES = KeyHashes(MemoryDataKeys())
+OPERATOR = ApiKey(id="o1", secret_sha256=plain_hash_of("secret"), tenant=None, scopes=frozenset({"ops"}))
 KEY = ApiKey(
-    id="k1", secret_sha256=hash_of("secret"), tenant="demo", scopes=frozenset({"tasks:read", "tasks:write"})
+    id="k1",
+    secret_sha256=plain_hash_of("secret"),
+    tenant="demo",
+    scopes=frozenset({"tasks:read", "tasks:write"}),
 )
 
 
@@ -49,6 +56,8 @@ def admission(keys, clock):
     return Admission(
         key=Cached(keys.get, keep=timedelta(seconds=2), clock=clock).get,
         is_tenant={"demo", "acme"}.__contains__,
+        hashes=HASHES,
+        keep=Rehash(keys=keys, hashes=HASHES).keep,
         clock=clock,
     )
 
@@ -90,7 +99,7 @@ def test_whatever_the_authorizer_said_the_key_is_what_counts(admission, context,
     "change",
     [
         {"expires_at": START - SECOND},
-        {"secret_sha256": hash_of("another")},
+        {"secret_sha256": plain_hash_of("another")},
     ],
     ids=["ended", "replaced"],
 )
@@ -163,3 +172,26 @@ def test_an_operator_acts_for_the_tenant_that_it_names(admission, context, named
 def test_an_operator_who_names_no_tenant_that_there_is_gets_told_which_header(admission, named):
     with pytest.raises(Forbidden, match="Postdate-Tenant"):
         admission.caller(OPERATES, "Bearer pd_o1_secret", named)
+
+
+def test_a_hash_of_an_older_release_is_keyed_when_its_secret_is_shown(admission, keys):
+    admission.caller(KNOWN, SHOWN, None)
+    assert keys.get("k1").secret_sha256 == HASHES.of("secret")
+    admission.caller(KNOWN, SHOWN, None)
+
+
+def test_without_kms_a_hash_of_an_older_release_stays_and_is_accepted(keys, clock):
+    class Closed(MemoryDataKeys):
+        def provide(self, owner):
+            raise Unavailable
+
+    hashes = KeyHashes(Closed())
+    admission = Admission(
+        key=keys.get,
+        is_tenant=lambda id: True,
+        hashes=hashes,
+        keep=Rehash(keys=keys, hashes=hashes).keep,
+        clock=clock,
+    )
+    assert admission.caller(KNOWN, SHOWN, None).key_id == "k1"
+    assert keys.get("k1") == KEY

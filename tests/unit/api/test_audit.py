@@ -10,7 +10,7 @@ from postdate.domain import money
 from postdate.domain.account import Account
 from postdate.domain.errors import Unreadable
 from postdate.domain.movement import Movement, Type, movement_id
-from postdate.domain.payment import KIND, Funding, Payment
+from postdate.domain.payment import KIND, Payment, Terms
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.slots import UNIQUE_BYTES, item_id
 from postdate.stores.ledger import Answer, Listed, Wanted
@@ -19,7 +19,7 @@ from tests.unit.doubles import MINUTE, PLAN, START, ManualClock
 
 
 class BehindLedger(MemoryLedger):
-    """Its listings show nothing of the first `behind` looks at them; `moves` changes an account at each look."""
+    """The first `behind` reads of its lists show nothing; `moves` changes an account at each read."""
 
     def __init__(self) -> None:
         super().__init__(plan=PLAN)
@@ -72,16 +72,11 @@ def ledger() -> BehindLedger:
 def registered(ledger: MemoryLedger, number: int, amount: int) -> Payment:
     unique = number.to_bytes(UNIQUE_BYTES)
     posting = money.register(
+        Terms(payer="alice", payee="bob", amount=amount),
         id=item_id(KIND, PLAN.slot(START, unique), unique),
         tenant="acme",
-        payer="alice",
-        payee="bob",
-        amount=amount,
-        funding=Funding.RESERVE,
         due_at=START,
         now=START - MINUTE,
-        description=None,
-        metadata=(),
     )
     assert ledger.post([posting])[0].answer is Answer.DONE
     assert posting.after is not None
@@ -197,7 +192,7 @@ def test_money_that_moves_between_two_accounts_that_were_read_one_after_the_othe
         moved = False
 
         def account(self, tenant: str, id: str) -> Account | None:
-            """What alice pays reaches bob when alice has been read and bob has not."""
+            """A payment of alice reaches bob between the reads of alice and of bob."""
             if id == "bob" and not self.moved:
                 self.moved = True
                 payment = registered(self, 9, 7)

@@ -1,12 +1,15 @@
 import pytest
 
-from functions.api.caller import Caller
+from functions.api.caller import ANY, Caller
 from postdate.domain.errors import Forbidden
-from postdate.stores.keys import ApiKey, hash_of
+from postdate.stores.key_hashes import plain_hash_of
+from postdate.stores.keys import ApiKey
 
 
 def caller(*scopes, **fields):
-    key = ApiKey(id="k1", secret_sha256=hash_of("secret"), tenant="demo", scopes=frozenset(scopes), **fields)
+    key = ApiKey(
+        id="k1", secret_sha256=plain_hash_of("secret"), tenant="demo", scopes=frozenset(scopes), **fields
+    )
     return Caller.of(key, "demo")
 
 
@@ -49,7 +52,10 @@ def test_a_tenants_key_is_no_operator_whatever_its_row_says():
 
 def test_an_operators_key_acts_for_the_tenant_that_is_named_and_keeps_its_scopes():
     key = ApiKey(
-        id="o1", secret_sha256=hash_of("secret"), tenant=None, scopes=frozenset({"ops", "payments:write"})
+        id="o1",
+        secret_sha256=plain_hash_of("secret"),
+        tenant=None,
+        scopes=frozenset({"ops", "payments:write"}),
     )
     acting = Caller.of(key, "acme")
     assert (acting.tenant, acting.scopes, acting.operates) == ("acme", key.scopes, True)
@@ -68,6 +74,11 @@ def test_a_caller_with_the_scope_may_go_on():
 def test_a_caller_without_the_very_scope_is_refused(scope):
     with pytest.raises(Forbidden):
         caller("tasks:read", "ops").needs(scope)
+
+
+def test_every_caller_may_ask_for_what_needs_no_certain_scope():
+    asking = caller("tasks:read")
+    assert asking.needs(ANY) is asking
 
 
 def test_a_caller_without_scopes_may_do_nothing():

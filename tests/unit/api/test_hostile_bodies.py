@@ -18,7 +18,7 @@ from functions.api.forms import ENTRIES_MAX, Form, parsed, part_of_batch
 from functions.api.payments.forms import BatchPaymentForm, PaymentChangeForm, PaymentForm
 from functions.api.runs.forms import CompleteForm
 from functions.api.tasks.forms import BatchTaskForm, TaskForm
-from functions.api.tasks.plans import PreviewForm, RecurringChangeForm
+from functions.api.tasks.recurring.forms import PreviewForm, RecurringChangeForm
 from postdate.domain.errors import Malformed, NotFound, PostdateError, ValidationFailed
 from postdate.targets.registry import KINDS
 from tests.unit.api.asking import HOOK, PAYMENT, TASK, refused

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from functions.api.forms import Form, instant_of, parsed
 from functions.api.payments.forms import PaymentChangeForm, PaymentForm
 from functions.api.tasks.forms import TaskForm
-from functions.api.tasks.plans import BackfillForm, PreviewForm, RecurringChangeForm
+from functions.api.tasks.recurring.forms import BackfillForm, PreviewForm, RecurringChangeForm
 from postdate.domain.errors import ValidationFailed
 from tests.unit.api.asking import HOOK, PAYMENT, refused, wrong_fields
 

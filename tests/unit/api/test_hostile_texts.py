@@ -12,7 +12,7 @@ from functions.api.accounts.forms import AdjustmentForm, DepositForm
 from functions.api.forms import Form, parsed
 from functions.api.payments.forms import PaymentChangeForm, PaymentForm
 from functions.api.tasks.forms import TaskForm
-from functions.api.tasks.plans import PauseForm, RecurringChangeForm
+from functions.api.tasks.recurring.forms import PauseForm, RecurringChangeForm
 from tests.unit.api.asking import PAYMENT, TASK, refused, wrong_fields
 
 CHANGE = {"description": "text"}

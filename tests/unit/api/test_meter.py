@@ -1,15 +1,22 @@
-"""What a tenant may register in a time, and what counting it costs."""
+"""Limit of a tenant's registrations a second, and the cost of counting them."""
 
 import pytest
 
 from functions.api.limits.meter import ALLOWANCE, Meter
-from postdate.domain.errors import QuotaExceeded, Unavailable
-from postdate.domain.limits import WINDOW
+from postdate.domain.errors import Forbidden, QuotaExceeded, Unavailable
+from postdate.domain.limits import REGISTERED_A_SECOND, REGISTERED_A_SECOND_OF, WINDOW
+from postdate.domain.tenancy import Tenancy
+from postdate.runtime.metric import TIERS
 from postdate.stores.flow_memory import MemoryFlow
+from postdate.stores.tenants import Tenant
 from tests.unit.doubles import SECOND, ManualClock
 
 A_SECOND = 100
 FREE, SHARED = ALLOWANCE, A_SECOND * 10
+
+
+def narrow(tenant):
+    return Tenant(id=tenant, tenancy=Tenancy(registered_a_second=A_SECOND))
 
 
 class CountingFlow(MemoryFlow):
@@ -24,6 +31,11 @@ class CountingFlow(MemoryFlow):
             raise Unavailable
         return super().take_by(*given, **named)
 
+    def ends(self, *given, **named):
+        if self.unavailable:
+            raise Unavailable
+        return super().ends(*given, **named)
+
 
 @pytest.fixture
 def clock():
@@ -37,11 +49,11 @@ def flow():
 
 @pytest.fixture
 def meter(flow, clock):
-    return Meter(flow=flow, clock=clock, a_second=A_SECOND)
+    return Meter(flow=flow, clock=clock, find=narrow)
 
 
 def taken(meter, *, tenant="demo", items=1, most=10_000):
-    """How many are registered before the tenant is refused."""
+    """Number of registrations before the tenant is refused."""
     for count in range(0, most, items):
         try:
             meter.take(tenant, items)
@@ -82,7 +94,7 @@ def test_a_refusal_says_the_quota_and_its_window(meter):
 
 
 def test_copies_share_the_quota_beyond_what_each_has_free(flow, clock):
-    copies = [Meter(flow=flow, clock=clock, a_second=A_SECOND) for _ in range(4)]
+    copies = [Meter(flow=flow, clock=clock, find=narrow) for _ in range(4)]
     assert sum(taken(each, items=10) for each in copies) <= SHARED + 5 * ALLOWANCE
 
 
@@ -98,6 +110,45 @@ def test_another_tenant_has_a_quota_of_its_own(meter):
     assert taken(meter, tenant="other", most=500) == 500
 
 
+def test_the_use_of_the_quota_is_told_by_each_copy_and_falls_with_time(meter, flow, clock):
+    assert meter.used("demo") == 0
+    meter.take("demo", 100)
+    assert meter.used("demo") == 100
+    for _ in range(6):
+        meter.take("demo", 100)
+    allowances = 2 * ALLOWANCE
+    other_copy = Meter(flow=flow, clock=clock, find=narrow)
+    assert meter.used("demo") == other_copy.used("demo") == allowances
+    clock.move(SECOND)
+    assert other_copy.used("demo") == allowances - A_SECOND
+    clock.move(WINDOW)
+    assert (meter.used("demo"), other_copy.used("demo")) == (0, 0)
+
+
+def test_the_use_is_never_more_than_the_quota_and_is_told_without_the_table(meter, flow):
+    taken(meter)
+    assert ALLOWANCE <= meter.used("demo") <= SHARED
+    flow.unavailable = True
+    assert 0 <= meter.used("demo") <= SHARED
+
+
 def test_nobody_is_refused_because_the_table_does_not_answer(meter, flow):
     flow.unavailable = True
     assert taken(meter, items=100) == 10_000
+
+
+def suspended(tenant):
+    return Tenant(id=tenant, tenancy=Tenancy(suspended_because="unpaid"))
+
+
+def test_a_suspended_tenant_registers_nothing(flow, clock):
+    meter = Meter(flow=flow, clock=clock, find=suspended)
+    with pytest.raises(Forbidden, match="suspended and registers nothing: unpaid"):
+        meter.take("demo", 1)
+
+
+def test_a_tier_has_a_quota_unless_the_tenant_has_one_of_its_own():
+    assert set(REGISTERED_A_SECOND_OF) == set(TIERS)
+    assert Tenant(id="a").quota == REGISTERED_A_SECOND
+    assert Tenant(id="a", tier="gold").quota > REGISTERED_A_SECOND
+    assert Tenant(id="a", tier="gold", tenancy=Tenancy(registered_a_second=7)).quota == 7

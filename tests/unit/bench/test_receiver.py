@@ -9,7 +9,7 @@ CALL = b"POST /arrivals HTTP/1.1\r\nHost: x\r\ncontent-length: 4\r\npostdate-tas
 
 
 class Line(asyncio.Transport):
-    """What was written to it."""
+    """A connection that keeps the written bytes."""
 
     def __init__(self) -> None:
         super().__init__()

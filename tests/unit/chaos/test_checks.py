@@ -183,7 +183,7 @@ def test_a_check_that_finds_nothing_to_look_at_is_not_content(check: Check) -> N
 
 
 def test_an_acknowledged_task_that_is_cancelled_between_two_attempts_has_arrived_before() -> None:
-    """Its acceptance is a line of its own, and no attempt."""
+    """The task's acceptance is a line of its own, and no attempt."""
     pending, running, retrying, *_ = TASK.history
     accepted = replace(running, version=3)
     cancelled = replace(

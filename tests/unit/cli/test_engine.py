@@ -7,12 +7,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ministack.services import sqs
+from ministack.services import dynamodb, sqs
 
 from cli.local import ministack
-from cli.local.engine import _CHANGES_A_QUEUE, Unpacked, copied, inherited, kept_whole
+from cli.local.engine import (
+    _CHANGES_A_QUEUE,
+    Unpacked,
+    copied,
+    inherited,
+    kept_whole,
+    keys_compared_plainly,
+)
 from cli.local.place import Place
 
+_EVALUATE: Any = dynamodb._evaluate_condition
 _ROWS = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.binary() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -25,6 +33,59 @@ def test_a_copy_of_a_row_is_equal_to_it_and_shares_nothing_that_could_change(row
 
     assert copy == row
     assert not _changeable(copy) & _changeable(row)
+
+
+_TEXTS = st.text(alphabet="ab\u00e9\U0001f600", min_size=1, max_size=3)
+_VALUES = st.one_of(
+    _TEXTS.map(lambda text: {"S": text}), st.integers(0, 9).map(lambda each: {"N": str(each)})
+)
+_KEY_ROWS = st.lists(
+    st.fixed_dictionaries({}, optional={"slot": _VALUES, "place": _VALUES, "more": _VALUES}), min_size=1
+)
+_CONDITIONS = [
+    "#s = :a",
+    "(#s = :a AND #p BETWEEN :b AND :c)",
+    "#s = :a and #p between :b and :c",
+    "(#s = :a AND #p >= :b)",
+    "(#s = :a AND #p < :b)",
+    "(#s = :a) AND (#p <= :b)",
+    "(#s = :a AND begins_with (#p, :b))",
+    "slot = :a AND place > :b",
+]
+
+
+@given(rows=_KEY_ROWS, condition=st.sampled_from(_CONDITIONS), values=st.tuples(_VALUES, _VALUES, _VALUES))
+def test_a_query_finds_what_the_engine_finds_by_itself(
+    rows: list[Any], condition: str, values: tuple[Any, ...]
+) -> None:
+    given, names = dict(zip((":a", ":b", ":c"), values, strict=True)), {"#s": "slot", "#p": "place"}
+
+    def found(evaluate: Any) -> list[Any]:
+        try:
+            return [evaluate(condition, row, given, names, slot="KeyConditionExpression") for row in rows]
+        except ValueError as error:
+            return [str(error)]
+
+    assert found(keys_compared_plainly(_EVALUATE)) == found(_EVALUATE)
+
+
+def test_a_query_reads_its_expression_for_the_first_row_alone() -> None:
+    read: list[Any] = []
+
+    def evaluate(*given: Any, **named: Any) -> bool:
+        read.append(given[1])
+        return bool(_EVALUATE(*given, **named))
+
+    values, names = {":a": {"S": "x"}, ":b": {"S": "a"}, ":c": {"S": "c"}}, {"#s": "slot", "#p": "place"}
+    rows = [{"slot": {"S": "x"}, "place": {"S": place}} for place in "abcd"]
+    compared = keys_compared_plainly(evaluate)
+    condition = "(#s = :a AND #p BETWEEN :b AND :c)"
+    answers = [compared(condition, row, values, names, slot="KeyConditionExpression") for row in rows]
+    assert (answers, read) == ([True, True, True, False], rows[:1])
+    others = values | {":c": {"S": "d"}}
+    assert compared(condition, rows[3], others, names, slot="KeyConditionExpression")
+    assert compared("#p = :b", rows[0], values, names)
+    assert len(read) == 3
 
 
 def test_workers_of_one_function_share_what_they_run_and_those_of_its_next_version_do_not(

@@ -1,4 +1,4 @@
-"""What `make up` and `make down` say about the port they mean."""
+"""Output of `make up` and `make down` about the port that they use."""
 
 import socket
 import subprocess
@@ -18,6 +18,7 @@ from cli.main import main
 
 STACK = {
     "api_url": "http://127.0.0.1:4700/_aws/execute-api/1",
+    "console_url": "http://127.0.0.1:4700/_aws/execute-api/1/console",
     "docs_url": "http://127.0.0.1:4700/_aws/execute-api/1/docs",
     "api_key": "pd_1",
     "destination_queue_url": "http://127.0.0.1:4700/000000000000/postdate-local-destination",
@@ -69,7 +70,7 @@ def test_a_line_says_with_which_credentials_the_queue_is_read() -> None:
 
 def test_down_names_the_port_that_it_looked_at(tmp_path: Path) -> None:
     ran = postdate(["down", "--port", "4701"], tmp_path)
-    assert (ran.returncode, ran.stdout) == (0, "Nothing ran on port 4701.\n")
+    assert (ran.returncode, ran.stdout.splitlines()[0]) == (0, "Nothing ran on port 4701.")
 
 
 def test_down_names_the_ports_that_it_stopped_and_those_that_go_on() -> None:

@@ -166,7 +166,7 @@ def test_no_attempt_of_a_dead_task_begins_after_its_deadline():
 
 @pytest.mark.parametrize("state", [State.PENDING, State.RETRYING, State.RUNNING, State.DEAD])
 def test_no_attempt_begins_sixty_days_after_the_instant(state):
-    """What an attempt needs, such as the row of its payload, is kept no longer."""
+    """The rows that an attempt needs, such as its payload's, are kept no longer."""
     task = in_state(state)
     last = task.planned_at + 60 * 24 * 60 * MINUTE
     assert claim(task, now=last - MILLISECOND, repeated=True).after.state is State.RUNNING

@@ -9,7 +9,7 @@ from postdate.domain import money
 from postdate.domain.account import Account
 from postdate.domain.invariants import Books, checks, is_sound
 from postdate.domain.movement import Movement, Type, movement_id
-from postdate.domain.payment import KIND, Funding, Payment
+from postdate.domain.payment import KIND, Payment, Terms
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
 from tests.unit.doubles import START
 
@@ -19,16 +19,11 @@ PLAN = ShardPlan.parse("0=4")
 def a_payment(number: int, amount: int) -> Payment:
     unique = number.to_bytes(UNIQUE_BYTES)
     posting = money.register(
+        Terms(payer="alice", payee="bob", amount=amount),
         id=item_id(KIND, PLAN.slot(START, unique), unique),
         tenant="acme",
-        payer="alice",
-        payee="bob",
-        amount=amount,
-        funding=Funding.RESERVE,
         due_at=START,
         now=START - timedelta(minutes=1),
-        description=None,
-        metadata=(),
     )
     assert posting.after is not None
     return posting.after

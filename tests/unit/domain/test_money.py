@@ -1,4 +1,4 @@
-"""What may follow what in a payment's life, and that no step makes or loses money."""
+"""Transitions of a payment's states; no step makes or loses money."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -235,7 +235,7 @@ def test_a_stumble_names_its_next_attempt_and_leaves_the_last_to_a_person():
 
 
 def test_a_parked_payment_that_has_attempts_again_is_seen_by_the_sweep_of_its_retry():
-    """Its own minute may be audited, and nobody would look for it if its call was lost."""
+    """The payment's own minute may be audited already, and a lost call would not be found there."""
     more = replace(STEADY, max_attempts=20)
     posting = money.stumble(parked(), now=NOW, why="no", retry=more, draw=0.5)
     assert (posting.points, posting.after.phase) == (True, Phase.RUNS)

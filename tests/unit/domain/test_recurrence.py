@@ -11,14 +11,14 @@ from postdate.domain import definition as definitions
 from postdate.domain import transitions
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.cron import Cron
-from postdate.domain.definition import Definition, Overlap, Reached, Template, is_definition
+from postdate.domain.definition import Definition, Overlap, Reached, is_definition
 from postdate.domain.due import Due
 from postdate.domain.following import Followed
 from postdate.domain.line import Line
 from postdate.domain.recurrence import Runs, Since
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import UNIQUE_BYTES, Slot, item_id
-from postdate.domain.task import KIND, Payload, State, Task
+from postdate.domain.task import KIND, Payload, State, Task, Template
 from postdate.domain.transitions import Deferred, Transition
 from tests import following
 from tests.unit.doubles import HOOK, LEASE, MINUTE, PLAN, SECOND
@@ -283,7 +283,7 @@ def test_what_two_workers_caught_up_on_at_two_times_counts_together() -> None:
 
 
 def test_a_run_waits_for_the_one_before_and_for_one_that_began_after_all() -> None:
-    """Who came late let the latest run in its place, and that is what the next one has to wait for."""
+    """A late worker started the latest run in its place, and the next run waits for that one."""
     definition = a_definition()
     run = first(definition)
     latest, following = follow(run, definition, now=run.due_at + 6 * MINUTE).rows
@@ -361,7 +361,7 @@ def test_what_passed_while_nobody_looked_is_run_or_noted_by_the_policy(
 
 
 def test_a_run_that_was_behind_time_when_it_was_written_writes_none() -> None:
-    """Whoever wrote it has written all that is due since, and the one to come."""
+    """The run's writer has written every run due since, and the next one."""
     definition = a_definition(catch_up=CatchUp.ALL)
     run = first(definition)
     now = run.due_at + 17 * MINUTE
@@ -387,7 +387,7 @@ def became(run: Task, followed: Followed, *, now: datetime) -> Task:
 
 
 def goes_on(run: Task) -> bool:
-    """It will write the next one."""
+    """True if the run will write the next one."""
     return run.state is State.PENDING and run.created_at < run.planned_at == run.due_at
 
 
@@ -403,7 +403,7 @@ def goes_on(run: Task) -> bool:
 def test_every_planned_instant_has_one_row_however_late_the_worker_comes(
     cron: str, policy: CatchUp, overlap: Overlap, jitter: int, delays: list[int], busy: list[bool]
 ) -> None:
-    """Whoever works on the chain, and however often, comes seconds or half an hour after the instant."""
+    """Several workers on the chain, each seconds or half an hour after the instant."""
     definition = a_definition(cron, catch_up=policy, overlap=overlap, jitter_seconds=jitter)
     rows = {(run := first(definition)).id: run}
     now = NOW

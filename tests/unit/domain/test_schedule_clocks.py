@@ -127,7 +127,7 @@ class Watched:
                 wall, at = self.walls[place], self.reached[place]
                 if at not in runs or wall == self.look(at):
                     runs[at] = wall
-        return [Occurrence(wall=wall, at=at) for at, wall in runs.items()]
+        return [Occurrence(wall=wall, at=at, due_at=at) for at, wall in runs.items()]
 
     def _note(self, wall: datetime, instant: datetime) -> None:
         here = 1 << len(self.walls)

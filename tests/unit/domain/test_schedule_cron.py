@@ -1,4 +1,4 @@
-"""What a cron means, and what is refused; then the days on which clocks change, spelt out."""
+"""Meaning of crons and their refusals; then the days on which clocks change, spelt out."""
 
 from datetime import UTC, datetime
 from itertools import islice

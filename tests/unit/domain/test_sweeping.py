@@ -35,8 +35,7 @@ def wants(stage, *, due_at=START, moved_at=OPENED_AT, state=State.PENDING, lease
         moved_at=moved_at,
         phase=state and state.phase,
         lease_until=lease_until,
-        opened_at=OPENED_AT,
-        margin=HORIZON.margin,
+        unseen_from=OPENED_AT - HORIZON.margin,
         now=now,
     )
 
@@ -105,7 +104,7 @@ def test_what_is_over_is_settled(state):
 
 @pytest.mark.parametrize("state", [State.PENDING, State.RETRYING])
 def test_what_waits_is_settled_only_if_the_audit_of_another_minute_will_see_it(state):
-    """What the queue can hold has no pointer in the minute it is due."""
+    """An item that the queue can delay until its instant has no pointer in the minute in which it is due."""
     assert not is_settled(START - MINUTE, START - MINUTE, state.phase, START)
     assert not is_settled(START + 15 * MINUTE, START, state.phase, START)
     assert is_settled(START + 15 * MINUTE + MILLISECOND, START, state.phase, START)

@@ -48,7 +48,8 @@ def test_a_daily_run_whose_clocks_move_runs_once_a_day(moved: timedelta) -> None
 
 
 def test_no_wall_time_is_left_out_when_clocks_move_ahead() -> None:
-    """What has passed by the new database is due at once, and by the policy it is run or told."""
+    """Wall times that have passed by the new database are due at once; the policy decides whether they run or are
+    reported."""
     before, after = planned("30 * * * *", 2 * HOUR), planned("30 * * * *", 3 * HOUR, catch_up=CatchUp.ALL)
     run = RUNS.first(before, now=NIGHT - HOUR)
     *behind, following = follow(run, after, now=run.due_at).rows

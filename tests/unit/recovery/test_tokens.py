@@ -1,4 +1,4 @@
-"""What waits in restored slots gets tokens above those that receivers may have seen since."""
+"""Items in restored slots get tokens above those that receivers may have seen since."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -12,11 +12,14 @@ from functions.run_tasks.backfill import BackfillTarget
 from functions.run_tasks.batch import Worker
 from functions.run_tasks.chain import Chain
 from functions.run_tasks.circuits import Circuits
-from functions.run_tasks.deliveries import Deliveries
+from functions.run_tasks.deliveries import Deliveries, OwnPayloads
+from functions.run_tasks.flow_keys import FlowKeys
 from functions.run_tasks.gate import Gate
 from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.intake import Intake
+from functions.run_tasks.replay import ReplayTarget
 from functions.run_tasks.run import Runner
+from functions.run_tasks.subscribed import Subscribed
 from functions.run_tasks.tally import Tally
 from postdate.domain.due import Due, Via
 from postdate.domain.recurrence import Runs
@@ -24,12 +27,17 @@ from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Task
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
+from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.events_memory import MemoryEvents
 from postdate.stores.flow import Flow
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.objects import Found, MemoryObjects
 from postdate.stores.payloads import MemoryPayloads
+from postdate.stores.subscriptions import MemorySubscriptions
 from postdate.stores.tasks import Written
 from postdate.stores.tenants import MemoryTenants
+from postdate.stores.vault import Vault
+from postdate.use_cases.notifying import Notifier
 from tests.unit.doubles import (
     LEASE,
     MINUTE,
@@ -46,6 +54,9 @@ from tests.unit.doubles import (
 )
 
 HORIZON = Horizon(lead=120 * SECOND, margin=60 * SECOND)
+
+
+WORKERS = 16
 
 
 class OnTheSpot(Executor):
@@ -86,7 +97,11 @@ class Running:
         self.definitions = ScriptedDefinitions(tasks=self.tasks)
         self.flow = flow or MemoryFlow()
         self.circuits = Circuits(flow=self.flow, clock=self.clock)
+        self.flow_keys = FlowKeys(flow=self.flow, clock=self.clock)
+        self.vault = Vault(data_keys=MemoryDataKeys(), clock=self.clock)
         self.payloads = MemoryPayloads()
+        self.events = MemoryEvents()
+        self.subscriptions = MemorySubscriptions()
         self.objects = ScriptedObjects()
         self.readers = OnTheSpot()
         self.tenants = MemoryTenants()
@@ -106,6 +121,20 @@ class Running:
             made_for=timedelta(days=35),
             pool=self.backfilling,
         )
+        self.replays = ReplayTarget(
+            events=self.events,
+            subscriptions=self.subscriptions,
+            notifier=Notifier(
+                events=self.events,
+                subscriptions=self.subscriptions,
+                tasks=self.tasks,
+                queue=self.queue,
+                shards=PLAN,
+                clock=self.clock,
+            ),
+            clock=self.clock,
+            pool=OnTheSpot(),
+        )
         self.further = ScriptedFurther(self.clock)
         self.backed_off: list[str] = []
         self.extended: list[tuple[list[str], timedelta]] = []
@@ -124,7 +153,6 @@ class Running:
         return self.runner(*messages, holder=holder).run(messages)
 
     def runner(self, *messages: Received, holder: str = "worker-1") -> Runner:
-        in_flight = InFlight()
         worker = Worker(
             clock=self.clock,
             holder=holder,
@@ -133,6 +161,25 @@ class Running:
             seconds_left=self._seconds_left,
             draw=lambda: 0.5,
         )
+        subscribed = Subscribed(
+            events=self.events, subscriptions=self.subscriptions, tasks=self.tasks, clock=self.clock
+        )
+        deliveries = Deliveries(
+            worker,
+            targets={
+                "webhook": self.target,
+                "sqs": self.queue_target,
+                "backfill": self.backfills,
+                "replay": self.replays,
+            },
+            payloads=self.payloads,
+            own=OwnPayloads(bucket="objects", objects=self.objects, readers=self.readers),
+            tenant=self.tenants.get,
+            vault=self.vault,
+            response_seconds_max=60,
+            subscribed=subscribed,
+        )
+        in_flight = InFlight(lambda tenant: deliveries.share_of(tenant, WORKERS))
         return Runner(
             worker,
             tasks=self.tasks,
@@ -142,35 +189,27 @@ class Running:
                 queue=self.queue,
                 runs=Runs(shards=PLAN),
                 horizon=HORIZON,
+                vault=self.vault,
                 clock=self.clock,
+                subscribed=subscribed,
             ),
             gate=Gate(
                 flow=self.flow,
                 circuits=self.circuits,
+                flow_keys=self.flow_keys,
                 clock=self.clock,
                 lease=LEASE,
                 moves_slow=self.moves_slow,
             ),
-            deliveries=Deliveries(
-                targets={"webhook": self.target, "sqs": self.queue_target, "backfill": self.backfills},
-                payloads=self.payloads,
-                objects=self.objects,
-                bucket="objects",
-                readers=self.readers,
-                tenant=self.tenants.get,
-                seconds_left=self._seconds_left,
-                response_seconds_max=60,
-            ),
+            deliveries=deliveries,
             outbox=Outbox(queue=self.queue, dead_letters=self.dead_letters, slow=self.slow),
             intake=Intake(
+                worker,
                 event=messages,
                 further=self.further,
                 extend=self._extend,
                 back_off=lambda failed: self.backed_off.extend(each.message_id for each in failed),
                 in_flight=in_flight,
-                clock=self.clock,
-                lease=LEASE,
-                seconds_left=self._seconds_left,
             ),
             in_flight=in_flight,
         )
@@ -200,7 +239,7 @@ class Running:
         return (self.dies_at - self.clock.now()).total_seconds()
 
     def _extend(self, messages: Iterable[Received], visible_after: timedelta) -> None:
-        """What stands in `on_extend` happens then, one thing each time."""
+        """The steps in `on_extend` happen at each extension, one each time."""
         self.extended.append(([each.message_id for each in messages], visible_after))
         if self.on_extend:
             self.on_extend.pop(0)()

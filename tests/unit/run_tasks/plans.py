@@ -6,11 +6,11 @@ from datetime import timedelta
 from postdate.domain import definition as definitions
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.cron import Cron
-from postdate.domain.definition import HOME_MINUTE, Definition, Overlap, Template
+from postdate.domain.definition import HOME_MINUTE, Definition, Overlap
 from postdate.domain.recurrence import Runs
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import Slot, item_id
-from postdate.domain.task import KIND, Payload, Task
+from postdate.domain.task import KIND, Payload, Task, Template
 from tests.following import follow
 from tests.unit.doubles import HOOK, MINUTE, PLAN, START, STEADY, unique
 

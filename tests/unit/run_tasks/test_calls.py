@@ -1,4 +1,4 @@
-"""Which calls begin an attempt and when: never early, each at its own instant, a task at most once."""
+"""Calls that begin an attempt, and their instants: never early, each at its own instant, a task at most once."""
 
 from dataclasses import replace
 
@@ -148,6 +148,25 @@ def test_a_call_for_a_task_that_is_over_is_dropped(running, state):
     tally = running.run(message(a_task()))
     assert (tally.dropped, started(running), running.stored(over)) == (1, {}, over)
     assert running.queue.sent == running.dead_letters.sent == []
+
+
+@pytest.mark.parametrize("unavailable", [0, 20])
+def test_what_follows_from_a_redrive_is_signed_by_its_author(running, unavailable):
+    """A call that is deferred, because the claim cannot be written, keeps its author."""
+    dead = in_state(State.DEAD)
+    running.stores(dead)
+    running.tasks.unavailable[dead.id] = unavailable
+    running.clock.move(MINUTE)
+    running.run(message(dead, via=Via.DEAD, by="operation:op_1"))
+    while sent := running.queue.take():
+        ((packet, delay),) = sent
+        running.clock.move(delay)
+        running.run(message(*packet.dues, via=packet.via, seen=packet.seen, by=packet.by))
+    lines = running.stored(dead).history[len(dead.history) :]
+    assert [(line.to, line.by) for line in lines] == [
+        (State.RUNNING, "operation:op_1"),
+        (State.SUCCEEDED, ""),
+    ]
 
 
 def test_a_call_for_a_task_that_cannot_be_read_keeps_its_message_and_no_other(running):

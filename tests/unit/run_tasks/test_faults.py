@@ -1,4 +1,4 @@
-"""What a batch does when stores and queues fail, workers are slow, and answers get lost."""
+"""A batch while stores and queues fail, workers are slow, and answers get lost."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Who may begin at his instant, and what becomes of those who may not."""
+"""Runs that may begin at their instant, and the fate of the others."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -7,12 +7,15 @@ from itertools import pairwise
 import pytest
 
 from functions.run_tasks.circuits import circuit
+from functions.run_tasks.tally import Tally
 from postdate.domain import breaker as rules
+from postdate.domain import flow_key as flow_keys
 from postdate.domain import transitions
 from postdate.domain.breaker import PROBE_EVERY, TURN, Breaker
 from postdate.domain.due import DELAY_MAX, Due, Packet, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.flow import FlowControl
+from postdate.domain.flow_key import FlowKey
 from postdate.domain.task import Ack, Destination, State, Task
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.targets.base import Delivered, Failed
@@ -243,7 +246,7 @@ DAILY = FlowControl(key="mail", rate=1, period_seconds=86_400)
 
 
 def test_no_place_is_given_away_beyond_the_time_in_which_a_task_may_begin(running):
-    """Its payload would be gone by then, and the key would have no place for later tasks."""
+    """The task's payload would be gone by then, and the key would have no place for later tasks."""
     given = tasks(75, flow=DAILY)
     running.stores(*given)
     tally = running.run(*(message(*given[start : start + 25], number=start) for start in (0, 25, 50)))
@@ -601,3 +604,142 @@ def test_a_circuit_is_a_tenants_way_to_one_host():
     assert circuit("acme", HOOK) != circuit("demo", HOOK)
     queue = Destination(type="sqs", address="https://sqs.example.com/1/q")
     assert circuit("demo", queue) == ("demo", "sqs:https://sqs.example.com/1/q")
+
+
+def paused(running: Running, key: str = "mail") -> FlowKey:
+    at = ("demo", key)
+    before = running.flow.key(at)
+    after = flow_keys.paused(before, now=running.clock.now())
+    assert running.flow.change_key(at, before, after)
+    return after
+
+
+def resume(running: Running, key: str = "mail") -> None:
+    before = running.flow.key(("demo", key))
+    assert running.flow.change_key(("demo", key), before, flow_keys.resumed(before))
+
+
+def arrive(running: Running) -> Tally:
+    """Deferred calls arrive together at the latest of their instants."""
+    sent = running.queue.take()
+    running.clock.move(max(delay for _, delay in sent) + SECOND)
+    return running.run(*(message(*packet.dues, number=number) for number, (packet, _) in enumerate(sent)))
+
+
+def test_nothing_begins_under_a_paused_key_and_everything_does_once_it_is_resumed(running):
+    given = tasks(5, flow=NARROW)
+    running.stores(*given)
+    paused(running)
+    for _ in range(3):
+        tally = running.run(message(*given)) if not running.sent else arrive(running)
+        assert (tally.claimed, tally.postponed) == (0, 5)
+    assert running.flow.key(("demo", "mail")).waiting == 5, "a run that asks again is no other run"
+    resume(running)
+    come_again(running)
+    assert {running.stored(task).state for task in given} == {State.SUCCEEDED}
+    assert {running.stored(task).attempts for task in given} == {1}
+    assert running.flow.key(("demo", "mail")).waiting == 0
+
+
+def test_a_pause_is_of_one_key_and_one_tenant(running):
+    other, free = a_task(1, flow=FlowControl(key="other", rate=10)), a_task(2)
+    stranger = a_task(3, tenant="stranger", flow=NARROW)
+    running.stores(other, free, stranger)
+    paused(running)
+    assert running.run(message(other, free), message(stranger, number=2)).claimed == 3
+
+
+def test_a_pause_that_comes_meanwhile_is_known_a_second_later(running):
+    given = tasks(2, flow=NARROW)
+    running.stores(*given)
+    assert running.run(message(given[0])).claimed == 1
+    paused(running)
+    running.clock.move(SECOND)
+    assert running.run(message(given[1])).claimed == 0
+
+
+def test_runs_of_a_paused_key_ask_again_later_the_longer_it_is_paused_and_one_by_one(running):
+    given = tasks(3, flow=NARROW)
+    running.stores(*given)
+    paused(running)
+    running.run(message(*given))
+    first = [running.stored(task).due_at - running.clock.now() for task in given]
+    assert first == [5 * SECOND + place * TURN for place in range(3)]
+    running.clock.move(10 * MINUTE)
+    running.run(message(*map(running.stored, given)))
+    assert running.stored(given[0]).due_at - running.clock.now() == MINUTE
+    running.clock.move(24 * 60 * MINUTE)
+    running.run(message(*map(running.stored, given)))
+    assert running.stored(given[0]).due_at - running.clock.now() == DELAY_MAX - 5 * SECOND
+
+
+def test_a_key_that_is_paused_again_has_turns_of_its_own(running):
+    """Many runs of a long pause took turns far ahead; the runs of the next pause do not wait behind them."""
+    first, second = tasks(6, flow=NARROW)[:3], tasks(6, flow=NARROW)[3:]
+    running.stores(*first, *second)
+    paused(running)
+    running.clock.move(60 * MINUTE)
+    running.run(message(*first))
+    resume(running)
+    running.clock.move(SECOND)
+    paused(running)
+    running.clock.move(SECOND)
+    running.run(message(*second))
+    waits = [running.stored(task).due_at - running.clock.now() for task in second]
+    assert waits == [5 * SECOND + place * TURN for place in range(3)]
+
+
+def test_a_run_that_would_wait_beyond_its_end_expires_under_a_paused_key(running):
+    task = a_task(1, flow=NARROW, expires_at=START + 2 * SECOND)
+    running.stores(task)
+    paused(running)
+    running.run(message(task))
+    assert running.stored(task).state is State.EXPIRED
+
+
+def test_nothing_begins_under_a_key_that_cannot_be_read(running):
+    task, free = a_task(1, flow=NARROW), a_task(2)
+    running.stores(task, free)
+    running.flow.fails = {"keys"}
+    tally = running.run(message(task), message(free, number=2))
+    assert (tally.claimed, running.stored(task).attempts) == (1, 0)
+
+
+def test_what_is_pinned_counts_whatever_a_task_says(running):
+    given = tasks(3, flow=FlowControl(key="mail", rate=100))
+    running.stores(*given)
+    pinned = flow_keys.pinned(FlowKey(), rate=1, period_seconds=2, parallelism=None)
+    assert running.flow.change_key(("demo", "mail"), FlowKey(), pinned)
+    running.run(message(*given))
+    come_again(running, sent_at=START)
+    assert starts(running) == [START + place * 2 * SECOND for place in range(3)]
+
+
+def test_a_pinned_parallelism_holds_for_tasks_that_have_none(running):
+    given = tasks(3, flow=FlowControl(key="mail", rate=1000))
+    running.stores(*given)
+    pinned = flow_keys.pinned(FlowKey(), rate=None, period_seconds=1, parallelism=1)
+    assert running.flow.change_key(("demo", "mail"), FlowKey(), pinned)
+    running.run(message(*given))
+    assert running.flow.calls.count("change_room")
+    assert running.flow.used("demo", ["mail"])["mail"].running(running.clock.now()) == 0
+
+
+def test_a_batch_reads_its_keys_once_ahead_of_its_instant(running):
+    given = tasks(20, flow=FlowControl(key="mail", rate=1000))
+    running.stores(*given)
+    running.run(*(message(task, number=number) for number, task in enumerate(given)))
+    assert running.flow.calls.count("keys") == 1
+
+
+def test_calls_that_an_open_breaker_puts_off_are_counted_once_each_with_its_error(running):
+    breaker = rules.failed(Breaker(), 10, now=START, error="connection refused")
+    assert running.flow.change_breaker(HERE, Breaker(), breaker)
+    given = tasks(4)
+    running.stores(*given)
+    for _ in range(2):
+        running.run(message(*given))
+    found = running.flow.states("demo")[HERE[1]]
+    assert (found.waiting, found.error) == (4, "connection refused")
+    assert running.flow.change_breaker(HERE, breaker, rules.reset(breaker, now=running.clock.now()))
+    assert running.flow.states("demo") == {}

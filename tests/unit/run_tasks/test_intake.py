@@ -1,15 +1,21 @@
-"""What a worker does while deliveries keep it: it takes further messages, and no tenant uses up its capacity."""
+"""A worker during long deliveries: it takes further messages, and no tenant uses up its capacity."""
 
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from functions.run_tasks.in_flight import IN_FLIGHT_MAX, PATIENCE, TENANT_IN_FLIGHT_MAX, InFlight
+from functions.run_tasks.in_flight import IN_FLIGHT_MAX, PATIENCE, InFlight
 from functions.run_tasks.intake import HELD_AFTER
 from postdate.domain.due import WAIT_MAX, Via
+from postdate.domain.limits import IN_FLIGHT_A_WORKER, share_of_worker
 from postdate.domain.task import State
+from postdate.domain.tenancy import Tenancy
+from postdate.stores.tenants import Tenant
 from postdate.targets.base import Delivered
 from tests.unit.doubles import LEASE, MINUTE, SECOND, START, a_task, message
+from tests.unit.run_tasks.conftest import WORKERS
 
 TAKEN = Delivered(http_status=200)
 
@@ -190,7 +196,7 @@ class TestShares:
     def test_no_tenant_has_more_in_flight_than_its_share_and_the_rest_is_sent_on_as_it_came(self, running):
         hanging = self.many(running, 150)
         other = self.many(running, 40, first=1001, tenant="acme")
-        end = hangs(running, *hanging[:TENANT_IN_FLIGHT_MAX])
+        end = hangs(running, *hanging[:IN_FLIGHT_A_WORKER])
         on_their_way = []
 
         def look():
@@ -202,7 +208,7 @@ class TestShares:
             *self.packets(hanging),
             *[replace(m, message_id=f"o{m.message_id}") for m in self.packets(other, "acme")],
         )
-        assert on_their_way == [TENANT_IN_FLIGHT_MAX]
+        assert on_their_way == [IN_FLIGHT_A_WORKER]
         assert states(running, other) == {State.SUCCEEDED}
         waiting = [task for task in hanging if running.stored(task).version == 1]
         assert sorted(running.queue.ids) == sorted(task.id for task in waiting)
@@ -211,21 +217,47 @@ class TestShares:
         assert all(2 * SECOND <= delay <= 4 * SECOND for _, delay in running.queue.sent)
 
     def test_a_call_without_capacity_begins_when_a_delivery_of_its_tenant_ends(self, running):
-        tasks = self.many(running, TENANT_IN_FLIGHT_MAX + 50)
+        tasks = self.many(running, IN_FLIGHT_A_WORKER + 50)
         held = []
 
         def answered_later(delivery, report):
             held.append((delivery, report))
-            if len(held) == TENANT_IN_FLIGHT_MAX:
+            if len(held) == IN_FLIGHT_A_WORKER:
                 while held:
                     each, told = held.pop()
                     told(each, TAKEN)
 
-        for task in tasks[:TENANT_IN_FLIGHT_MAX]:
+        for task in tasks[:IN_FLIGHT_A_WORKER]:
             running.target.script[task.id].append(answered_later)
         running.run(*self.packets(tasks))
         assert states(running, tasks) == {State.SUCCEEDED}
         assert running.queue.sent == []
+
+    def test_a_tenants_own_quota_is_divided_among_the_workers(self, running):
+        running.tenants.put(Tenant(id="demo", tenancy=Tenancy(runs_in_flight=7 * WORKERS + 1)))
+        hanging = self.many(running, 30)
+        other = self.many(running, 40, first=1001, tenant="acme")
+        end = hangs(running, *hanging[:7])
+        on_their_way = []
+
+        def look():
+            on_their_way.append(sum(running.stored(task).state is State.RUNNING for task in hanging))
+            end()
+
+        running.queue.before.append(look)
+        running.run(
+            *self.packets(hanging),
+            *[replace(m, message_id=f"o{m.message_id}") for m in self.packets(other, "acme")],
+        )
+        assert on_their_way == [7]
+        assert states(running, other) == {State.SUCCEEDED}
+
+    @given(quota=st.integers(1, 100_000), workers=st.integers(1, 1000))
+    def test_the_shares_of_all_workers_are_no_more_than_the_quota_but_for_one_each(self, quota, workers):
+        share = share_of_worker(quota, workers)
+        assert 1 <= share <= IN_FLIGHT_A_WORKER
+        assert share * workers <= max(quota, workers)
+        assert share_of_worker(None, workers) == IN_FLIGHT_A_WORKER
 
     def test_all_tenants_together_have_no_more_in_flight_than_a_worker_can(self):
         in_flight = InFlight()

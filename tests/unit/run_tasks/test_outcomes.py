@@ -1,4 +1,4 @@
-"""What becomes of a task whose attempt succeeds, fails, or fails for good."""
+"""State of a task whose attempt succeeds, fails, or fails for good."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a queue of runs writes and sends: an hour of a run a minute, each of which is on for two minutes."""
+"""Writes and messages of a queue of runs: an hour of a run a minute, each of which takes two minutes."""
 
 import heapq
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What goes along with a call to AWS."""
+"""Settings and headers of a call to AWS."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What follows from a commit is sent for any kind of item, and whose message comes back when it cannot be."""
+"""Messages that follow from a commit are sent for any kind of item; failures return the right messages."""
 
 import pytest
 

@@ -31,6 +31,7 @@ PACKETS = st.builds(
     via=st.sampled_from(Via),
     dues=st.lists(DUES, min_size=1, max_size=5).map(tuple),
     seen=st.booleans(),
+    by=st.sampled_from(["", "operation:op_0"]),
 )
 
 

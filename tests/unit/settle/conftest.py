@@ -58,12 +58,12 @@ class Paying:
         return message(*packet.dues, number=number, receives=receives, via=packet.via, seen=packet.seen)
 
     def takes(self, by: timedelta) -> Callable[[], None]:
-        """What stands in a script when a request takes this long."""
+        """A script's step for a request that takes this long."""
         return lambda: self.clock.move(by)
 
     @property
     def money(self) -> dict[str, tuple[int, int]]:
-        """What is available and what is reserved on each account."""
+        """Available and reserved amounts of each account."""
         found = self.ledger.accounts("demo", self.NAMES)
         return {name: (found[name].available, found[name].reserved) for name in self.NAMES if name in found}
 

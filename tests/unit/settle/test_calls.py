@@ -1,4 +1,4 @@
-"""Which calls settle payments and when: never early, each at its own instant, a payment at most once."""
+"""Calls that settle payments, and their instants: never early, each at its own instant, a payment at most once."""
 
 import pytest
 from hypothesis import given
@@ -60,7 +60,7 @@ def test_all_whose_instant_has_come_are_posted_together_however_many():
 
 
 def test_payments_are_read_before_their_instant_and_then_no_more(paying):
-    """What is left to do at the instant is the transaction."""
+    """Only the transaction is left for the instant."""
     payment = a_payment(due_at=START + 2 * SECOND)
     paying.stores(payment)
     reads = []
@@ -263,7 +263,7 @@ class Drifting(ManualClock):
 
 @pytest.mark.parametrize("ahead", range(1, 16))
 def test_a_payment_moved_a_moment_ahead_while_it_is_settled_is_settled_then_or_left_to_its_new_call(ahead):
-    """Its new instant may come between any two looks at the clock."""
+    """The new instant may come between any two reads of the clock."""
     paying, payment = Paying(), a_payment()
     paying.clock = Drifting(MILLISECOND)
     paying.stores(payment)

@@ -1,4 +1,4 @@
-"""What a batch does when ledger and queues fail, answers get lost, and workers die."""
+"""A batch while ledger and queues fail, answers get lost, and workers die."""
 
 from collections import Counter
 from dataclasses import replace
@@ -179,7 +179,7 @@ def test_when_all_attempts_are_used_up_the_hold_stays_and_a_letter_says_so(payin
     assert paying.money["alice"] == (900, 100)
 
     paying.clock.move(MINUTE)
-    tally = paying.run(message(*paying.letters, via=Via.DEAD))
+    tally = paying.run(message(*paying.letters, via=Via.DEAD, by="operation:op_1"))
     assert (tally.settled, paying.moved) == (1, [payment.id])
     assert paying.money["alice"] == (900, 0)
 
@@ -194,10 +194,11 @@ def left_to_a_person(paying):
 def test_a_redriven_payment_that_does_not_get_through_is_left_to_a_person_again(paying):
     left = left_to_a_person(paying)
     paying.ledger.unavailable[left.id] = 1
-    tally = paying.run(message(left, via=Via.DEAD))
+    tally = paying.run(message(left, via=Via.DEAD, by="operation:op_1"))
     again = paying.stored(left)
     assert (tally.parked, again.version, again.lease_until) == (1, left.version + 1, None)
     assert paying.letters == [Due.of(again)]
+    assert again.history[-1].by == "operation:op_1"
     assert paying.run(message(left, via=Via.DEAD)).settled == 0, "that was its chance"
     assert paying.run(message(again, via=Via.DEAD)).settled == 1
 
@@ -277,7 +278,7 @@ def test_a_worker_that_dies_between_a_refusal_and_its_failure_leaves_a_payment_t
 
 
 def test_a_worker_that_dies_before_the_retry_was_sent_has_it_sent_by_its_own_message(paying):
-    """Its payment waits for an attempt that nobody has called: the lease is long enough for one more message."""
+    """The payment waits for an attempt without a call: the lease is long enough for one more message."""
     payment = a_payment()
     paying.stores(payment)
     paying.ledger.unavailable[payment.id] = 1

@@ -1,4 +1,4 @@
-"""How payments end: what each answer of the ledger makes of them, one spoiling no other."""
+"""Ends of payments: the effect of each answer of the ledger; no payment affects another."""
 
 import logging
 

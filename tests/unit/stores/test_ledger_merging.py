@@ -1,11 +1,11 @@
-"""How postings become transactions: what is sent, to a client that only notes it."""
+"""Grouping of postings into transactions: the requests, sent to a client that only records them."""
 
 import os
 from datetime import UTC, datetime
 from typing import Any
 
 from postdate.domain import money
-from postdate.domain.payment import KIND, Funding
+from postdate.domain.payment import KIND, Funding, Terms
 from postdate.domain.posting import Posting
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
 from postdate.stores.ledger_dynamo import DynamoLedger
@@ -25,16 +25,11 @@ class Noted:
 def settled(payer: str, payee: str, funding: Funding = Funding.RESERVE) -> Posting:
     unique = os.urandom(UNIQUE_BYTES)
     payment = money.register(
+        Terms(payer=payer, payee=payee, amount=1, funding=funding),
         id=item_id(KIND, PLAN.slot(DUE, unique), unique),
         tenant="acme",
-        payer=payer,
-        payee=payee,
-        amount=1,
-        funding=funding,
         due_at=DUE,
         now=DUE,
-        description=None,
-        metadata=(),
     ).after
     assert payment is not None
     return money.settle(payment, now=DUE)

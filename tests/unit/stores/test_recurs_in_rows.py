@@ -1,4 +1,4 @@
-"""Which run a row is: rows of older code are read, and older code reads the rows of this code."""
+"""The run that a row describes: rows of older code are read, and older code reads the rows of this code."""
 
 import json
 from dataclasses import replace

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from postdate.domain.retry import RetryPolicy
-from postdate.stores import definition_row, task_row
+from postdate.stores import definition_row, task_row, template_values
 from tests.unit.doubles import a_task
 
 FIRST_DEFAULT = RetryPolicy(
@@ -39,5 +39,5 @@ def test_the_template_of_a_stored_plan_keeps_its_policy():
 
 
 def test_the_default_of_the_code_is_written_out():
-    assert task_row.retry_values(RetryPolicy()) == {"max_attempts": 30, "max_seconds": 10_800.0}
-    assert task_row.retry_values(FIRST_DEFAULT) == {}
+    assert template_values.retry_values(RetryPolicy()) == {"max_attempts": 30, "max_seconds": 10_800.0}
+    assert template_values.retry_values(FIRST_DEFAULT) == {}

@@ -12,8 +12,10 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.payment import Payment
 from postdate.domain.slots import Slot
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Sweep, Watermark
+from postdate.domain.tally import Fared
 from postdate.domain.task import Task
 from postdate.stores.passes import MemoryPasses
+from postdate.stores.tallies import MemoryTallies, Sums
 from postdate.stores.tasks import Written
 from postdate.stores.timetable import Entry
 from tests.unit.doubles import PLAN, SECOND, ManualClock, ScriptedQueue, ScriptedTasks
@@ -44,6 +46,19 @@ class ScriptedPasses(MemoryPasses):
         return [done.stage if (done := self.get(minute, group)) else None for group in range(2)]
 
 
+class ScriptedTallies(MemoryTallies):
+    """Nothing is written while it `refuses`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refuses = False
+
+    def record(self, minute: int, group: int, sums: Sums) -> None:
+        if self.refuses:
+            raise Unavailable
+        super().record(minute, group, sums)
+
+
 class ScriptedSlots(ScriptedTasks):
     """Tasks, and payments beside them."""
 
@@ -51,9 +66,12 @@ class ScriptedSlots(ScriptedTasks):
         super().__init__()
         self.others: list[Payment] = []
 
-    def due_in(self, slot: Slot) -> Iterator[Entry]:
-        yield from super().due_in(slot)
-        yield from (Entry.of(each, each.payer, each.payee) for each in self.others if each.home == slot)
+    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[Entry]:
+        yield from super().due_in(slot, fared=fared)
+        for each in self.others:
+            if each.home == slot:
+                how = Fared.of_payment(each) if fared else None
+                yield Entry.of(each, each.payer, each.payee, fared=how)
 
 
 class Sweeping:
@@ -65,6 +83,7 @@ class Sweeping:
         self.passes = ScriptedPasses()
         if swept_before:
             self._closed(instants.minute_of(self.clock.now()) - 2)
+        self.tallies = ScriptedTallies()
         self.queue = ScriptedQueue(self.clock)
         self.payments_queue = ScriptedQueue(self.clock)
         self.groups = Groups(plan=PLAN, size=shards_per_group)
@@ -73,6 +92,7 @@ class Sweeping:
         self.sweeper = GroupSweeper(
             timetable=self.tasks,
             passes=self.passes,
+            tallies=self.tallies,
             queues={frozenset({"task", "run"}): self.queue, frozenset({"pay"}): self.payments_queue},
             groups=self.groups,
             horizon=self.horizon,

@@ -1,4 +1,4 @@
-"""Whoever writes into a minute, whenever, and whatever his clock says within the margin: somebody sends the call."""
+"""Any write into a minute, at any time, with any clock within the margin: some process sends the call."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -6,13 +6,13 @@ from datetime import timedelta
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from functions.api.tasks.change import Changer
-from functions.api.tasks.places import Places
-from functions.api.tasks.register import Order, Registrar
+from functions.api.tasks.checks.places import Places
+from functions.api.tasks.one_time.change import Changer
+from functions.api.tasks.one_time.register import Order, Registrar
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.sweeping import Stage
-from postdate.domain.task import Payload
+from postdate.domain.task import Payload, Template
 from postdate.domain.transitions import Failure, Transition
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.idempotency import MemoryReservations, Reservation
@@ -100,7 +100,7 @@ class Race:
         return self._registered(MemoryReservations(), None)
 
     def take_up(self):
-        """What another began a long time before, for this minute, and did not write."""
+        """Continues a write into this minute that another process began long before."""
         reservations, id = MemoryReservations(), a_task(2, due_at=START).id
         begun = Reservation(
             tenant="demo",
@@ -119,10 +119,7 @@ class Race:
         registrar = Registrar(reservations=reservations, plan=PLAN, **self.use_cases)
         order = Order(
             due_at=self.due_at,
-            destination=HOOK,
-            payload=Payload(text="{}"),
-            retry=STEADY,
-            timeout_seconds=30,
+            template=Template(destination=HOOK, payload=Payload(text="{}"), retry=STEADY),
             name=None,
             tags=(),
             idempotency_key=key,
@@ -190,7 +187,8 @@ def test_the_closing_pass_sends_nothing_that_was_written_long_before_the_open_pa
 
 
 def test_a_retry_whose_call_got_lost_is_found_by_an_audit_however_long_its_task_has_been_failing():
-    """What the queue can hold has no pointer in the minute it is due, so its home is audited until it has ended."""
+    """A retry that the queue can delay has no pointer in the minute in which it is due, so the task's home is
+    audited until the task has ended."""
     sweeping = Sweeping(shards_per_group=4)
     task = a_task(retry=replace(STEADY, max_attempts=20, initial_seconds=900, max_seconds=900))
     sweeping.stores(task)

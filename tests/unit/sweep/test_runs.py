@@ -57,7 +57,7 @@ def test_an_audit_finds_a_run_in_nobodys_hands_until_it_has_ended(sweeping):
 
 
 def test_an_audit_finds_a_run_that_waits_for_the_one_before_it_and_whose_call_got_lost(sweeping):
-    """It is due in another minute than the one it lives in, and has no pointer there."""
+    """The run is due in another minute than its home, and has no pointer there."""
     run = after(a_run(), a_definition())
     waiting = transitions.wait(run, now=run.due_at, until=run.due_at + 65 * SECOND, why="waits")
     sweeping.stores(run)

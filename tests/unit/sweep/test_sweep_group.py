@@ -17,6 +17,7 @@ from tests.unit.doubles import MINUTE, SECOND, START, a_task, claimed, in_state
 SLOT_MINUTE = instants.minute_of(START)
 AHEAD = START - 2 * MINUTE
 CLOSING = START + 2 * MINUTE
+STATES = (State.PENDING, State.SUCCEEDED, State.CANCELLED)
 AUDIT = START + 61 * MINUTE
 
 
@@ -193,3 +194,100 @@ def test_a_retry_far_ahead_is_found_by_its_pointer_in_the_sweep_of_its_minute(sw
     sweeping.tasks.commit([change])
     assert sweeping.sweep(SLOT_MINUTE + 30, Stage.OPEN, at=START + 28 * MINUTE) == 1
     assert [packet.dues for packet in sweeping.queue.packets] == [(Due.of(change.after),)]
+
+
+def test_the_closing_pass_tallies_how_the_minutes_items_fared(sweeping):
+    sweeping.stores(*(in_state(state, a_task(number)) for number, state in enumerate(STATES)))
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN, at=AHEAD)
+    assert sweeping.tallies.between(SLOT_MINUTE, SLOT_MINUTE) == {}
+    sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING)
+    tally = sweeping.tallies.between(SLOT_MINUTE, SLOT_MINUTE, tenant=a_task().tenant)[SLOT_MINUTE]["tasks"]
+    assert (tally.due, tally.done, sum(tally.lateness.values())) == (2, 1, 1)
+
+
+def test_a_task_that_was_moved_is_tallied_in_its_new_minute_and_not_in_its_old_one(sweeping):
+    task = a_task()
+    sweeping.stores(task)
+    moved = transitions.edit(task, now=AHEAD, due_at=START + 10 * MINUTE, why="changed run_at")
+    assert sweeping.tasks.commit([moved]) == [Written.DONE]
+    for minute in (SLOT_MINUTE, SLOT_MINUTE + 10):
+        sweeping.sweep(minute, Stage.CLOSE, at=START + (minute - SLOT_MINUTE + 2) * MINUTE)
+    found = sweeping.tallies.between(SLOT_MINUTE, SLOT_MINUTE + 10)
+    assert {minute: kinds["tasks"].due for minute, kinds in found.items()} == {SLOT_MINUTE + 10: 1}
+
+
+def test_a_tally_that_cannot_be_written_holds_no_pass_up(sweeping):
+    sweeping.stores(a_task())
+    sweeping.tallies.refuses = True
+    sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING)
+    assert sweeping.tallies.between(SLOT_MINUTE, SLOT_MINUTE) == {}
+    assert sweeping.passes.stages(SLOT_MINUTE) == [Stage.CLOSE, Stage.CLOSE]
+
+
+def ends(sweeping, task):
+    assert sweeping.tasks.commit([transitions.cancel(task, now=sweeping.clock.now())]) == [Written.DONE]
+
+
+def waiting(sweeping):
+    return sum(sweeping.passes.get(SLOT_MINUTE, group).waiting for group in range(2))
+
+
+def counted_again(sweeping, after):
+    """The ticks' passes over the minute until then, closed ones that only count."""
+    before = len(sweeping.passes.recorded)
+    sweeping.ticks(until=sweeping.clock.now() + after, every=MINUTE)
+    found = sweeping.passes.recorded[before:]
+    return [each for each in found if each.minute == SLOT_MINUTE and each.stage is Stage.CLOSE]
+
+
+def test_the_note_of_a_closed_minute_has_the_items_that_wait_for_their_first_attempt(sweeping):
+    put_off = transitions.wait(a_task(4), now=START, until=START + 30 * MINUTE, why="no place").after
+    moved_here = transitions.edit(
+        a_task(5, due_at=START + 40 * MINUTE), now=AHEAD, due_at=START, why="changed run_at"
+    )
+    sweeping.stores(
+        a_task(1), claimed(a_task(2)), in_state(State.SUCCEEDED, a_task(3)), put_off, moved_here.before
+    )
+    assert sweeping.tasks.commit([moved_here]) == [Written.DONE]
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING)
+    assert waiting(sweeping) == 2
+
+
+def test_a_closed_minute_is_counted_again_until_nothing_waits_and_no_call_is_sent_for_that(sweeping):
+    task = a_task(1)
+    sweeping.stores(task)
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING)
+    sent = len(sweeping.queue.ids)
+    again = counted_again(sweeping, 11 * MINUTE)
+    assert [each.waiting for each in again] == [1, 1]
+    assert waiting(sweeping) == 1
+    ends(sweeping, task)
+    assert [each.waiting for each in counted_again(sweeping, 6 * MINUTE)] == [0]
+    assert counted_again(sweeping, 20 * MINUTE) == []
+    assert len(sweeping.queue.ids) == sent
+
+
+def test_the_audit_of_a_minute_that_was_counted_again_is_not_later_than_others_and_notes_what_waits(sweeping):
+    sweeping.stores(a_task(1))
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING)
+    sweeping.ticks(until=AUDIT, every=MINUTE)
+    assert [packet.via for packet, _ in sweeping.queue.sent][-1] is Via.AUDIT
+    group = a_task(1).home.shard // 2
+    done = sweeping.passes.get(SLOT_MINUTE, group)
+    assert (done.stage, done.waiting, done.looked_at) == (Stage.CLOSE, 1, sweeping.clock.now())
+    assert counted_again(sweeping, 9 * MINUTE) == []
+    ends(sweeping, a_task(1))
+    sweeping.ticks(until=sweeping.clock.now() + 2 * MINUTE, every=MINUTE)
+    assert sweeping.passes.stages(SLOT_MINUTE) == [Stage.AUDIT, Stage.AUDIT]
+
+
+def test_a_minute_that_is_closed_when_its_audit_is_due_is_audited_at_once(sweeping):
+    sweeping.stores(a_task(1))
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=AUDIT)
+    assert waiting(sweeping) == 1
+    sweeping.ticks(until=AUDIT + MINUTE, every=MINUTE)
+    assert Via.AUDIT in [packet.via for packet, _ in sweeping.queue.sent]

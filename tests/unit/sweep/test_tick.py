@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from functions.sweep.tick import INLINE_FOR, SWEEPS_MAX, Ticked
@@ -33,7 +35,7 @@ def test_a_tick_tells_what_it_did(sweeping):
     ticked = sweeping.ticker.tick()
     minutes = range(NOW_MINUTE - 1, NOW_MINUTE + 3)
     assert ticked == Ticked(
-        made=2 * len(minutes), failed=0, handed_out=0, sent=2, overdue=(), behind_minutes=1
+        made=2 * len(minutes), failed=0, handed_out=0, sent=2, due=0, waiting=0, overdue=(), behind_minutes=1
     )
     assert sweeping.ticker.tick().made == 0
 
@@ -198,7 +200,7 @@ def test_two_ticks_at_once_lose_nothing_and_leave_the_same_notes(sweeping):
 
 @pytest.mark.parametrize("ahead", [75 * MINUTE, 26 * 60 * MINUTE])
 def test_a_sweeper_whose_clock_is_hours_ahead_loses_nothing(sweeping, ahead):
-    """It goes over minutes that are empty still, and says so."""
+    """The sweeper goes over minutes that are still empty, and reports them."""
     sweeping.ticker.tick()
     right, fast = sweeping.clock, ManualClock(START + ahead)
     for user in (sweeping.ticker, sweeping.sweeper):
@@ -223,3 +225,18 @@ def test_payments_are_called_whatever_the_queue_of_tasks_says(sweeping):
     sweeping.queue.refuses = 0
     sweeping.ticker.tick()
     assert task.id in sweeping.queue.ids
+
+
+def test_a_closing_pass_counts_what_was_due_and_what_did_not_begin(sweeping):
+    """Expected against begun, from the slots themselves."""
+    waiting = [a_task(number, due_at=START + number * SECOND) for number in (1, 2)]
+    ended = replace(a_task(3, due_at=START), state=State.SUCCEEDED)
+    sweeping.stores(*waiting, ended, a_task(9, due_at=START + 10 * MINUTE))
+    opened = sweeping.ticker.tick()
+    assert (opened.due, opened.waiting) == (0, 0)
+    sweeping.clock.move(2 * MINUTE + SECOND)
+    closed = sweeping.ticker.tick()
+    assert (closed.due, closed.waiting) == (3, 2)
+    sweeping.clock.move(10 * SECOND)
+    again = sweeping.ticker.tick()
+    assert (again.due, again.waiting) == (0, 0)

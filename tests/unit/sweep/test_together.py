@@ -1,4 +1,4 @@
-"""Which calls of one sweep travel next to each other."""
+"""Calls of one sweep that share a message."""
 
 from datetime import UTC, datetime
 from itertools import groupby

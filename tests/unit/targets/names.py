@@ -1,4 +1,4 @@
-"""What a name server says, as `getaddrinfo` tells it."""
+"""Answers of a name server, in the form of `getaddrinfo`."""
 
 import socket
 from typing import Any

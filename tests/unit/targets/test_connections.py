@@ -1,4 +1,4 @@
-"""What may and what may not be used for the next delivery."""
+"""Connections that the next delivery may and may not use."""
 
 import asyncio
 import socket

@@ -24,7 +24,7 @@ class Rebinding:
 
 @pytest.fixture
 def elsewhere(monkeypatch):
-    """Where connections are opened to, none of which comes about; and no other way to a resolver."""
+    """Addresses to which connections are opened; none succeeds, and no other way to a resolver exists."""
     tried = []
 
     async def create_connection(loop, protocol, host, port, **options):

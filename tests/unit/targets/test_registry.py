@@ -51,7 +51,7 @@ class Service:
 
 @pytest.fixture
 def built(clock):
-    """What workers build, with how often each client was made."""
+    """Targets as workers build them, with the number of clients made of each."""
     made, kinds = Counter(), []
 
     def build(*, loopback_allowed=True, pool=None):
@@ -156,7 +156,7 @@ def test_a_destination_of_a_newer_release_has_a_breaker_and_is_shown_without_its
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if OWN not in path.parents], ids=str)
 def test_no_other_file_asks_which_kind_a_destination_is(path):
-    """It asks the registry instead, so that a new kind needs no change there."""
+    """Other files ask the registry instead, so that a new kind needs no change there."""
     asked = [
         node.lineno
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))

@@ -71,10 +71,12 @@ def test_a_statistic_makes_one_value_of_a_period(name: str, value: float) -> Non
         ("IF(a + b > 4, 100 * a / (a + b), 0)", 0),
         ("a / (a - 1)", None),
         ("a", 1),
+        ("FILL(a, 5) + FILL(c, 5)", 6),
+        ("a + c", None),
     ],
 )
 def test_math_is_that_of_cloudwatch(expression: str, value: float | None) -> None:
-    assert computed(expression, {"a": 1, "b": 3}) == value
+    assert computed(expression, {"a": 1, "b": 3} | ({"c": None} if "c" in expression else {})) == value
 
 
 def test_a_series_without_data_leaves_the_math_without_a_value() -> None:
@@ -83,7 +85,7 @@ def test_a_series_without_data_leaves_the_math_without_a_value() -> None:
 
 def test_math_that_is_not_known_is_refused() -> None:
     with pytest.raises(ValueError, match="does not know"):
-        computed("FILL(a, 0)", {"a": 1})
+        computed("RATE(a)", {"a": 1})
 
 
 def an_alarm(**changes: object) -> Alarm:

@@ -26,10 +26,13 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     "payments_late_steady_short": ({"late": 60, "settled": 10_000}, {"late": 61, "settled": 10_000}),
     "payments_late_slow": ({"late": 10, "settled": 10_000}, {"late": 11, "settled": 10_000}),
     "balance_inconsistency": ({"disagreeing": 0}, {"disagreeing": 1}),
+    "audit_contradicts": ({"failed": 0}, {"failed": 1}),
     "contention": ({"conflicts": 1000}, {"conflicts": 1001}),
     "tasks_die": ({"dead": 5, "succeeded": 95}, {"dead": 6, "succeeded": 94}),
     "tasks_late": ({"lateness": 30_000}, {"lateness": 30_001}),
     "destination_down": ({"opened": 0}, {"opened": 1}),
+    # Two and three in five minutes.
+    "workers_die": ({"expired": 0.4}, {"expired": 0.6}),
     "leases_expire_run_tasks": ({"again": 5, "packets": 100}, {"again": 6, "packets": 100}),
     "leases_expire_settle": ({"again": 5, "packets": 100}, {"again": 6, "packets": 100}),
     "wake_ups_missing": ({"wake_ups": 1}, {}),
@@ -37,6 +40,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     "sweep_behind": ({"behind": 3}, {"behind": 4}),
     "passes_fail": ({"failed": 0}, {"failed": 1}),
     "overdue": ({"overdue": 0}, {"overdue": 1}),
+    "items_wait": ({"waiting": 5, "due": 100}, {"waiting": 6, "due": 100}),
     "backlog": (
         {"tasks": 20_000, "payments": 10_000, "slow": 10_000},
         {"tasks": 20_000, "payments": 10_001, "slow": 10_000},
@@ -46,7 +50,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     "messages_wait_ticks": ({"age": 300}, {"age": 301}),
     **{
         f"dead_letters_{queue}{stay}": ({"letters": 0}, {"letters": 1})
-        for queue in ("tasks", "payments", "ticks")
+        for queue in ("tasks", "payments", "ticks", "events")
         for stay in ("", "_stay")
     },
     "api_unavailable_fast_long": ({"failed": 144}, {"failed": 145}),
@@ -64,6 +68,9 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     },
     **{f"throttles_{function}": ({"throttles": 0}, {"throttles": 1}) for function in PROD.functions},
     "concurrency": ({"running": 800}, {"running": 801}),
+    # One of the series is enough: the others have no values at all.
+    **{f"throttled_{table}": ({}, {"writes": 1}) for table in ("items", "payments", "accounts", "journal")},
+    **{f"throttled_{table}": ({}, {"reads": 1}) for table in ("idempotency", "flow")},
 }
 # So many requests a minute that 1 of 100,000 is a sample.
 _REQUESTS: Final = 100_000

@@ -124,6 +124,30 @@ class TestLimits:
                 change(changer, id)
 
 
+class TestFreezing:
+    def test_an_account_is_frozen_and_unfrozen_and_twice_is_no_change(self, changer):
+        for status, version in ((Status.FROZEN, 2), (Status.ACTIVE, 3)):
+            for _ in range(2):
+                account = changer.set_status("demo", "third", status, version=None)
+                assert (account.status, account.version) == (status, version)
+
+    def test_another_version_is_refused_unless_there_is_nothing_to_change(self, bank, changer):
+        for version in (0, 2):
+            with pytest.raises(VersionMismatch):
+                changer.set_status("demo", "third", Status.FROZEN, version=version)
+        assert bank.ledger.account("demo", "third").status is Status.ACTIVE
+        assert changer.set_status("demo", "third", Status.FROZEN, version=1).version == 2
+        assert changer.set_status("demo", "third", Status.FROZEN, version=1).version == 2
+
+    def test_of_a_freeze_by_version_and_another_change_at_once_the_change_wins(
+        self, bank, changer, monkeypatch
+    ):
+        race(bank, monkeypatch, "set_status", lambda: bank.give("third", 5))
+        with pytest.raises(VersionMismatch):
+            changer.set_status("demo", "third", Status.FROZEN, version=1)
+        assert bank.ledger.account("demo", "third").status is Status.ACTIVE
+
+
 class TestClosing:
     def test_an_empty_account_is_closed_and_stays_readable(self, bank, changer):
         account = closed(changer)
@@ -171,7 +195,7 @@ class TestClosing:
         account = closed(changer)
         for status in (Status.FROZEN, Status.ACTIVE):
             with pytest.raises(InvalidState):
-                changer.set_status("demo", "third", status)
+                changer.set_status("demo", "third", status, version=None)
         with pytest.raises(InvalidState):
             limited(changer, "third", amount_max=7)
         assert bank.ledger.account("demo", "third") == account

@@ -300,7 +300,7 @@ class TestJournal:
         assert [each.id for each in found[-2:]] == [deposit.id, payment_movement_id(late.id)]
 
     def test_a_commit_that_was_decided_before_the_page_stands_behind_it(self, bank):
-        """Its worker was paused between the decision and the commit."""
+        """The commit's worker was paused between decision and commit."""
         payment = bank.registered(amount=1)
         bank.clock.move(HOUR * 24 * 40)
         decided = money.settle(bank.stored(payment.id), now=bank.clock.now() - MINUTE)

@@ -135,10 +135,21 @@ def test_two_people_who_find_one_difference_add_it_once(books):
     """The second one is done while the first one is about to write."""
     books.meddle(available=0)
     books.bank.ledger.before["post"].append(lambda: books.restate(key="another"))
-    with pytest.raises(Unavailable):
+    with pytest.raises(InvalidState):
         books.restate()
     with pytest.raises(InvalidState):
         books.restate()
+    assert (books.bank.money("third"), books.wrong) == ((900, 100), False)
+
+
+@pytest.mark.parametrize("call", ["movements", "post"])
+def test_one_request_sent_twice_at_once_is_answered_twice_and_adds_the_difference_once(books, call):
+    """The second copy is done before the first one reads the journal, or before the first one writes."""
+    books.meddle(available=0)
+    copies = []
+    books.bank.ledger.before[call].append(lambda: copies.append(books.restate()))
+    copies.append(books.restate())
+    assert [copy.movement for copy in copies] == [copies[0].movement] * 2
     assert (books.bank.money("third"), books.wrong) == ((900, 100), False)
 
 
@@ -148,7 +159,7 @@ def test_an_account_that_money_reaches_meanwhile_is_left_to_another_try(books):
         type=Type.DEPOSIT, account="third", amount=7, reason=None, idempotency_key="d", fingerprint="7"
     )
     books.bank.ledger.before["post"].append(lambda: books.bank.cashier.move("demo", deposit))
-    with pytest.raises(Unavailable):
+    with pytest.raises(InvalidState):
         books.restate()
     with pytest.raises(InvalidState):
         books.restate()

@@ -1,5 +1,6 @@
 """The use cases of payments over a ledger in memory, with three accounts of the tenant `demo`."""
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -15,10 +16,13 @@ from functions.api.payments.register import Order, Registered, Registrar
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.errors import PostdateError
 from postdate.domain.movement import Movement
-from postdate.domain.payment import Funding, Payment
+from postdate.domain.payment import Payment, Terms
 from postdate.domain.posting import Leg, Posting
+from postdate.domain.scopes import INTERNAL
 from postdate.domain.sweeping import Horizon
-from postdate.stores.keys import INTERNAL, ApiKey, MemoryKeys, hash_of
+from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.key_hashes import KeyHashes, plain_hash_of
+from postdate.stores.keys import ApiKey, MemoryKeys
 from postdate.stores.ledger import Answer, Listed, Posted, Wanted
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.use_cases.settling import Settling
@@ -74,6 +78,7 @@ class ScriptedLedger(Scripted, MemoryLedger):
         self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False
     ) -> list[Movement]:
         """The payer's listing is the table itself."""
+        self._happens("movements")
         found = super().movements(tenant, account, after=after, limit=limit, whole=whole)
         return [each for each in found if each.payer in (None, account) or self._is_listed(each.id)]
 
@@ -96,9 +101,12 @@ class Bank:
         self.queue = ScriptedQueue(self.clock)
         self.keys = MemoryKeys(
             ApiKey(
-                id="in", secret_sha256=hash_of("secret"), tenant="nobody", scopes=frozenset({INTERNAL, "ops"})
+                id="in",
+                secret_sha256=plain_hash_of("secret"),
+                tenant="nobody",
+                scopes=frozenset({INTERNAL, "ops"}),
             ),
-            ApiKey(id="out", secret_sha256=hash_of("secret"), tenant="demo", scopes=frozenset({"ops"})),
+            ApiKey(id="out", secret_sha256=plain_hash_of("secret"), tenant="demo", scopes=frozenset({"ops"})),
         )
         horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         numbers = count(1)
@@ -115,6 +123,8 @@ class Bank:
             changer=self.changer,
             settling=Settling(self.ledger, self.clock),
             keys=self.keys,
+            hashes=KeyHashes(MemoryDataKeys()),
+            keep=lambda shown: None,
             clock=self.clock,
         )
         for id in ("payer", "payee", "third"):
@@ -123,7 +133,8 @@ class Bank:
         self.ledger.posted.clear()
 
     def lose_hold(self, id: str) -> None:
-        """What no code of ours does: an operator's mistake, or a restore of one table and not the other."""
+        """Removes a hold, as none of our code does: an operator's mistake, or a restore of one table and not the
+        other."""
         account = self.ledger.account("demo", id)
         assert account is not None
         leg = Leg(account=id, available=account.reserved, reserved=-account.reserved)
@@ -179,19 +190,16 @@ _keys = count(1)
 
 
 def order(**fields: Any) -> Order:
+    given = {"payer": "payer", "payee": "payee", "amount": 100} | fields
+    names = {each.name for each in dataclasses.fields(Terms)}
     usual = Order(
-        payer="payer",
-        payee="payee",
-        amount=100,
-        funding=Funding.RESERVE,
+        terms=Terms(**{name: value for name, value in given.items() if name in names}),
         due_at=FAR,
         instant_field="scheduled_time",
-        description=None,
-        metadata=(),
         idempotency_key=f"key-{next(_keys)}",
         fingerprint="asked",
     )
-    return replace(usual, **fields)
+    return replace(usual, **{name: value for name, value in fields.items() if name not in names})
 
 
 @pytest.fixture

@@ -250,23 +250,12 @@ class TestViews:
         assert [each["error_code"] for each in told] == ["account_frozen", None, None]
         assert [each["lateness_ms"] for each in told] == [None, None, 0]
 
-    def test_the_trail_names_each_event(self, bank):
+    def test_each_execution_is_told(self, bank):
         payment = bank.registered()
         edited = money.edit(payment, now=START, amount=5, why="changed amount").after
         retry = RetryPolicy(max_attempts=3, initial_seconds=1, jitter=False)
         stumbled = money.stumble(edited, now=FAR, why="conflict", retry=retry, draw=0.0).after
         settled = money.settle(stumbled, now=FAR + SECOND).after
-        told = answers.events(settled)
-        assert [each["type"] for each in told] == ["SCHEDULED", "RESCHEDULED", "EXECUTING", "COMPLETED"]
-        assert [each["version"] for each in told] == [1, 2, 3, 4]
-        assert told[2] == {
-            "type": "EXECUTING",
-            "at": "2026-11-18T11:05:00.000Z",
-            "version": 3,
-            "status": "EXECUTING",
-            "attempt": 1,
-            "reason": "conflict",
-        }
         assert [each["status"] for each in answers.executions(settled)] == ["FAILED", "SUCCESS"]
         assert answers.executions(settled)[0] == {
             "execution_id": settled.executions[0].id,
@@ -280,13 +269,6 @@ class TestViews:
         }
         moved = answers.executions(settled)[1]
         assert moved["executed_at"] == moved["completed_at"] is not None
-
-    def test_a_long_history_still_begins_with_its_registration(self, bank):
-        payment = bank.registered()
-        for _ in range(100):
-            payment = money.edit(payment, now=START, amount=5, why="changed amount").after
-        types = [each["type"] for each in answers.events(payment)]
-        assert types == ["SCHEDULED", *["RESCHEDULED"] * 59]
 
     @pytest.mark.parametrize("state", State)
     def test_a_view_can_be_written_as_json_and_names_no_tenant(self, bank, state):

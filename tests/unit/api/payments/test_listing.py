@@ -10,18 +10,21 @@ from hypothesis import strategies as st
 from functions.api.listing import Span
 from functions.api.payments.listing import Query, page
 from functions.api.tasks.listing import Query as TaskQuery
+from postdate.domain import instants
 from postdate.domain.errors import NotFound, ValidationFailed
 from postdate.domain.payment import State
+from postdate.domain.sweeping import Stage, Watermark
 from postdate.stores.ledger import Listed
-from postdate.stores.payment_row import place_of
+from postdate.stores.places import place_of
 from tests.unit.api.payments.conftest import ANYBODY, FAR, Bank, order
+from tests.unit.api.swept import Notes, healthy, unfinished
 from tests.unit.doubles import MINUTE, SECOND
 
 ACCOUNTS = ("payer", "payee", "third")
 
 
 def shown(bank, asked, tenant="demo"):
-    found = page(Query.of(tenant, asked), bank.ledger, clock=bank.clock)
+    found = page(Query.of(tenant, asked), bank.ledger, healthy(bank.clock), clock=bank.clock)
     return found.items, found.cursor
 
 
@@ -119,13 +122,63 @@ def test_metadata_is_looked_up_in_each_payment(bank):
         Query.of("demo", {f"metadata.{number}": "" for number in range(21)})
 
 
+def spans(bank, asked, sweep=None):
+    wanted = Query.of("demo", asked).at(bank.clock.now(), sweep or healthy(bank.clock))
+    return [(each.since, each.until) for each in wanted]
+
+
 def test_what_is_completed_is_not_looked_for_in_the_future(bank):
     """All that is to come would otherwise be read first."""
     bank.registered(amount=1, due_at=FAR)
-    latest = bank.clock.now() + 5 * MINUTE
-    for asked, until in (({}, latest), ({"until": FAR.isoformat()}, latest)):
-        assert Query.of("demo", {"status": "COMPLETED", **asked}).at(bank.clock.now()).until == until
-    assert Query.of("demo", {"status": "PENDING"}).at(bank.clock.now()).until is None
+    latest = bank.clock.now() + 10 * SECOND
+    for asked in ({}, {"until": FAR.isoformat()}):
+        assert spans(bank, {"status": "COMPLETED", **asked}) == [(None, latest)]
+    assert [until for _, until in spans(bank, {"status": "PENDING"})] == [None]
+
+
+def test_what_is_pending_is_looked_for_where_the_sweep_left_something_unless_an_instant_is_named(bank):
+    now = bank.clock.now()
+    assert spans(bank, {"status": "PENDING"}) == [(now - 10 * MINUTE, None)]
+    until = now - 5 * MINUTE
+    asked = {"status": "PENDING", "until": until.isoformat()}
+    assert spans(bank, asked) == [(now - 10 * MINUTE, until)]
+    assert spans(bank, {"status": "PENDING", "from": "1970-01-01T00:00:00Z"}) == [(instants.EPOCH, None)]
+    assert spans(bank, {}) == [(None, None)]
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.parametrize("limit", ["1", "2", "100"])
+def test_a_list_of_what_waits_has_what_is_hours_overdue_and_looks_at_nothing_that_ended_meanwhile(
+    bank, order, limit
+):
+    due = [bank.clock.now() + minutes * MINUTE for minutes in (5, 6, 30, 60, 119, 180)]
+    overdue, ended, also, *others = [bank.registered(amount=1, due_at=at) for at in due]
+    bank.clock.move(125 * MINUTE)
+    notes = Notes()
+    notes.close(bank.clock.now())
+    notes._watermark = Watermark(minute=instants.minute_of(due[0]) - 1)
+    for minute in range(instants.minute_of(due[0]), instants.minute_of(bank.clock.now()) - 60):
+        notes.note(minute, Stage.AUDIT)
+    for payment in (overdue, also):
+        notes.note(payment.home.minute, Stage.CLOSE, waiting=1, group=0)
+    sweep, looked_up, payments = unfinished(notes, bank.clock), [], bank.ledger.payments
+
+    def counted(ids):
+        ids = list(ids)
+        looked_up.extend(ids)
+        return payments(ids)
+
+    bank.ledger.payments = counted
+    cursor, found = None, []
+    for _ in range(10):
+        asked = {"status": "PENDING", "order": order, "limit": limit} | ({"cursor": cursor} if cursor else {})
+        shown = page(Query.of("demo", asked), bank.ledger, sweep, clock=bank.clock)
+        found += shown.items
+        if (cursor := shown.cursor) is None:
+            break
+    wanted = [overdue.id, also.id, others[1].id, others[2].id]
+    assert [each.id for each in found] == (wanted if order == "asc" else wanted[::-1])
+    assert ended.id not in looked_up
 
 
 def test_another_tenant_sees_nothing(bank):
@@ -172,7 +225,7 @@ def test_a_page_that_takes_too_long_ends_and_goes_on_with_its_cursor(bank):
 
     bank.ledger.payments_listed = slowly
     asked = {"account_id": "payer", "status": "CANCELLED"}
-    found = page(Query.of("demo", asked), bank.ledger, clock=bank.clock)
+    found = page(Query.of("demo", asked), bank.ledger, healthy(bank.clock), clock=bank.clock)
     assert (found.items, found.partial, len(looks)) == ([], True, 2)
     assert [each.id for each in page_after(bank, asked, found.cursor)] == [last.id]
 

@@ -132,6 +132,21 @@ class TestRefusals:
         refusal = self.refused(bank, LimitExceeded, payer="narrow")
         assert [name for name, _ in refusal.fields] == [field]
 
+    def test_an_amount_above_the_limit_leaves_the_key_free_for_another_amount(self, bank):
+        bank.open("narrow", limits=Limits(amount_max=5))
+        bank.give("narrow", 5)
+        with pytest.raises(LimitExceeded):
+            bank.registered(payer="narrow", amount=6, idempotency_key="k", fingerprint="six")
+        assert bank.registered(payer="narrow", amount=5, idempotency_key="k", fingerprint="five").amount == 5
+
+    def test_an_answer_is_repeated_although_the_limit_is_lower_now(self, bank):
+        bank.open("narrow", limits=Limits(amount_max=6))
+        bank.give("narrow", 6)
+        first = bank.registered(payer="narrow", amount=6, idempotency_key="k", fingerprint="six")
+        account = bank.ledger.account("demo", "narrow")
+        bank.ledger.set_limits(account, Limits(amount_max=5), now=START)
+        assert bank.registered(payer="narrow", amount=6, idempotency_key="k", fingerprint="six") == first
+
     def test_a_limit_of_delays_names_the_field_that_was_sent(self, bank):
         bank.open("narrow", limits=Limits(delay_max=timedelta(seconds=4)))
         refusal = self.refused(bank, LimitExceeded, payer="narrow", instant_field="delay_seconds")

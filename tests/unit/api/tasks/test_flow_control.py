@@ -4,8 +4,8 @@ import pytest
 
 from functions.api.forms import parsed
 from functions.api.tasks.forms import TaskChangeForm, TaskForm, flow
-from functions.api.tasks.plans import RecurringChangeForm
-from functions.api.tasks.view import view
+from functions.api.tasks.one_time import answers
+from functions.api.tasks.recurring.forms import RecurringChangeForm
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.flow import FlowControl
 from tests.unit.doubles import a_task
@@ -31,7 +31,7 @@ def form(control):
 )
 def test_what_is_asked_is_what_controls_it_and_is_shown(asked, control):
     assert flow(form(asked).flow_control) == control
-    shown = view(a_task(flow=control))["flow_control"]
+    shown = answers.of(a_task(flow=control))["flow_control"]
     usual = {"rate": None, "period_seconds": 1, "parallelism": None}
     assert shown == (None if asked is None else usual | asked)
 

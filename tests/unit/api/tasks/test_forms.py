@@ -15,7 +15,7 @@ from functions.api.tasks.forms import (
     due_at,
     payload_text,
 )
-from functions.api.tasks.view import view
+from functions.api.tasks.one_time import answers
 from postdate.domain.errors import Malformed, PayloadTooLarge, ValidationFailed
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import Destination, State
@@ -312,13 +312,13 @@ class TestFingerprints:
 
 class TestViews:
     def test_instants_are_told_in_utc_with_milliseconds(self):
-        told = view(a_task(due_at=START + SECOND / 4))
+        told = answers.of(a_task(due_at=START + SECOND / 4))
         assert told["run_at"] == told["next_run_at"] == "2026-11-18T10:05:00.250Z"
         assert datetime.fromisoformat(told["created_at"]) == START - 10 * MINUTE
 
     @pytest.mark.parametrize("state", list(State))
     def test_only_what_waits_has_a_next_run_and_only_what_began_a_last_one(self, state):
-        told = view(in_state(state))
+        told = answers.of(in_state(state))
         assert told["status"] == state.value
         assert (told["next_run_at"] is not None) == state.waits
         assert (told["last_run"] is None) == (
@@ -335,25 +335,27 @@ class TestViews:
         ],
     )
     def test_a_last_run_tells_how_it_went(self, state, status):
-        told = view(in_state(state))["last_run"]
+        told = answers.of(in_state(state))["last_run"]
         assert (told["status"], told["token"], told["lateness_ms"]) == (status, 1, 0)
 
     def test_the_values_of_headers_are_never_told(self):
         headers = (("Authorization", "Bearer secret"), ("X-Key", "secret"))
-        told = view(a_task(destination=Destination(type="webhook", address="u", headers=headers)))
+        told = answers.of(a_task(destination=Destination(type="webhook", address="u", headers=headers)))
         assert told["target"]["headers"] == {"Authorization": "***", "X-Key": "***"}
         assert "secret" not in json.dumps(told)
 
     def test_a_queue_is_told_as_a_queue(self):
-        told = view(a_task(destination=Destination(type="sqs", address="q")))
+        told = answers.of(a_task(destination=Destination(type="sqs", address="q")))
         assert told["target"] == {"type": "sqs", "queue_url": "q"}
 
     def test_a_bus_is_told_as_a_bus(self):
-        told = view(a_task(destination=Destination(type="eventbridge", address="b", detail_type="Order due")))
+        told = answers.of(
+            a_task(destination=Destination(type="eventbridge", address="b", detail_type="Order due"))
+        )
         assert told["target"] == {"type": "eventbridge", "bus": "b", "detail_type": "Order due"}
 
     def test_the_history_is_told_line_by_line(self):
-        told = view(in_state(State.DEAD))["history"]
+        told = answers.of(in_state(State.DEAD))["history"]
         assert [(line["version"], line["status"], line["reason"], line["attempt"]) for line in told] == [
             (1, "PENDING", "registered", 0),
             (2, "RUNNING", "sweep", 1),
@@ -361,7 +363,7 @@ class TestViews:
         ]
 
     def test_a_view_can_be_written_as_json_and_names_no_other_tenant(self):
-        told = view(replace(in_state(State.RETRYING), name="n", tags=("t",)))
+        told = answers.of(replace(in_state(State.RETRYING), name="n", tags=("t",)))
         assert json.loads(json.dumps(told)) == told
         assert "tenant" not in told
 

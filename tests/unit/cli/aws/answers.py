@@ -33,7 +33,7 @@ class Aws:
     """An account as it is now.
 
     `denied` are operations that its credentials may not use. `stack` is the status of the one stack, if there is one,
-    and `tables` are that stack's, none of them protected.
+    and `tables` are that stack's, none of them protected. `muted` are the rules that mute `alarms` now.
     """
 
     refused: str | None = None
@@ -43,6 +43,8 @@ class Aws:
     denied: frozenset[str] = frozenset()
     stack: str | None = None
     tables: tuple[str, ...] = ()
+    alarms: tuple[str, ...] = ()
+    muted: dict[str, Any] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
     def environment(self, url: str) -> dict[str, str]:
@@ -109,6 +111,15 @@ def _answer(aws: Aws, operation: str, names: Mapping[str, Any]) -> tuple[int, by
         case "GetFunctionConcurrency":
             reserved = aws.reserved.get(names["FunctionName"])
             return _json(200, {} if reserved is None else {"ReservedConcurrentExecutions": reserved})
+        case "DescribeAlarms":
+            made = [{"AlarmName": name} for name in aws.alarms]
+            return _json(200, {"MetricAlarms": made, "CompositeAlarms": []})
+        case "PutAlarmMuteRule":
+            aws.muted[names["Name"]] = names
+            return _json(200, {})
+        case "DeleteAlarmMuteRule":
+            del aws.muted[names["AlarmMuteRuleName"]]
+            return _json(200, {})
         case "GetItem" | "PutItem":
             return _json(400, {"__type": "com.amazonaws#ResourceNotFoundException", "message": "no table"})
     raise AssertionError(f"{operation} is not answered here")

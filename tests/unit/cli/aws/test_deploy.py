@@ -2,8 +2,9 @@
 
 import os
 import pty
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -111,3 +112,51 @@ def test_approval_is_asked_for_at_a_terminal_and_nowhere_else(
         deploy(DEV, build=cdk.build, run=cdk.run)
     os.close(mine if terminal else theirs)
     assert ("--require-approval" in cdk.given) is not terminal
+
+
+class MutedCdk(Cdk):
+    """Also notes which alarms are muted while it deploys."""
+
+    def run(self, account: Account, given: list[str]) -> None:
+        self.muted = dict(self._aws.muted)
+        super().run(account, given)
+
+
+def alarmed() -> Aws:
+    names = [f"postdate-prod-alarm-{number:03d}" for number in range(130)]
+    return Aws(stack=MADE, alarms=(*names, "postdate-prod-balance-inconsistency"))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_alarms_are_muted_while_a_deployment_runs_and_no_longer(
+    fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws = alarmed()
+    cdk = MutedCdk(aws, leaves=MADE, fails=fails)
+    with deploying(aws, monkeypatch), suppress(Failure):
+        deploy(PROD, build=cdk.build, run=cdk.run)
+    targets = [rule["MuteTargets"]["AlarmNames"] for rule in cdk.muted.values()]
+    assert [len(names) for names in targets] == [100, 30]
+    assert "postdate-prod-balance-inconsistency" not in {name for names in targets for name in names}
+    assert aws.muted == {}
+
+
+def test_a_rule_ends_by_itself_if_the_deployment_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = alarmed()
+    cdk = MutedCdk(aws, leaves=MADE)
+    with deploying(aws, monkeypatch):
+        deploy(PROD, build=cdk.build, run=cdk.run)
+    for rule in cdk.muted.values():
+        schedule = rule["Rule"]["Schedule"]
+        assert re.fullmatch(r"at\(\d{4}-\d\d-\d\dT\d\d:\d\d\)", schedule["Expression"])
+        assert (schedule["Duration"], schedule["Timezone"]) == ("PT30M", "UTC")
+
+
+def test_a_deployment_goes_on_where_alarms_may_not_be_muted(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = alarmed()
+    aws.denied = frozenset({"PutAlarmMuteRule"})
+    cdk = MutedCdk(aws, leaves=MADE)
+    with deploying(aws, monkeypatch):
+        deploy(PROD, build=cdk.build, run=cdk.run)
+    assert cdk.given
+    assert cdk.muted == {}

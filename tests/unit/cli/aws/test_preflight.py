@@ -1,4 +1,4 @@
-"""What an environment needs of an account is asked before anything is deployed there."""
+"""Requirements of an environment are checked in the account before a deploy."""
 
 import subprocess
 import sys

@@ -1,0 +1,77 @@
+"""Make, list, change, suspend and resume tenants, as an operator.
+
+Speaks to the API of POSTDATE_URL with the key of POSTDATE_KEY, or to the local stack.
+"""
+
+import argparse
+from typing import Any, Final
+
+from cli.commands.down import place_arguments
+from cli.service import service
+
+PATH: Final = "/api/v1/ops/tenants"
+LISTS: Final = {"queue": "queues", "topic": "topics", "bus": "buses"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    chosen = parser.add_subparsers(dest="action", required=True, metavar="action")
+    make = _action(chosen, "make", "make a tenant and tell its signing secret once")
+    _settings(make)
+    _action(chosen, "list", "list the tenants", named=False)
+    change = _action(chosen, "change", "change the tier, the quota or the lists of destinations")
+    _settings(change)
+    suspend = _action(chosen, "suspend", "refuse registrations; what waits runs")
+    suspend.add_argument("--reason", required=True)
+    _action(chosen, "resume", "accept registrations again")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    with service(options, local_key="operator_key") as api:
+        match options.action:
+            case "make":
+                return {"tenants": [api.post(PATH, {"tenant_id": options.id, **_form(options)})]}
+            case "change":
+                return {"tenants": [api.patch(f"{PATH}/{options.id}", _form(options))]}
+            case "suspend":
+                form = {"pending": "run", "reason": options.reason}
+                return {"tenants": [api.post(f"{PATH}/{options.id}/suspend", form)]}
+            case "resume":
+                return {"tenants": [api.post(f"{PATH}/{options.id}/resume", {})]}
+            case _:
+                return {"tenants": api.every(PATH, "tenants")}
+
+
+def show(answer: dict[str, Any]) -> str:
+    return "\n".join(_line(tenant) for tenant in answer["tenants"]) or "There is no tenant."
+
+
+def _line(tenant: dict[str, Any]) -> str:
+    line = f"{tenant['tenant_id']}  {tenant['status']}  {tenant['tier']}, "
+    line += f"{tenant['quotas']['registered_per_second']} a second"
+    line += f", suspended: {tenant['suspended_because']}" if tenant["suspended_because"] else ""
+    secret = tenant.get("signing_secret")
+    return f"{line}\n  signing secret, told only now: {secret}" if secret else line
+
+
+def _settings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tier", help="the name of a tier")
+    parser.add_argument("--registered-per-second", type=int, metavar="N", help="a quota of its own")
+    for noun, name in LISTS.items():
+        parser.add_argument(f"--{noun}", action="append", dest=name, help=f"one of its {name}")
+
+
+def _form(options: argparse.Namespace) -> dict[str, Any]:
+    quota = options.registered_per_second
+    given = {"tier": options.tier, "quotas": quota and {"registered_per_second": quota}}
+    given |= {name: getattr(options, name) for name in LISTS.values()}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _action(chosen: Any, name: str, text: str, *, named: bool = True) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = chosen.add_parser(name, help=text, description=text)
+    if named:
+        made.add_argument("id", help="the tenant")
+    made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="answer in JSON")
+    place_arguments(made)
+    made.set_defaults(tenant=None)
+    return made

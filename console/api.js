@@ -1,0 +1,89 @@
+// Requests to the API with the key of this tab. Nothing else in the console sends a request.
+
+export const BASE = new URL("..", import.meta.url).href;
+const KEY = "postdate.key";
+const TENANT = "postdate.tenant";
+
+export class Problem extends Error {
+  constructor(status, told) {
+    super(told.detail || told.message || `The API answered ${status}.`);
+    Object.assign(this, { status, code: told.code || "", requestId: told.request_id || "", errors: told.errors || [] });
+  }
+}
+
+// The key lives in this tab only: another tab, or this one after it was closed, asks for it again.
+export const session = {
+  get key() { return sessionStorage.getItem(KEY) || ""; },
+  get tenant() { return sessionStorage.getItem(TENANT) || ""; },
+  begin(key, tenant) {
+    sessionStorage.setItem(KEY, key);
+    if (tenant) sessionStorage.setItem(TENANT, tenant);
+    else sessionStorage.removeItem(TENANT);
+  },
+  end() {
+    sessionStorage.removeItem(KEY);
+    sessionStorage.removeItem(TENANT);
+  },
+};
+
+// A whole number that a double cannot hold stays exact as a BigInt.
+const exact = (_, value, { source } = {}) =>
+  typeof value === "number" && source && /^-?\d+$/.test(source) && !Number.isSafeInteger(value) ? BigInt(source) : value;
+
+export const textOf = (body, indent) =>
+  JSON.stringify(body, (_, value) => (typeof value === "bigint" ? JSON.rawJSON(String(value)) : value), indent);
+
+export const valueOf = (text) => JSON.parse(text, exact);
+
+// Digits of an amount go into the request as they were typed.
+export const whole = (digits) => JSON.rawJSON(digits);
+
+export function pathOf(path, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  return given.length ? `${path}?${new URLSearchParams(given)}` : path;
+}
+
+function headersOf({ body, idempotencyKey, version }) {
+  return {
+    ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+    ...(session.tenant ? { "Postdate-Tenant": session.tenant } : {}),
+    ...(idempotencyKey ? { "Idempotency-Key": idempotencyKey } : {}),
+    ...(version === undefined ? {} : { "If-Match": `"${version}"` }),
+  };
+}
+
+// Answers { status, body, etag }. With `known`, an ETag, the status may be 304 and the body null.
+export async function send(method, path, { query, known, ...given } = {}) {
+  const headers = { Authorization: `Bearer ${session.key}`, ...headersOf(given) };
+  if (known) headers["If-None-Match"] = known;
+  const answer = await fetch(BASE + pathOf(path, query), {
+    method,
+    headers,
+    body: given.body === undefined ? undefined : textOf(given.body),
+    cache: "no-store",
+  }).catch(() => { throw new Problem(0, { detail: "The API cannot be reached." }); });
+  const etag = answer.headers.get("etag");
+  if (answer.status === 304) return { status: 304, body: null, etag };
+  const body = parsed(await answer.text());
+  if (answer.ok) return { status: answer.status, body, etag };
+  if (answer.status === 401) dispatchEvent(new Event("unauthenticated"));
+  throw new Problem(answer.status, body || {});
+}
+
+function parsed(text) {
+  try {
+    return valueOf(text);
+  } catch {
+    return null;
+  }
+}
+
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+// The same request as a command. The key stays in a variable of the reader's shell.
+export function curl(method, path, { query, ...given } = {}) {
+  const lines = [`curl -X ${method} ${quoted(BASE + pathOf(path, query))}`, '-H "Authorization: Bearer $POSTDATE_KEY"'];
+  for (const [name, value] of Object.entries(headersOf(given))) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
+  if (given.body !== undefined) lines.push(`-d ${quoted(textOf(given.body))}`);
+  return lines.join(" \\\n  ");
+}

@@ -1,0 +1,223 @@
+// Operating: dead letters by group, operations on many items, flow keys, and destinations that calls are held back from.
+
+import { Action, ago, amount, Facts, go, html, Instant, Raw, Shown, State, usePoll } from "./parts.js";
+import { addressOf, link, linkOf, List, Rows, Table } from "./lists.js";
+
+const PATH = "api/v1/operations";
+const FINAL = ["DONE", "ABORTED"];
+const COUNTS = ["done", "failed", "sent", "changed", "waiting"];
+// Answers have only some of the counts: a backfill has no more than `done`.
+const counted = (operation) => COUNTS.filter((name) => operation[name]).map((name) => `${amount(operation[name])} ${name}`).join(", ") || "–";
+const what = ({ action, kind = "runs" }) => `${action} ${kind}`;
+
+const COLUMNS = [
+  ["Planned", (row) => link("operations", row.operation_id, html`<${Instant} at=${row.created_at} />`)],
+  ["Action", what],
+  ["State", (row) => html`<${State} of=${row.state} />`],
+  ["Items", (row) => amount(row.eligible.count), "number"],
+  ["So far", counted, "wide"],
+  ["By", (row) => row.actor || "–", "wide"],
+  ["Why", (row) => row.reason || "–", "wide"],
+];
+
+export const Operations = ({ query }) => html`<${List} title="Operations" page="operations" path=${PATH} things="operations"
+  filters=${[]} columns=${COLUMNS} of=${(row) => row.operation_id} query=${query} empty="No operation yet." />`;
+
+// Plans one action on the items of a filter, and opens the plan. Nothing happens to an item before the plan's start.
+export function Plan({ caller, action, kind, filter, label, text }) {
+  const scope = `${kind}:write`;
+  return html`<${Action} caller=${caller} scope="operations:write" label=${label} text=${text}
+    allowed=${caller.scopes.includes(scope)} refusal="This key lacks the scope ${scope}." done=${({ operation_id: id }) => go("operations", id)} fields=${[
+      { name: "reason", label: "Reason", required: true },
+      { name: "rate", label: "Items a second", required: true, value: "10", inputmode: "numeric", pattern: "[1-9][0-9]*" },
+      { name: "canary", label: "Canary", value: "1", inputmode: "numeric", pattern: "[1-9][0-9]*", hint: "So many go first, until they end well. Empty: none." },
+      { name: "share", label: "Stop at (% failed)", value: "30", inputmode: "numeric", pattern: "[1-9][0-9]?|100", hint: "Of the attempts in the last 60 seconds. Empty: never." },
+    ]} request=${({ reason, rate, canary, share }) => ({
+      method: "POST", path: PATH,
+      body: {
+        action, kind, filter, reason, dry_run: true, max_per_second: +rate, ...(canary && { canary: +canary }),
+        ...(share && { stop_when: { failed_share: +share / 100, within: 60 } }),
+      },
+    })} />`;
+}
+
+export function Operation({ id, query, caller }) {
+  const path = `${PATH}/${encodeURIComponent(id)}`;
+  const found = usePoll(path, { every: 1_000, until: ({ state }) => FINAL.includes(state) });
+  return html`<h1 tabindex="-1">Operation</h1><p><code>${id}</code></p>
+    <${Shown} found=${found}>${(operation) => html`
+      <p role="status" class="lead"><${State} of=${operation.state} /> ${what(operation)}: ${counted(operation)}.
+        ${" "}${operation.stopped_because || operation.reason}</p>
+      <progress aria-label="Items acted on" max=${Math.max(operation.eligible.count, 1)} value=${operation.eligible.count - (operation.waiting ?? operation.eligible.count - operation.done)} />
+      ${operation.kind && html`<${Steps} ...${{ operation, path, caller }} done=${found.again} />`}
+      <${Facts} of=${facts(operation)} />
+      ${operation.kind && html`<${Told} title="By failure" counts=${operation.eligible.by_failure} />
+        <${Told} title="By destination" counts=${operation.eligible.by_destination} />
+        <${Told} title="Left alone" counts=${Object.fromEntries(operation.not_eligible.map(({ reason, count }) => [reason, count]))} />
+        <h2>Items</h2><${Rows} key=${operation.version} caption="Items" page="operations" id=${id} query=${query} path=${`${path}/items`} things="items"
+          columns=${ITEMS} of=${(row) => row.item_id} empty="Nothing fits." />`}
+      <${Raw} body=${operation} />`}</${Shown}>`;
+}
+
+const ITEMS = [
+  ["Item", (row) => linkOf(row.item_id)],
+  ["Outcome", (row) => row.outcome],
+  ["Acted on", (row) => html`<${Instant} at=${row.at} precise />`, "wide"],
+];
+
+const facts = (operation) => [
+  ["Items", amount(operation.eligible.count)],
+  operation.eligible.amount !== undefined && operation.kind === "payments" && ["Their sum", amount(operation.eligible.amount)],
+  operation.task_id && ["Task", link("tasks", operation.task_id)],
+  ["Why", operation.reason],
+  operation.actor && ["By", link("keys", operation.actor)],
+  ["Planned", html`<${Instant} at=${operation.created_at} precise />`],
+  operation.started_at && ["Started", html`<${Instant} at=${operation.started_at} precise />`],
+  ["Ended", html`<${Instant} at=${operation.finished_at} precise />`],
+  operation.kind && ["Items a second", `at most ${operation.max_per_second}`],
+  operation.kind && ["Canary", operation.canary ?? "none"],
+  operation.kind && ["Stop rule", operation.stop_when ? `${Math.round(operation.stop_when.failed_share * 100)} % failed in ${operation.stop_when.within} s` : "none"],
+];
+
+function Told({ title, counts }) {
+  const rows = Object.entries(counts || {});
+  return rows.length > 0 && html`<${Table} caption=${title} rows=${rows} of=${([name]) => name} columns=${[
+    [title, ([name]) => name],
+    ["Items", ([, count]) => amount(count), "number"],
+  ]} />`;
+}
+
+function Steps({ operation, path, caller, done }) {
+  const may = { caller, scope: "operations:write", refusal: `The operation is ${operation.state}.`, done };
+  const step = (label, name, states, text) => html`<${Action} ...${may} label=${label} allowed=${states.includes(operation.state)}
+    danger=${name === "stop"} text=${text} request=${() => ({ method: "POST", path: `${path}/${name}`, body: {} })} />`;
+  return html`<p class="buttons" role="group" aria-label="Actions">
+    ${step("Start", "start", ["PLANNED"], `${amount(operation.eligible.count)} items, at most ${operation.max_per_second} a second.`)}
+    ${step("Stop", "stop", ["RUNNING", "PAUSED", "PLANNED"], "What was sent is not taken back.")}
+    ${step("Resume", "resume", ["STOPPED", "RUNNING", "PAUSED"], "Its canary begins anew.")}
+  </p>`;
+}
+
+const GROUPED_MAX = 100;
+const EVERY_MS = 5_000;
+const FAILURE_MAX = 120;
+// As the API makes it: a failure without what differs from one item to the next.
+const IDS = /(?<![\p{L}\p{N}_])(?:[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,}|\p{Nd}{4,})(?![\p{L}\p{N}_])/giu;
+
+export const failureOf = (error) => [...(error || "no error was recorded").replace(IDS, "…")].slice(0, FAILURE_MAX).join("");
+
+// A run tells its failure with its attempts, a task by itself.
+const errorOf = (row) => row.error ?? row.attempts?.at?.(-1)?.error ?? row.reason;
+
+function grouped(rows, error) {
+  const groups = new Map();
+  for (const row of rows) {
+    const group = { failure: failureOf(error(row)), destination: addressOf(row.target || {}), count: 0 };
+    const key = JSON.stringify(group);
+    groups.set(key, { ...group, count: (groups.get(key)?.count || 0) + 1 });
+  }
+  return [...groups.values()].sort((one, other) => other.count - one.count);
+}
+
+const filterOf = ({ failure, destination }) => ({ failure, ...(destination && { destination }) });
+
+export const Dead = ({ caller }) => html`<h1 tabindex="-1">Dead letters</h1>
+  <${Groups} title="Dead tasks and runs" kind="tasks" path="api/v1/tasks" status="DEAD" caller=${caller} error=${errorOf}
+    empty="No task is dead." />
+  ${caller.scopes.includes("payments:read") && html`<${Groups} title="Parked payments" kind="payments" path="api/v1/payments" status="EXECUTING" caller=${caller}
+    error=${(row) => row.error_message} empty="No payment is parked." />`}
+  ${caller.scopes.includes("ops") && ["tasks", "payments"].map((queue) => html`<${Letters} queue=${queue} />`)}`;
+
+function Groups({ title, kind, path, status, caller, error, empty }) {
+  const found = usePoll(path, { query: { status, order: "desc", limit: GROUPED_MAX }, every: EVERY_MS });
+  return html`<section><h2>${title}</h2><${Shown} found=${found}>${(body) => {
+    const rows = grouped(body[kind], error);
+    return rows.length === 0 ? html`<p class="empty" role="status">${empty}</p>` : html`
+      ${body.next_cursor && html`<p class="quiet">Counted are the newest ${GROUPED_MAX}. A plan counts all.</p>`}
+      <${Table} caption=${title} rows=${rows} of=${(row) => row.failure + row.destination} columns=${[
+        ["Failure", (row) => row.failure],
+        ["Destination", (row) => row.destination || "–", "wide address"],
+        ["Items", (row) => amount(row.count), "number"],
+        ["Actions", (row) => html`<span class="buttons">
+          <${Plan} caller=${caller} action="redrive" kind=${kind} filter=${filterOf(row)} label="Redrive this group"
+            text="A plan first: it counts the items and changes nothing before its start." />
+          ${kind === "tasks" && html`<${Plan} caller=${caller} action="discard" kind=${kind} filter=${filterOf(row)} label="Discard this group"
+            text="A plan first. The letters go, and the tasks stay dead." />`}</span>`],
+      ]} />`;
+  }}</${Shown}></section>`;
+}
+
+// Each look hides the letters from others for a moment, so the page looks when it is opened and when it is told to.
+function Letters({ queue }) {
+  const found = usePoll(`api/v1/ops/dlq/${queue}`, { query: { group: "failure" }, every: 0 });
+  return html`<section><h2>Letters of all tenants, queue ${queue}</h2><p><button onClick=${found.again}>Look again</button></p>
+    <${Shown} found=${found}>${({ groups }) => groups.length === 0 ? html`<p class="quiet">No letter.</p>` : html`
+      <${Table} caption="Letters of ${queue}" rows=${groups} of=${(row) => row.failure + row.destination} columns=${[
+        ["Failure", (row) => row.failure],
+        ["Destination", (row) => row.destination || "–", "wide address"],
+        ["Letters", (row) => amount(row.count), "number"],
+        ["Oldest", (row) => html`<${Instant} at=${row.oldest} /> (${ago(row.oldest)})`, "wide"],
+      ]} />`}</${Shown}></section>`;
+}
+
+const FLOW_KEYS = "api/v1/flow-keys";
+const DESTINATIONS = "api/v1/destinations";
+const state = ({ paused }) => html`<${State} of=${paused ? "PAUSED" : "ACTIVE"} />`;
+const rate = ({ rate: most, period_seconds: seconds }) => (most === null ? "as tasks say" : `${most} in ${seconds} s`);
+const parallel = ({ parallelism }) => parallelism ?? "as tasks say";
+
+const KEY_COLUMNS = [
+  ["Flow key", (row) => link("flow-keys", row.key)],
+  ["State", state],
+  ["Rate", rate, "wide"],
+  ["At a time", parallel, "wide"],
+  ["Waiting", (row) => amount(row.waiting), "number"],
+  ["Running", (row) => amount(row.running), "number wide"],
+];
+
+export const FlowKeys = ({ query }) => html`<${List} title="Flow keys" page="flow-keys" path=${FLOW_KEYS} things="flow_keys" filters=${[]}
+  columns=${KEY_COLUMNS} of=${(row) => row.key} query=${query} empty="No flow key is in use." />`;
+
+export function FlowKey({ id, caller }) {
+  const path = `${FLOW_KEYS}/${encodeURIComponent(id)}`;
+  const found = usePoll(path, { every: 1_000, whole: true });
+  const may = { caller, scope: "tasks:write", done: found.again };
+  return html`<h1 tabindex="-1">Flow key</h1><p><code>${id}</code></p>
+    <${Shown} found=${found}>${(key) => html`
+      <p role="status" class="lead">${state(key)} ${amount(key.waiting)} waiting, ${amount(key.running)} running.</p>
+      <p class="buttons" role="group" aria-label="Actions">
+        <${Action} ...${may} label="Pause" danger allowed=${!key.paused} refusal="The key is paused." text="Runs that are due wait. Runs that have begun go on."
+          request=${() => ({ method: "POST", path: `${path}/pause` })} />
+        <${Action} ...${may} label="Resume" allowed=${key.paused} refusal="The key is not paused." request=${() => ({ method: "POST", path: `${path}/resume` })} />
+        <${Action} ...${may} label="Pin values" text="A pinned value counts whatever a task says. An empty one counts no longer." fields=${[
+          { name: "rate", label: "Rate", value: String(key.rate ?? ""), inputmode: "numeric", pattern: "[1-9][0-9]*" },
+          { name: "seconds", label: "In so many seconds", value: String(key.period_seconds), inputmode: "numeric", pattern: "[1-9][0-9]*", required: true },
+          { name: "parallelism", label: "At a time", value: String(key.parallelism ?? ""), inputmode: "numeric", pattern: "[1-9][0-9]*" },
+        ]} request=${({ rate: most, seconds, parallelism }) => ({ method: "PATCH", path, version: key.version, body: {
+          rate: most ? +most : null, ...(most && { period_seconds: +seconds }), parallelism: parallelism ? +parallelism : null,
+        } })} /></p>
+      <${Facts} of=${[["Rate", rate(key)], ["At a time", parallel(key)], ["Paused", html`<${Instant} at=${key.paused_at} precise />`], ["Version", key.version]]} />
+      <${Raw} body=${key} />`}</${Shown}>`;
+}
+
+export const Destinations = ({ query, caller }) => html`<${List} title="Destinations" page="destinations" path=${DESTINATIONS} things="destinations"
+  filters=${[]} columns=${[...DESTINATION_COLUMNS, ["Actions", (row) => html`<${HeldSteps} ...${{ row, caller }} />`]]} of=${(row) => row.id} query=${query} limit=${null}
+  empty="Nothing is held against any destination." />`;
+
+const DESTINATION_COLUMNS = [
+  ["Destination", (row) => `${row.type} ${row.address}`],
+  ["State", (row) => html`<${State} of=${row.state} tone=${row.state === "CLOSED" ? "good" : "bad"} />`],
+  ["Failures", (row) => amount(row.failures), "number wide"],
+  ["Since", (row) => html`<${Instant} at=${row.since} />`, "wide"],
+  ["Next probe", (row) => html`<${Instant} at=${row.next_probe_at} />`, "wide"],
+  ["Waiting", (row) => amount(row.waiting), "number wide"],
+  ["Last error", (row) => row.last_error || "–", "wide"],
+];
+
+function HeldSteps({ row, caller }) {
+  const may = { caller, scope: "tasks:write", allowed: row.state !== "CLOSED", refusal: "Calls go out." };
+  const path = `${DESTINATIONS}/${row.id}`;
+  return html`<span class="buttons">
+    <${Action} ...${may} label="Probe" text="The next call tries." request=${() => ({ method: "POST", path: `${path}/probe` })} />
+    <${Action} ...${may} label="Reset" allowed=${true} text="Failures are forgotten. Calls begin slowly." request=${() => ({ method: "POST", path: `${path}/reset` })} /></span>`;
+}

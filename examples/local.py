@@ -1,0 +1,37 @@
+"""The running local stack: its addresses and keys, as `make up` wrote them."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from postdate_client import Client
+
+
+def stack() -> dict[str, Any]:
+    """Raises SystemExit if no stack runs."""
+    file = Path(os.environ.get("POSTDATE_LOCAL_DIR", ".local")) / "stack.json"
+    if not file.exists():
+        raise SystemExit("Start the local stack with `make up`.")
+    told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return told
+
+
+def client(key: str = "api_key") -> Client:
+    """A client with one of the keys of the demo tenant."""
+    local = stack()
+    return Client(local["api_url"], local[key])
+
+
+def open_account(admin: Client, account_id: str, money: int = 0) -> None:
+    """Opens an account and brings money in, once however often it is called."""
+    admin.request("POST", "/api/v1/accounts", {"account_id": account_id})
+    if money:
+        path = f"/api/v1/accounts/{account_id}/deposits"
+        admin.request("POST", path, {"amount": money}, idempotency_key=f"{account_id}-first")
+
+
+def expect(found: object, wanted: object) -> None:
+    """Raises SystemExit if an example did not do what it promises."""
+    if found != wanted:
+        raise SystemExit(f"{found} instead of {wanted}")

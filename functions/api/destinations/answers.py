@@ -1,0 +1,78 @@
+"""The answers about destinations."""
+
+import base64
+from datetime import datetime
+from typing import Annotated, Literal
+
+from typing_extensions import TypedDict
+
+from functions.api.answers import Count, Instant, told
+from functions.api.forms import text_of
+from postdate.domain.breaker import Breaker, State
+
+Word = Literal["CLOSED", "OPEN", "HALF_OPEN", "PROBING", "RECOVERING"]
+
+
+class Destination(TypedDict):
+    id: str
+    type: Annotated[str, told("As of a task's target.")]
+    address: Annotated[str, told("The host of a webhook; otherwise the queue, the topic or the bus.")]
+    state: Annotated[
+        Word,
+        told(
+            "CLOSED: calls go out. OPEN: no call does. HALF_OPEN and PROBING: one call tries. RECOVERING: calls go "
+            "out slowly."
+        ),
+    ]
+    failures: Annotated[Count, told("In a row.")]
+    since: Annotated[
+        Instant | None, told("Of the first of these failures, or since when calls are held back.")
+    ]
+    next_probe_at: Annotated[Instant | None, told("When the next call may try; null while calls go out.")]
+    waiting: Annotated[
+        Count, told("Calls that were put off since it opened, those that were cancelled meanwhile included.")
+    ]
+    slow: Annotated[bool, told("Whether calls go by the lane for slow destinations.")]
+    last_error: str | None
+
+
+class DestinationList(TypedDict):
+    destinations: list[Destination]
+
+
+def of(circuit: str, breaker: Breaker, now: datetime) -> Destination:
+    type_, _, address = circuit.partition(":")
+    return {
+        "id": id_of(circuit),
+        "type": type_,
+        "address": address,
+        "state": _WORDS[breaker.state(now)],
+        "failures": breaker.failures,
+        "since": text_of(breaker.down_since or breaker.since),
+        "next_probe_at": text_of(breaker.open_until),
+        "waiting": breaker.waiting,
+        "slow": breaker.is_slow(now),
+        "last_error": breaker.error,
+    }
+
+
+def id_of(circuit: str) -> str:
+    return base64.urlsafe_b64encode(circuit.encode()).decode().rstrip("=")
+
+
+def circuit_of(id: str) -> str | None:
+    """None for a text that is no id of a destination."""
+    try:
+        circuit = base64.b64decode(id + "=" * (-len(id) % 4), altchars=b"-_", validate=True).decode()
+    except ValueError:
+        return None
+    return circuit if id_of(circuit) == id else None
+
+
+_WORDS: dict[State, Word] = {
+    State.CLOSED: "CLOSED",
+    State.OPEN: "OPEN",
+    State.HALF_OPEN: "HALF_OPEN",
+    State.PROBING: "PROBING",
+    State.RECOVERING: "RECOVERING",
+}

@@ -1,0 +1,207 @@
+"""Pages of a tenant's feed, in the order in which its events were recorded.
+
+The pages of a feed are written one behind the other and never change, so a follower who goes on behind the last event
+that was shown misses none.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from functions.api import listing
+from functions.api.forms import instant_of
+from functions.api.listing import Span
+from postdate.domain.errors import ValidationFailed
+from postdate.domain.event import Event
+from postdate.runtime.clock import Clock
+from postdate.stores.events import Entry, Events, FeedPage, page_before
+
+ORDERS: Final = ("asc", "desc")
+WAIT_SECONDS_MAX: Final = 20
+# A waiting request holds a copy of `api`. With longer waits the followers of one tenant could hold all copies.
+_WAIT_MOST: Final = timedelta(seconds=2)
+_LOOKS_EVERY: Final = timedelta(milliseconds=250)
+_PAGES_AT_ONCE: Final = 50
+_ROUNDS_MAX: Final = 20
+_TYPE: Final = re.compile(r"\*|[a-z_]{1,40}\.(\*|[a-z_]{1,40})")
+_PLACE: Final = re.compile(r"([0-9a-f]{1,16})\.([0-9]{1,12})\.([0-9]{1,3})")
+
+# The number of a page and the entry's place in it.
+Place: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Query:
+    tenant: str
+    type: str | None
+    subject_id: str | None
+    account_id: str | None
+    since: datetime | None
+    until: datetime | None
+    newest_first: bool
+    wait: timedelta
+    span: Span
+
+    @classmethod
+    def of(cls, tenant: str, parameters: Mapping[str, str]) -> "Query":
+        names = ("type", "subject_id", "account_id", "since", "until", "order", "wait_seconds")
+        listing.only_known(parameters, *names)
+        type, order = parameters.get("type"), parameters.get("order", ORDERS[0])
+        if type is not None and not _TYPE.fullmatch(type):
+            raise ValidationFailed([("type", "is a type of events, such as payment.completed or payment.*")])
+        if order not in ORDERS:
+            raise ValidationFailed([("order", f"is one of {', '.join(ORDERS)}")])
+        asked = (parameters.get(name) for name in names if name not in ("order", "wait_seconds"))
+        span = Span.of(parameters, "events", tenant, order, *asked)
+        if span.after and not _PLACE.fullmatch(span.after):
+            raise ValidationFailed([("cursor", "is not a cursor of this API")])
+        return cls(
+            tenant=tenant,
+            type=type,
+            subject_id=parameters.get("subject_id"),
+            account_id=parameters.get("account_id"),
+            since=instant_of("since", parameters["since"]) if "since" in parameters else None,
+            until=instant_of("until", parameters["until"]) if "until" in parameters else None,
+            newest_first=order == "desc",
+            wait=timedelta(seconds=_wait(parameters.get("wait_seconds", "0"))),
+            span=span,
+        )
+
+    def may_want(self, entry: Entry) -> bool:
+        """False if the entry alone shows that its event does not pass the filter."""
+        if self.subject_id not in (None, entry.id):
+            return False
+        if self.type in (None, "*", entry.type):
+            return True
+        return self.type is not None and self.type.endswith(".*") and entry.kind == self.type[:-2]
+
+    def wants(self, event: Event) -> bool:
+        return self.account_id is None or self.account_id in event.accounts
+
+    def spans(self, page: FeedPage) -> bool:
+        """By the instant of the page, in whose order the feed is. Workers' clocks differ."""
+        since_then = self.since is None or page.recorded_at >= self.since
+        return since_then and (self.until is None or page.recorded_at < self.until)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """`cursor` is None on the last page; `follow` leads to what is recorded later."""
+
+    events: list[Event]
+    cursor: str | None
+    follow: str | None
+    partial: bool = False
+
+
+def page(query: Query, events: Events, *, clock: Clock) -> Shown:
+    """Waits for the next event as long as the query says, if there is none."""
+    ends_at = clock.now() + min(query.wait, _WAIT_MOST)
+    while True:
+        shown = _Reading(query, events, listing.within(clock)).shown()
+        now = clock.now()
+        if shown.events or shown.partial or query.newest_first or now >= ends_at:
+            return shown
+        clock.sleep_until(min(ends_at, now + _LOOKS_EVERY))
+
+
+class _Reading:
+    def __init__(self, query: Query, events: Events, has_time: Callable[[], bool]) -> None:
+        self._query = query
+        self._events = events
+        self._has_time = has_time
+        self._log = ""
+
+    def shown(self) -> Shown:
+        start = self._start()
+        found: list[Event] = []
+        at, passed = start, self._query.span.after
+        for _ in range(_ROUNDS_MAX):
+            pages = self._pages(at)
+            places = list(self._places(pages, at))
+            loaded = self._loaded(entry for _, entry, is_wanted in places if is_wanted)
+            for place, entry, is_wanted in places:
+                at, passed = place, self._text(place)
+                event = loaded.get(entry)
+                if is_wanted and event is not None and self._query.wants(event):
+                    found.append(event)
+                    if len(found) == self._query.span.limit:
+                        goes_on = place != places[-1][0] or len(pages) == _PAGES_AT_ONCE
+                        return self._told(found, passed, goes_on=goes_on)
+            if len(pages) < _PAGES_AT_ONCE or self._is_past(pages[-1]):
+                return self._told(found, passed, goes_on=False)
+            if not self._has_time():
+                break
+        return self._told(found, passed, goes_on=True, partial=True)
+
+    def _told(self, found: list[Event], passed: str, *, goes_on: bool, partial: bool = False) -> Shown:
+        cursor = self._query.span.cursor(passed) if passed else None
+        return Shown(
+            events=found,
+            cursor=cursor if goes_on else None,
+            follow=None if self._query.newest_first else cursor,
+            partial=partial,
+        )
+
+    def _start(self) -> Place | None:
+        """Behind which place to go on; None at the end that the order begins with. A cursor of a feed that has expired
+        as a whole and begun anew leads to the new feed's begin."""
+        query = self._query
+        match = _PLACE.fullmatch(query.span.after)
+        if match is None:
+            return None if query.since is None or query.newest_first else self._first_since(query.since)
+        self._log, number = match[1], int(match[2])
+        known = self._events.pages(query.tenant, after=number - 1, limit=1) or self._newest()
+        if known and known[0].log != self._log:
+            return None
+        return number, int(match[3])
+
+    def _first_since(self, since: datetime) -> Place | None:
+        before = page_before(self._events, self._query.tenant, since)
+        return (before, ENTRY_MAX) if before else None
+
+    def _newest(self) -> Sequence[FeedPage]:
+        return self._events.pages(self._query.tenant, limit=1, newest_first=True)
+
+    def _pages(self, at: Place | None) -> list[FeedPage]:
+        tenant = self._query.tenant
+        if self._query.newest_first:
+            before = None if at is None else at[0] + 1
+            return self._events.pages(tenant, limit=_PAGES_AT_ONCE, newest_first=True, before=before)
+        return self._events.pages(tenant, after=at[0] - 1 if at else 0, limit=_PAGES_AT_ONCE)
+
+    def _places(self, pages: Sequence[FeedPage], at: Place | None) -> Iterator[tuple[Place, Entry, bool]]:
+        """The entries behind this place, in the order that is asked for, and whether they are in the span of time."""
+        for page in pages:
+            self._log = page.log
+            numbered, is_in_span = list(enumerate(page.entries)), self._query.spans(page)
+            for index, entry in reversed(numbered) if self._query.newest_first else numbered:
+                place = page.number, index
+                if at is None or (place < at if self._query.newest_first else place > at):
+                    yield place, entry, is_in_span
+
+    def _loaded(self, entries: Iterator[Entry]) -> Mapping[Entry, Event]:
+        wanted = [entry for entry in entries if self._query.may_want(entry)]
+        return self._events.listed(self._query.tenant, wanted) if wanted else {}
+
+    def _is_past(self, page: FeedPage) -> bool:
+        """Nothing behind this page was recorded in the span that is asked for."""
+        query = self._query
+        if query.newest_first:
+            return query.since is not None and page.recorded_at < query.since
+        return query.until is not None and page.recorded_at >= query.until
+
+    def _text(self, place: Place) -> str:
+        return f"{self._log}.{place[0]}.{place[1]}"
+
+
+# Behind every entry of a page.
+ENTRY_MAX: Final = 999
+
+
+def _wait(text: str) -> int:
+    if not text.isdecimal() or not text.isascii() or len(text) > 2 or int(text) > WAIT_SECONDS_MAX:
+        raise ValidationFailed([("wait_seconds", f"is a number from 0 to {WAIT_SECONDS_MAX}")])
+    return int(text)

@@ -1,0 +1,89 @@
+"""Dead letters with what is known of their items. A letter that is used up goes when it is met."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from postdate.domain.due import Due
+from postdate.domain.letters import used_up
+from postdate.domain.operation import fingerprint
+from postdate.domain.payment import Payment
+from postdate.domain.task import Task
+from postdate.runtime.clock import Clock
+from postdate.runtime.dead_letters import Letter, Letters
+
+Item = Task | Payment
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """One item of a letter; `item` is None if it is gone or unknown."""
+
+    letter: Letter
+    due: Due | None
+    item: Item | None
+
+    @property
+    def failure(self) -> str:
+        return fingerprint(self.item.error if self.item is not None else "the letter cannot be read")
+
+    @property
+    def destination(self) -> str | None:
+        return self.item.destination.address if isinstance(self.item, Task) else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Group:
+    """Letters of one failure to one destination."""
+
+    failure: str
+    destination: str | None
+    count: int
+    oldest: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeadLetters:
+    """The letters of one queue, and `load`, which finds their items."""
+
+    letters: Letters
+    load: Callable[[Iterable[str]], Mapping[str, Item]]
+    clock: Clock
+
+    def shown(self, most: int) -> list[Shown]:
+        """Up to `most` letters, the oldest first. Looking hides them from others for a moment."""
+        found = self.letters.look(most)
+        known: Mapping[str, Item] = {}
+        over: list[Letter] = []
+        try:
+            known = self.load(due.id for letter in found for due in letter.dues)
+            over = [letter for letter in found if used_up(letter.dues, known.get)]
+        finally:
+            gone = {letter.id for letter in over}
+            left = [letter for letter in found if letter.id not in gone]
+            self.letters.delete(over)
+            self.letters.release(left)
+        return [
+            Shown(letter=letter, due=due, item=None if due is None else known.get(due.id))
+            for letter in sorted(left, key=lambda letter: letter.sent_at)
+            for due in (letter.dues or (None,))
+            if due is None or not used_up([due], known.get)
+        ]
+
+    def age(self, letter: Letter) -> timedelta:
+        return max(self.clock.now() - letter.sent_at, timedelta(0))
+
+
+def grouped(shown: Iterable[Shown]) -> list[Group]:
+    """The largest group first."""
+    each = list(shown)
+    counts = Counter((one.failure, one.destination) for one in each)
+    oldest: dict[tuple[str, str | None], datetime] = {}
+    for one in each:
+        place = (one.failure, one.destination)
+        oldest[place] = min(oldest.get(place, one.letter.sent_at), one.letter.sent_at)
+    return [
+        Group(failure=failure, destination=destination, count=count, oldest=oldest[failure, destination])
+        for (failure, destination), count in counts.most_common()
+    ]

@@ -1,0 +1,163 @@
+"""Finds the items that a filter names, in the lists by state and by instant: the reads grow with what the filter names,
+and not with what is stored."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+
+from functions.api import listing
+from functions.api.listing import Span
+from functions.api.payments.listing import Query as PaymentQuery
+from functions.api.payments.listing import listed
+from functions.api.tasks.listing import Query as TaskQuery
+from functions.api.unfinished import Unfinished
+from postdate.domain import operation as rules
+from postdate.domain import payment, task
+from postdate.domain.definition import is_definition
+from postdate.domain.errors import LimitExceeded, Unavailable
+from postdate.domain.operation import Action, Kind
+from postdate.domain.payment import Payment
+from postdate.domain.task import Task
+from postdate.runtime.clock import Clock
+from postdate.stores.ledger import Ledger
+from postdate.stores.ledger import Wanted as PaymentsWanted
+from postdate.stores.places import id_at
+from postdate.stores.tasks import Tasks
+
+EVALUATED_MAX: Final = 20_000
+ItemT = TypeVar("ItemT", Task, Payment)
+_READ_AT_ONCE: Final = 500
+# Of the 29 seconds that a request has.
+_TIME: Final = timedelta(seconds=15)
+_NO_SPAN: Final = Span(limit=1, after="", mark="")
+# The one state in which most actions find something to do. A filter that names none looks there.
+_USUAL: Final[dict[tuple[Kind, Action], str]] = {
+    (Kind.TASKS, Action.REDRIVE): task.State.DEAD,
+    (Kind.TASKS, Action.RETRY): task.State.DEAD,
+    (Kind.TASKS, Action.DISCARD): task.State.DEAD,
+    (Kind.TASKS, Action.CANCEL): task.State.PENDING,
+    (Kind.PAYMENTS, Action.REDRIVE): payment.State.EXECUTING,
+    (Kind.PAYMENTS, Action.RETRY): payment.State.EXECUTING,
+    (Kind.PAYMENTS, Action.CANCEL): payment.State.PENDING,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filter:
+    """Each field that is given narrows it. `destination` is how the address begins, `failure` a fingerprint."""
+
+    status: str | None = None
+    name: str | None = None
+    tag: str | None = None
+    destination: str | None = None
+    failure: str | None = None
+    account: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def given(self) -> list[tuple[str, object]]:
+        return [(each.name, value) for each in fields(self) if (value := getattr(self, each.name))]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """`evaluated` are the items that were read."""
+
+    items: Sequence[Task | Payment]
+    evaluated: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finder:
+    tasks: Tasks
+    ledger: Ledger
+    unfinished: Unfinished
+    clock: Clock
+
+    def find(self, tenant: str, action: Action, kind: Kind, asked: Filter) -> Found:
+        """Raises LimitExceeded for a filter that more items fit than an operation may have, or that is too wide to be
+        evaluated in one request."""
+        status = asked.status or _USUAL[kind, action]
+        return (
+            self._payments(tenant, status, asked)
+            if kind is Kind.PAYMENTS
+            else self._tasks(tenant, status, asked)
+        )
+
+    def _tasks(self, tenant: str, status: str, asked: Filter) -> Found:
+        query = TaskQuery(
+            tenant=tenant,
+            status=status,
+            name=asked.name,
+            tag=asked.tag,
+            since=asked.since,
+            until=asked.until,
+            newest_first=False,
+            runs=True,
+            span=_NO_SPAN,
+        )
+        wanted = query.at(self.clock.now(), self.unfinished)
+
+        def loaded(places: Iterable[str]) -> Mapping[str, Task]:
+            ids = [id for id in map(id_at, places) if not is_definition(id)]
+            found = self.tasks.get_many(ids)
+            if found.unreadable:
+                raise Unavailable("newer code alone can read some of these tasks")
+            return found
+
+        return self._walked(
+            lambda after: self.tasks.listed(wanted, after=after, limit=_READ_AT_ONCE),
+            loaded,
+            lambda item: query.wants(item) and _fits(asked, item.destination.address, item.error),
+        )
+
+    def _payments(self, tenant: str, status: str, asked: Filter) -> Found:
+        query = PaymentQuery(
+            wanted=PaymentsWanted(
+                tenant=tenant,
+                account=asked.account,
+                state=payment.State(status),
+                since=asked.since,
+                until=asked.until,
+            ),
+            metadata=tuple(asked.metadata.items()),
+            span=_NO_SPAN,
+        )
+        wanted = query.at(self.clock.now(), self.unfinished)
+        return self._walked(
+            lambda after: [
+                each.place for each in listed(self.ledger, wanted, after=after, limit=_READ_AT_ONCE)
+            ],
+            lambda places: self.ledger.payments(map(id_at, places)),
+            lambda item: query.wants(item) and _fits(asked, "", item.error),
+        )
+
+    def _walked(
+        self,
+        listed: Callable[[str], Sequence[str]],
+        loaded: Callable[[Iterable[str]], Mapping[str, ItemT]],
+        wants: Callable[[ItemT], bool],
+    ) -> Found:
+        found: dict[str, ItemT] = {}
+        after, evaluated, has_time = "", 0, listing.within(self.clock, _TIME)
+        while places := listed(after):
+            rows = loaded(places)
+            evaluated += len(rows)
+            found |= {id: item for id, item in rows.items() if wants(item)}
+            after = places[-1]
+            if len(found) > rules.ITEMS_MAX:
+                raise LimitExceeded([("filter", f"more than {rules.ITEMS_MAX} items fit it: narrow it")])
+            if len(places) < _READ_AT_ONCE:
+                break
+            if evaluated >= EVALUATED_MAX or not has_time():
+                raise LimitExceeded([("filter", f"is too wide: {evaluated} items were read before its end")])
+        return Found(items=list(found.values()), evaluated=evaluated)
+
+
+def _fits(asked: Filter, address: str, error: str | None) -> bool:
+    return (asked.destination is None or address.startswith(asked.destination)) and (
+        asked.failure is None or rules.fingerprint(error) == asked.failure
+    )

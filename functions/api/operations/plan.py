@@ -1,0 +1,223 @@
+"""Plans operations, and starts and stops what was planned.
+
+A plan writes the items before the operation, so an operation that can be read has all of them. A start begins the
+execution before it says RUNNING: if the API dies in between, the execution says so itself.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from functions.api.caller import Caller
+from functions.api.operations.find import Filter, Finder
+from postdate.domain import operation as rules
+from postdate.domain.definition import State as DefinitionState
+from postdate.domain.errors import Conflict, Forbidden, InvalidState, NotFound, Unavailable
+from postdate.domain.item import kind_of
+from postdate.domain.operation import ACTIVE, RUNNING_MAX, Entry, Kind, Operation, Outcome, Plan, State
+from postdate.domain.payment import KIND as PAYMENT_KIND
+from postdate.domain.payment import Payment
+from postdate.domain.scopes import OPS
+from postdate.domain.slots import ShardPlan, is_id, item_id
+from postdate.domain.task import KIND, OPERATION_KIND, RUN_KIND, Task
+from postdate.runtime import machine as machines
+from postdate.runtime.clock import Clock
+from postdate.runtime.machine import Machine
+from postdate.stores.definitions import Definitions
+from postdate.stores.ledger import Ledger
+from postdate.stores.operations import Operations
+from postdate.stores.tasks import Tasks
+
+_TRIES = 3
+_TASK_KINDS: Final = frozenset({KIND, RUN_KIND})
+_NEEDS: Final = {Kind.TASKS: "tasks:write", Kind.PAYMENTS: "payments:write"}
+# The scope of the request is `tasks:read` already.
+_SHOWN: Final = {Kind.TASKS: "tasks:read", Kind.PAYMENTS: "payments:read"}
+_ADDRESS_MAX: Final = 200
+Item: TypeAlias = Task | Payment
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Planner:
+    operations: Operations
+    tasks: Tasks
+    ledger: Ledger
+    finder: Finder
+    definitions: Definitions
+    shards: ShardPlan
+    machine: Machine
+    clock: Clock
+    unique: Callable[[], bytes]
+
+    def plan(self, caller: Caller, plan: Plan, named: Sequence[str] | Filter) -> Operation:
+        """Raises Forbidden for a kind of items that the key has no right to change."""
+        caller.needs(_NEEDS[plan.kind])
+        now, unique = self.clock.now(), self.unique()
+        if isinstance(named, Filter):
+            looked = self.finder.find(caller.tenant, plan.action, plan.kind, named)
+            known: Mapping[str, Item] = {item.id: item for item in looked.items}
+            ids, evaluated = list(known), looked.evaluated
+        else:
+            known, ids = self._known(plan.kind, [id for id in named if is_id(id)]), list(named)
+            evaluated = len(known)
+        found, against = self._sorted_out(caller, plan, ids, known, now)
+        entries = [Entry(id=item.id, version=item.version) for item in found]
+        operation = Operation(
+            id=item_id(OPERATION_KIND, self.shards.slot(now, unique), unique),
+            tenant=caller.tenant,
+            plan=plan,
+            state=State.PLANNED,
+            version=1,
+            created_at=now,
+            changed_at=now,
+            eligible=len(entries),
+            amount=sum(item.amount for item in found if isinstance(item, Payment))
+            if plan.kind is Kind.PAYMENTS
+            else None,
+            evaluated=evaluated,
+            not_eligible=against,
+            by_failure=rules.most_common(rules.fingerprint(item.error) for item in found),
+            by_destination=rules.most_common(map(_destination, found)),
+            counts={Outcome.WAITING: len(entries)} if entries else {},
+        )
+        self.operations.add(operation, rules.pages_of(operation.id, entries))
+        return operation
+
+    def load(self, tenant: str, id: str) -> Operation:
+        operation = self.operations.get(id) if is_id(id) and kind_of(id) == OPERATION_KIND else None
+        if operation is None or operation.tenant != tenant:
+            raise NotFound(f"there is no operation {id}")
+        return operation
+
+    def shown(self, caller: Caller, id: str) -> Operation:
+        """Raises Forbidden for a kind of items that the key has no right to read."""
+        operation = self.load(caller.tenant, id)
+        caller.needs(_SHOWN[operation.plan.kind])
+        return operation
+
+    def shows(self, caller: Caller, operation: Operation) -> bool:
+        return _SHOWN[operation.plan.kind] in caller.scopes
+
+    def start(self, caller: Caller, id: str) -> Operation:
+        """Begins a planned operation. Starting it again while it runs is no error. Raises Forbidden as `plan` does, for
+        an operator's operation to every other key, and for another key's to a key that is bound to accounts."""
+        operation = self._begins(caller, id)
+        if operation.state in ACTIVE:
+            return operation
+        if operation.state is not State.PLANNED:
+            raise InvalidState(operation.state, f"an operation that is {operation.state} cannot be started")
+        return self._begun(operation)
+
+    def resume(self, caller: Caller, id: str) -> Operation:
+        """Goes on after a stop, or in the place of an execution that was killed: that one ends if it still lives.
+        Raises Forbidden as `start` does."""
+        operation = self._begins(caller, id)
+        if operation.state not in (State.STOPPED, *ACTIVE):
+            raise InvalidState(operation.state, f"an operation that is {operation.state} cannot be resumed")
+        return self._begun(operation)
+
+    def stop(self, caller: Caller, id: str) -> Operation:
+        """Stops before the next slice, and stops an execution that was begun and has not said so yet. Stopping an
+        operation again is no error."""
+        for _ in range(_TRIES):
+            operation = self._changed_by(caller, id)
+            why = f"stopped by the key {caller.key_id}"
+            after = rules.stopped_by_hand(operation, now=self.clock.now(), why=why)
+            if self.operations.change(after):
+                return after
+        raise Conflict
+
+    def _changed_by(self, caller: Caller, id: str) -> Operation:
+        operation = self.load(caller.tenant, id)
+        caller.needs(_NEEDS[operation.plan.kind])
+        if operation.plan.operates:
+            caller.needs(OPS)
+        return operation
+
+    def _begins(self, caller: Caller, id: str) -> Operation:
+        operation = self._changed_by(caller, id)
+        if caller.accounts is not None and operation.plan.actor != caller.key_id:
+            raise Forbidden("a key that is bound to accounts begins only what it planned itself")
+        return operation
+
+    def _seat(self, operation: Operation) -> None:
+        """Raises InvalidState if as many of the tenant's operations run as may."""
+        for _ in range(_TRIES):
+            now, seats = self.clock.now(), self.operations.seats(operation.tenant)
+            taken = [
+                seat
+                for seat in seats.taken
+                if seat.operation != operation.id
+                and rules.sits(seat, self.operations.get(seat.operation), now)
+            ]
+            if len(taken) >= RUNNING_MAX:
+                raise InvalidState(
+                    operation.state,
+                    f"{RUNNING_MAX} operations of the tenant run, and no more may: {operation.id} stays "
+                    f"{operation.state}. Start or resume it when one of them has ended",
+                )
+            if self.operations.change_seats(seats.changed(taken, operation, now)):
+                return
+        raise Conflict
+
+    def _begun(self, operation: Operation) -> Operation:
+        self._seat(operation)
+        run = operation.run + 1
+        machines.begin(self.machine, operation.id, run)
+        after = rules.started(operation, run=run, now=self.clock.now())
+        # The execution may have said so before, and be further by now.
+        return after if self.operations.change(after) else self.operations.get(operation.id) or after
+
+    def _sorted_out(
+        self,
+        caller: Caller,
+        plan: Plan,
+        ids: Sequence[str],
+        known: Mapping[str, Item],
+        now: datetime,
+    ) -> tuple[list[Item], dict[str, int]]:
+        """The items that the action is for, in the order of their ids, and the others counted by reason."""
+        wanted = sorted(dict.fromkeys(ids))
+        found, against = list[Item](), Counter[str]()
+        ended = self._ended(
+            {each.task_id for each in known.values() if isinstance(each, Task) and each.recurs is not None}
+        )
+        for id in wanted:
+            item = known.get(id)
+            if item is None or item.tenant != caller.tenant:
+                against["does not exist"] += 1
+            elif isinstance(item, Task) and item.task_id in ended:
+                against["is a run of a task that is CANCELLED or deleted"] += 1
+            elif isinstance(item, Payment) and not caller.may_pay_from(item.payer):
+                against["is paid from an account that this key is not bound to"] += 1
+            elif why := rules.why_not(plan, item, now):
+                against[why] += 1
+            else:
+                found.append(item)
+        return found, dict(against)
+
+    def _known(self, kind: Kind, ids: Sequence[str]) -> Mapping[str, Item]:
+        if kind is Kind.PAYMENTS:
+            return dict(self.ledger.payments(id for id in ids if kind_of(id) == PAYMENT_KIND))
+        known = self.tasks.get_many(id for id in ids if kind_of(id) in _TASK_KINDS)
+        if known.unreadable:
+            raise Unavailable("newer code alone can read some of these items")
+        return dict(known)
+
+    def _ended(self, definitions: set[str]) -> set[str]:
+        """Returns the definitions that start no further run."""
+        known = self.definitions.get_many(definitions) if definitions else {}
+        return {
+            id
+            for id in definitions
+            if (found := known.get(id)) is None or found.state is DefinitionState.CANCELLED
+        }
+
+
+def _destination(item: Item) -> str:
+    """Without the query, which may hold secrets, and differs from one item to the next."""
+    if isinstance(item, Payment):
+        return f"account {item.payee}"
+    return item.destination.address.partition("?")[0][:_ADDRESS_MAX]

@@ -1,0 +1,186 @@
+"""The answers of the overview."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from typing_extensions import TypedDict
+
+from functions.api.answers import Count, Instant, told
+from functions.api.destinations import answers as destinations
+from functions.api.destinations.answers import Destination
+from functions.api.forms import text_of
+from functions.api.overview import calendar as calendars
+from functions.api.overview import look as looks
+from functions.api.overview.look import Looked, Minute, OfTenant
+from postdate.domain import instants
+from postdate.domain.tally import PAYMENTS, TASKS, Tally
+
+
+class TaskFigures(TypedDict):
+    due: Annotated[Count, told("Planned for this minute, and neither cancelled nor skipped.")]
+    done: Count
+    failed: Annotated[Count, told("Ended without success.")]
+    retried: Annotated[Count, told("Needed more than one attempt.")]
+    lateness_p50_ms: Annotated[int | None, told("From the instant to the start, to a tenth.")]
+    lateness_p99_ms: int | None
+
+
+class PaymentFigures(TaskFigures):
+    amount: Annotated[Count, told("Sum of the amounts of the payments that were due.")]
+
+
+class MinuteFigures(TypedDict):
+    minute: Annotated[Instant, told("When it began.")]
+    counted: Annotated[
+        bool,
+        told("False until the sweep has closed the minute, a minute after its end. Then all figures are 0."),
+    ]
+    tasks: TaskFigures
+    payments: Annotated[PaymentFigures | None, told("Null if the key may not read payments.")]
+
+
+class QueueDepth(TypedDict):
+    queue: str
+    waiting: Annotated[Count, told("Messages that a worker may take now. A message calls up to 25 items.")]
+    in_flight: Annotated[Count, told("Messages that a worker has.")]
+    delayed: Annotated[Count, told("Messages for a later instant.")]
+
+
+class HeldDestination(Destination):
+    tenant: str
+
+
+class PausedFlowKey(TypedDict):
+    tenant: str
+    key: str
+
+
+class SweepState(TypedDict):
+    alive: Annotated[bool, told("False after three missed heartbeats: nothing new falls due.")]
+    behind_minutes: Annotated[
+        Count, told("Since the first minute that should be open and is not; 60 is an hour or more.")
+    ]
+    swept_until: Annotated[Instant | None, told("The watermark: all passes of earlier minutes were made.")]
+    heartbeat_at: Instant | None
+
+
+class Due(TypedDict):
+    tasks: Annotated[Count, told("One-time tasks. Of recurring ones nothing is counted.")]
+    payments: Count
+    amount: Annotated[Count, told("Sum of these payments.")]
+
+
+class DueAt(Due):
+    at: Annotated[Instant, told("When the minute or the hour begins.")]
+
+
+class Calendar(TypedDict):
+    """The items to come, by their planned instants. Payments are 0 if the key may not read them."""
+
+    until: Annotated[
+        Instant, told("Before it all is counted: a week from now, or less with more than 500 items.")
+    ]
+    next_hour: Due
+    next_day: Due
+    next_week: Due
+    minutes: Annotated[list[DueAt], told("Of the next hour; those without items are left out.")]
+    hours: Annotated[list[DueAt], told("Of the next week; those without items are left out.")]
+
+
+class LastHour(TypedDict):
+    at: Instant
+    minutes: Annotated[list[MinuteFigures], told("Of the last hour, the oldest first.")]
+    destinations: Annotated[
+        list[HeldDestination],
+        told("Those that are left alone, at most 100. All are in the list of destinations."),
+    ]
+    paused_flow_keys: Annotated[list[PausedFlowKey], told("At most 100.")]
+
+
+class Overview(LastHour):
+    calendar: Calendar
+
+
+class ServiceOverview(LastHour):
+    queues: list[QueueDepth]
+    sweep: SweepState
+
+
+def of_tenant(looked: OfTenant, *, payments: bool) -> Overview:
+    return {**_last_hour(looked, payments=payments), "calendar": _calendar(looked.calendar)}
+
+
+def _last_hour(looked: looks.LastHour, *, payments: bool) -> LastHour:
+    return {
+        "at": text_of(looked.at),
+        "minutes": [_minute(each, payments=payments) for each in looked.minutes],
+        "destinations": [
+            {"tenant": tenant, **destinations.of(name, breaker, looked.at)}
+            for (tenant, name), breaker in looked.held.breakers.items()
+        ],
+        "paused_flow_keys": [{"tenant": tenant, "key": key} for tenant, key in looked.held.keys],
+    }
+
+
+def of_service(looked: Looked) -> ServiceOverview:
+    sweeping = looked.sweeping
+    until = None if sweeping.watermark is None else instants.end_of(sweeping.watermark)
+    return {
+        **_last_hour(looked, payments=True),
+        "queues": [
+            {
+                "queue": name,
+                "waiting": depth.waiting,
+                "in_flight": depth.in_flight,
+                "delayed": depth.delayed,
+            }
+            for name, depth in looked.queues.items()
+        ],
+        "sweep": {
+            "alive": sweeping.is_alive,
+            "behind_minutes": sweeping.behind_minutes,
+            "swept_until": text_of(until),
+            "heartbeat_at": text_of(sweeping.heartbeat_at),
+        },
+    }
+
+
+def _calendar(calendar: calendars.Calendar) -> Calendar:
+    hour, day, week = (_due(each) for each in calendar.sums)
+    return {
+        "until": text_of(calendar.until),
+        "next_hour": hour,
+        "next_day": day,
+        "next_week": week,
+        "minutes": _by_instant(calendar.minutes),
+        "hours": _by_instant(calendar.hours),
+    }
+
+
+def _by_instant(found: Mapping[int, calendars.Due]) -> list[DueAt]:
+    return [{"at": text_of(instants.start_of(minute)), **_due(found[minute])} for minute in sorted(found)]
+
+
+def _due(due: calendars.Due) -> Due:
+    return {"tasks": due.tasks, "payments": due.payments, "amount": due.amount}
+
+
+def _minute(minute: Minute, *, payments: bool) -> MinuteFigures:
+    paid = minute.kinds.get(PAYMENTS, Tally())
+    return {
+        "minute": text_of(instants.start_of(minute.minute)),
+        "counted": minute.counted,
+        "tasks": _figures(minute.kinds.get(TASKS, Tally())),
+        "payments": {**_figures(paid), "amount": paid.amount} if payments else None,
+    }
+
+
+def _figures(tally: Tally) -> TaskFigures:
+    return {
+        "due": tally.due,
+        "done": tally.done,
+        "failed": tally.failed,
+        "retried": tally.retried,
+        "lateness_p50_ms": tally.lateness_ms(0.5),
+        "lateness_p99_ms": tally.lateness_ms(0.99),
+    }

@@ -1,0 +1,119 @@
+"""The calendar of a tenant: the items due in the next hour by minute, and in the next week by hour.
+
+Each request reads the tenant's lists in the order of the instants, up to a number of items. A tenant with more items
+sees how far the calendar reaches. Runs of recurring tasks do not count: the later ones are not written yet.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from postdate.domain import instants
+from postdate.domain.payment import State
+from postdate.stores.ledger import Ledger
+from postdate.stores.ledger import Wanted as WantedPayments
+from postdate.stores.places import id_at, instant_at
+from postdate.stores.tasks import Tasks
+from postdate.stores.tasks import Wanted as WantedTasks
+
+BY_MINUTE: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
+REACHES: Final = timedelta(days=7)
+READ_MAX: Final = 500
+_PAGE: Final = 100
+_HOUR_MINUTES: Final = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Due:
+    tasks: int = 0
+    payments: int = 0
+    amount: int = 0
+
+    def __add__(self, other: "Due") -> "Due":
+        return Due(
+            tasks=self.tasks + other.tasks,
+            payments=self.payments + other.payments,
+            amount=self.amount + other.amount,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calendar:
+    """Everything that is due before `until` is counted. Keys are minutes: those of `hours` begin an hour. Of minutes
+    and hours without items there is nothing. `sums` are those of the next hour, day and week."""
+
+    until: datetime
+    sums: tuple[Due, Due, Due]
+    minutes: Mapping[int, Due]
+    hours: Mapping[int, Due]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calendars:
+    tasks: Tasks
+    ledger: Ledger
+
+    def of(self, tenant: str, now: datetime, *, payments: bool) -> Calendar:
+        """Reads the payments only if it is to show them."""
+        found = [self._tasks(tenant, now), *([self._payments(tenant, now)] if payments else [])]
+        until = min(each.until for each in found)
+        counted = [(at, due) for each in found for at, due in each.due if at < until]
+        minutes, hours = defaultdict[int, Due](Due), defaultdict[int, Due](Due)
+        for at, due in counted:
+            minute = instants.minute_of(at)
+            hours[minute - minute % _HOUR_MINUTES] += due
+            if at < now + BY_MINUTE:
+                minutes[minute] += due
+
+        def within(span: timedelta) -> Due:
+            return sum((due for at, due in counted if at < now + span), start=Due())
+
+        sums = (within(BY_MINUTE), within(DAY), within(REACHES))
+        return Calendar(until=until, sums=sums, minutes=minutes, hours=hours)
+
+    def _tasks(self, tenant: str, now: datetime) -> "_Read":
+        wanted = WantedTasks(tenant=tenant, since=now, until=now + REACHES)
+        places = _pages(lambda after: self.tasks.listed([wanted], after=after, limit=_PAGE))
+        found = self.tasks.get_many({id_at(place) for place in places}).values() if places else ()
+        due = [(each.planned_at, Due(tasks=1)) for each in found if each.state.waits]
+        return _Read(due=due, until=_until(places, now))
+
+    def _payments(self, tenant: str, now: datetime) -> "_Read":
+        wanted = WantedPayments(tenant=tenant, since=now, until=now + REACHES)
+        places = _pages(
+            lambda after: [
+                each.place for each in self.ledger.payments_listed(wanted, after=after, limit=_PAGE)
+            ]
+        )
+        found = self.ledger.payments({id_at(place) for place in places}).values() if places else ()
+        due = [
+            (each.planned_at, Due(payments=1, amount=each.amount))
+            for each in found
+            if each.state is State.PENDING
+        ]
+        return _Read(due=due, until=_until(places, now))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Read:
+    """Instants with what is due then, complete before `until`."""
+
+    due: list[tuple[datetime, Due]]
+    until: datetime
+
+
+def _pages(page: Callable[[str], list[str]]) -> list[str]:
+    places: list[str] = []
+    while len(places) < READ_MAX:
+        found = page(places[-1] if places else "")
+        places += found
+        if len(found) < _PAGE:
+            break
+    return places
+
+
+def _until(places: list[str], now: datetime) -> datetime:
+    return instant_at(places[-1]) if len(places) >= READ_MAX else now + REACHES

@@ -1,0 +1,179 @@
+"""The sources of the overview: tallies that the sweep wrote, its passes, and the depths of the queues.
+
+The path of an item has no write for the overview. A look makes a fixed number of requests, however many
+items and tenants there are, but for a tenant's calendar, which has a bound.
+"""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from functions.api.overview.calendar import Calendar, Calendars
+from postdate.domain import instants
+from postdate.domain.breaker import Breaker
+from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
+from postdate.domain.tally import Tally
+from postdate.runtime.clock import Clock
+from postdate.runtime.depths import Depth
+from postdate.stores.flow import Circuit, Flow, Key
+from postdate.stores.passes import Passes
+from postdate.stores.tallies import Tallies
+
+MINUTES_SHOWN: Final = 60
+HELD_SHOWN: Final = 100
+_BEATS_MISSED: Final = 3
+_AT_ONCE: Final = 8
+_OPENED_BY: Final = frozenset(Stage)
+_CLOSED_BY: Final = frozenset({Stage.CLOSE, Stage.AUDIT})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Minute:
+    minute: int
+    counted: bool
+    kinds: Mapping[str, Tally]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sweeping:
+    """`behind_minutes` is 0 while every minute that begins within the lead is open. `is_alive` is false after three
+    missed heartbeats."""
+
+    is_alive: bool
+    behind_minutes: int
+    watermark: int | None
+    heartbeat_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Held:
+    """Open breakers, and keys that are paused; at most HELD_SHOWN of each."""
+
+    breakers: Mapping[Circuit, Breaker]
+    keys: list[Key]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LastHour:
+    at: datetime
+    minutes: list[Minute]
+    held: Held
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OfTenant(LastHour):
+    calendar: Calendar
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Looked(LastHour):
+    sweeping: Sweeping
+    queues: Mapping[str, Depth]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """`depths` are those of the queues by name, each read when it is called."""
+
+    passes: Passes
+    tallies: Tallies
+    flow: Flow
+    calendars: Calendars
+    depths: Mapping[str, Callable[[], Depth]]
+    groups: Groups
+    horizon: Horizon
+    beat: timedelta
+    clock: Clock
+
+    def at_tenant(self, tenant: str, *, payments: bool) -> OfTenant:
+        """Reads the tenant's payments to come only with `payments`."""
+        now = self.clock.now()
+        shown = _shown(now)
+        with ThreadPoolExecutor(_AT_ONCE) as readers:
+            tallies = readers.submit(self.tallies.between, shown.start, shown.stop - 1, tenant=tenant)
+            done = readers.submit(self._passes, shown)
+            held = readers.submit(self._held, tenant)
+            calendar = readers.submit(self.calendars.of, tenant, now, payments=payments)
+            return OfTenant(
+                at=now,
+                minutes=self._minutes(shown, tallies.result(), done.result()),
+                held=held.result(),
+                calendar=calendar.result(),
+            )
+
+    def at_service(self) -> Looked:
+        now = self.clock.now()
+        shown = _shown(now)
+        with ThreadPoolExecutor(_AT_ONCE) as readers:
+            tallies = readers.submit(self.tallies.between, shown.start, shown.stop - 1)
+            done = readers.submit(self._passes, range(shown.start, self.horizon.last_minute(now) + 1))
+            mark, beat = readers.submit(self.passes.watermark), readers.submit(self.passes.beat)
+            held = readers.submit(self._held, None)
+            depths = {name: readers.submit(depth) for name, depth in self.depths.items()}
+            return Looked(
+                at=now,
+                minutes=self._minutes(shown, tallies.result(), done.result()),
+                sweeping=self._sweeping(now, done.result(), mark.result(), beat.result()),
+                held=held.result(),
+                queues={name: depth.result() for name, depth in depths.items()},
+            )
+
+    def _held(self, tenant: str | None) -> Held:
+        circuits, keys = self.flow.held(limit=HELD_SHOWN, tenant=tenant)
+        return Held(breakers=self.flow.breakers(circuits) if circuits else {}, keys=keys)
+
+    def _passes(self, minutes: range) -> dict[tuple[int, int], Progress]:
+        found = self.passes.between(minutes.start, minutes.stop - 1)
+        return {(each.minute, each.group): each for each in found}
+
+    def _minutes(
+        self,
+        shown: range,
+        tallies: Mapping[int, Mapping[str, Tally]],
+        done: Mapping[tuple[int, int], Progress],
+    ) -> list[Minute]:
+        return [
+            Minute(
+                minute=minute,
+                counted=self._is_past(minute, done, _CLOSED_BY),
+                kinds=tallies.get(minute, {}),
+            )
+            for minute in shown
+        ]
+
+    def _is_past(
+        self, minute: int, done: Mapping[tuple[int, int], Progress], stages: frozenset[Stage]
+    ) -> bool:
+        found = [done.get((minute, group)) for group in range(self.groups.count(minute))]
+        return all(each is not None and each.stage in stages for each in found)
+
+    def _sweeping(
+        self,
+        now: datetime,
+        done: Mapping[tuple[int, int], Progress],
+        mark: Watermark | None,
+        beat: tuple[int, datetime] | None,
+    ) -> Sweeping:
+        """Looks at the last hour only. The watermark says nothing of opening: an item that runs on keeps it low."""
+        first = max(_shown(now).start, -1 if mark is None else mark.minute + 1)
+        unopened = next(
+            (
+                minute
+                for minute in range(first, self.horizon.last_minute(now) + 1)
+                if not self._is_past(minute, done, _OPENED_BY)
+            ),
+            None,
+        )
+        return Sweeping(
+            is_alive=beat is not None and now < beat[1] + _BEATS_MISSED * self.beat,
+            behind_minutes=0 if unopened is None else max(0, instants.minute_of(now) - unopened),
+            watermark=None if mark is None else mark.minute,
+            heartbeat_at=None if beat is None else beat[1],
+        )
+
+
+def _shown(now: datetime) -> range:
+    current = instants.minute_of(now)
+    return range(current - MINUTES_SHOWN, current)

@@ -1,0 +1,52 @@
+"""Answers of the overview, made by what makes them: the minute of a burst, and one that is not closed yet."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from functions.api.overview import answers as overview
+from functions.api.overview.calendar import REACHES, Calendar, Due
+from functions.api.overview.look import Held, Looked, Minute, OfTenant, Sweeping
+from postdate.domain import breaker, instants
+from postdate.domain.breaker import Breaker
+from postdate.domain.tally import Tally, bucket_of
+from postdate.runtime.depths import Depth
+
+_NOW: Final = datetime(2026, 11, 18, 10, 6, 20, 117_000, tzinfo=UTC)
+_MINUTE: Final = instants.minute_of(_NOW) - 2
+
+
+def answers() -> dict[str, Any]:
+    late = bucket_of(_NOW + timedelta(milliseconds=7), _NOW)
+    tasks = Tally(due=41, done=38, failed=1, retried=3, lateness={late: 40})
+    payments = Tally(due=12, done=12, amount=30_400, lateness={late: 12})
+    minutes = [
+        Minute(minute=_MINUTE, counted=True, kinds={"tasks": tasks, "payments": payments}),
+        Minute(minute=_MINUTE + 1, counted=False, kinds={}),
+    ]
+    down = breaker.failed(Breaker(), 10, now=_NOW - timedelta(seconds=4), error="connection refused")
+    looked = Looked(
+        at=_NOW,
+        minutes=minutes,
+        held=Held(breakers={("acme", "webhook:https://hooks.example.com"): down}, keys=[("acme", "mail")]),
+        sweeping=Sweeping(
+            is_alive=True, behind_minutes=0, watermark=_MINUTE - 60, heartbeat_at=_NOW - timedelta(seconds=21)
+        ),
+        queues={"tasks": Depth(waiting=2, in_flight=7, delayed=15)},
+    )
+    coming = Due(tasks=2, payments=1, amount=250)
+    minute = instants.minute_of(_NOW) + 14
+    own = OfTenant(
+        at=_NOW,
+        minutes=minutes,
+        held=looked.held,
+        calendar=Calendar(
+            until=_NOW + REACHES,
+            sums=(coming, coming, coming),
+            minutes={minute: coming},
+            hours={minute - minute % 60: coming},
+        ),
+    )
+    return {
+        "Overview": overview.of_tenant(own, payments=True),
+        "ServiceOverview": overview.of_service(looked),
+    }

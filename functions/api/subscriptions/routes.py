@@ -1,0 +1,318 @@
+"""Routes of subscriptions, under /api/v1/subscriptions."""
+
+from datetime import timedelta
+from typing import Any, Final
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
+
+from functions.api import listing, requests
+from functions.api.caller import Caller
+from functions.api.forms import parsed, text_of
+from functions.api.listing import Span
+from functions.api.operation import Routes
+from functions.api.runs.listing import Query, page
+from functions.api.subscriptions import answers
+from functions.api.subscriptions.forms import (
+    ReplayForm,
+    SubscriptionChangeForm,
+    SubscriptionForm,
+    SubscriptionRotationForm,
+)
+from functions.api.subscriptions.subscribe import READ
+from functions.api.wiring import wired
+
+SUBSCRIPTIONS: Final = Routes("/api/v1/subscriptions")
+WRITE: Final = "subscriptions:write"
+_TOLD: Final[dict[str, Any]] = {
+    "subscription_id": "sub_3m9c5q7h1k2n8p4r",
+    "status": "ACTIVE",
+    "reason": None,
+    "target": {
+        "type": "webhook",
+        "url": "https://shop.example/hooks/payments",
+        "method": "POST",
+        "headers": {},
+    },
+    "types": ["payment.completed", "payment.failed"],
+    "filter": {"metadata": {"shop": "north"}},
+    "ordered": True,
+    "description": "billing",
+    "created_at": "2026-11-18T09:30:12.408Z",
+    "changed_at": "2026-11-18T09:30:12.408Z",
+    "paused_at": None,
+    "version": 1,
+}
+_DELIVERY: Final[dict[str, Any]] = {
+    "run_id": "dlv_0wgzfs02c9q7h1k2n8p4r3m5",
+    "planned_at": "2026-11-18T10:05:00.041Z",
+    "started_at": "2026-11-18T10:05:00.262Z",
+    "finished_at": "2026-11-18T10:05:00.291Z",
+    "lateness_ms": 72,
+    "status": "SUCCEEDED",
+    "reason": None,
+    "task_id": "sub_3m9c5q7h1k2n8p4r",
+    "attempts": [
+        {
+            "number": 1,
+            "worker_id": "5a1f8c30-7d2e",
+            "lease_until": "2026-11-18T10:05:40.262Z",
+            "started_at": "2026-11-18T10:05:00.262Z",
+            "finished_at": "2026-11-18T10:05:00.291Z",
+            "outcome": "SUCCEEDED",
+            "http_status": 204,
+            "error": None,
+        }
+    ],
+    "next_attempt_at": None,
+    "token": 1,
+    "lease_until": None,
+    "version": 3,
+    "subscription_id": "sub_3m9c5q7h1k2n8p4r",
+    "event_id": "evt_2_pay_0wgzfs020000000000000001",
+}
+_TEST: Final = {
+    **_DELIVERY,
+    **dict.fromkeys(("started_at", "finished_at", "lateness_ms", "event_id")),
+    "status": "PENDING",
+    "attempts": [],
+    "next_attempt_at": "2026-11-18T10:05:00.041Z",
+    "token": 0,
+    "version": 1,
+}
+_REFUSED: Final = ("malformed", "validation_failed", "destination_not_allowed", "limit_exceeded")
+_CHANGED: Final = ("not_found", "invalid_state")
+
+
+@SUBSCRIPTIONS.serves(
+    "post",
+    "",
+    name="makeSubscription",
+    summary="Subscribe to events",
+    text="From now on each event of one of the `types` that fits the `filter` is delivered to the target. A delivery "
+    "is a task: it is retried, signed and counted like any other, and its body is the event. The secret that signs is "
+    "in this answer and in no other. An endpoint that answers 410 ends the subscription. Deliveries make no events.",
+    status=201,
+    body=SubscriptionForm,
+    examples={
+        "payments": {
+            "summary": "Payments that ended",
+            "value": {
+                "target": {"type": "webhook", "url": "https://shop.example/hooks/payments"},
+                "types": ["payment.completed", "payment.failed"],
+                "filter": {"metadata": {"shop": "north"}},
+                "description": "billing",
+            },
+        },
+        "dead": {
+            "summary": "Tasks that died, in no order",
+            "value": {
+                "target": {"type": "webhook", "url": "https://shop.example/hooks/dead"},
+                "types": ["task.dead", "run.dead"],
+                "ordered": False,
+            },
+        },
+    },
+    example={**_TOLD, "secret": "whsec_<secret>"},
+    scope=WRITE,
+    headers=("Location",),
+    codes=_REFUSED,
+)
+def make(caller: Caller) -> Response[answers.NewSubscription]:
+    made, secret = wired().subscriber.make(caller, parsed(SubscriptionForm, requests.body(_event())))
+    body: answers.NewSubscription = {**answers.of(made), "secret": secret}
+    headers: dict[str, str | list[str]] = {"Location": f"/api/v1/subscriptions/{made.id}"}
+    return Response(status_code=201, content_type="application/json", body=body, headers=headers)
+
+
+@SUBSCRIPTIONS.serves(
+    "get",
+    "",
+    name="listSubscriptions",
+    summary="List subscriptions",
+    text="In the order of their ids, without their secrets.",
+    example={"subscriptions": [_TOLD], "next_cursor": None},
+    scope=READ,
+    parameters=("limit", "cursor"),
+    codes=("validation_failed",),
+)
+def list_subscriptions(caller: Caller) -> answers.SubscriptionList:
+    parameters = requests.parameters(_event())
+    listing.only_known(parameters)
+    span = Span.of(parameters, "subscriptions", caller.tenant)
+    behind = [each for each in wired().subscriptions.all(caller.tenant) if each.id > span.after]
+    shown, cursor = span.cut(behind[: span.limit + 1], lambda each: each.id)
+    return {"subscriptions": [answers.of(each) for each in shown], "next_cursor": cursor}
+
+
+@SUBSCRIPTIONS.serves(
+    "get",
+    "/<subscription_id>",
+    name="getSubscription",
+    summary="Get a subscription",
+    text="Without its secret.",
+    example=_TOLD,
+    scope=READ,
+    codes=("not_found",),
+)
+def get(caller: Caller, subscription_id: str) -> answers.Subscription:
+    return answers.of(wired().subscriber.find(caller, subscription_id))
+
+
+@SUBSCRIPTIONS.serves(
+    "patch",
+    "/<subscription_id>",
+    name="changeSubscription",
+    summary="Change a subscription",
+    text="For events that are recorded from now on. Deliveries that wait keep their target.",
+    body=SubscriptionChangeForm,
+    examples={"all": {"summary": "All events of payments", "value": {"types": ["payment.*"]}}},
+    example=_TOLD,
+    scope=WRITE,
+    codes=(*_REFUSED, *_CHANGED),
+)
+def change(caller: Caller, subscription_id: str) -> answers.Subscription:
+    form = parsed(SubscriptionChangeForm, requests.body(_event()))
+    return answers.of(wired().subscriber.edit(caller, subscription_id, form))
+
+
+@SUBSCRIPTIONS.serves(
+    "delete",
+    "/<subscription_id>",
+    name="endSubscription",
+    summary="Delete a subscription",
+    text="For good. Deliveries that have not begun are cancelled at their next instant, and it is listed as ENDED for "
+    "100 days. To delete it twice is no error.",
+    example={**_TOLD, "status": "ENDED", "reason": "deleted", "version": 2},
+    scope=WRITE,
+    codes=("not_found",),
+)
+def end(caller: Caller, subscription_id: str) -> answers.Subscription:
+    return answers.of(wired().subscriber.end(caller, subscription_id))
+
+
+@SUBSCRIPTIONS.serves(
+    "post",
+    "/<subscription_id>/pause",
+    name="pauseSubscription",
+    summary="Pause a subscription",
+    text="Within 2 seconds no delivery begins. To pause it twice is no error.",
+    example={**_TOLD, "status": "PAUSED", "paused_at": "2026-11-18T09:45:00.000Z", "version": 2},
+    scope=WRITE,
+    codes=_CHANGED,
+)
+def pause(caller: Caller, subscription_id: str) -> answers.Subscription:
+    return answers.of(wired().subscriber.pause(caller, subscription_id))
+
+
+@SUBSCRIPTIONS.serves(
+    "post",
+    "/<subscription_id>/resume",
+    name="resumeSubscription",
+    summary="Resume a subscription",
+    text="Events of the pause follow, and deliveries that were waiting, within 5 minutes. To resume it twice is no "
+    "error.",
+    example=_TOLD,
+    scope=WRITE,
+    codes=_CHANGED,
+)
+def resume(caller: Caller, subscription_id: str) -> answers.Subscription:
+    return answers.of(wired().subscriber.resume(caller, subscription_id))
+
+
+@SUBSCRIPTIONS.serves(
+    "post",
+    "/<subscription_id>/rotate",
+    name="rotateSubscriptionSecret",
+    summary="Give a subscription a new secret",
+    text="The new secret is in this answer and in no other. Deliveries carry a signature of each live secret: of the "
+    "new one within 2 seconds, and of the previous one for `overlap_seconds` more, by default a day.",
+    body=SubscriptionRotationForm,
+    body_needed=False,
+    examples={"week": {"summary": "With a week's overlap", "value": {"overlap_seconds": 604_800}}},
+    example={"secret": "whsec_<secret>", "previous_until": "2026-11-19T09:30:12.408Z"},
+    scope=WRITE,
+    codes=("malformed", "validation_failed", *_CHANGED),
+)
+def rotate(caller: Caller, subscription_id: str) -> answers.NewSubscriptionSecret:
+    form = parsed(SubscriptionRotationForm, requests.body(_event()) or b"{}")
+    overlap = timedelta(seconds=form.overlap_seconds)
+    rotated, secret = wired().subscriber.rotate(caller, subscription_id, overlap=overlap)
+    return {"secret": secret, "previous_until": text_of(rotated.secrets_until)}
+
+
+@SUBSCRIPTIONS.serves(
+    "post",
+    "/<subscription_id>/test",
+    name="testSubscription",
+    summary="Send a test event",
+    text="One event of the type `subscription.test` goes to the target, signed and retried like every delivery. The "
+    "answer is the delivery, which has not begun.",
+    status=202,
+    example=_TEST,
+    scope=WRITE,
+    codes=_CHANGED,
+)
+def test(caller: Caller, subscription_id: str) -> Response[answers.EventDelivery]:
+    wired().meter.take(caller.tenant, 1)
+    task = wired().subscriber.test(caller, subscription_id)
+    return Response(status_code=202, content_type="application/json", body=answers.delivery(task))
+
+
+@SUBSCRIPTIONS.serves(
+    "post",
+    "/<subscription_id>/replay",
+    name="replaySubscription",
+    summary="Deliver events of the past",
+    text="Events that were recorded from `since` on, before `until`, and that the subscription wants, are delivered if "
+    "they were not. A delivery that died is tried again; one that succeeded within about a month is not. With "
+    "`only_failed` none is made for events without a delivery. The answer comes at once and workers do the rest.",
+    status=202,
+    body=ReplayForm,
+    examples={"day": {"summary": "Of a day", "value": {"since": "2026-11-17T00:00:00Z"}}},
+    example={
+        "replay_id": "op_0wgzfs02c9q7h1k2n8p4r3m5",
+        "subscription_id": "sub_3m9c5q7h1k2n8p4r",
+        "since": "2026-11-17T00:00:00.000Z",
+        "until": None,
+    },
+    scope=WRITE,
+    codes=("malformed", "validation_failed", *_CHANGED),
+)
+def replay(caller: Caller, subscription_id: str) -> Response[answers.Replay]:
+    wired().meter.take(caller.tenant, 1)
+    form = parsed(ReplayForm, requests.body(_event()))
+    step = wired().subscriber.replay(caller, subscription_id, form)
+    body: answers.Replay = {
+        "replay_id": step.replay,
+        "subscription_id": step.subscription,
+        "since": text_of(step.since),
+        "until": text_of(step.until),
+    }
+    return Response(status_code=202, content_type="application/json", body=body)
+
+
+@SUBSCRIPTIONS.serves(
+    "get",
+    "/<subscription_id>/deliveries",
+    name="listDeliveries",
+    summary="List the deliveries of a subscription",
+    text="The newest event comes first. Finished deliveries are listed for about a month. The list is a moment behind.",
+    example={"deliveries": [_DELIVERY], "next_cursor": None, "partial": False},
+    scope=READ,
+    parameters=("delivery_status", "limit", "cursor"),
+    codes=("validation_failed", "not_found"),
+)
+def list_deliveries(caller: Caller, subscription_id: str) -> answers.EventDeliveryList:
+    wired().subscriber.find(caller, subscription_id)
+    query = Query.of(caller.tenant, subscription_id, requests.parameters(_event()))
+    shown = page(query, wired().tasks, clock=wired().clock)
+    return {
+        "deliveries": [answers.delivery(task) for task in shown.items],
+        "next_cursor": shown.cursor,
+        "partial": shown.partial,
+    }
+
+
+def _event() -> BaseProxyEvent:
+    return SUBSCRIPTIONS.router.current_event

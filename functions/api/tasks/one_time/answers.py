@@ -1,0 +1,182 @@
+"""Answers about tasks that run once, and the parts that answers about recurring tasks share with them."""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from typing_extensions import TypedDict
+
+from functions.api.answers import Count, Instant, Version, told, words
+from functions.api.forms import text_of
+from functions.api.tasks import targets
+from functions.api.tasks.targets import Target
+from postdate.domain import flow, task
+from postdate.domain.retry import RetryPolicy
+from postdate.domain.task import State
+from postdate.domain.transitions import HISTORY_LINES_MAX
+
+PayloadRef: TypeAlias = Annotated[
+    str | None,
+    told("The object that each attempt reads the payload from; null if the request had a payload."),
+]
+Payload: TypeAlias = Annotated[Any, told("The payload of the request; null if it is a reference.")]
+Ack: TypeAlias = Annotated[str, words(task.Ack)]
+
+
+class Retry(TypedDict):
+    max_attempts: Count
+    initial_seconds: float
+    multiplier: float
+    max_seconds: float
+    jitter: bool
+
+
+class FlowControl(TypedDict):
+    key: str
+    rate: Count | None
+    period_seconds: Count
+    parallelism: Count | None
+
+
+class LastRun(TypedDict):
+    planned_at: Annotated[Instant, told("The instant of the request.")]
+    started_at: Annotated[Instant, told("The claim of the newest attempt.")]
+    finished_at: Annotated[Instant | None, told("The end of the newest attempt; null while it runs.")]
+    lateness_ms: Annotated[
+        int, told("The time from the instant of the request to the claim of the first attempt.")
+    ]
+    token: Annotated[Count, told("The number of the newest claim. The target gets the same number.")]
+    status: Literal["RUNNING", "SUCCEEDED", "FAILED"]
+
+
+class HistoryLine(TypedDict):
+    version: Count
+    at: Instant
+    status: Annotated[str, words(State)]
+    attempt: Count
+    reason: Annotated[str, told("The reason for the change. Of a claim: the sender of the call.")]
+
+
+class Task(TypedDict):
+    task_id: Annotated[
+        str, told("The id contains the minute that the task was registered for, so ids sort by time.")
+    ]
+    status: Annotated[
+        str,
+        words(State),
+        told(
+            "PENDING and RETRYING wait for an attempt. SUCCEEDED, DEAD, CANCELLED and EXPIRED are final; only a "
+            "redrive brings a DEAD task back. SKIPPED and MISSED are states of runs of recurring tasks."
+        ),
+    ]
+    name: str | None
+    tags: list[str]
+    target: Target
+    payload_ref: PayloadRef
+    run_at: Annotated[Instant, told("The instant of the request.")]
+    next_run_at: Annotated[Instant | None, told("The instant of the next attempt; null if none is planned.")]
+    attempts: Annotated[Count, told("Attempts so far. A redrive sets the number to 0.")]
+    last_run: LastRun | None
+    error: Annotated[str | None, told("The reason why the newest attempt failed.")]
+    retry: Retry
+    timeout_seconds: Count
+    ack: Ack
+    expires_at: Annotated[
+        Instant | None,
+        told("No attempt begins after this instant, and none later than 60 days after `run_at`."),
+    ]
+    flow_control: FlowControl | None
+    created_at: Instant
+    version: Version
+    history: Annotated[
+        list[HistoryLine],
+        told(f"One line for each version: the first one and the newest {HISTORY_LINES_MAX - 1}."),
+    ]
+
+
+class TaskWithPayload(Task):
+    payload: Payload
+
+
+class CancelledTask(Task):
+    success: Literal[True]
+
+
+def of(given: task.Task) -> Task:
+    """A task as its owner sees it. The values of headers may be credentials, so the answer has hashes of them."""
+    return {
+        "task_id": given.id,
+        "status": given.state.value,
+        "name": given.name,
+        "tags": list(given.tags),
+        "target": targets.view(given.destination),
+        "payload_ref": given.payload.ref,
+        "run_at": text_of(given.planned_at),
+        "next_run_at": text_of(given.due_at) if given.state.waits else None,
+        "attempts": given.attempts,
+        "last_run": _last_run(given),
+        "error": given.error,
+        "retry": retry(given.retry),
+        "timeout_seconds": given.timeout_seconds,
+        "ack": given.ack.value,
+        "expires_at": text_of(given.expires_at),
+        "flow_control": flow_control(given.flow),
+        "created_at": text_of(given.created_at),
+        "version": given.version,
+        "history": [
+            {
+                "version": line.version,
+                "at": text_of(line.at),
+                "status": line.to.value,
+                "attempt": line.attempt,
+                "reason": line.why,
+            }
+            for line in given.history
+        ],
+    }
+
+
+def retry(policy: RetryPolicy) -> Retry:
+    return {
+        "max_attempts": policy.max_attempts,
+        "initial_seconds": policy.initial_seconds,
+        "multiplier": policy.multiplier,
+        "max_seconds": policy.max_seconds,
+        "jitter": policy.jitter,
+    }
+
+
+def flow_control(given: flow.FlowControl | None) -> FlowControl | None:
+    if given is None:
+        return None
+    return {
+        "key": given.key,
+        "rate": given.rate,
+        "period_seconds": given.period_seconds,
+        "parallelism": given.parallelism,
+    }
+
+
+def _last_run(given: task.Task) -> LastRun | None:
+    """The newest attempt of the history. The line after its claim says how the attempt ended.
+
+    A claim under which nothing was sent is no attempt: the line after such a claim counts one attempt less.
+    """
+    lines = given.history
+    ends = (*lines[1:], None)
+    starts = [
+        index
+        for index, (line, end) in enumerate(zip(lines, ends, strict=True))
+        if line.to is State.RUNNING and not (end and end.attempt < line.attempt)
+    ]
+    if not starts or given.lateness_ms is None:
+        return None
+    start, *later = lines[starts[-1] :]
+    end = later[0] if later else None
+    ended_well = end is not None and end.to is State.SUCCEEDED
+    return {
+        "planned_at": text_of(given.planned_at),
+        "started_at": text_of(start.at),
+        "finished_at": text_of(end.at if end else None),
+        "lateness_ms": given.lateness_ms,
+        "token": given.token,
+        "status": "RUNNING" if end is None else "SUCCEEDED" if ended_well else "FAILED",
+    }

@@ -1,0 +1,183 @@
+"""Registers tasks that run once: one, or a hundred at once.
+
+The key's row comes first, then a large payload's, then the task, then the call if its slot may be open already. A
+crash after the first is repaired by the caller's own retry, after the second by expiry, after the third by the
+closing pass over the slot the task is due in. Of two requests that have one key and are under way at once, the task's
+row takes one, and both are answered with what that one wrote.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from functions.api import calls, delays, idempotency
+from postdate.domain import transitions
+from postdate.domain.errors import PostdateError, Unavailable
+from postdate.domain.slots import ShardPlan, item_id
+from postdate.domain.sweeping import Horizon
+from postdate.domain.task import KIND, Payload, State, Task, Template
+from postdate.runtime import metric
+from postdate.runtime.clock import Clock
+from postdate.runtime.observability import emit_all, logger
+from postdate.runtime.queue import Queue
+from postdate.stores.idempotency import Reservation, Reservations
+from postdate.stores.payloads import Payloads
+from postdate.stores.tasks import Tasks, Written
+
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """A parsed request for a one-time task. The refusal counts only if the key is new: a request that was answered
+    before gets the same answer, even if its destination was removed from the list since."""
+
+    due_at: datetime
+    template: Template
+    name: str | None
+    tags: tuple[str, ...]
+    idempotency_key: str | None
+    fingerprint: str
+    refusal: PostdateError | None = None
+    job_key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Registered:
+    """The task at its registration. `replayed` is true if an earlier request with the same key registered it."""
+
+    task: Task
+    replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Draft:
+    """The task of an order, not yet known to be written, and the row of its key, if it has one."""
+
+    order: Order
+    reservation: Reservation | None
+    registered: Registered
+    stored: Task
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Registrar:
+    tasks: Tasks
+    payloads: Payloads
+    reservations: Reservations
+    queue: Queue
+    plan: ShardPlan
+    horizon: Horizon
+    payload_kept: timedelta
+    clock: Clock
+    unique: Callable[[], bytes]
+
+    def register(self, tenant: str, orders: Sequence[Order]) -> list[Registered | PostdateError]:
+        """Returns an answer for each order, in their order. An error in one affects no other."""
+        now = self.clock.now()
+
+        def prepared(order: Order) -> _Draft | PostdateError:
+            try:
+                reservation, registered = self._reserved(tenant, order, now)
+                stored = self._stored_form(registered.task)
+            except PostdateError as error:
+                return error
+            return _Draft(order=order, reservation=reservation, registered=registered, stored=stored)
+
+        with ThreadPoolExecutor(min(_AT_ONCE, len(orders))) as pool:
+            drafts = list(pool.map(prepared, orders))
+        stored = {draft.stored.id: draft.stored for draft in drafts if isinstance(draft, _Draft)}
+        written = dict(zip(stored, self.tasks.add(list(stored.values())), strict=True))
+        there = {id for id, done in written.items() if done is Written.DONE}
+        before = [id for id, done in written.items() if done is Written.CONFLICT]
+        known = self._known(before)
+        if known is not None:
+            there |= set(before)
+        known = known or {}
+        called = [known.get(id, task) for id, task in stored.items() if id in there]
+        called = [task for task in called if task.state is State.PENDING]
+        _tell([stored[id] for id, done in written.items() if done is Written.DONE])
+        calls.send(called, queue=self.queue, horizon=self.horizon, now=self.clock.now())
+
+        def answer(draft: _Draft | PostdateError) -> Registered | PostdateError:
+            if isinstance(draft, PostdateError):
+                return draft
+            if draft.stored.id not in there:
+                return Unavailable()
+            try:
+                return self._first(tenant, draft, known.get(draft.stored.id), now)
+            except PostdateError as error:
+                return error
+
+        return [answer(draft) for draft in drafts]
+
+    def _reserved(self, tenant: str, order: Order, now: datetime) -> tuple[Reservation | None, Registered]:
+        """The task that this order stands for: a new one, or the one its key stood for before."""
+        unique = self.unique()
+        id = item_id(KIND, self.plan.slot(order.due_at, unique), unique)
+        wanted = None
+        if order.idempotency_key is not None:
+            wanted = Reservation(
+                tenant=tenant,
+                key=order.idempotency_key,
+                fingerprint=order.fingerprint,
+                item_id=id,
+                due_at=order.due_at,
+                created_at=now,
+                keep_until=now + idempotency.KEY_KEPT,
+            )
+        reservation = idempotency.reserved(
+            self.reservations, wanted, refusal=order.refusal, now=now, written=self._is_written
+        )
+        if reservation is None or reservation is wanted:
+            return reservation, Registered(task=_task(tenant, order, id=id, due_at=order.due_at, now=now))
+        return reservation, _first_answer(tenant, order, reservation, now)
+
+    def _known(self, ids: Sequence[str]) -> Mapping[str, Task] | None:
+        """Returns tasks that earlier requests wrote, as they are now; None if they cannot be read, which affects no
+        new task."""
+        try:
+            return self.tasks.get_many(ids) if ids else {}
+        except Unavailable:
+            return None
+
+    def _first(self, tenant: str, draft: _Draft, known: Task | None, now: datetime) -> Registered:
+        """The task at its registration, by this request or another one with this key."""
+        task = draft.registered.task
+        if known is None or draft.reservation is None or known.created_at == task.created_at:
+            return draft.registered
+        reservation = idempotency.as_written(self.reservations, draft.reservation, known.created_at)
+        return _first_answer(tenant, draft.order, reservation, now)
+
+    def _is_written(self, id: str) -> bool:
+        return self.tasks.get(id) is not None
+
+    def _stored_form(self, task: Task) -> Task:
+        if task.payload.text is None or self.tasks.fits(task):
+            return task
+        key = f"{task.id}#{task.version}"
+        self.payloads.put(key, task.payload.text, keep_until=task.due_at + self.payload_kept)
+        return replace(task, payload=Payload(key=key))
+
+
+def _first_answer(tenant: str, order: Order, found: Reservation, now: datetime) -> Registered:
+    """Rebuilds the first answer from the request, which is the same, and from the reservation of its key."""
+    first = _task(tenant, order, id=found.item_id, due_at=found.due_at, now=found.created_at)
+    return Registered(task=replace(first, moved_at=now), replayed=True)
+
+
+def _task(tenant: str, order: Order, *, id: str, due_at: datetime, now: datetime) -> Task:
+    task = transitions.register(id=id, tenant=tenant, due_at=due_at, now=now, template=order.template)
+    return replace(task, name=order.name, tags=order.tags, job_key=order.job_key)
+
+
+def _tell(written: Sequence[Task]) -> None:
+    """One log line for the tasks that a request registered. It leads from the request's id to the tasks' ids."""
+    if written:
+        logger.info(
+            "tasks are scheduled",
+            extra={"action": "tasks_scheduled", "tasks": [task.id for task in written]},
+        )
+    delayed = delays.counted(task.planned_at - task.created_at for task in written)
+    emit_all({metric.TASKS_SCHEDULED: len(written)} | delayed)

@@ -1,0 +1,123 @@
+"""Answers about recurring tasks."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Final, Literal
+
+from typing_extensions import TypedDict
+
+from functions.api.answers import Count, Instant, Version, told, words
+from functions.api.forms import text_of
+from functions.api.runs.answers import RunSummary, summary
+from functions.api.tasks import targets
+from functions.api.tasks.one_time.answers import (
+    Ack,
+    FlowControl,
+    Payload,
+    PayloadRef,
+    Retry,
+    flow_control,
+    retry,
+)
+from functions.api.tasks.recurring.chain import next_run_at
+from functions.api.tasks.targets import Target
+from postdate.domain import catch_up, definition, preview
+from postdate.domain.definition import Definition
+from postdate.domain.task import State, Task
+
+_SECOND: Final = timedelta(seconds=1)
+
+
+class RecurringTask(TypedDict):
+    task_id: str
+    status: Annotated[
+        str,
+        words(definition.State),
+        told("FINISHED means that no run is left; a change may plan new ones. CANCELLED is final."),
+    ]
+    name: str | None
+    tags: list[str]
+    target: Target
+    payload_ref: PayloadRef
+    cron: str
+    timezone: str
+    start_at: Instant | None
+    end_at: Instant | None
+    max_runs: Count | None
+    jitter_seconds: Count
+    overlap: Annotated[str, words(definition.Overlap)]
+    catch_up: Annotated[str, words(catch_up.CatchUp)]
+    catch_up_window_seconds: Count
+    next_run_at: Annotated[
+        Instant | None, told("The instant of the next run with its jitter; null if none is planned.")
+    ]
+    last_run: Annotated[
+        RunSummary | None,
+        told("The newest run whose instant has passed, begun or not. It may be a moment behind."),
+    ]
+    reason: Annotated[str | None, told("The reason of a pause, if the request gave one.")]
+    retry: Retry
+    timeout_seconds: Count
+    ack: Ack
+    expires_after_seconds: Count | None
+    flow_control: FlowControl | None
+    created_at: Instant
+    changed_at: Instant
+    version: Version
+
+
+class RecurringTaskWithPayload(RecurringTask):
+    payload: Payload
+
+
+class CancelledRecurringTask(RecurringTask):
+    success: Literal[True]
+
+
+class PlannedRun(TypedDict):
+    at: Annotated[Instant, told("The instant of the run.")]
+    local: Annotated[str, told("The same instant on the clocks of the time zone.")]
+    note: Annotated[str | None, told("A change of clocks, or the jitter, that moved the run.")]
+
+
+class Preview(TypedDict):
+    next: list[PlannedRun]
+
+
+def of(given: Definition, *, runs: Sequence[Task], now: datetime) -> RecurringTask:
+    """A recurring task as its owner sees it. `runs` are its newest runs, the newest first."""
+    plan, template = given.schedule, given.template
+    last = next((run for run in runs if run.state is not State.PENDING and run.planned_at <= now), None)
+    expires = template.expires_after
+    return {
+        "task_id": given.id,
+        "status": given.state.value,
+        "name": given.name,
+        "tags": list(given.tags),
+        "target": targets.view(template.destination),
+        "payload_ref": template.payload.ref,
+        "cron": plan.cron.text,
+        "timezone": plan.cron.timezone,
+        "start_at": text_of(plan.start_at),
+        "end_at": text_of(plan.end_at),
+        "max_runs": plan.max_runs,
+        "jitter_seconds": plan.jitter_seconds,
+        "overlap": given.overlap.value,
+        "catch_up": given.catch_up.value,
+        "catch_up_window_seconds": given.catch_up_window // _SECOND,
+        "next_run_at": text_of(next_run_at(given, runs=runs, now=now)),
+        "last_run": None if last is None else summary(last),
+        "reason": given.reason,
+        "retry": retry(template.retry),
+        "timeout_seconds": template.timeout_seconds,
+        "ack": template.ack.value,
+        "expires_after_seconds": None if expires is None else expires // _SECOND,
+        "flow_control": flow_control(template.flow),
+        "created_at": text_of(given.created_at),
+        "changed_at": text_of(given.changed_at),
+        "version": given.version,
+    }
+
+
+def planned(found: Iterable[preview.Planned]) -> Preview:
+    return {"next": [{"at": text_of(each.at), "local": each.local, "note": each.note} for each in found]}

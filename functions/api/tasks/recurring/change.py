@@ -1,0 +1,163 @@
+"""Changes recurring tasks: one conditional write of the definition for each change. After a conflict it decides again.
+
+A change or a resumption begins a new chain: its first run is written before the definition (see `Chain.begin`). The
+run to come of the old chain ends in the transaction that writes the definition: no run begins between the look at the
+old chain and the change, so the new chain knows how many runs there were and which of them may not be over. The
+number of the new plan is drawn: two who change a definition at once, or one who died halfway, must not leave a run that
+the other's plan would take for its own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+from functions.api import calls
+from functions.api.tasks.recurring.chain import Chain
+from functions.api.tasks.recurring.forms import nothing_left
+from functions.api.tasks.recurring.templates import Templates
+from postdate.domain import definition as definitions
+from postdate.domain import transitions
+from postdate.domain.definition import Definition, Reached, State
+from postdate.domain.errors import Conflict, InvalidState, NotFound, Unavailable, VersionMismatch
+from postdate.domain.following import CHANGED, paused_for
+from postdate.domain.sweeping import Horizon
+from postdate.domain.task import Task
+from postdate.domain.transitions import Transition
+from postdate.runtime.clock import Clock
+from postdate.runtime.queue import Queue
+from postdate.stores.definitions import Definitions
+from postdate.stores.tasks import Written
+
+_TRIES: Final = 3
+_DRAWN_BYTES: Final = 4
+
+Changes = Callable[[Definition], dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DefinitionChanger:
+    definitions: Definitions
+    chain: Chain
+    templates: Templates
+    queue: Queue
+    horizon: Horizon
+    clock: Clock
+    unique: Callable[[], bytes]
+
+    def load(self, tenant: str, id: str) -> Definition:
+        definition = self.definitions.get(id)
+        if definition is None or definition.tenant != tenant:
+            raise NotFound(f"there is no task {id}")
+        return definition
+
+    def edit(
+        self, tenant: str, id: str, *, version: int | None, changes: Changes, template: dict[str, Any]
+    ) -> Definition:
+        """Changes the definition. `changes` computes fields of Definition from the stored definition. `template` has
+        fields of Template; a payload in it is a text, not a key."""
+
+        def decide(definition: Definition, reached: Reached, now: datetime) -> Definition:
+            changed = definitions.change(
+                definition,
+                now=now,
+                reached=reached,
+                template=replace(definition.template, **template),
+                **changes(definition),
+            )
+            return self._on_a_new_plan(changed)
+
+        before, after = self._changed(tenant, id, version, decide)
+        if before.template.payload.key not in (None, after.template.payload.key):
+            self.templates.let_go(before.template.payload, now=self.clock.now())
+        return after
+
+    def pause(self, tenant: str, id: str, *, reason: str | None) -> Definition:
+        def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
+            return definitions.pause(definition, now=now, reached=reached, reason=reason)
+
+        return self._changed(tenant, id, None, decide)[1]
+
+    def resume(self, tenant: str, id: str) -> Definition:
+        def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
+            resumed = definitions.resume(definition, now=now, reached=reached)
+            if resumed is not None and self.chain.first(resumed, now=now) is None:
+                raise InvalidState(definition.state, f"no run is left: {nothing_left(resumed)}")
+            return None if resumed is None else self._on_a_new_plan(resumed)
+
+        return self._changed(tenant, id, None, decide)[1]
+
+    def cancel(self, tenant: str, id: str, *, version: int | None) -> Definition:
+        def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
+            return definitions.cancel(definition, now=now)
+
+        before, after = self._changed(tenant, id, version, decide, goes_on=False)
+        if before is not after:
+            self.templates.let_go(after.template.payload, now=self.clock.now())
+        return after
+
+    def _changed(
+        self,
+        tenant: str,
+        id: str,
+        version: int | None,
+        decide: Callable[[Definition, Reached, datetime], Definition | None],
+        *,
+        goes_on: bool = True,
+    ) -> tuple[Definition, Definition]:
+        """The definition before and after the change. The progress of the chains is read only if the task `goes_on`."""
+        for _ in range(_TRIES):
+            now = self.clock.now()
+            before = self.load(tenant, id)
+            reached, coming = Reached(runs=before.runs_before, not_over=before.before), None
+            if goes_on:
+                reached, coming = self.chain.reached(before, now=now)
+            after = decide(before, reached, now)
+            if after is None:
+                return before, before
+            if version is not None and version != before.version:
+                raise VersionMismatch(f"the task has version {before.version}")
+            after = self.templates.stored(after, now=now)
+            first = self._begun(before, after, now)
+            end = partial(_ended, after, now=now)
+            written = self.definitions.change(before, after, None if coming is None else end(coming))
+            if written is Written.DONE:
+                calls.send(
+                    [] if first is None else [first],
+                    queue=self.queue,
+                    horizon=self.horizon,
+                    now=self.clock.now(),
+                )
+                if after.state is State.CANCELLED:
+                    self.chain.stop(before, now=self.clock.now())
+                else:
+                    self.chain.end_queue(before, end)
+                return before, after
+            if written is not Written.CONFLICT:
+                raise Unavailable
+        raise Conflict
+
+    def _begun(self, before: Definition, after: Definition, now: datetime) -> Task | None:
+        """Begins the new chain, if there is one. A paused task begins its chain when it is resumed."""
+        if after.plan == before.plan:
+            return None
+        if after.state is not State.ACTIVE:
+            if self.chain.first(after, now=now) is None:
+                raise nothing_left(after)
+            return None
+        first = self.chain.begin(after, now=now)
+        if first is None:
+            raise nothing_left(after)
+        return first
+
+    def _on_a_new_plan(self, definition: Definition) -> Definition:
+        drawn = int.from_bytes(self.unique()[-_DRAWN_BYTES:])
+        return replace(definition, plan=definition.plan + drawn)
+
+
+def _ended(definition: Definition, run: Task, *, now: datetime) -> Transition | None:
+    """The end of a run of the old chain that has not begun."""
+    if definition.state is State.PAUSED and run.recurs and run.recurs.plan == definition.plan:
+        return transitions.skip(run, now=now, why=paused_for(definition))
+    return transitions.cancel(run, now=now, why=CHANGED)

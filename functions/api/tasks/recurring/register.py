@@ -1,0 +1,179 @@
+"""Registers recurring tasks.
+
+The key's row comes first, then a large payload's, then the first run's, then the definition's, then the call of the
+run if its slot may be open already. A crash after any of them is repaired by the caller's own retry, which finds the
+id in the key's row; without a key nothing was promised, and what was written is void (see `Chain.begin`). After the
+definition's row the closing pass makes up for the call.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from functions.api import calls, idempotency
+from functions.api.tasks.recurring.chain import Chain
+from functions.api.tasks.recurring.forms import nothing_left
+from functions.api.tasks.recurring.templates import Templates
+from postdate.domain import definition as definitions
+from postdate.domain import instants
+from postdate.domain.catch_up import CatchUp
+from postdate.domain.definition import Definition, Overlap, State
+from postdate.domain.errors import PostdateError, Unavailable
+from postdate.domain.schedule import Schedule
+from postdate.domain.slots import ShardPlan, item_id
+from postdate.domain.sweeping import Horizon
+from postdate.domain.task import KIND, Template
+from postdate.runtime.clock import Clock
+from postdate.runtime.queue import Queue
+from postdate.stores.definitions import Definitions
+from postdate.stores.idempotency import Reservation, Reservations
+from postdate.stores.tasks import Written
+
+_AT_ONCE: Final = 8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecurringOrder:
+    """A parsed request for a recurring task. The refusal counts only if the key is new."""
+
+    schedule: Schedule
+    template: Template
+    overlap: Overlap
+    catch_up: CatchUp
+    catch_up_window: timedelta
+    name: str | None
+    tags: tuple[str, ...]
+    idempotency_key: str | None
+    fingerprint: str
+    refusal: PostdateError | None = None
+    job_key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Planned:
+    """The definition at its registration. `replayed` is true if an earlier request with the same key registered it."""
+
+    definition: Definition
+    replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Planner:
+    definitions: Definitions
+    chain: Chain
+    templates: Templates
+    reservations: Reservations
+    queue: Queue
+    plan: ShardPlan
+    horizon: Horizon
+    clock: Clock
+    unique: Callable[[], bytes]
+
+    def register(self, tenant: str, orders: Sequence[RecurringOrder]) -> list[Planned | PostdateError]:
+        """Returns an answer for each order, in their order. An error in one affects no other."""
+
+        def planned(order: RecurringOrder) -> Planned | PostdateError:
+            try:
+                return self._planned(tenant, order)
+            except PostdateError as error:
+                return error
+
+        with ThreadPoolExecutor(min(_AT_ONCE, len(orders))) as pool:
+            return list(pool.map(planned, orders))
+
+    def _planned(self, tenant: str, order: RecurringOrder) -> Planned:
+        now = self.clock.now()
+        reservation, planned = self._reserved(tenant, order, now)
+        if planned.replayed and (known := self.definitions.get(planned.definition.id)):
+            return self._first(tenant, order, reservation, planned, known)
+        # What an earlier try with this key has left behind is no run of this one's plan.
+        definition = replace(planned.definition, plan=instants.milliseconds(now))
+        stored = self.templates.stored(definition, now=now)
+        first = self.chain.begin(stored, now=now)
+        if first is None:
+            raise nothing_left(stored)
+        written = self.definitions.add(stored)
+        if written not in (Written.DONE, Written.CONFLICT):
+            raise Unavailable
+        known = self.definitions.get(stored.id) if written is Written.CONFLICT else None
+        if known is None:
+            calls.send([first], queue=self.queue, horizon=self.horizon, now=self.clock.now())
+        else:
+            self.chain.drop(first, now=self.clock.now())
+        return self._first(tenant, order, reservation, planned, known)
+
+    def _reserved(
+        self, tenant: str, order: RecurringOrder, now: datetime
+    ) -> tuple[Reservation | None, Planned]:
+        """The definition that this order stands for, and the row of its key, if it has a key. No sweep visits the slot
+        of a definition, so a new instant for its key only delays the first run."""
+        unique = self.unique()
+        id = item_id(KIND, self.plan.slot(instants.start_of(definitions.HOME_MINUTE), unique), unique)
+        new = _definition(tenant, order, id=id, now=now)
+        refusal = order.refusal
+        if refusal is None and self.chain.first(new, now=now) is None:
+            refusal = nothing_left(new)
+        wanted = None
+        if order.idempotency_key is not None:
+            wanted = Reservation(
+                tenant=tenant,
+                key=order.idempotency_key,
+                fingerprint=order.fingerprint,
+                item_id=id,
+                due_at=now,
+                created_at=now,
+                keep_until=now + idempotency.KEY_KEPT,
+            )
+        reservation = idempotency.reserved(
+            self.reservations, wanted, refusal=refusal, now=now, written=self._is_written
+        )
+        if reservation is None or reservation is wanted:
+            return reservation, Planned(definition=new)
+        return reservation, _first_answer(tenant, order, reservation)
+
+    def _first(
+        self,
+        tenant: str,
+        order: RecurringOrder,
+        reservation: Reservation | None,
+        planned: Planned,
+        known: Definition | None,
+    ) -> Planned:
+        """The definition at its registration, by any request with this key. `known` is the stored definition."""
+        if known is None or reservation is None or known.created_at == planned.definition.created_at:
+            return planned
+        return _first_answer(
+            tenant, order, idempotency.as_written(self.reservations, reservation, known.created_at)
+        )
+
+    def _is_written(self, id: str) -> bool:
+        return self.definitions.get(id) is not None
+
+
+def _first_answer(tenant: str, order: RecurringOrder, found: Reservation) -> Planned:
+    """Rebuilds the first answer from the request, which is the same, and from the reservation of its key."""
+    return Planned(
+        definition=_definition(tenant, order, id=found.item_id, now=found.created_at), replayed=True
+    )
+
+
+def _definition(tenant: str, order: RecurringOrder, *, id: str, now: datetime) -> Definition:
+    return Definition(
+        id=id,
+        tenant=tenant,
+        state=State.ACTIVE,
+        version=1,
+        plan=instants.milliseconds(now),
+        schedule=replace(order.schedule, definition_id=id),
+        template=order.template,
+        created_at=now,
+        changed_at=now,
+        overlap=order.overlap,
+        catch_up=order.catch_up,
+        catch_up_window=order.catch_up_window,
+        name=order.name,
+        tags=order.tags,
+        job_key=order.job_key,
+    )

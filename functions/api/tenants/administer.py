@@ -1,0 +1,156 @@
+"""Makes, changes, suspends and resumes tenants, and rotates their signing secrets. Each is one conditional write.
+
+Rows hold secrets sealed. A readable signing secret exists in one answer and while a delivery is signed."""
+
+import base64
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from functions.api.tenants.forms import LISTS, QuotasForm, SuspendForm, TenantChangeForm, TenantForm
+from functions.api.tenants.sealing import sealed
+from postdate.domain import instants
+from postdate.domain.errors import Conflict, InvalidState, NotFound
+from postdate.domain.scopes import INTERNAL
+from postdate.domain.tenancy import USUAL, Tenancy
+from postdate.runtime.clock import Clock
+from postdate.stores.tenants import Tenant, Tenants
+from postdate.stores.vault import Vault
+from postdate.targets.kind import check_listed
+from postdate.targets.registry import KINDS
+
+_TRIES = 3
+_SECRET_BYTES = 32
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """A tenant and its new signing secret, which is told only now."""
+
+    tenant: Tenant
+    secret: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Registry:
+    tenants: Tenants
+    vault: Vault
+    clock: Clock
+
+    def make(self, form: TenantForm) -> Told:
+        """Raises InvalidState for a tenant that exists. Services' own keys belong to the name of `internal`."""
+        secret = new_secret()
+        wanted = Tenant(
+            id=form.tenant_id,
+            destinations=frozenset(
+                (kind, each) for name, kind in LISTS.items() for each in getattr(form, name)
+            ),
+            default_target=None if form.default_target is None else form.default_target.destination(),
+            signing_secrets=(secret,),
+            tier=form.tier,
+            tenancy=_with_quotas(USUAL, form.quotas),
+        )
+        _check_target(wanted)
+        if wanted.id == INTERNAL:
+            raise _exists(wanted.id)
+        wanted = sealed(wanted, self.vault)
+        made = replace(wanted, tenancy=replace(wanted.tenancy, version=1))
+        if not (self.tenants.change(None, wanted) or self._is_written(made)):
+            raise _exists(wanted.id)
+        return Told(tenant=made, secret=secret)
+
+    def find(self, id: str) -> Tenant:
+        found = self.tenants.get(id)
+        if found is None:
+            raise NotFound(f"there is no tenant {id}")
+        return found
+
+    def edit(self, id: str, form: TenantChangeForm) -> Tenant:
+        return self._changed(id, lambda tenant: sealed(_edited(tenant, form), self.vault))
+
+    def suspend(self, id: str, form: SuspendForm) -> Tenant:
+        """Registrations are refused as soon as each copy of the function reads the row again. Items that wait run at
+        their instants, and reads continue."""
+        return self._changed(id, lambda tenant: _because(tenant, form.reason))
+
+    def resume(self, id: str) -> Tenant:
+        return self._changed(id, lambda tenant: _because(tenant, None))
+
+    def rotate(self, id: str, *, overlap: timedelta) -> Told:
+        """A new secret signs from now on, and the one until now beside it for the overlap. A third one ends at once."""
+
+        secret = new_secret()
+
+        def rotated(tenant: Tenant) -> Tenant:
+            kept = tenant.signing_secrets[:1] if overlap else ()
+            until = instants.whole(self.clock.now() + overlap) if kept else None
+            after = replace(tenant, signing_secrets=(secret, *kept), signing_until=until)
+            return sealed(after, self.vault)
+
+        return Told(tenant=self._changed(id, rotated), secret=secret)
+
+    def _changed(self, id: str, decide: Callable[[Tenant], Tenant]) -> Tenant:
+        for _ in range(_TRIES):
+            before = self.find(id)
+            after = decide(before)
+            if after == before:
+                return before
+            written = replace(after, tenancy=replace(after.tenancy, version=before.tenancy.version + 1))
+            if self.tenants.change(before, after) or self._is_written(written):
+                return written
+        raise Conflict
+
+    def _is_written(self, wanted: Tenant) -> bool:
+        """The write was ours, and its answer was lost. A second rotation would end the secret that should overlap."""
+        return self.tenants.get(wanted.id) == wanted
+
+
+def _exists(id: str) -> InvalidState:
+    return InvalidState("ACTIVE", f"the tenant {id} already exists")
+
+
+def new_secret() -> str:
+    return f"whsec_{base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()}"
+
+
+def _edited(tenant: Tenant, form: TenantChangeForm) -> Tenant:
+    replaced = {kind for name, kind in LISTS.items() if getattr(form, name) is not None}
+    kept = {pair for pair in tenant.destinations if pair[0] not in replaced}
+    given = {(kind, each) for name, kind in LISTS.items() for each in getattr(form, name) or ()}
+    target = tenant.default_target
+    if form.removes_target:
+        target = None
+    elif form.default_target is not None:
+        target = form.default_target.destination()
+    edited = replace(
+        tenant,
+        destinations=frozenset(kept | given),
+        default_target=target,
+        tier=form.tier or tenant.tier,
+        tenancy=tenant.tenancy if form.quotas is None else _with_quotas(tenant.tenancy, form.quotas),
+    )
+    _check_target(edited)
+    return edited
+
+
+def _with_quotas(known: Tenancy, quotas: QuotasForm) -> Tenancy:
+    """`null` is the usual number. A quota that is left out stays."""
+    given = quotas.model_fields_set
+    return replace(
+        known,
+        registered_a_second=quotas.registered_per_second
+        if "registered_per_second" in given
+        else known.registered_a_second,
+        runs_in_flight=quotas.runs_in_flight if "runs_in_flight" in given else known.runs_in_flight,
+    )
+
+
+def _because(tenant: Tenant, reason: str | None) -> Tenant:
+    return replace(tenant, tenancy=replace(tenant.tenancy, suspended_because=reason))
+
+
+def _check_target(tenant: Tenant) -> None:
+    target = tenant.default_target
+    if target is not None and (listed := KINDS[target.type].listed) is not None:
+        check_listed(listed, target.address, tenant.allowed(target.type))

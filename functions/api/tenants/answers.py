@@ -1,0 +1,70 @@
+"""Answers about tenants and their signing secrets."""
+
+from typing import Annotated, Literal
+
+from typing_extensions import TypedDict
+
+from functions.api.answers import Count, Cursor, Instant, told
+from functions.api.forms import text_of
+from functions.api.tasks import targets
+from functions.api.tasks.targets import Target
+from functions.api.tenants.administer import Told
+from functions.api.tenants.forms import LISTS
+from postdate.stores import tenants
+
+
+class Quotas(TypedDict):
+    registered_per_second: Annotated[Count, told("Tasks and payments; the tier's number unless set.")]
+    runs_in_flight: Annotated[
+        Count | None, told("Deliveries in flight at all workers; null for the usual bound.")
+    ]
+
+
+class Tenant(TypedDict):
+    tenant_id: str
+    status: Annotated[Literal["ACTIVE", "SUSPENDED"], told("A suspended tenant registers nothing.")]
+    suspended_because: str | None
+    tier: str
+    quotas: Quotas
+    queues: list[str]
+    topics: list[str]
+    buses: list[str]
+    default_target: Annotated[Target | None, told("The target of jobs that name none.")]
+    version: Annotated[Count, told("One more with each change; 0 for tenants of older releases.")]
+
+
+class NewTenant(Tenant):
+    signing_secret: Annotated[str, told("The secret of its webhooks. It is told only now.")]
+
+
+class TenantList(TypedDict):
+    tenants: list[Tenant]
+    next_cursor: Cursor
+
+
+class NewSigningSecret(TypedDict):
+    signing_secret: Annotated[str, told("The new secret. It is told only now.")]
+    previous_until: Annotated[
+        Instant | None,
+        told("Until then webhooks carry a signature of the previous secret too; null for none."),
+    ]
+
+
+def of(given: tenants.Tenant) -> Tenant:
+    known, lists = given.tenancy, {name: sorted(given.allowed(kind)) for name, kind in LISTS.items()}
+    return {
+        "tenant_id": given.id,
+        "status": "ACTIVE" if known.suspended_because is None else "SUSPENDED",
+        "suspended_because": known.suspended_because,
+        "tier": given.tier,
+        "quotas": {"registered_per_second": given.quota, "runs_in_flight": known.runs_in_flight},
+        "queues": lists["queues"],
+        "topics": lists["topics"],
+        "buses": lists["buses"],
+        "default_target": None if given.default_target is None else targets.view(given.default_target),
+        "version": known.version,
+    }
+
+
+def rotated(told: Told) -> NewSigningSecret:
+    return {"signing_secret": told.secret, "previous_until": text_of(told.tenant.signing_until)}

@@ -1,0 +1,111 @@
+"""A step of the state machine `operation` -> a few seconds of one operation's work, and where the machine goes next."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cache
+from typing import Any, Final
+
+from functions.operate.actors import PaymentActor, TaskActor
+from functions.operate.carry_out import Conductor
+from functions.operate.settings import Settings
+from postdate.domain.operation import ROUNDS_MAX, Kind
+from postdate.domain.slots import ShardPlan
+from postdate.runtime import aws, settings
+from postdate.runtime import machine as machines
+from postdate.runtime.clock import SystemClock
+from postdate.runtime.dead_letters import SqsLetters
+from postdate.runtime.machine import Machine, StepFunctions
+from postdate.runtime.observability import logger
+from postdate.runtime.queue import SqsQueue
+from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
+from postdate.stores.operations_dynamo import DynamoOperations
+from postdate.stores.tasks_dynamo import DynamoTasks
+
+# Of one invocation. A slice that has begun ends; then the machine calls again.
+_WORKS_FOR: Final = timedelta(seconds=10)
+_CAUSE_CHARACTERS: Final = 500
+# Lambda refused the call: nothing is wrong with the operation, and it can be resumed.
+_REFUSED: Final = "Lambda.TooManyRequestsException"
+
+
+class Wired:
+    def __init__(self) -> None:
+        given = settings.read(Settings)
+        dynamodb, clock = aws.client("dynamodb"), SystemClock()
+        plan = ShardPlan.parse(given.shard_plan)
+        tasks = DynamoTasks(
+            table=given.items_table,
+            client=dynamodb,
+            plan=plan,
+            listing_shards=given.listing_shards,
+            retention=timedelta(days=given.retention_days),
+        )
+        ledger = DynamoLedger(
+            payments_table=given.payments_table,
+            accounts_table=given.accounts_table,
+            journal_table=given.journal_table,
+            client=aws.client("dynamodb", tries=LEDGER_TRIES),
+            plan=plan,
+            listing_shards=given.listing_shards,
+        )
+        queue, payments, dead_letters = (
+            SqsQueue(url=url, client=aws.client("sqs"), clock=clock)
+            for url in (given.tasks_queue_url, given.payments_queue_url, given.tasks_dlq_url)
+        )
+        letters, unsettled = (
+            SqsLetters(url=url, client=aws.client("sqs"))
+            for url in (given.tasks_dlq_url, given.payments_dlq_url)
+        )
+        self.machine: Machine = StepFunctions(
+            arn=given.operation_machine_arn, client=aws.client("stepfunctions")
+        )
+        self.conductor = Conductor(
+            operations=DynamoOperations(table=given.operations_table, client=dynamodb),
+            actors={
+                Kind.TASKS: TaskActor(tasks=tasks, queue=queue, letters=letters, dead_letters=dead_letters),
+                Kind.PAYMENTS: PaymentActor(ledger=ledger, queue=payments, letters=unsettled),
+            },
+            clock=clock,
+            works_for=_WORKS_FOR,
+        )
+
+
+@cache
+def wired() -> Wired:
+    return Wired()
+
+
+@logger.inject_lambda_context
+def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    """The answer is the machine's next input. Raises what the machine is to try again."""
+    operation, run, rounds = event["operation_id"], int(event["run"]), int(event.get("rounds", 0))
+    if "error" in event:
+        _give_up(operation, run, event["error"])
+        return {"operation_id": operation, "run": run, "rounds": rounds}
+    wait = wired().conductor.work(operation, run=run)
+    if wait is not None and rounds + 1 >= ROUNDS_MAX:
+        # Repeated after a crash, this starts nothing more: the name of an execution is taken once.
+        machines.begin(wired().machine, operation, run + 1)
+        wait = None
+    told = {"action": "operation_worked", "operation": operation, "run": run, "wait_seconds": wait}
+    logger.info(
+        "an operation went on" if wait is not None else "this run of an operation is over", extra=told
+    )
+    return {
+        "operation_id": operation,
+        "run": run,
+        "rounds": rounds + 1,
+        "goes_on": wait is not None,
+        "wait_seconds": wait or 0,
+    }
+
+
+def _give_up(operation: str, run: int, error: Mapping[str, Any]) -> None:
+    """The record names the error; its cause is for the log alone."""
+    name, cause = str(error.get("Error", "an error")), str(error.get("Cause", ""))
+    told = {"action": "operation_given_up", "operation": operation, "run": run, "error": name}
+    logger.error("an operation was given up", extra=told | {"cause": cause[:_CAUSE_CHARACTERS]})
+    if name == _REFUSED:
+        wired().conductor.stop(operation, run=run, why="too much was going on: resume it")
+    else:
+        wired().conductor.abort(operation, run=run, why=name)

@@ -1,0 +1,18 @@
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    operations_table: str
+    operation_machine_arn: str
+    items_table: str
+    payments_table: str
+    accounts_table: str
+    journal_table: str
+    tasks_queue_url: str
+    payments_queue_url: str
+    tasks_dlq_url: str
+    payments_dlq_url: str
+    shard_plan: str
+    listing_shards: int
+    retention_days: int

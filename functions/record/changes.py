@@ -1,0 +1,34 @@
+"""The records of a stream: a row before and after one change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from postdate.stores.attributes import AttributeMap
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """`number` is the record's place in its shard, which a partial failure names. `before` is empty for a new row."""
+
+    table: str
+    number: str
+    keys: AttributeMap
+    before: AttributeMap
+    after: AttributeMap
+
+
+def change_of(record: Mapping[str, Any]) -> Change | None:
+    """None for a row that was removed: an expiry is no version."""
+    images = record["dynamodb"]
+    if "NewImage" not in images:
+        return None
+    # arn:aws:dynamodb:<region>:<account>:table/<name>/stream/<label>
+    table = record["eventSourceARN"].rpartition(":table/")[2].partition("/")[0]
+    return Change(
+        table=table,
+        number=images["SequenceNumber"],
+        keys=images["Keys"],
+        before=images.get("OldImage") or {},
+        after=images["NewImage"],
+    )

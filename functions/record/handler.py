@@ -1,0 +1,144 @@
+"""Changes from the streams of tables -> one immutable event each, its entry in the tenant's feed, and its deliveries to
+subscriptions."""
+
+from collections.abc import Callable, Mapping, Set
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any, Final
+
+from functions.record import items, payments
+from functions.record.changes import Change, change_of
+from functions.record.letters import Rereader
+from functions.record.mend import Mender
+from functions.record.record import Recorded, Recorder
+from functions.record.settings import Settings
+from postdate.domain.slots import ShardPlan
+from postdate.runtime import aws, settings
+from postdate.runtime.clock import SystemClock
+from postdate.runtime.letters import Letters
+from postdate.runtime.observability import logger
+from postdate.runtime.queue import SqsQueue
+from postdate.stores.events_dynamo import DynamoEvents
+from postdate.stores.items import Items
+from postdate.stores.subscriptions_dynamo import DynamoSubscriptions
+from postdate.stores.tasks_dynamo import DynamoTasks
+from postdate.use_cases.notifying import Notifier
+
+AUTHOR: Final = "function:record"
+# A check ends so long before the function does.
+_KEPT_MILLISECONDS: Final = 15_000
+
+
+class Wired:
+    def __init__(self) -> None:
+        given = settings.read(Settings)
+        self.clock = SystemClock()
+        self.letters = Letters(url=given.events_dlq_url, client=aws.client("sqs"))
+        dynamodb, plan = aws.client("dynamodb"), ShardPlan.parse(given.shard_plan)
+        events = DynamoEvents(
+            table=given.events_table, client=dynamodb, kept=timedelta(days=given.events_kept_days)
+        )
+        notifier = Notifier(
+            events=events,
+            subscriptions=DynamoSubscriptions(table=given.subscriptions_table, client=dynamodb),
+            tasks=DynamoTasks(
+                table=given.items_table,
+                client=dynamodb,
+                plan=plan,
+                listing_shards=given.listing_shards,
+                retention=timedelta(days=given.retention_days),
+                author=lambda: AUTHOR,
+            ),
+            queue=SqsQueue(url=given.tasks_queue_url, client=aws.client("sqs"), clock=self.clock),
+            shards=plan,
+            clock=self.clock,
+        )
+        self.recorder = Recorder(
+            events=events,
+            notify=notifier.notify,
+            readers={given.payments_table: payments.event_of, given.items_table: items.event_of},
+            clock=self.clock,
+        )
+        load = Items(client=dynamodb, items_table=given.items_table, payments_table=given.payments_table).load
+        self.mender = Mender(events=events, recorder=self.recorder, load=load, clock=self.clock)
+        self.rereader = Rereader(
+            url=given.events_dlq_url,
+            sqs=aws.client("sqs"),
+            streams=aws.client("dynamodbstreams"),
+            mender=self.mender,
+            recorder=self.recorder,
+            load=load,
+        )
+
+
+@cache
+def wired() -> Wired:
+    return Wired()
+
+
+@logger.inject_lambda_context
+def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    """A stream's records are answered with the first that failed: the stream delivers from there on again. A command
+    names its `action`: `check` looks for missing events of a tenant, `letters` reads the dead letters again."""
+    if "action" in event:
+        return _mended(event, lambda: context.get_remaining_time_in_millis() > _KEPT_MILLISECONDS)
+    given = wired()
+    changes = [change for record in event["Records"] if (change := change_of(record)) is not None]
+    recorded = given.recorder.record(changes)
+    failed = set(recorded.failed)
+    for change, error in recorded.poisoned:
+        if not _buried(change, error):
+            failed.add(change.number)
+    _tell(recorded, failed)
+    first = [change.number for change in changes if change.number in failed][:1]
+    return {"batchItemFailures": [{"itemIdentifier": number} for number in first]}
+
+
+def _mended(event: Mapping[str, Any], has_time: Callable[[], bool]) -> dict[str, Any]:
+    if event["action"] == "letters":
+        reread = wired().rereader.read(has_time)
+        return {"letters_deleted": reread.deleted, "letters_kept": reread.kept} | asdict(reread.mended)
+    since = datetime.fromisoformat(event["since"])
+    found = wired().mender.check(event["tenant"], since=since, after=event.get("after"), has_time=has_time)
+    logger.info(
+        "missing events were looked for",
+        extra={
+            "action": "gaps_checked",
+            "subjects": found.subjects,
+            "filled": len(found.filled),
+            "left": len(found.left),
+        },
+    )
+    return asdict(found)
+
+
+def _buried(change: Change, error: Exception) -> bool:
+    """The letter names the row and the record. It holds no values and needs none: the row's own history tells what the
+    event would have said."""
+    letter = {
+        "table": change.table,
+        "keys": {name: next(iter(value.values())) for name, value in change.keys.items()},
+        "number": change.number,
+        "error": type(error).__name__,
+    }
+    logger.error("a record cannot be read", extra={"action": "unreadable", **letter}, exc_info=error)
+    return wired().letters.send(letter)
+
+
+def _tell(recorded: Recorded, failed: Set[str]) -> None:
+    """One line a batch. The age of the stream's records is a metric of Lambda's own."""
+    now = wired().clock.now()
+    occurred = [event.occurred_at for event in recorded.events]
+    logger.info(
+        "changes were recorded",
+        extra={
+            "action": "recorded",
+            "events": len(recorded.events) - recorded.doubled,
+            "doubled": recorded.doubled,
+            "failed": len(failed),
+            "poisoned": len(recorded.poisoned),
+            "delay_ms_max": max((now - at for at in occurred), default=timedelta(0))
+            // timedelta(milliseconds=1),
+        },
+    )

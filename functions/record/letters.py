@@ -1,0 +1,101 @@
+"""The dead letters of the recorder, read again: each names a row, or a stretch of a stream that was given up."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from functions.record.changes import Change, change_of
+from functions.record.mend import Mended, Mender
+from functions.record.record import Recorder
+from postdate.domain.errors import Unavailable
+from postdate.domain.event import Subject, kind_of_item
+from postdate.domain.payment import Payment
+from postdate.domain.task import Task
+from postdate.runtime.observability import logger
+from postdate.stores.faults import REFUSALS
+
+_AT_ONCE: Final = 10
+_HIDDEN_SECONDS: Final = 120
+_RECORDS_MAX: Final = 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reread:
+    """`deleted` letters need nobody any more, `kept` ones do."""
+
+    deleted: int
+    kept: int
+    mended: Mended
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rereader:
+    """`load` finds items by their ids. `streams` reads DynamoDB's streams."""
+
+    url: str
+    sqs: Any
+    streams: Any
+    mender: Mender
+    recorder: Recorder
+    load: Callable[[Iterable[str]], Mapping[str, Payment | Task]]
+
+    def read(self, has_time: Callable[[], bool]) -> Reread:
+        """A letter goes when its events are recorded. A letter that cannot be used stays, and shows itself again in two
+        minutes."""
+        found, deleted, kept = Mended(), 0, 0
+        while has_time() and (messages := self._messages()):
+            for message in messages:
+                if self._is_done(json.loads(message["Body"]), found):
+                    self.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
+                    deleted += 1
+                else:
+                    kept += 1
+        return Reread(deleted=deleted, kept=kept, mended=found)
+
+    def _messages(self) -> list[dict[str, Any]]:
+        answer = self.sqs.receive_message(
+            QueueUrl=self.url, MaxNumberOfMessages=_AT_ONCE, VisibilityTimeout=_HIDDEN_SECONDS
+        )
+        messages: list[dict[str, Any]] = answer.get("Messages", [])
+        return messages
+
+    def _is_done(self, letter: Mapping[str, Any], found: Mended) -> bool:
+        try:
+            if "DDBStreamBatchInfo" in letter:
+                return self._recorded(letter["DDBStreamBatchInfo"])
+            return self._filled(letter["keys"]["id"], found)
+        except (Unavailable, KeyError, ValueError, *REFUSALS):
+            logger.exception("a letter of the recorder stays", extra={"action": "letter_kept"})
+            return False
+
+    def _filled(self, id: str, found: Mended) -> bool:
+        item = self.load([id]).get(id)
+        kind = kind_of_item(id)
+        if item is None or kind is None or item.history[-1].at > self.mender.young_from:
+            return False
+        before = len(found.left)
+        self.mender.fill([Subject(tenant=item.tenant, kind=kind, id=id)], found)
+        return len(found.left) == before
+
+    def _recorded(self, info: Mapping[str, Any]) -> bool:
+        """Records the stretch again, as long as the stream has it: for a day."""
+        changes = list(self._changes(info))
+        done = self.recorder.record(changes)
+        return bool(changes) and not done.failed and not done.poisoned
+
+    def _changes(self, info: Mapping[str, Any]) -> Iterator[Change]:
+        last = int(info["endSequenceNumber"])
+        place = self.streams.get_shard_iterator(
+            StreamArn=info["streamArn"],
+            ShardId=info["shardId"],
+            ShardIteratorType="AT_SEQUENCE_NUMBER",
+            SequenceNumber=info["startSequenceNumber"],
+        )["ShardIterator"]
+        records = self.streams.get_records(ShardIterator=place, Limit=_RECORDS_MAX)["Records"]
+        for record in records:
+            if int(record["dynamodb"]["SequenceNumber"]) > last:
+                return
+            change = change_of({**record, "eventSourceARN": info["streamArn"]})
+            if change is not None:
+                yield change

@@ -1,0 +1,164 @@
+"""Records the changes of one batch: each event's row first, then its entry in the tenant's feed, then its deliveries to
+subscriptions.
+
+A worker that dies between the two leaves a row without an entry. The stream delivers the batch again; the row then
+tells behind which page of the feed its entry would be, and the pages from there on tell whether it is. Deliveries have
+ids that follow from the event, so each is made once.
+"""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from functions.record.changes import Change
+from postdate.domain import instants
+from postdate.domain.errors import Unavailable
+from postdate.domain.event import Event
+from postdate.runtime.clock import Clock
+from postdate.runtime.observability import logger
+from postdate.stores.events import ENTRIES_MAX, Entry, Events, FeedPage
+
+_FEEDS_KNOWN: Final = 1000
+_PAGES_AT_ONCE: Final = 100
+# Each of them is another writer's page, or this one's own.
+_ROUNDS_MAX: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _End:
+    """The newest page of a feed that this worker has seen."""
+
+    log: str
+    number: int
+    recorded_at: datetime
+
+    @classmethod
+    def of(cls, page: FeedPage) -> "_End":
+        return cls(log=page.log, number=page.number, recorded_at=page.recorded_at)
+
+
+@dataclass(kw_only=True, slots=True)
+class Recorded:
+    """`failed` are the numbers of the records that have to come again, `poisoned` the changes that this code cannot
+    read."""
+
+    events: list[Event] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
+    poisoned: list[tuple[Change, Exception]] = field(default_factory=list)
+    doubled: int = 0
+
+
+class Recorder:
+    """`readers` make a change of each table an event. `notify` makes the deliveries of a tenant's events, in the order
+    of each subject; it is called again for the same events after a crash."""
+
+    def __init__(
+        self,
+        *,
+        events: Events,
+        readers: Mapping[str, Callable[[Change], Event | None]],
+        notify: Callable[[str, Sequence[Event]], None],
+        clock: Clock,
+    ) -> None:
+        self._events = events
+        self._notify = notify
+        self._readers = readers
+        self._clock = clock
+        self._ends: OrderedDict[str, _End] = OrderedDict()
+
+    def record(self, changes: Iterable[Change]) -> Recorded:
+        """One tenant's changes that cannot be recorded stop no other tenant's."""
+        found = Recorded()
+        by_tenant: dict[str, list[tuple[Event, str]]] = defaultdict(list)
+        for change in changes:
+            try:
+                event = self._readers[change.table](change)
+            except Exception as error:
+                # Reading is pure: whatever it raises speaks of this record alone.
+                found.poisoned.append((change, error))
+                continue
+            if event is not None:
+                by_tenant[event.subject.tenant].append((event, change.number))
+        for tenant, pairs in by_tenant.items():
+            once = {event.id: event for event, _ in pairs}
+            try:
+                found.doubled += self.record_events(tenant, list(once.values()))
+                found.events += once.values()
+            except Unavailable:
+                logger.exception("events were not recorded", extra={"action": "record_failed"})
+                found.failed |= {number for _, number in pairs}
+        return found
+
+    def record_events(self, tenant: str, events: Sequence[Event]) -> int:
+        """Records one tenant's events and makes their deliveries. Returns how many of them were there already. Raises
+        Unavailable: the caller repeats all."""
+        doubled = self._record(tenant, events)
+        self._notify(tenant, events)
+        return doubled
+
+    def _record(self, tenant: str, events: Sequence[Event]) -> int:
+        """Records the events of one tenant; returns how many of them were there already."""
+        end = self._end(tenant)
+        now = self._clock.now()
+        stamped = [replace(event, recorded_at=now) for event in events]
+        there = self._events.put(stamped, after={tenant: end.number if end else 0})
+        entries = [Entry.of(event) for event in events]
+        if there:
+            listed, newest = self._listed_behind(tenant, min(there.values()))
+            entries = [entry for entry in entries if entry not in listed]
+            end = newest or end
+        for start in range(0, len(entries), ENTRIES_MAX):
+            end = self._append(tenant, entries[start : start + ENTRIES_MAX], end)
+        return len(there)
+
+    def _append(self, tenant: str, entries: Sequence[Entry], end: _End | None) -> _End | None:
+        """Writes the page behind `end`, which has none of these entries on it or before it, and returns the feed's new
+        end. A refusal means that another writer was faster, or that this one's own first try was made: the pages since
+        then tell which entries are left. A newer page that is not looked through may have them already."""
+        left = list(entries)
+        for _ in range(_ROUNDS_MAX):
+            now = self._clock.now()
+            page = FeedPage(
+                tenant=tenant,
+                log=end.log if end else f"{instants.milliseconds(now):x}",
+                number=end.number + 1 if end else 1,
+                recorded_at=max(now, end.recorded_at) if end else now,
+                entries=tuple(left),
+            )
+            if self._events.append(page):
+                return self._keep(page)
+            listed, newest = self._listed_behind(tenant, end.number if end else 0)
+            left = [entry for entry in left if entry not in listed]
+            end = newest or end
+            if not left:
+                return end
+        raise Unavailable(f"{_ROUNDS_MAX} other writers were faster")
+
+    def _end(self, tenant: str) -> _End | None:
+        """None before the first page."""
+        if tenant not in self._ends:
+            for page in self._events.pages(tenant, limit=1, newest_first=True):
+                self._keep(page)
+        return self._ends.get(tenant)
+
+    def _listed_behind(self, tenant: str, number: int) -> tuple[set[Entry], _End | None]:
+        """The entries of all pages behind this one, and the last of these pages; None if there is none."""
+        found, newest = set[Entry](), None
+        while pages := self._events.pages(tenant, after=number, limit=_PAGES_AT_ONCE):
+            for page in pages:
+                found |= set(page.entries)
+            newest = _End.of(pages[-1])
+            self._keep(pages[-1])
+            number = pages[-1].number
+        return found, newest
+
+    def _keep(self, page: FeedPage) -> _End:
+        known = self._ends.pop(page.tenant, None)
+        if known is None or known.number < page.number:
+            known = _End.of(page)
+        self._ends[page.tenant] = known
+        if len(self._ends) > _FEEDS_KNOWN:
+            self._ends.popitem(last=False)
+        return known

@@ -1,0 +1,15 @@
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    payments_table: str
+    items_table: str
+    events_table: str
+    events_dlq_url: str
+    events_kept_days: int
+    subscriptions_table: str
+    tasks_queue_url: str
+    shard_plan: str
+    listing_shards: int
+    retention_days: int

@@ -1,0 +1,111 @@
+"""Steps of replays: a destination inside Postdate, as steps of backfills are.
+
+A step that breaks off is simply repeated: it makes the deliveries that are missing, writes the step after it and calls
+that one.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Final
+
+from postdate.domain import subscription as rules
+from postdate.domain.due import Due, Packet, Via, pack
+from postdate.domain.errors import InvalidState, Unavailable
+from postdate.domain.event import Event
+from postdate.domain.replay import STEP_EVENTS, STEP_PAGES, Step, task_of
+from postdate.domain.subscription import State, Subscription
+from postdate.domain.task import State as TaskState
+from postdate.runtime.clock import Clock
+from postdate.runtime.observability import logger
+from postdate.stores.events import Events, FeedPage, page_before
+from postdate.stores.subscriptions import Subscriptions
+from postdate.stores.tasks import Written
+from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report, Untried, internal_error
+from postdate.use_cases.notifying import Notifier
+
+_THERE: Final = frozenset({Written.DONE, Written.CONFLICT})
+_AUTHOR: Final = "function:run_tasks"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplayTarget:
+    events: Events
+    subscriptions: Subscriptions
+    notifier: Notifier
+    clock: Clock
+    pool: Executor
+
+    def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
+        for delivery in deliveries:
+            self.pool.submit(self._deliver, delivery, report)
+
+    def _deliver(self, delivery: Delivery, report: Report) -> None:
+        receipt: Receipt
+        try:
+            self._take(Step.read(delivery.payload.decode()), delivery.tenant)
+            receipt = Delivered()
+        except Unavailable:
+            receipt = Untried(reason="a table or a queue did not answer in time")
+        except InvalidState as error:
+            receipt = Failed(reason=str(error), retry=False)
+        except Exception as error:
+            receipt = internal_error(error)
+        report(delivery, receipt)
+
+    def _take(self, step: Step, tenant: str) -> None:
+        subscription = self.subscriptions.get(tenant, step.subscription)
+        if subscription is None or subscription.state is State.ENDED:
+            raise InvalidState(State.ENDED, "its subscription has ended")
+        after = page_before(self.events, tenant, step.since) if step.after is None else step.after
+        pages = self.events.pages(tenant, after=after, limit=STEP_PAGES)
+        found: list[Event] = []
+        made = redriven = 0
+        for page in pages:
+            if step.until is not None and page.recorded_at >= step.until:
+                self._end(step, subscription)
+                return
+            found = self._wanted(page, step, subscription)
+            redriven += self._redrive(found, subscription)
+            made += 0 if step.only_failed else self.notifier.deliver(found, subscription)
+            after = page.number
+            if made + redriven >= STEP_EVENTS:
+                break
+        logger.info(
+            "events are delivered again",
+            extra={"action": "replayed", "subscription": subscription.id, "made": made, "redriven": redriven},
+        )
+        if not pages or (len(pages) < STEP_PAGES and after == pages[-1].number):
+            self._end(step, subscription)
+        else:
+            self._follow(step.following(after), tenant)
+
+    def _wanted(self, page: FeedPage, step: Step, subscription: Subscription) -> list[Event]:
+        asked = replace(subscription, types=step.types) if step.types else subscription
+        entries = [each for each in page.entries if subscription.names(each.type) and asked.names(each.type)]
+        found = self.events.listed(page.tenant, entries)
+        return [found[each] for each in entries if each in found and subscription.wants(found[each])]
+
+    def _redrive(self, events: Sequence[Event], subscription: Subscription) -> int:
+        """How many dead deliveries of these events are called again."""
+        ids = [rules.delivery_id(event, subscription, self.notifier.shards) for event in events]
+        known = self.notifier.tasks.get_many(ids)
+        dead = [known[id] for id in ids if id in known and known[id].state is TaskState.DEAD]
+        if dead:
+            self.notifier.queue.send(
+                Packet(tenant=task.tenant, via=Via.DEAD, dues=(Due.of(task),)) for task in dead
+            )
+        return len(dead)
+
+    def _follow(self, step: Step, tenant: str) -> None:
+        task = task_of(step, tenant, shards=self.notifier.shards, now=self.clock.now())
+        if not _THERE.issuperset(self.notifier.tasks.add([task])):
+            raise Unavailable
+        self.notifier.queue.send(pack([(task.tenant, Due.of(task))], Via.REGISTRATION))
+
+    def _end(self, step: Step, subscription: Subscription) -> None:
+        """A change that was faster keeps the mark, and another resumption replays the same span: no event is told
+        twice."""
+        if subscription.missed_since is not None and step.since <= subscription.missed_since:
+            after = rules.changed(subscription, now=self.clock.now(), by=_AUTHOR, missed_since=None)
+            self.subscriptions.change(after)

@@ -1,0 +1,45 @@
+"""The one factory of state machines."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from string import Template
+from typing import Final
+
+from aws_cdk import aws_iam, aws_stepfunctions
+from constructs import Construct
+
+from infra.bundle import ROOT
+from infra.constructs.function import Function
+from infra.constructs.waiver import waive
+from infra.environments import Environment
+
+DEFINITIONS: Final = ROOT / "statemachines"
+
+
+class StateMachine(aws_stepfunctions.CfnStateMachine):
+    """`statemachines/<name>.asl.json`, with a role of its own that calls these functions and does nothing else."""
+
+    def __init__(
+        self, scope: Construct, name: str, *, environment: Environment, calls: Mapping[str, Function]
+    ) -> None:
+        role = aws_iam.Role(
+            scope, f"{name}-machine-role", assumed_by=aws_iam.ServicePrincipal("states.amazonaws.com")
+        )
+        arns = {called: function.function_arn for called, function in calls.items()}
+        role.add_to_policy(
+            aws_iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=list(arns.values()))
+        )
+        super().__init__(
+            scope,
+            f"{name}-machine",
+            state_machine_name=environment.named(name),
+            role_arn=role.role_arn,
+            definition_string=Template(definition(name)).safe_substitute(arns),
+        )
+        waive(self, "SF1", "Its functions log each step; the execution's own history is kept for 90 days.")
+        waive(self, "SF2", "An operation is followed by its row, and each of its functions by its log.")
+        self.node.add_dependency(role)
+
+
+def definition(name: str, folder: Path = DEFINITIONS) -> str:
+    return (folder / f"{name}.asl.json").read_text()

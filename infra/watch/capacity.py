@@ -1,0 +1,45 @@
+"""Alarms about functions and tables that reach their limits."""
+
+from collections.abc import Iterator
+
+from infra.environments import Environment
+from infra.watch.alarm import Alarm, Series, Severity
+from infra.watch.series import MINUTE, of_function
+
+
+def capacity_alarms(environment: Environment) -> Iterator[Alarm]:
+    for function in environment.functions:
+        yield Alarm(
+            name=f"errors_{function}",
+            entry="errors",
+            meaning=f"More than one invocation of 100 of {function} ends with an error.",
+            severity=Severity.TICKET,
+            series={
+                "errors": of_function(environment, function, "Errors"),
+                "invocations": of_function(environment, function, "Invocations"),
+            },
+            expression="IF(errors >= 3, 100 * errors / invocations, 0)",
+            threshold=1,
+            period=5 * MINUTE,
+            datapoints=2,
+            periods=3,
+        )
+        yield Alarm(
+            name=f"throttles_{function}",
+            entry="concurrency",
+            meaning=f"Lambda refuses invocations of {function}: its concurrency is used up.",
+            severity=Severity.TICKET,
+            series={"throttles": of_function(environment, function, "Throttles")},
+            threshold=0,
+            datapoints=5,
+            periods=5,
+        )
+    yield Alarm(
+        name="concurrency",
+        meaning="The account's functions use more than 80 % of its quota of concurrent executions.",
+        severity=Severity.TICKET,
+        series={"running": Series(namespace="AWS/Lambda", name="ConcurrentExecutions", statistic="Maximum")},
+        threshold=0.8 * environment.concurrency_quota,
+        datapoints=3,
+        periods=5,
+    )

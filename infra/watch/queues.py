@@ -1,0 +1,64 @@
+"""Alarms about messages: how many wait, for how long, and dead letters."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from infra.environments import Environment
+from infra.watch.alarm import Alarm, Missing, Severity
+from infra.watch.series import MINUTE, QUEUES, of_queue
+
+# A message carries up to 25 items.
+_BACKLOG_MESSAGES: Final = 1_000_000 // 25
+
+
+def queue_alarms(environment: Environment) -> Iterator[Alarm]:
+    visible = "ApproximateNumberOfMessagesVisible"
+    # A queue that nobody reads has no metrics, and a sum with it has no value.
+    receiving = ("tasks", "payments", *(("slow",) if environment.settings.slow_lane else ()))
+    yield Alarm(
+        name="backlog",
+        meaning="Up to a million items are due and wait for a worker.",
+        severity=Severity.PAGE,
+        series={queue: of_queue(environment, queue, visible) for queue in receiving},
+        expression=" + ".join(receiving),
+        threshold=_BACKLOG_MESSAGES,
+        datapoints=3,
+        periods=3,
+    )
+    for queue, seconds in (("payments", 5 * MINUTE), ("tasks", 15 * MINUTE), ("ticks", 5 * MINUTE)):
+        yield Alarm(
+            name=f"messages_wait_{queue}",
+            entry="messages_wait",
+            meaning=f"A message of the queue {queue} is older than {seconds // MINUTE} minutes.",
+            severity=Severity.PAGE if queue == "payments" else Severity.TICKET,
+            series={"age": of_queue(environment, queue, "ApproximateAgeOfOldestMessage")},
+            threshold=seconds,
+            datapoints=3,
+            periods=5,
+        )
+    # The recorder of events reads streams, and has dead letters alone.
+    for queue in (*QUEUES, "events"):
+        letters = {"letters": of_queue(environment, f"{queue}-dlq", visible)}
+        yield Alarm(
+            name=f"dead_letters_{queue}",
+            meaning=f"The queue {queue} has dead letters."
+            if queue in QUEUES
+            else "Changes could not be recorded as events.",
+            severity=Severity.TICKET,
+            series=letters,
+            threshold=0,
+            period=5 * MINUTE,
+        )
+        hours = 1 if queue == "payments" else 4
+        yield Alarm(
+            name=f"dead_letters_{queue}_stay",
+            entry=f"dead_letters_{queue}",
+            meaning=f"Dead letters of the queue {queue} have stayed for {hours} h.",
+            severity=Severity.PAGE,
+            series=letters,
+            threshold=0,
+            period=5 * MINUTE,
+            datapoints=hours * 12,
+            periods=hours * 12,
+            missing=Missing.IGNORE,
+        )

@@ -1,0 +1,43 @@
+"""Periods, queues and series that several parts of the table use."""
+
+from typing import Final
+
+from infra.environments import Environment
+from infra.watch.alarm import Series
+from postdate.runtime.metric import Metric
+
+MINUTE: Final = 60
+HOUR: Final = 3600
+DAY: Final = 86_400
+QUEUES: Final = ("tasks", "payments", "ticks")
+
+
+def own(environment: Environment, function: str, emitted: Metric, statistic: str = "Sum") -> Series:
+    if function not in emitted.functions:
+        raise ValueError(f"{function} does not emit {emitted.name}")
+    return Series(
+        namespace="Postdate",
+        name=emitted.name,
+        statistic=statistic,
+        dimensions=(("service", environment.named(function)),),
+    )
+
+
+def of_function(environment: Environment, function: str, name: str) -> Series:
+    """A metric that Lambda counts."""
+    return Series(
+        namespace="AWS/Lambda",
+        name=name,
+        statistic="Sum",
+        dimensions=(("FunctionName", environment.named(function)),),
+    )
+
+
+def of_queue(environment: Environment, queue: str, name: str) -> Series:
+    """A metric that SQS counts."""
+    return Series(
+        namespace="AWS/SQS",
+        name=name,
+        statistic="Maximum",
+        dimensions=(("QueueName", environment.named(queue)),),
+    )

@@ -1,0 +1,24 @@
+"""The types of events that are recorded, by the kind of their subject."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from postdate.domain import payment_event
+
+_OF_TASKS: Final = (
+    *("registered", "changed", "started", "retrying", "succeeded"),
+    *("dead", "cancelled", "expired", "skipped", "missed"),
+)
+NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "payment": payment_event.NAMES,
+    "task": _OF_TASKS,
+    "run": _OF_TASKS,
+    "plan": ("created", "changed", "paused", "resumed", "finished", "cancelled"),
+}
+TYPES: Final = tuple(f"{kind}.{name}" for kind, names in NAMES.items() for name in names)
+
+
+def is_wanted(text: str) -> bool:
+    """True for a type, for all types of a kind (`payment.*`), and for all types (`*`)."""
+    kind, _, name = text.partition(".")
+    return text == "*" or (kind in NAMES and (name == "*" or name in NAMES[kind]))

@@ -1,0 +1,20 @@
+"""A tenant's settings that operators decide."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tenancy:
+    """`registered_a_second`: the tenant's own quota; None for the tier's. `runs_in_flight`: the tenant's own bound of
+    deliveries in flight; None for the usual one. `suspended_because`: why the tenant registers
+    nothing; None while it may. `version`: one more with each change by an operator; 0 for rows of older releases."""
+
+    registered_a_second: int | None = None
+    runs_in_flight: int | None = None
+    suspended_because: str | None = None
+    version: int = 0
+
+
+# A tenant that no operator has changed.
+USUAL: Final = Tenancy()

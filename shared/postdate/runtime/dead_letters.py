@@ -1,0 +1,149 @@
+"""Dead letters: read from their queue without taking them away, and deleted when nobody needs them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from postdate.domain import instants
+from postdate.domain.due import Due
+from postdate.domain.errors import Unavailable
+from postdate.runtime.queue import received
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
+
+_AT_ONCE: Final = 10
+# Longer than a look at a thousand letters takes. A look that dies gives its letters back after that.
+_HIDDEN_SECONDS: Final = 30
+# SQS answers from some of its servers only: one empty answer does not say that the queue is empty.
+_EMPTY_ANSWERS: Final = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Letter:
+    """`dues` are the calls in it, none if it is not one of our messages. `receives` counts deliveries, this look
+    included. `sent_at` is when it came to this queue, or, moved here by SQS, to the queue before."""
+
+    id: str
+    receipt: str
+    tenant: str
+    dues: tuple[Due, ...]
+    receives: int
+    sent_at: datetime
+
+
+class Letters(Protocol):
+    def look(self, most: int) -> list[Letter]:
+        """Up to `most` letters in no order. The caller releases or deletes each of them. Raises Unavailable."""
+
+    def release(self, letters: Iterable[Letter]) -> None:
+        """Shows them to others again. Those that cannot be released show themselves in half a minute."""
+
+    def delete(self, letters: Iterable[Letter]) -> set[str]:
+        """Returns the ids of the letters that are gone. The others stay, and show themselves in half a minute."""
+
+
+class SqsLetters:
+    def __init__(self, *, url: str, client: "BaseClient") -> None:
+        self._url = url
+        self._client = client
+
+    def look(self, most: int) -> list[Letter]:
+        found: dict[str, Letter] = {}
+        empty = 0
+        while len(found) < most and empty < _EMPTY_ANSWERS:
+            asked = min(_AT_ONCE, most - len(found))
+            try:
+                answer = self._client.receive_message(
+                    QueueUrl=self._url,
+                    MaxNumberOfMessages=asked,
+                    VisibilityTimeout=_HIDDEN_SECONDS,
+                    AttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
+                )
+            except (ClientError, BotoCoreError) as error:
+                self.release(found.values())
+                raise Unavailable(f"{type(error).__name__} on reading letters") from error
+            letters = [_letter(message) for message in answer.get("Messages", ())]
+            empty = 0 if letters else empty + 1
+            found |= {letter.id: letter for letter in letters}
+        return list(found.values())
+
+    def release(self, letters: Iterable[Letter]) -> None:
+        for some in _chunks(letters):
+            entries = [
+                {"Id": str(index), "ReceiptHandle": letter.receipt, "VisibilityTimeout": 0}
+                for index, letter in enumerate(some)
+            ]
+            self._tried("change_message_visibility_batch", entries)
+
+    def delete(self, letters: Iterable[Letter]) -> set[str]:
+        gone: set[str] = set()
+        for some in _chunks(letters):
+            entries = [
+                {"Id": str(index), "ReceiptHandle": letter.receipt} for index, letter in enumerate(some)
+            ]
+            done = self._tried("delete_message_batch", entries)
+            gone |= {letter.id for place, letter in enumerate(some) if str(place) in done}
+        return gone
+
+    def _tried(self, operation: str, entries: list[dict[str, Any]]) -> set[str]:
+        """The places of the entries that succeeded."""
+        try:
+            answer = getattr(self._client, operation)(QueueUrl=self._url, Entries=entries)
+        except (ClientError, BotoCoreError):
+            return set()
+        return {entry["Id"] for entry in answer.get("Successful", ())}
+
+
+def _chunks(letters: Iterable[Letter]) -> Iterable[list[Letter]]:
+    left = iter(letters)
+    return iter(lambda: list(islice(left, _AT_ONCE)), [])
+
+
+def _letter(message: dict[str, Any]) -> Letter:
+    counted = message["Attributes"]
+    tenant, dues = _read(message)
+    return Letter(
+        id=message["MessageId"],
+        receipt=message["ReceiptHandle"],
+        tenant=tenant,
+        dues=dues,
+        receives=int(counted["ApproximateReceiveCount"]),
+        sent_at=instants.from_milliseconds(int(counted["SentTimestamp"])),
+    )
+
+
+def _read(message: dict[str, Any]) -> tuple[str, tuple[Due, ...]]:
+    record = {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": message["Attributes"],
+    }
+    try:
+        packet = received(record).packet
+    except ValueError:
+        return "", ()
+    return packet.tenant, packet.dues
+
+
+class MemoryLetters:
+    """`lying` are the letters in the queue."""
+
+    def __init__(self, letters: Sequence[Letter] = ()) -> None:
+        self.lying = {letter.id: letter for letter in letters}
+
+    def look(self, most: int) -> list[Letter]:
+        return list(self.lying.values())[:most]
+
+    def release(self, letters: Iterable[Letter]) -> None:
+        pass
+
+    def delete(self, letters: Iterable[Letter]) -> set[str]:
+        gone = {letter.id for letter in letters}
+        self.lying = {id: letter for id, letter in self.lying.items() if id not in gone}
+        return gone

@@ -1,0 +1,88 @@
+"""Store of events: rows that are written once, and a feed for each tenant that lists them.
+
+A feed is a sequence of pages numbered from 1 without a gap. A page is written only by a writer that has read the page
+before it, and never changes. So a reader that has read up to a page has missed no event before it, whatever clocks
+and retries do.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from postdate.domain.event import Event, Subject
+
+ENTRIES_MAX = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One event of a feed, by the key of its row. The kind of its subject begins its type."""
+
+    type: str
+    id: str
+    sequence: int
+
+    @classmethod
+    def of(cls, event: Event) -> "Entry":
+        return cls(type=event.type, id=event.subject.id, sequence=event.sequence)
+
+    @property
+    def kind(self) -> str:
+        return self.type.partition(".")[0]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FeedPage:
+    """`log` names the feed that the page belongs to: a feed that expired as a whole begins anew under another name.
+    `recorded_at` never lies before that of the page before it."""
+
+    tenant: str
+    log: str
+    number: int
+    recorded_at: datetime
+    entries: tuple[Entry, ...]
+
+
+class Events(Protocol):
+    def put(self, events: Sequence[Event], *, after: Mapping[str, int]) -> dict[str, int]:
+        """Writes those that are not there, each with the number of its tenant's feed `after` which it will be listed.
+        Returns the ids of those that are there, with the numbers that they were written with."""
+
+    def append(self, page: FeedPage) -> bool:
+        """False if another writer has written the page of that number."""
+
+    def pages(
+        self,
+        tenant: str,
+        *,
+        after: int = 0,
+        limit: int,
+        newest_first: bool = False,
+        before: int | None = None,
+    ) -> list[FeedPage]:
+        """As they are now: those behind the page `after` and before the page `before`."""
+
+    def listed(self, tenant: str, entries: Iterable[Entry]) -> dict[Entry, Event]:
+        """The events of these entries that are there."""
+
+    def some(self, keys: Iterable[tuple[Subject, int]]) -> dict[tuple[Subject, int], Event]:
+        """Those of these subjects and sequences that are there, as they are now."""
+
+    def of(self, subject: Subject, *, after: int = 0, limit: int) -> list[Event]:
+        """A subject's events behind a sequence, in their order."""
+
+
+def page_before(events: Events, tenant: str, since: datetime) -> int:
+    """The number of the newest page before all that were recorded at this instant or later; 0 for none. Found by
+    halving: no page is recorded before the one before it."""
+    newest = events.pages(tenant, limit=1, newest_first=True)
+    low, high = 0, max((page.number for page in newest), default=0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        found = events.pages(tenant, after=middle - 1, limit=1)
+        if found and found[0].recorded_at < since:
+            low = found[0].number
+        else:
+            high = middle - 1
+    return low

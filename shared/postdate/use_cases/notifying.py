@@ -1,0 +1,96 @@
+"""Deliveries of events to subscriptions: one task for each event and each subscription that wants it.
+
+Rows first, then their calls. Ids follow from the event and the subscription, so a call of this use case that is
+repeated, after a crash or for a doubled record, writes no second task.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from postdate.domain import subscription as rules
+from postdate.domain.due import Due, Via, pack
+from postdate.domain.errors import Unavailable
+from postdate.domain.event import Event
+from postdate.domain.slots import ShardPlan
+from postdate.domain.subscription import Subscription
+from postdate.domain.task import State, Task
+from postdate.runtime.clock import Clock
+from postdate.runtime.queue import Queue
+from postdate.stores.events import Events
+from postdate.stores.subscriptions import Subscriptions, active
+from postdate.stores.tasks import Tasks, Written
+
+# So many earlier events of a subject are searched for the one that the subscription was told before.
+_LOOKS_BACK: Final = 100
+_THERE: Final = frozenset({Written.DONE, Written.CONFLICT})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notifier:
+    events: Events
+    subscriptions: Subscriptions
+    tasks: Tasks
+    queue: Queue
+    shards: ShardPlan
+    clock: Clock
+
+    def notify(self, tenant: str, events: Sequence[Event]) -> None:
+        """Makes the deliveries of recorded events. Raises Unavailable if one may be missing: the caller repeats all."""
+        for subscription in active(self.subscriptions, tenant):
+            self.deliver([event for event in events if subscription.wants(event)], subscription)
+
+    def deliver(self, wanted: Sequence[Event], subscription: Subscription) -> int:
+        """How many deliveries of these events are new."""
+        if not wanted:
+            return 0
+        now = self.clock.now()
+        before = self._before(wanted, subscription) if subscription.ordered else {}
+        tasks = [
+            rules.delivery(event, subscription, before=before.get(event.id), shards=self.shards, now=now)
+            for event in wanted
+        ]
+        new = 0
+        for turn in _in_turn(wanted, tasks):
+            new += self._write(turn)
+        return new
+
+    def _write(self, tasks: Sequence[Task]) -> int:
+        written = self.tasks.add(tasks)
+        if not _THERE.issuperset(written):
+            raise Unavailable("a delivery could not be written")
+        new = [task for task, done in zip(tasks, written, strict=True) if done is Written.DONE]
+        called = new
+        if len(new) < len(tasks):
+            # The writer before may have crashed between the rows and their calls.
+            known = self.tasks.get_many(task.id for task in tasks)
+            called = [task for task in known.values() if task.state is State.PENDING]
+        if called:
+            self.queue.send(pack(((task.tenant, Due.of(task)) for task in called), Via.REGISTRATION))
+        return len(new)
+
+    def _before(self, wanted: Sequence[Event], subscription: Subscription) -> Mapping[str, Event]:
+        """Of each event the one that its delivery follows, by the event's id."""
+        found: dict[str, Event] = {}
+        for event in wanted:
+            if event.sequence == 1:
+                continue
+            first = max(0, event.sequence - 1 - _LOOKS_BACK)
+            earlier = self.events.of(event.subject, after=first, limit=event.sequence - 1 - first)
+            if before := rules.wanted_before(event, earlier, subscription):
+                found[event.id] = before
+        return found
+
+
+def _in_turn(events: Sequence[Event], tasks: Sequence[Task]) -> Iterable[list[Task]]:
+    """One turn after the other. A delivery is in a later turn than the deliveries of its subject's earlier events: no
+    worker may take a missing row ahead of it for one that is over."""
+    turns: list[list[Task]] = []
+    placed: dict[object, int] = {}
+    for event, task in sorted(zip(events, tasks, strict=True), key=lambda pair: pair[0].sequence):
+        turn = placed.get(event.subject, -1) + 1
+        placed[event.subject] = turn
+        if turn == len(turns):
+            turns.append([])
+        turns[turn].append(task)
+    return turns

@@ -1,0 +1,77 @@
+"""Cases about CloudFormation and CloudWatch: a creation that fails, and an alarm that reaches its topic."""
+
+import json
+import time
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from smoke.bed import Bed, check, code_of
+
+_LOOKS: Final = 60
+_SECONDS: Final = 5
+_NO_ROLE: Final = "arn:aws:iam::000000000000:role/none"
+
+
+def rollback(bed: Bed) -> str:
+    """A creation that fails removes a queue that `RetainExceptOnCreate` would keep later."""
+    cloudformation, name = bed.client("cloudformation"), bed.environment.named(bed.name)
+    template = {
+        "Resources": {
+            "Kept": {
+                "Type": "AWS::SQS::Queue",
+                "DeletionPolicy": "RetainExceptOnCreate",
+                "Properties": {"QueueName": name},
+            },
+            "Fails": {
+                "Type": "AWS::SQS::Queue",
+                "DependsOn": "Kept",
+                "Properties": {
+                    "QueueName": f"{name}-fails",
+                    "RedrivePolicy": {"deadLetterTargetArn": _NO_ROLE},
+                },
+            },
+        }
+    }
+    cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(template))
+    bed.removals.callback(cloudformation.delete_stack, StackName=name)
+    status = ""
+    for _ in range(_LOOKS):
+        (described,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
+        status = described["StackStatus"]
+        if not status.endswith("_IN_PROGRESS"):
+            break
+        time.sleep(_SECONDS)
+    check(status == "ROLLBACK_COMPLETE", f"the stack is {status}")
+    code = code_of(lambda: bed.client("sqs").get_queue_url(QueueName=name))
+    check(code.endswith("NonExistentQueue") or code == "QueueDoesNotExist", "the queue is still there")
+    return "rolled back, and the queue is gone"
+
+
+def alarm(bed: Bed) -> str:
+    """An alarm that fires calls its topic."""
+    cloudwatch, began = bed.client("cloudwatch"), datetime.now(UTC)
+    name = _an_alarm(cloudwatch, bed.environment.named(""))
+    cloudwatch.set_alarm_state(AlarmName=name, StateValue="ALARM", StateReason=f"{bed.name}: a test")
+    bed.removals.callback(
+        cloudwatch.set_alarm_state,
+        AlarmName=name,
+        StateValue="OK",
+        StateReason=f"{bed.name}: the test is over",
+    )
+    for _ in range(_LOOKS):
+        items = cloudwatch.describe_alarm_history(AlarmName=name, HistoryItemType="Action", StartDate=began)[
+            "AlarmHistoryItems"
+        ]
+        if told := next((each["HistorySummary"] for each in items), None):
+            check(told.startswith("Successfully executed action"), told)
+            return f"{name} called its topic"
+        time.sleep(_SECONDS)
+    check(False, f"{name} executed no action within {_LOOKS * _SECONDS} s")
+    return ""
+
+
+def _an_alarm(cloudwatch: Any, prefix: str) -> str:
+    pages = cloudwatch.get_paginator("describe_alarms").paginate(AlarmNamePrefix=prefix)
+    names = [each["AlarmName"] for page in pages for each in page["MetricAlarms"] if each["AlarmActions"]]
+    check(bool(names), f"no alarm of {prefix} has an action")
+    return str(sorted(names)[0])

@@ -1,0 +1,137 @@
+"""Tenants, made and changed by operators, and the rotation of a tenant's signing secret."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook
+
+from functions.api.limits.meter import Meter
+from functions.api.wiring import wired
+from postdate.stores.tenants import Tenant
+from tests.integration.test_api_errors import problem
+from tests.integration.world import Answer, Client, World
+
+PATH = "/api/v1/ops/tenants"
+
+
+@pytest.fixture(autouse=True)
+def forgetful(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each request reads its tenant, as if the last one was more than five seconds ago."""
+    given = wired()
+
+    def find(id: str) -> Tenant:
+        return given.all_tenants.get(id) or Tenant(id=id)
+
+    monkeypatch.setattr(given, "meter", Meter(flow=given.flow, clock=given.clock, find=find))
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    return Client(tenant=client.tenant, scopes="ops", operates=True)
+
+
+def made(operator: Client, **fields: Any) -> dict[str, Any]:
+    answer = operator.call("POST", PATH, {"tenant_id": f"{operator.tenant}-2", **fields})
+    assert answer.status == 201, answer.body
+    body: dict[str, Any] = answer.body
+    return body
+
+
+def registered(client: Client, tenant: str) -> Answer:
+    """A payment's registration, which needs nothing else of the tenant: refused for its account once it is admitted."""
+    return replace(client, tenant=tenant).pay(key="p", from_account_id="x", to_account_id="y")
+
+
+def test_a_tenant_is_made_once_listed_and_used(operator: Client, world: World) -> None:
+    queue = world.tenant(f"{operator.tenant}-q").queue_url
+    tenant = made(operator, queues=[queue], default_target={"type": "sqs", "queue_url": queue})
+    assert tenant["signing_secret"].startswith("whsec_")
+    shown = operator.get(f"{PATH}/{tenant['tenant_id']}").body
+    assert shown == {name: value for name, value in tenant.items() if name != "signing_secret"}
+    assert (shown["status"], shown["version"], shown["queues"]) == ("ACTIVE", 1, [queue])
+    again = operator.call("POST", PATH, {"tenant_id": tenant["tenant_id"]})
+    assert problem(again) == (409, "invalid_state")
+    listed, cursor = list[str](), ""
+    while True:
+        page = operator.get(PATH, f"limit=50{cursor}").body
+        listed += [each["tenant_id"] for each in page["tenants"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = f"&cursor={page['next_cursor']}"
+    assert listed == sorted(set(listed))
+    assert tenant["tenant_id"] in listed
+    job = replace(operator, operates=False, scopes="tasks:write", tenant=tenant["tenant_id"]).call(
+        "POST", "/v1/jobs", {"delaySeconds": 600, "payload": 1, "idempotencyKey": "j"}
+    )
+    assert job.status == 201, job.body
+
+
+def test_only_an_operator_makes_or_sees_tenants(client: Client) -> None:
+    tenants_own = Client(tenant=client.tenant, scopes="ops admin")
+    assert problem(tenants_own.call("POST", PATH, {"tenant_id": "mine"})) == (403, "forbidden")
+    assert problem(tenants_own.get(PATH)) == (403, "forbidden")
+
+
+def test_a_change_replaces_what_it_names_and_nothing_else(operator: Client) -> None:
+    tenant = made(operator, queues=["https://sqs.example.com/1/a"], buses=["postdate-destination-a"])
+    path = f"{PATH}/{tenant['tenant_id']}"
+    changed = operator.call("PATCH", path, {"queues": [], "tier": "gold"}).body
+    assert (changed["queues"], changed["buses"]) == ([], ["postdate-destination-a"])
+    assert (changed["quotas"], changed["version"]) == (
+        {"registered_per_second": 5000, "runs_in_flight": None},
+        2,
+    )
+    operator.call("PATCH", path, {"quotas": {"runs_in_flight": 50}})
+    own = operator.call("PATCH", path, {"quotas": {"registered_per_second": 7}}).body
+    assert own["quotas"] == {"registered_per_second": 7, "runs_in_flight": 50}
+    reader = Client(tenant=tenant["tenant_id"], scopes="tasks:read")
+    limits = reader.get("/api/v1/limits").body
+    assert limits["registered"] == {"limit": 70, "used": 0, "window_seconds": 10}
+    assert limits["runs_in_flight"] == {"limit": 48, "per_worker": 3}
+    assert operator.call("PATCH", path, {"tier": "gold"}).body["version"] == own["version"]
+    for wrong in ({}, {"tier": "huge"}, {"quotas": {"registered_per_second": 0}}, {"signing_secrets": []}):
+        assert problem(operator.call("PATCH", path, wrong)) == (422, "validation_failed")
+    elsewhere = {"default_target": {"type": "sqs", "queue_url": "https://sqs.example.com/1/b"}}
+    assert problem(operator.call("PATCH", path, elsewhere)) == (422, "destination_not_allowed")
+    assert problem(operator.call("PATCH", f"{PATH}/nobody", {"tier": "gold"})) == (404, "not_found")
+
+
+def test_a_suspended_tenant_reads_and_cancels_and_registers_nothing(client: Client, operator: Client) -> None:
+    client.accounts(alice=50, bob=0)
+    payment = client.pay(key="before", delay_seconds=600).body["payment_id"]
+    path = f"{PATH}/{client.tenant}"
+    suspended = operator.call("POST", f"{path}/suspend", {"pending": "run", "reason": "unpaid"}).body
+    assert (suspended["status"], suspended["suspended_because"]) == ("SUSPENDED", "unpaid")
+    refused = [client.pay(key="p"), client.register(), client.register(cron="0 0 * * *", delay_seconds=None)]
+    assert [problem(each) for each in refused[:2]] == [(403, "forbidden")] * 2
+    assert "unpaid" in refused[0].body["detail"]
+    assert client.get(f"/api/v1/payments/{payment}").status == 200
+    assert client.call("DELETE", f"/api/v1/payments/{payment}/cancel").status == 200
+    assert operator.call("POST", f"{path}/resume").body["status"] == "ACTIVE"
+    assert client.pay(key="p").status == 201
+
+
+def test_what_registers_asks_for_the_tenant_first(client: Client, operator: Client) -> None:
+    tenant = made(operator)["tenant_id"]
+    assert problem(registered(client, tenant)) == (404, "not_found")
+    operator.call("POST", f"{PATH}/{tenant}/suspend", {"pending": "run", "reason": "unpaid"})
+    assert problem(registered(client, tenant)) == (403, "forbidden")
+
+
+def test_a_rotated_secret_signs_beside_the_one_before(client: Client, world: World) -> None:
+    """Verified with the public library of Standard Webhooks."""
+    (old,) = world.signing_secrets(client.tenant)
+    answer = client.call("POST", "/api/v1/signing-secrets/rotate", {"overlap_seconds": 600})
+    new = answer.body["signing_secret"]
+    assert answer.body["previous_until"] is not None
+    assert world.signing_secrets(client.tenant) == (new, old)
+    client.register()
+    world.run(world.received(world.queues["tasks"], tenant=client.tenant))
+    (message,) = world.received(client.queue_url)
+    facts = {name.lower(): value for name, value in message["messageAttributes"].items()}
+    for secret in (new, old):
+        assert Webhook(secret).verify(message["body"], facts) == {"n": 1}
+    last = client.call("POST", "/api/v1/signing-secrets/rotate", {"overlap_seconds": 0}).body
+    assert last["previous_until"] is None
+    assert world.signing_secrets(client.tenant) == (last["signing_secret"],)

@@ -1,0 +1,180 @@
+"""Changes of payments through the real functions: rows, their stream's records, the recorder, the feed."""
+
+import json
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+import pytest
+
+from functions.record.handler import handler as record
+from tests.boundary import Boundary, refused
+from tests.integration.world import Client, Context, World
+
+_numbers = count(1)
+
+
+class Stream:
+    """The records that a stream would have of a tenant's rows: each row as it is now, after what it was at the last
+    look. The local engine's own streams are another test's."""
+
+    def __init__(self, world: World, client: Client, table: str = "payments") -> None:
+        self._table = table
+        self._world = world
+        self._client = client
+        self._known: dict[str, Any] = {}
+
+    def records(self) -> list[dict[str, Any]]:
+        table = self._world.tables[self._table]
+        found = []
+        for row in self._world.dynamodb.scan(TableName=table, ConsistentRead=True)["Items"]:
+            id = row["id"]["S"]
+            if row.get("tenant", {}).get("S") != self._client.tenant or self._known.get(id) == row:
+                continue
+            found.append(_record(table, self._known.get(id), row))
+            self._known[id] = row
+        return found
+
+
+def _record(table: str, before: Any, after: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "eventName": "MODIFY" if before else "INSERT",
+        "eventSourceARN": f"arn:aws:dynamodb:us-east-1:000000000000:table/{table}/stream/1",
+        "dynamodb": {
+            "SequenceNumber": f"{next(_numbers):020d}",
+            "Keys": {name: after[name] for name in ("slot", "id")},
+            "NewImage": after,
+            **({"OldImage": before} if before else {}),
+        },
+    }
+
+
+def recorded(records: list[dict[str, Any]]) -> list[str]:
+    """The records that failed."""
+    answer = record({"Records": records}, Context())
+    return [each["itemIdentifier"] for each in answer["batchItemFailures"]]
+
+
+@pytest.fixture
+def payer(client: Client) -> Client:
+    client.accounts(alice=100, bob=0)
+    return client
+
+
+@pytest.fixture
+def stream(world: World, payer: Client) -> Stream:
+    return Stream(world, payer)
+
+
+def test_seventy_edits_are_seventy_events_with_their_values_and_the_key_that_made_them(
+    payer: Client, stream: Stream
+) -> None:
+    path = payer.pay(key="a", delay_seconds=3600).headers["location"]
+    assert recorded(stream.records()) == []
+    for number in range(70):
+        assert payer.call("PATCH", path, {"description": f"edit {number}"}).status == 200
+        assert recorded(stream.records()) == []
+    told = payer.get(f"{path}/events").body["events"]
+    assert [event["sequence"] for event in told] == list(range(1, 72))
+    assert {event["event_type"] for event in told[1:]} == {"CHANGED"}
+    assert [event["data"]["after"]["description"] for event in told[1:]] == [f"edit {n}" for n in range(70)]
+    assert [event["data"]["before"].get("description") for event in told[2:]] == [
+        f"edit {n}" for n in range(69)
+    ]
+    assert {(event["actor"]["type"], event["actor"]["id"]) for event in told} == {("key", payer.key_id)}
+    assert not any("reconstructed" in event for event in told)
+    feed = payer.get("/api/v1/events", query="limit=100").body
+    assert [event["event_id"] for event in feed["events"]] == [event["event_id"] for event in told]
+    first = payer.get(f"/api/v1/events/{told[7]['event_id']}").body
+    assert first == feed["events"][7]
+
+
+def test_the_trail_of_a_payment_is_complete_before_its_changes_are_recorded(
+    payer: Client, stream: Stream
+) -> None:
+    path = payer.pay(key="a", delay_seconds=3600).headers["location"]
+    payer.call("PATCH", path, {"amount": 7})
+    before = payer.get(f"{path}/events").body["events"]
+    assert [(event["event_type"], event["recorded_at"]) for event in before] == [
+        ("SCHEDULED", None),
+        ("CHANGED", None),
+    ]
+    assert all(event["reconstructed"] for event in before)
+    records = stream.records()
+    assert recorded(records) == []
+    after = payer.get(f"{path}/events").body["events"]
+    assert [event["sequence"] for event in after] == [1, 2]
+    assert "reconstructed" not in after[1]
+
+
+def test_the_trail_of_a_payment_has_pages(payer: Client, stream: Stream) -> None:
+    path = payer.pay(key="a", delay_seconds=3600).headers["location"]
+    for number in range(4):
+        payer.call("PATCH", path, {"amount": 7 + number})
+    first = payer.get(f"{path}/events", query="limit=3").body
+    second = payer.get(f"{path}/events", query=f"limit=3&cursor={first['next_cursor']}").body
+    assert [event["sequence"] for event in (*first["events"], *second["events"])] == [1, 2, 3, 4, 5]
+    assert second["next_cursor"] is None
+
+
+def test_a_batch_that_cannot_be_written_comes_again_and_is_recorded_once(
+    payer: Client, stream: Stream, boundary: Boundary
+) -> None:
+    payer.pay(key="a", delay_seconds=3600)
+    records = stream.records()
+    boundary.fail("BatchExecuteStatement", *[refused("InternalServerError", status=500)] * 10)
+    assert recorded(records) == [records[0]["dynamodb"]["SequenceNumber"]]
+    boundary.clear()
+    assert recorded(records) == []
+    assert recorded(records) == []
+    assert len(payer.get("/api/v1/events").body["events"]) == 1
+
+
+def test_a_record_that_cannot_be_read_becomes_a_letter_without_values(
+    payer: Client, stream: Stream, world: World
+) -> None:
+    payer.pay(key="a", delay_seconds=3600, description="private")
+    payer.pay(key="b", delay_seconds=3600)
+    records = stream.records()
+    broken = records[0]["dynamodb"]["NewImage"] | {"status": {"S": "UNHEARD_OF"}}
+    records[0]["dynamodb"]["NewImage"] = broken
+    assert recorded(records) == []
+    assert len(payer.get("/api/v1/events").body["events"]) == 1
+    (letter,) = world.sqs.receive_message(QueueUrl=world.queues["events-dlq"])["Messages"]
+    assert json.loads(letter["Body"])["keys"]["id"] == broken["id"]["S"]
+    assert "private" not in letter["Body"]
+
+
+def test_events_are_their_tenants_alone_and_need_their_scope(
+    payer: Client, stream: Stream, world: World
+) -> None:
+    path = payer.pay(key="a", delay_seconds=3600).headers["location"]
+    recorded(stream.records())
+    (event,) = payer.get("/api/v1/events").body["events"]
+    other = world.tenant("somebody-else-of-events")
+    assert other.get("/api/v1/events").body["events"] == []
+    assert other.get(f"/api/v1/events/{event['event_id']}").status == 404
+    assert other.get(f"{path}/events").status == 404
+    for missing in ("evt_9_" + event["subject"]["id"], "evt_1_nobody", "x"):
+        assert payer.get(f"/api/v1/events/{missing}").status == 404
+
+
+def test_a_task_and_a_plan_are_told_with_the_key_that_changed_them(client: Client, world: World) -> None:
+    items = Stream(world, client, "items")
+    task = client.register(delay_seconds=3600, payload={"order": "hidden"}).body["task_id"]
+    form = {"cron": "0 9 * * *", "target": client.target, "payload": {}}
+    plan = client.call("POST", "/api/v1/tasks", form).body["task_id"]
+    assert recorded(items.records()) == []
+    assert client.call("DELETE", f"/api/v1/tasks/{task}").status == 200
+    assert client.call("POST", f"/api/v1/tasks/{plan}/pause", {}).status == 200
+    assert recorded(items.records()) == []
+    events = client.get("/api/v1/events", query="limit=100").body["events"]
+    of_task = [event for event in events if event["subject"]["id"] == task]
+    assert [event["type"] for event in of_task] == ["task.registered", "task.cancelled"]
+    of_plan = [event for event in events if event["subject"]["id"] == plan]
+    assert [event["type"] for event in of_plan] == ["plan.created", "plan.paused"]
+    assert {event["actor"]["id"] for event in (*of_task, *of_plan)} == {client.key_id}
+    assert [event["type"] for event in events if event["subject"]["kind"] == "run"][:1] == ["run.registered"]
+    assert "hidden" not in json.dumps(events)
+    for event in events:
+        assert client.get(f"/api/v1/events/{event['event_id']}").body == event

@@ -1,0 +1,148 @@
+"""Every kind of key x every operation x every tenant, drawn from the API's own table of operations."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import product
+from typing import Any, Final
+
+import pytest
+
+from functions.api.caller import ANY
+from functions.api.operation import Operation
+from functions.api.reference.operations import OPERATIONS
+from postdate.domain.scopes import INTERNAL, OF_TENANTS, OPS
+from postdate.stores.key_hashes import plain_hash_of
+from postdate.stores.keys import ApiKey
+from tests.integration.world import SECRET, Client, World
+
+GUARDED: Final = [each for each in OPERATIONS if each.scheme == "key" and each.scope is not None]
+SCOPES: Final = (*OF_TENANTS, OPS, INTERNAL)
+PAST: Final = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """A key with one scope, whose holder names a tenant or none. `dead`: expired or revoked."""
+
+    scope: str
+    operates: bool
+    names: str | None
+    dead: bool = False
+
+    def expected(self, operation: Operation) -> set[int] | None:
+        """The only statuses that may be answered; None for any but a refusal of the key."""
+        if self.dead:
+            return {401}
+        if operation.scope == OPS:
+            return None if self.operates and self.scope == OPS else {403}
+        if self.operates and self.names is None:
+            return {403}
+        if not self.operates and self.names == "other":
+            return {403}
+        return None if operation.scope in (self.scope, ANY) else {403}
+
+
+CASES: Final = [
+    *(
+        Case(scope=scope, operates=operates, names=names)
+        for scope, operates, names in product(SCOPES, (False, True), (None, "own", "other"))
+    ),
+    *(Case(scope=scope, operates=False, names=None, dead=True) for scope in SCOPES),
+]
+
+
+@pytest.fixture
+def tenants(client: Client, world: World) -> dict[str, str]:
+    """Their ids. Each has an item of every kind."""
+    other = world.tenant(f"{client.tenant}-2")
+    return {"own": client.tenant, "other": other.tenant}
+
+
+def key_of(case: Case, tenant: str, world: World) -> ApiKey:
+    key = ApiKey(
+        id=plain_hash_of(repr((case, tenant)))[:16],
+        secret_sha256=plain_hash_of(SECRET),
+        tenant=None if case.operates else tenant,
+        scopes=frozenset({case.scope}),
+        expires_at=PAST if case.dead else None,
+    )
+    world.keys.put(key)
+    return key
+
+
+def asked(client: Client, operation: Operation, case: Case, key: ApiKey, named: str | None) -> int:
+    def change(event: dict[str, Any]) -> None:
+        event["headers"]["authorization"] = f"Bearer pd_{key.id}_{SECRET}"
+        event["headers"].pop("postdate-tenant", None)
+        if named is not None:
+            event["headers"]["postdate-tenant"] = named
+        event["requestContext"]["authorizer"]["lambda"] = {"tenant": key.tenant or "", "key_id": key.id}
+
+    path = re.sub(r"\{\w+\}", "unknown", operation.path)
+    body: Any = {} if operation.body else None
+    return client.call(operation.method.upper(), path, body, {"idempotency-key": "k"}, change=change).status
+
+
+def test_every_key_opens_exactly_the_operations_of_its_scope_for_its_tenant(
+    client: Client, world: World, tenants: dict[str, str]
+) -> None:
+    counts, wrong = Counter[str](), list[str]()
+    for case in CASES:
+        key = key_of(case, client.tenant, world)
+        named = None if case.names is None else tenants[case.names]
+        for operation in GUARDED:
+            status, expected = asked(client, operation, case, key, named), case.expected(operation)
+            opened = status not in (401, 403)
+            counts["opened" if opened else str(status)] += 1
+            if (opened and status < 500) if expected is None else status in expected:
+                continue
+            wrong.append(f"{case} {operation.name}: {status}, expected {expected or 'neither 401 nor 403'}")
+    print(f"{len(CASES)} keys x {len(GUARDED)} operations: {dict(counts)}")
+    assert wrong == []
+    assert sum(counts.values()) == len(CASES) * len(GUARDED)
+    assert counts["401"] == len(SCOPES) * len(GUARDED)
+    assert counts["opened"] > 3 * len(GUARDED)
+
+
+def test_no_operation_reaches_another_tenants_things(
+    client: Client, world: World, tenants: dict[str, str]
+) -> None:
+    """Each operation on an id gets another tenant's real one, with a key that has every scope."""
+    other = replace(client, tenant=tenants["other"])
+    client.accounts(rent=100, landlord=0)
+    task = client.register(delay_seconds=600)
+    made = client.call("POST", "/api/v1/keys", {"name": "theirs", "scopes": ["tasks:read"]})
+    payment = client.pay(key="p", from_account_id="rent", to_account_id="landlord", delay_seconds=600)
+    ids = {
+        "task_id": task.body["task_id"],
+        "run_id": task.body["task_id"],
+        "job_id": task.body["task_id"],
+        "payment_id": payment.body["payment_id"],
+        "account_id": "rent",
+        "key_id": made.body["key_id"],
+    }
+    seen = Counter[int]()
+    for operation in GUARDED:
+        names = re.findall(r"\{(\w+)\}", operation.path)
+        if not names or operation.scope == OPS or not set(names) <= ids.keys():
+            continue
+        path = re.sub(r"\{(\w+)\}", lambda name: ids[name[1]], operation.path)
+        statuses = {
+            other.call(operation.method.upper(), path, body, {"idempotency-key": "k"}).status
+            for body in _bodies(operation)
+        }
+        # Some examples are wrong for any id: their instants have passed, or they are for the other kind of task.
+        assert 404 in statuses, operation.name
+        assert statuses <= {404, 422}, operation.name
+        seen.update(statuses)
+    print(f"operations on another tenant's ids: {dict(seen)}")
+    assert seen[404] >= 25
+
+
+def _bodies(operation: Operation) -> list[Any]:
+    if operation.body is None:
+        return [None]
+    examples = operation.examples or {}
+    return [each["value"] for each in examples.values()]

@@ -1,0 +1,35 @@
+"""`GET /api/v1/whoami`: every good key learns what it is."""
+
+import pytest
+
+from tests.integration.world import Client
+
+
+@pytest.mark.parametrize("scopes", ["payments:read", "tasks:read tasks:write", "admin"])
+def test_a_key_learns_its_tenant_and_scopes(client: Client, scopes: str) -> None:
+    asking = Client(tenant=client.tenant, scopes=scopes)
+    told = asking.get("/api/v1/whoami")
+    assert told.status == 200
+    assert told.body == {
+        "key_id": asking.key_id,
+        "tenant": client.tenant,
+        "scopes": sorted(scopes.split()),
+        "account_ids": None,
+    }
+
+
+def test_a_bound_key_learns_its_accounts(client: Client) -> None:
+    bound = Client(tenant=client.tenant, bound_to=frozenset({"b", "a"}))
+    assert bound.get("/api/v1/whoami").body["account_ids"] == ["a", "b"]
+
+
+def test_a_tenants_key_never_has_the_scope_of_operators(client: Client) -> None:
+    pretending = Client(tenant=client.tenant, scopes="ops payments:read")
+    assert pretending.get("/api/v1/whoami").body["scopes"] == ["payments:read"]
+
+
+def test_an_operator_learns_the_tenant_it_acts_for(client: Client) -> None:
+    operator = Client(tenant=client.tenant, scopes="ops payments:read", operates=True)
+    assert operator.get("/api/v1/whoami").body["tenant"] == client.tenant
+    nobody = operator.call("GET", "/api/v1/whoami", headers={"postdate-tenant": "nobody"})
+    assert nobody.status == 403

@@ -1,0 +1,130 @@
+"""The local engine's interpreter of state machines, on a clock that is given, with functions of this process."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final, TypeAlias
+
+from ministack.services import stepfunctions as engine
+
+from postdate.runtime.clock import Clock
+
+Call: TypeAlias = Callable[[dict[str, Any]], Any]
+Edge: TypeAlias = tuple[str, str]
+RETRY: Final = "(again)"
+_MACHINES: Final = Path(__file__).parents[1] / "statemachines"
+_ARN: Final = "arn:aws:lambda:us-east-1:000000000000:function:"
+
+
+@dataclass(kw_only=True, slots=True)
+class Interpreted:
+    """One machine. Its executions run when `run` is called, one after the other. `walked` are the edges they took."""
+
+    name: str
+    calls: Mapping[str, Call]
+    clock: Clock
+    waiting: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    status: dict[str, str] = field(default_factory=dict)
+    walked: set[Edge] = field(default_factory=set)
+
+    def start(self, name: str, given: Mapping[str, Any]) -> None:
+        if name not in self.status:
+            self.waiting[name] = given
+            self.status[name] = "RUNNING"
+
+    def run(self) -> None:
+        while self.waiting:
+            name, given = next(iter(self.waiting.items()))
+            del self.waiting[name]
+            with self.engine():
+                self.status[name] = self.ran(name, given)
+
+    @property
+    def edges(self) -> set[Edge]:
+        """All there are."""
+        found: set[Edge] = set()
+        for name, state in json.loads(self._text)["States"].items():
+            ways = [state, *state.get("Choices", ()), *state.get("Catch", ())]
+            found |= {(name, way["Next"]) for way in ways if "Next" in way}
+            found |= {(name, state["Default"])} if "Default" in state else set()
+            found |= {(name, RETRY)} if "Retry" in state else set()
+        return found
+
+    @property
+    def _text(self) -> str:
+        text = (_MACHINES / f"{self.name}.asl.json").read_text()
+        for called in self.calls:
+            text = text.replace(f"${{{called}}}", f"{_ARN}{called}")
+        return text
+
+    @property
+    def _arn(self) -> str:
+        return f"arn:aws:states:us-east-1:000000000000:stateMachine:{self.name}"
+
+    def ran(self, name: str, given: Mapping[str, Any]) -> str:
+        """Walks one execution to its end, within `engine`; several may be walked at once, by greenlets."""
+        execution: dict[str, Any] = {
+            "executionArn": f"{self._arn}:{name}",
+            "stateMachineArn": self._arn,
+            "name": name,
+            "status": "RUNNING",
+            "startDate": "2026-11-18T10:05:00Z",
+            "input": json.dumps(given),
+            "events": [],
+        }
+        engine._executions[execution["executionArn"]] = execution
+        try:
+            engine._run_execution(execution["executionArn"])
+        finally:
+            del engine._executions[execution["executionArn"]]
+            self._note(execution["events"])
+        return str(execution["status"])
+
+    def _note(self, events: list[dict[str, Any]]) -> None:
+        at = ""
+        failed = False
+        for event in events:
+            if event["type"].endswith("StateEntered"):
+                entered = event["stateEnteredEventDetails"]["name"]
+                self.walked |= {(at, entered)} if at else set()
+                at, failed = entered, False
+            elif event["type"] == "TaskScheduled" and failed:
+                self.walked.add((at, RETRY))
+            failed = event["type"] == "TaskFailed"
+
+    @contextmanager
+    def engine(self) -> Iterator[None]:
+        """A `BaseException` of a function ends the execution as its own death would."""
+        replaced = {
+            "time": SimpleNamespace(sleep=self._sleep),
+            "_call_lambda": self._called,
+            "_invoke_resource_with_timeout": lambda resource, given, _: engine._invoke_resource(
+                resource, given
+            ),
+            "_emit_execution_status_event": lambda execution: None,
+            "_resolve_lambda_function_ref": lambda resource, optimized: resource,
+        }
+        before = {name: getattr(engine, name) for name in replaced}
+        for name, value in replaced.items():
+            setattr(engine, name, value)
+        engine._state_machines[self._arn] = {"name": self.name, "definition": self._text, "roleArn": "role"}
+        try:
+            yield
+        finally:
+            del engine._state_machines[self._arn]
+            for name, value in before.items():
+                setattr(engine, name, value)
+
+    def _sleep(self, seconds: float) -> None:
+        self.clock.sleep_until(self.clock.now() + timedelta(seconds=seconds))
+
+    def _called(self, resource: str, given: dict[str, Any]) -> Any:
+        try:
+            answer = self.calls[resource.removeprefix(_ARN)](json.loads(json.dumps(given)))
+        except Exception as error:
+            raise engine._ExecutionError(type(error).__name__, str(error)) from error
+        return json.loads(json.dumps(answer))

@@ -1,0 +1,188 @@
+"""A new plan knows the old one's runs: how many there were, and which of them may not be over."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from postdate.domain import transitions
+from postdate.domain.definition import Overlap, State
+from postdate.domain.task import Ack
+from postdate.domain.task import State as RunState
+from postdate.domain.transitions import Failure, Transition
+from tests.unit.api.tasks.recurring.test_change import edit, followed, waiting
+from tests.unit.doubles import MINUTE, SECOND, claimed
+
+
+def begun(service, run):
+    """A worker has begun this run at its instant, and written what follows."""
+    service.clock.sleep_until(run.due_at)
+    service.tasks.add(followed(service, run).rows)
+    claim = Transition(before=run, after=claimed(run))
+    service.tasks.commit([claim])
+    return claim.after
+
+
+def first_of(service, definition):
+    plan = service.definitions.get(definition.id).plan
+    (run,) = [run for run in waiting(service, definition) if run.recurs.plan == plan]
+    return run
+
+
+def paused_and_resumed(service, definition):
+    service.definition_changer.pause("demo", definition.id, reason=None)
+    service.definition_changer.resume("demo", definition.id)
+
+
+def changed_while_paused(service, definition):
+    service.definition_changer.pause("demo", definition.id, reason=None)
+    edit(service, definition, '{"name": "other"}')
+    service.definition_changer.resume("demo", definition.id)
+
+
+def renamed_twice(service, definition):
+    edit(service, definition, '{"name": "one"}')
+    edit(service, definition, '{"name": "two"}')
+
+
+CHANGES = {
+    "renamed": lambda service, definition: edit(service, definition, '{"name": "other"}'),
+    "renamed twice": renamed_twice,
+    "paused and resumed": paused_and_resumed,
+    "changed while paused": changed_while_paused,
+}
+
+
+@pytest.fixture(params=CHANGES)
+def change(request):
+    return CHANGES[request.param]
+
+
+@pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.QUEUE])
+@pytest.mark.parametrize("retries", [False, True])
+def test_no_run_of_a_new_plan_begins_beside_one_of_the_old(service, change, overlap, retries):
+    definition = service.planned("* * * * *", overlap=overlap, ack=Ack.EXPLICIT)
+    (first,) = waiting(service, definition)
+    on = begun(service, first)
+    if retries:
+        on = transitions.fail(on, now=service.clock.now(), failure=Failure(why="http 500"), draw=0).after
+        service.tasks._tasks[on.id] = on
+    change(service, definition)
+    run = first_of(service, definition)
+    assert (run.recurs.before, run.recurs.number) == ((on.id,), 2)
+    kept = followed(service, run).instead.after.state
+    assert kept is (RunState.SKIPPED if overlap is Overlap.SKIP else RunState.PENDING)
+    over = replace(on, state=RunState.SUCCEEDED)
+    service.tasks._tasks[on.id] = over
+    assert followed(service, run).instead is None
+
+
+def test_the_run_to_come_ends_with_the_change_that_ends_its_plan(service, change):
+    definition = service.planned("* * * * *")
+    (first,) = waiting(service, definition)
+    change(service, definition)
+    assert service.tasks.get(first.id).state in (RunState.CANCELLED, RunState.SKIPPED)
+    assert len(waiting(service, definition)) == 1
+
+
+@pytest.mark.parametrize("verb", ["edit", "pause"])
+def test_a_run_that_begins_between_the_look_and_the_change_is_seen(service, verb):
+    definition = service.planned("* * * * *", max_runs=5)
+    (first,) = waiting(service, definition)
+    on = []
+    service.definitions.before["change"].append(lambda: on.append(begun(service, first)))
+    if verb == "edit":
+        edit(service, definition, '{"name": "other"}')
+    else:
+        paused_and_resumed(service, definition)
+    run = first_of(service, definition)
+    assert (run.recurs.before, run.recurs.number) == ((on[0].id,), 2)
+
+
+def test_those_that_wait_in_a_queue_are_named_and_ended(service):
+    definition = service.planned("* * * * *", overlap=Overlap.QUEUE)
+    (first,) = waiting(service, definition)
+    begun(service, first)
+    (second,) = waiting(service, definition)
+    service.clock.sleep_until(second.due_at)
+    waits = followed(service, second)
+    service.tasks.add(waits.rows)
+    service.tasks.commit([waits.instead])
+    edit(service, definition, '{"name": "other"}')
+    assert first_of(service, definition).recurs.before == (second.id,)
+    assert service.tasks.get(second.id).state is RunState.CANCELLED
+
+
+def test_after_overlaps_were_allowed_all_that_are_on_count(service):
+    definition = service.planned("* * * * *", overlap=Overlap.ALLOW)
+    on = []
+    for _ in range(3):
+        (run,) = waiting(service, definition)
+        on.append(begun(service, run).id)
+    edit(service, definition, '{"overlap": "skip"}')
+    run = first_of(service, definition)
+    assert sorted(run.recurs.before) == sorted(on)
+    for id in on:
+        assert followed(service, run).instead.after.state is RunState.SKIPPED
+        service.tasks._tasks[id] = replace(service.tasks.get(id), state=RunState.SUCCEEDED)
+    assert followed(service, run).instead is None
+
+
+class TestMaxRuns:
+    def three_of_five(self, service):
+        definition = service.planned("* * * * *", max_runs=5, overlap=Overlap.ALLOW)
+        for _ in range(3):
+            (run,) = waiting(service, definition)
+            begun(service, run)
+        return definition
+
+    def test_it_does_not_start_again_after_many_runs_out_of_turn(self, service, change):
+        definition = self.three_of_five(service)
+        for _ in range(12):
+            service.by_hand.trigger(definition, key=None)
+        change(service, definition)
+        assert service.definitions.get(definition.id).runs_before == 3
+        assert first_of(service, definition).recurs.number == 4
+
+    def test_it_does_not_start_again_after_many_runs_that_were_missed(self, service, change):
+        definition = self.three_of_five(service)
+        (run,) = waiting(service, definition)
+        service.clock.move(20 * MINUTE)
+        late = followed(service, run, at=service.clock.now())
+        service.tasks.add(late.rows)
+        service.tasks.commit([late.instead])
+        change(service, definition)
+        assert service.definitions.get(definition.id).runs_before == 3
+
+    def test_it_does_not_start_again_when_the_chain_is_late_and_much_was_triggered(self, service, change):
+        definition = self.three_of_five(service)
+        service.clock.move(timedelta(hours=1))
+        for _ in range(120):
+            service.by_hand.trigger(definition, key=None)
+        change(service, definition)
+        assert service.definitions.get(definition.id).runs_before == 3
+
+    def test_it_does_not_start_again_after_a_long_pause(self, service):
+        definition = self.three_of_five(service)
+        service.definition_changer.pause("demo", definition.id, reason=None)
+        service.tasks._tasks.clear()
+        service.clock.move(timedelta(days=40))
+        resumed = service.definition_changer.resume("demo", definition.id)
+        assert (resumed.runs_before, first_of(service, definition).recurs.number) == (3, 4)
+
+    def test_a_task_paused_by_older_code_is_counted_by_its_rows(self, service):
+        definition = self.three_of_five(service)
+        older = replace(definition, state=State.PAUSED, version=2)
+        service.definitions._kept[definition.id] = older
+        resumed = service.definition_changer.resume("demo", definition.id)
+        assert (resumed.runs_before, len(resumed.before)) == (3, 3)
+
+
+def test_jitter_hides_no_run_to_come(service):
+    """The run's planned instant has passed, and with jitter it is not due yet."""
+    definition = service.planned("* * * * *", jitter_seconds=59)
+    (first,) = waiting(service, definition)
+    assert first.due_at - first.recurs.at > SECOND
+    service.clock.sleep_until(first.recurs.at + SECOND / 2)
+    edit(service, definition, '{"name": "other"}')
+    assert service.tasks.get(first.id).state is RunState.CANCELLED

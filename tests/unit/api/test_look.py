@@ -1,0 +1,188 @@
+"""The overview follows from tallies, passes and queues alone."""
+
+from datetime import datetime, timedelta
+
+from functions.api.overview import answers
+from functions.api.overview.calendar import REACHES, READ_MAX, Calendars
+from functions.api.overview.look import MINUTES_SHOWN, Look
+from postdate.domain import breaker as rules
+from postdate.domain import flow_key as flow_keys
+from postdate.domain import instants
+from postdate.domain.breaker import Breaker
+from postdate.domain.flow_key import FlowKey
+from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
+from postdate.domain.tally import Tally
+from postdate.domain.task import State
+from postdate.runtime.depths import Depth
+from postdate.stores.flow_memory import MemoryFlow
+from postdate.stores.ledger_memory import MemoryLedger
+from postdate.stores.passes import MemoryPasses
+from postdate.stores.tallies import MemoryTallies
+from tests.unit.doubles import MINUTE, PLAN, SECOND, ManualClock, ScriptedTasks, a_task, in_state
+
+ONE = Tally(due=1, done=1, amount=5, lateness={0: 1})
+
+
+class Watching:
+    """Four shards a minute in two groups; the sweep has opened, closed and audited all that it should have."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.passes = MemoryPasses()
+        self.tallies = MemoryTallies()
+        self.flow = MemoryFlow()
+        self.tasks = ScriptedTasks()
+        self.ledger = MemoryLedger(plan=PLAN)
+        self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
+        self.look = Look(
+            passes=self.passes,
+            tallies=self.tallies,
+            flow=self.flow,
+            calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
+            depths={"tasks": lambda: Depth(waiting=3, in_flight=2, delayed=1)},
+            groups=Groups(plan=PLAN, size=2),
+            horizon=self.horizon,
+            beat=10 * SECOND,
+            clock=self.clock,
+        )
+        self.now = instants.minute_of(self.clock.now())
+        self.passes.raise_watermark(Watermark(minute=self.now - 62))
+        for minute in range(self.now - 61, self.horizon.last_minute(self.clock.now()) + 1):
+            self.passed(minute, Stage.CLOSE if minute < self.now - 1 else Stage.OPEN)
+
+    def passed(self, minute: int, stage: Stage, groups: tuple[int, ...] = (0, 1)) -> None:
+        for group in groups:
+            opened_at = instants.start_of(minute)
+            self.passes.record(Progress(minute=minute, group=group, stage=stage, opened_at=opened_at))
+
+    def behind(self, later: timedelta) -> int:
+        self.clock.move(later)
+        return self.look.at_service().sweeping.behind_minutes
+
+
+def test_the_last_hour_has_a_figure_for_each_minute_the_oldest_first() -> None:
+    watching = Watching()
+    watching.tallies.record(watching.now - 3, 0, {"acme": {"tasks": ONE}, "other": {"payments": ONE}})
+    watching.tallies.record(watching.now - 3, 1, {"acme": {"tasks": ONE}})
+    told = answers.of_service(watching.look.at_service())
+    begun = [datetime.fromisoformat(each["minute"]) for each in told["minutes"]]
+    assert begun == [instants.start_of(watching.now - back) for back in range(MINUTES_SHOWN, 0, -1)]
+    shown = told["minutes"][-3]
+    assert (shown["tasks"]["due"], shown["payments"]["amount"]) == (2, 5)
+    assert {each["tasks"]["due"] for each in told["minutes"][:-3]} == {0}
+
+
+def test_a_minute_counts_only_when_each_group_of_it_is_closed() -> None:
+    watching = Watching()
+    minutes = watching.look.at_tenant("acme", payments=True).minutes
+    assert [each.counted for each in minutes] == [True] * 59 + [False]
+    watching.passed(watching.now - 1, Stage.CLOSE, groups=(1,))
+    assert not watching.look.at_tenant("acme", payments=True).minutes[-1].counted
+    watching.passed(watching.now - 1, Stage.CLOSE, groups=(0,))
+    assert watching.look.at_tenant("acme", payments=True).minutes[-1].counted
+
+
+def test_a_tenant_sees_its_own_share_and_payments_only_if_its_key_may_read_them() -> None:
+    watching = Watching()
+    watching.tallies.record(watching.now - 3, 0, {"acme": {"tasks": ONE}, "other": {"payments": ONE}})
+    looked = watching.look.at_tenant("acme", payments=True)
+    may, may_not = (answers.of_tenant(looked, payments=each)["minutes"][-3] for each in (True, False))
+    assert may["tasks"]["due"] == 1
+    assert may["payments"] is not None
+    assert may["payments"]["due"] == 0
+    assert may_not["payments"] is None
+
+
+def test_a_sweep_that_stands_still_is_further_behind_with_each_minute() -> None:
+    watching = Watching()
+    assert watching.behind(timedelta(0)) == 0
+    assert watching.behind(3 * MINUTE) == 0
+    assert watching.behind(2 * MINUTE) == 2
+    assert watching.behind(120 * MINUTE) == 60
+
+
+def test_a_group_that_is_not_opened_counts_as_behind() -> None:
+    watching = Watching()
+    watching.passes._progress.pop((watching.now - 4, 1))
+    assert watching.behind(timedelta(0)) == 4
+
+
+def test_before_the_first_sweep_everything_is_behind() -> None:
+    watching = Watching()
+    watching.look = Look(
+        passes=MemoryPasses(),
+        tallies=watching.tallies,
+        flow=watching.flow,
+        calendars=watching.look.calendars,
+        depths={},
+        groups=watching.look.groups,
+        horizon=watching.horizon,
+        beat=10 * SECOND,
+        clock=watching.clock,
+    )
+    told = answers.of_service(watching.look.at_service())["sweep"]
+    assert told == {"alive": False, "behind_minutes": 60, "swept_until": None, "heartbeat_at": None}
+
+
+def test_queues_are_told_by_their_names() -> None:
+    told = answers.of_service(Watching().look.at_service())["queues"]
+    assert told == [{"queue": "tasks", "waiting": 3, "in_flight": 2, "delayed": 1}]
+
+
+def test_the_sweep_is_alive_until_three_heartbeats_are_missed() -> None:
+    watching = Watching()
+    assert watching.passes.next_beat(0, watching.clock.now())
+    watching.clock.move(29 * SECOND)
+    assert watching.look.at_service().sweeping.is_alive
+    watching.clock.move(SECOND)
+    assert not watching.look.at_service().sweeping.is_alive
+
+
+def test_what_is_held_back_is_shown_to_its_tenant_and_to_operators() -> None:
+    watching = Watching()
+    down = rules.failed(Breaker(), 10, now=watching.clock.now(), error="no answer")
+    for tenant in ("acme", "other"):
+        assert watching.flow.change_breaker((tenant, "webhook:https://down.example"), Breaker(), down)
+    paused = flow_keys.paused(FlowKey(), now=watching.clock.now())
+    assert watching.flow.change_key(("acme", "mail"), FlowKey(), paused)
+    own = answers.of_tenant(watching.look.at_tenant("acme", payments=True), payments=True)
+    (shown,) = own["destinations"]
+    assert (shown["tenant"], shown["address"], shown["state"]) == ("acme", "https://down.example", "OPEN")
+    assert own["paused_flow_keys"] == [{"tenant": "acme", "key": "mail"}]
+    told = answers.of_service(watching.look.at_service())
+    assert [each["tenant"] for each in told["destinations"]] == ["acme", "other"]
+
+
+def test_the_calendar_counts_what_waits_by_minute_and_by_hour() -> None:
+    watching = Watching()
+    watching.clock.move(-20 * MINUTE)
+    now = watching.clock.now()
+    soon = [a_task(number, tenant="acme", due_at=now + 10 * MINUTE) for number in (1, 2)]
+    later = [
+        a_task(3, tenant="acme", due_at=now + 90 * MINUTE),
+        a_task(4, tenant="acme", due_at=now + 47 * 60 * MINUTE),
+    ]
+    beyond = a_task(5, tenant="acme", due_at=now + REACHES + MINUTE)
+    cancelled = in_state(State.CANCELLED, a_task(6, tenant="acme", due_at=now + 10 * MINUTE))
+    watching.tasks.add(
+        [*soon, *later, beyond, cancelled, a_task(7, tenant="other", due_at=now + 10 * MINUTE)]
+    )
+    told = answers.of_tenant(watching.look.at_tenant("acme", payments=True), payments=True)["calendar"]
+    sums = [told["next_hour"], told["next_day"], told["next_week"]]
+    assert [each["tasks"] for each in sums] == [2, 3, 4]
+    assert [(each["at"], each["tasks"]) for each in told["minutes"]] == [
+        (answers.text_of(instants.start_of(instants.minute_of(now + 10 * MINUTE))), 2)
+    ]
+    assert [each["tasks"] for each in told["hours"]] == [2, 1, 1]
+    assert told["until"] == answers.text_of(now + REACHES)
+
+
+def test_a_calendar_says_how_far_it_has_counted() -> None:
+    watching = Watching()
+    now = watching.clock.now()
+    watching.tasks.add(
+        [a_task(number, tenant="acme", due_at=now + (number + 1) * SECOND) for number in range(READ_MAX + 20)]
+    )
+    calendar = watching.look.at_tenant("acme", payments=True).calendar
+    assert calendar.until == now + READ_MAX * SECOND
+    assert calendar.sums[0].tasks == READ_MAX - 1

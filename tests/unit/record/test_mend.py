@@ -1,0 +1,176 @@
+"""Missing events are found by their numbers and made from histories, once."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from functions.record import items
+from functions.record.changes import Change
+from functions.record.letters import Rereader
+from functions.record.mend import YOUNG, Mended, Mender
+from postdate.domain import money
+from postdate.domain.event import Subject
+from postdate.domain.payment import Payment
+from postdate.domain.task import Task
+from postdate.stores import task_row
+from tests.unit.doubles import MINUTE, SECOND, START, a_task, claimed
+from tests.unit.record.test_record import World, change, payment, then, world  # noqa: F401
+
+LATER = YOUNG + MINUTE
+
+
+class Letters:
+    """A queue of letters, and the records of a stream."""
+
+    def __init__(self, *bodies: dict[str, Any]) -> None:
+        self.lying = [json.dumps(body) for body in bodies]
+        self.hidden: list[str] = []
+        self.seen: set[str] = set()
+        self.records: list[dict[str, Any]] = []
+
+    def receive_message(self, **asked: Any) -> dict[str, Any]:
+        self.hidden, self.lying = [*self.hidden, *self.lying], []
+        shown = [{"Body": body, "ReceiptHandle": body} for body in self.hidden if body not in self.seen]
+        self.seen |= set(self.hidden)
+        return {"Messages": shown} if shown else {}
+
+    def delete_message(self, **asked: Any) -> None:
+        self.hidden.remove(asked["ReceiptHandle"])
+
+    def get_shard_iterator(self, **asked: Any) -> dict[str, Any]:
+        return {"ShardIterator": asked["SequenceNumber"]}
+
+    def get_records(self, **asked: Any) -> dict[str, Any]:
+        first = int(asked["ShardIterator"])
+        return {
+            "Records": [each for each in self.records if int(each["dynamodb"]["SequenceNumber"]) >= first]
+        }
+
+
+def history(world: World) -> list[Payment]:  # noqa: F811
+    """Three versions of a payment, of which only the first and the last are recorded."""
+    first = payment()
+    second = then(first, money.edit, now=START + SECOND, amount=150, why="changed amount")
+    third = then(second, money.edit, now=START + 2 * SECOND, amount=200, why="changed amount")
+    assert not world.worker().record([change(None, first), change(second, third)]).failed
+    world.clock.move(LATER)
+    return [first, second, third]
+
+
+def mender(world: World, *stored: Payment | Task) -> Mender:  # noqa: F811
+    known = {item.id: item for item in stored}
+
+    def load(ids: Iterable[str]) -> dict[str, Payment | Task]:
+        return {id: known[id] for id in ids if id in known}
+
+    return Mender(events=world.events, recorder=world.worker(), load=load, clock=world.clock)
+
+
+def check(world: World, *stored: Payment | Task) -> Mended:  # noqa: F811
+    return mender(world, *stored).check("demo", since=START, after=None, has_time=lambda: True)
+
+
+def test_a_missing_event_is_made_from_the_history_and_listed_once(world: World) -> None:  # noqa: F811
+    third = history(world)[-1]
+    found = check(world, third)
+    assert (found.subjects, found.left, found.after) == (1, [], None)
+    (event,) = (
+        each
+        for each in world.events.of(Subject(tenant="demo", kind="payment", id=third.id), limit=9)
+        if each.reconstructed
+    )
+    assert found.filled == [event.id]
+    assert (event.sequence, event.type, event.actor.id) == (2, "payment.changed", "settle")
+    assert check(world, third).filled == []
+    assert [entry.sequence for entry in world.events.feed()] == [1, 3, 2]
+
+
+def test_a_version_that_may_still_be_in_its_stream_is_left_alone(world: World) -> None:  # noqa: F811
+    third = history(world)[-1]
+    world.clock.move(-LATER)
+    assert check(world, third).filled == []
+
+
+def test_an_event_that_no_history_tells_of_is_named(world: World) -> None:  # noqa: F811
+    history(world)
+    found = check(world)
+    assert (found.filled, found.left) == ([], [f"evt_2_{payment().id}"])
+
+
+def test_a_task_tells_its_claims_and_its_ends(world: World) -> None:  # noqa: F811
+    task = claimed(a_task())
+    told = mender(world, task)
+    found = Mended()
+    world.clock.move(LATER)
+    told.fill([Subject(tenant="demo", kind="task", id=task.id)], found)
+    subject = Subject(tenant="demo", kind="task", id=task.id)
+    assert [event.type for event in world.events.of(subject, limit=9)] == ["task.registered", "task.started"]
+    row = task_row.attributes_of(task, listing_shards=2, retention=MINUTE)
+    made = items.event_of(
+        Change(table="items", number="1", keys={"id": row["id"], "slot": row["slot"]}, before={}, after=row)
+    )
+    assert made is not None
+    assert world.events.of(subject, limit=9)[-1].type == "task.started"
+
+
+def rereader(world: World, letters: Letters, *stored: Payment | Task) -> Rereader:  # noqa: F811
+    known = {item.id: item for item in stored}
+    return Rereader(
+        url="events-dlq",
+        sqs=letters,
+        streams=letters,
+        mender=mender(world, *stored),
+        recorder=world.worker(),
+        load=lambda ids: {id: known[id] for id in ids if id in known},
+    )
+
+
+def test_a_letter_goes_when_its_events_are_recorded(world: World) -> None:  # noqa: F811
+    third = history(world)[-1]
+    gone = {"table": "payments", "keys": {"slot": "x", "id": payment(9).id}, "number": "1"}
+    letters = Letters({"table": "payments", "keys": {"slot": "x", "id": third.id}, "number": "2"}, gone)
+    reread = rereader(world, letters, third).read(lambda: True)
+    assert (reread.deleted, reread.kept) == (1, 1)
+    assert [json.loads(body) for body in letters.hidden] == [gone]
+    assert [entry.sequence for entry in world.events.feed()] == [1, 3, 2]
+
+
+def test_a_letter_about_a_young_version_stays(world: World) -> None:  # noqa: F811
+    third = history(world)[-1]
+    world.clock.move(-LATER)
+    letters = Letters({"table": "payments", "keys": {"slot": "x", "id": third.id}, "number": "2"})
+    assert rereader(world, letters, third).read(lambda: True).kept == 1
+
+
+def test_a_stretch_of_a_stream_is_recorded_again(world: World) -> None:  # noqa: F811
+    first = payment()
+    letters = Letters(
+        {
+            "DDBStreamBatchInfo": {
+                "streamArn": "arn:aws:dynamodb:eu-central-1:1:table/payments/stream/1",
+                "shardId": "shard-1",
+                "startSequenceNumber": "7",
+                "endSequenceNumber": "7",
+            }
+        }
+    )
+    made = change(None, first)
+    letters.records = [
+        {
+            "eventName": "INSERT",
+            "dynamodb": {"SequenceNumber": number, "Keys": dict(made.keys), "NewImage": dict(made.after)},
+        }
+        for number in ("7", "8")
+    ]
+    assert rereader(world, letters).read(lambda: True).deleted == 1
+    assert [entry.sequence for entry in world.events.feed()] == [1]
+
+
+def test_a_stretch_that_the_stream_no_longer_has_stays_a_letter(world: World) -> None:  # noqa: F811
+    gone = {
+        "streamArn": "arn:aws:dynamodb:eu-central-1:1:table/payments/stream/1",
+        "shardId": "shard-1",
+        "startSequenceNumber": "9",
+        "endSequenceNumber": "9",
+    }
+    assert rereader(world, Letters({"DDBStreamBatchInfo": gone})).read(lambda: True).kept == 1

@@ -1,0 +1,23 @@
+"""A reader follows one item through few files and returns to few of them. A change that winds the way further fails."""
+
+import pytest
+
+from tests import walk
+from tests.walk import Walk
+
+
+@pytest.mark.parametrize(
+    ("act", "most"),
+    [
+        (walk.payment, Walk(files=22, functions=65, returns=26)),
+        (walk.failing_task, Walk(files=40, functions=200, returns=170)),
+        (walk.late_occurrence, Walk(files=46, functions=205, returns=300)),
+    ],
+    ids=lambda given: getattr(given, "__name__", None),
+)
+def test_the_way_of_an_item_stays_short(act, most):
+    taken = act()
+    assert (taken.files, taken.functions) > (10, 30), "the walk ran no product code"
+    assert taken.files <= most.files
+    assert taken.functions <= most.functions
+    assert taken.returns <= most.returns
