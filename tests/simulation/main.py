@@ -19,7 +19,7 @@ _PLANTED_PAGE: Final = Path("docs/planted.md")
 # Of one flow, so that no process is left with the longest flow alone.
 _PARTS: Final = 4
 # So many runs of a sort reach every situation that a run of it may reach.
-_REACHES_ALL: Final = {Sort(): 500, Sort(short=True): 20_000}
+_REACHES_ALL: Final = {Sort(): 2_000, Sort(short=True): 20_000}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
