@@ -1,4 +1,7 @@
-"""`postdate`: the command line. Exit status 0, 1 (failed) or 2 (used wrongly)."""
+"""`postdate`: the command line. Exit status 0, 1 (failed) or 2 (used wrongly).
+
+Only the named command is imported: all of them together take a second.
+"""
 
 import argparse
 import json
@@ -7,27 +10,44 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import metadata, version
+from pathlib import Path
 from types import ModuleType
+from typing import Any, Final
 
 from cli import commands
 from cli.failure import Failure
 
+DESCRIPTION: Final = "Schedules payments and calls on AWS serverless services."
+_QUOTES: Final = '"""'
+
+
+class Version(argparse.Action):
+    """Prints the version from the metadata of the installed package."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version  # slow to import
+
+        parser.exit(message=f"postdate {version('postdate')}\n")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    named = next((each for each in given if not each.startswith("-")), "")
+    options = parser(only=named).parse_args(given)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     return _run(_module(options.command), options)
 
 
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="postdate", description=metadata("postdate")["Summary"])
-    made.add_argument("--version", action="version", version=f"postdate {version('postdate')}")
+def parser(*, only: str | None = None) -> argparse.ArgumentParser:
+    """The parser of all commands; with `only`, just that command knows its arguments."""
+    made = argparse.ArgumentParser(prog="postdate", description=DESCRIPTION)
+    made.add_argument("--version", action=Version, nargs=0, help="print the version")
     chosen = made.add_subparsers(dest="command", required=True, metavar="command")
-    for info in _commands():
-        name = info.name.replace("_", "-")
-        module = _module(name)
-        _describe(chosen.add_parser(name, help=_summary(module), description=module.__doc__), module)
+    for path in _commands():
+        name = path.stem.replace("_", "-")
+        described = chosen.add_parser(name, help=summary(path))
+        if only in (None, name):
+            _describe(described, _module(name))
     return made
 
 
@@ -35,17 +55,21 @@ def _module(command: str) -> ModuleType:
     return import_module(f"cli.commands.{command.replace('-', '_')}")
 
 
-def _commands() -> list[pkgutil.ModuleInfo]:
-    return sorted(pkgutil.iter_modules(commands.__path__), key=lambda info: info.name)
+def _commands() -> list[Path]:
+    folder = Path(commands.__path__[0])
+    return sorted(folder / f"{info.name}.py" for info in pkgutil.iter_modules(commands.__path__))
 
 
 def _describe(parser: argparse.ArgumentParser, module: ModuleType) -> None:
+    parser.description = module.__doc__
     parser.add_argument("--json", action="store_true", help="answer in JSON on standard output")
     module.arguments(parser)
 
 
-def _summary(module: ModuleType) -> str:
-    return (module.__doc__ or "").partition("\n")[0]
+def summary(path: Path) -> str:
+    """The first line of the module's docstring, read from its source."""
+    with path.open(encoding="utf-8") as source:
+        return source.readline().strip().removeprefix(_QUOTES).removesuffix(_QUOTES)
 
 
 def _run(module: ModuleType, options: argparse.Namespace) -> int:
