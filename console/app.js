@@ -3,7 +3,7 @@
 import { render } from "./preact.js";
 import { useEffect, useRef, useState } from "./hooks.js";
 import { send, session } from "./api.js";
-import { Field, go, hrefOf, html, Loading, Trouble, useRoute } from "./parts.js";
+import { Field, go, hrefOf, html, Loading, routeOf, Trouble, useRoute } from "./parts.js";
 import { Account, Accounts } from "./accounts.js";
 import { New } from "./create.js";
 import { Event, Events } from "./events.js";
@@ -135,7 +135,7 @@ function Console() {
     return () => removeEventListener("unauthenticated", leave);
   }, []);
   useEffect(() => {
-    if (caller && !route.page) location.replace(hrefOf(firstOf(caller)));
+    if (caller && !routeOf(location.hash).page) location.replace(hrefOf(firstOf(caller)));
   }, [caller, route.page]);
   useKeyboard(() => setHelp(true));
   if (!known) return html`<main><${Loading} /></main>`;
