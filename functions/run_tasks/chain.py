@@ -12,13 +12,12 @@ from enum import Enum, auto
 from typing import Final
 
 from functions.run_tasks.before import Before, look_back
-from functions.run_tasks.subscribed import Subscribed, is_delivery
+from functions.run_tasks.subscribed import Subscribed
 from postdate.domain import definition as definitions
 from postdate.domain.definition import Definition, Reached
 from postdate.domain.due import Due, Via, pack
 from postdate.domain.errors import Unavailable
 from postdate.domain.following import Followed, follow, in_turn
-from postdate.domain.item import Phase
 from postdate.domain.recurrence import Runs
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import State, Task
@@ -30,6 +29,8 @@ from postdate.stores.tasks import Tasks, Written
 from postdate.stores.vault import Vault
 
 _NOTHING: Final = Before()
+# The states of rows whose occurrence does not run. All other rows of later runs are PENDING.
+_KEPT_BACK: Final = frozenset({State.SKIPPED, State.MISSED})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,14 +90,16 @@ class Chain:
         """Returns one answer for each run, in their order. Raises Unavailable when nothing can be read. A run is
         REFUSED while newer code alone can read its definition, or a row that decides about it: what cannot be read is
         not gone. A delivery of an event has a subscription in place of a definition."""
-        deliveries = [run for run in runs if is_delivery(run)]
-        planned = iter(self._planned([run for run in runs if not is_delivery(run)]))
-        told = iter(self.subscribed.steps(deliveries) if deliveries else ())
-        return [Link(step=next(told) or Step.BEGIN) if is_delivery(run) else next(planned) for run in runs]
+        deliveries = [run for run in runs if run.is_delivery]
+        links = self._planned([run for run in runs if not run.is_delivery])
+        steps = self.subscribed.steps(deliveries) if deliveries else ()
+        links |= {run.id: Link(step=step or Step.BEGIN) for run, step in zip(deliveries, steps, strict=True)}
+        return [links[run.id] for run in runs]
 
-    def _planned(self, runs: Sequence[Task]) -> list[Link]:
+    def _planned(self, runs: Sequence[Task]) -> dict[str, Link]:
+        """The answers for runs of recurring tasks, by the run's id."""
         if not runs:
-            return []
+            return {}
         found = self.definitions.get_many({run.task_id for run in runs})
         for definition in list(found.values()):
             if definition.template.destination.headers:
@@ -110,12 +113,12 @@ class Chain:
             if seen.wrong is None:
                 followed[run.id] = follow(run, found.get(run.task_id), seen.around, runs=self.runs, now=now)
         written = self._write(followed)
-        return [
-            _link(followed[run.id], written, found.get(run.task_id))
+        return {
+            run.id: _link(followed[run.id], written, found.get(run.task_id))
             if run.id in followed
             else Link(step=_STEPS[before.get(run.id, _NOTHING).wrong or Written.REFUSED])
             for run in runs
-        ]
+        }
 
     def _sealed(self, definition: Definition) -> Definition:
         """Seals the headers that an older release kept readable, in the definition's row and in the rows of its later
@@ -161,8 +164,9 @@ def asks(claim: Transition) -> bool:
 
 
 def _wants_call(row: Task, written: Written) -> bool:
-    """The worker that wrote it before may have died before calling it, and may have decided otherwise about it."""
-    return written is Written.CONFLICT or (written is Written.DONE and row.phase is Phase.WAITS)
+    """True if this worker sends the call of a row. The worker that wrote the row before may have crashed before it sent
+    the call, and may have decided otherwise about the row."""
+    return written is Written.CONFLICT or (written is Written.DONE and row.state not in _KEPT_BACK)
 
 
 def _link(followed: Followed, written: Mapping[str, Written], definition: Definition | None) -> Link:
@@ -178,6 +182,6 @@ def _link(followed: Followed, written: Mapping[str, Written], definition: Defini
         step=followed.instead or Step.BEGIN,
         ends=ends,
         kept_back=tuple(
-            row.state for row in followed.rows if row.phase is Phase.RESTS and written[row.id] is Written.DONE
+            row.state for row in followed.rows if row.state in _KEPT_BACK and written[row.id] is Written.DONE
         ),
     )

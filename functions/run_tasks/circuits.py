@@ -46,7 +46,8 @@ class Circuits:
     def __init__(self, *, flow: Flow, clock: Clock) -> None:
         self._flow = flow
         self._clock = clock
-        self._known: dict[Circuit, tuple[datetime, Breaker]] = {}
+        # Each breaker with the instant of its reading, and True if other workers are unlikely to change it this second.
+        self._known: dict[Circuit, tuple[datetime, Breaker, bool]] = {}
 
     def foresee(self, circuits: Iterable[Circuit]) -> None:
         """Reads ahead of the instant what will be asked for then."""
@@ -153,26 +154,28 @@ class Circuits:
     def _know(self, circuits: Iterable[Circuit], kept: timedelta) -> None:
         if len(self._known) > _REMEMBERED_MAX:
             self._known.clear()
-        self._read([each for each in set(circuits) if not self._is_known(each, kept)])
+        now = self._clock.now()
+        if stale := [each for each in set(circuits) if not self._is_fresh(each, kept, now)]:
+            self._read(stale)
 
-    def _is_known(self, circuit: Circuit, kept: timedelta) -> bool:
-        """True while the copy of the breaker is fresh. A breaker that other workers may change soon is fresh for a
-        second."""
+    def _is_fresh(self, circuit: Circuit, kept: timedelta, now: datetime) -> bool:
+        """True while the copy of the breaker may be used: for `kept`, or for a second if others may change it soon."""
         if circuit not in self._known:
             return False
-        now, (read_at, breaker) = self._clock.now(), self._known[circuit]
-        return now < read_at + (kept if breaker.rests(now) else _FRESH)
+        read_at, _, rests = self._known[circuit]
+        return now < read_at + (kept if rests else _FRESH)
 
     def _read(self, circuits: Sequence[Circuit]) -> None:
         try:
-            found = self._flow.breakers(circuits) if circuits else {}
+            found = self._flow.breakers(circuits)
         except Unavailable:
             found = dict.fromkeys(circuits, Breaker())
         for each, breaker in found.items():
             self._keep(each, breaker)
 
     def _keep(self, circuit: Circuit, breaker: Breaker) -> None:
-        self._known[circuit] = (self._clock.now(), breaker)
+        now = self._clock.now()
+        self._known[circuit] = (now, breaker, breaker.rests(now))
 
 
 def _say(circuit: Circuit, before: Breaker, after: Breaker) -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from zlib import crc32
 
 from functions.run_tasks.batch import Worker
-from functions.run_tasks.subscribed import Bodies, Subscribed, is_delivery, says_gone
+from functions.run_tasks.subscribed import Bodies, Subscribed, says_gone
 from postdate.domain.errors import SecretBroken, Unavailable
 from postdate.domain.limits import share_of_worker
 from postdate.domain.payload_ref import object_of
@@ -80,10 +80,12 @@ class Deliveries:
             with suppress(Unavailable):
                 self._tenants[tenant] = self._opened(self._tenant(tenant) or Tenant(id=tenant))
         for task in given:
-            self._readable(task)
-        self._bodies.prefetch(given)
+            if task.destination.sealed:
+                self._readable(task)
+        if deliveries := [task for task in given if task.is_delivery]:
+            self._bodies.prefetch(deliveries)
         keys = {
-            task.payload.key for task in given if task.payload.key is not None and not is_delivery(task)
+            task.payload.key for task in given if task.payload.key is not None and not task.is_delivery
         } - self._asked
         if keys:
             try:
@@ -130,9 +132,8 @@ class Deliveries:
         return known is not None and crc32(task.id.encode()) < known.log_share * _CRC_END
 
     def start(self, tasks: Sequence[Task], report: Report, *, unsent: Report) -> None:
-        """A task that cannot be put on its way is told to `unsent`: its destination has no part in that, though some of
-        the reasons are failures of the task's own."""
-        self.prefetch(tasks)
+        """Sends tasks that were prefetched. A task that cannot be sent is reported to `unsent`: its destination has no
+        part in that, though some of the reasons are failures of the task's own."""
         kept_by_tenants = sorted((task for task in tasks if task.payload.ref is not None), key=_task_id)
         for _, runs in groupby(kept_by_tenants, key=_task_id):
             # Together, for the runs of one task may have to keep their order.
@@ -168,7 +169,7 @@ class Deliveries:
             self._targets[type_name].start(deliveries, report)
 
     def _payload(self, task: Task) -> bytes | Failed | Untried:
-        if is_delivery(task):
+        if task.is_delivery:
             return self._bodies.of(task)
         key = task.payload.key
         if key in self._unread:
@@ -186,6 +187,8 @@ class Deliveries:
         return found if _is_json(found) else Failed(reason="the payload is not JSON in UTF-8", retry=False)
 
     def _readable(self, task: Task) -> Destination | Failed | Untried:
+        if not task.destination.sealed:
+            return task.destination
         try:
             return self._vault.opened(task.tenant, task.destination)
         except SecretBroken:
@@ -196,7 +199,7 @@ class Deliveries:
     def _secrets(self, task: Task, tenant: Tenant) -> tuple[str, ...] | None:
         """None if they cannot be read now."""
         now = self._worker.clock.now()
-        if not is_delivery(task):
+        if not task.is_delivery:
             return tenant.secrets_at(now)
         with suppress(Unavailable):
             if subscription := self._subscribed.subscription(task):
@@ -207,7 +210,7 @@ class Deliveries:
 
     def ended(self, task: Task, receipt: Receipt) -> None:
         """Takes an answer that ends more than the task."""
-        if is_delivery(task) and says_gone(receipt):
+        if task.is_delivery and says_gone(receipt):
             self._subscribed.end(task)
 
     def _delivery(

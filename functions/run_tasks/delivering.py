@@ -10,17 +10,17 @@ from typing import Final
 from functions.run_tasks.batch import Batch, Change, Worker
 from functions.run_tasks.circuits import circuit
 from functions.run_tasks.deliveries import Deliveries
-from functions.run_tasks.failures import class_of
 from functions.run_tasks.gate import Gate
 from functions.run_tasks.in_flight import InFlight
-from functions.run_tasks.subscribed import is_delivery
 from postdate.domain import transitions
 from postdate.domain.task import Ack, Task
 from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.agenda import Call
-from postdate.targets.base import Delivered, Delivery, Receipt, Untried
+from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Untried
 
 _UNTRIED_PAUSE: Final = timedelta(seconds=5)
+_TOO_MANY: Final = 429
+_SERVER: Final = 500
 
 Finished = tuple[Delivery, Receipt]
 
@@ -61,9 +61,9 @@ class Delivering:
             tally.claimed += 1
             self._batch.trace(task, "claimed", task.history[-1].why)
             # A delivery has no instant that it could be late for: it follows an event that has been recorded.
-            if task.attempts == 1 and task.lateness_ms is not None and not is_delivery(task):
-                tally.lateness_ms.append(task.lateness_ms)
-                tally.tier_lateness_ms[self.tier_of(task)].append(task.lateness_ms)
+            if task.attempts == 1 and not task.is_delivery and (lateness_ms := task.lateness_ms) is not None:
+                tally.lateness_ms.append(lateness_ms)
+                tally.tier_lateness_ms[self.tier_of(task)].append(lateness_ms)
             self.running[task.id, task.token] = (task, call)
             started.append(task)
         # The time that this takes is the worker's own, and makes no destination slow.
@@ -121,3 +121,19 @@ def outcome(task: Task, receipt: Receipt, *, now: datetime, draw: float) -> Tran
         why=receipt.reason, final=not receipt.retry, retry_after_seconds=receipt.retry_after_seconds
     )
     return transitions.fail(task, now=now, failure=failure, draw=draw)
+
+
+def class_of(receipt: Failed | Untried) -> str:
+    """One of the names of `metric.ATTEMPTS_FAILED`."""
+    match receipt:
+        case Untried():
+            return "untried"
+        case Failed(http_status=int() as status):
+            if status >= _SERVER:
+                return "server_error"
+            return "throttled" if status == _TOO_MANY else "refused"
+        case Failed(down=True):
+            return "unreachable"
+        case Failed(retry=False):
+            return "not_allowed"
+    return "no_answer"

@@ -89,7 +89,8 @@ class Gate:
         """Looks at the breakers and keys while there is still time until the instant."""
         found = list(tasks)
         self._circuits.foresee(circuit(task.tenant, task.destination) for task in found)
-        self._flow_keys.foresee((task.tenant, task.flow.key) for task in found if task.flow is not None)
+        if keys := [(task.tenant, task.flow.key) for task in found if task.flow is not None]:
+            self._flow_keys.foresee(keys)
 
     def elsewhere(self, tasks: Iterable[Task]) -> set[str]:
         """The ids of those whose calls go by the lane for slow destinations, as long as there is time for it."""
@@ -140,10 +141,10 @@ class Gate:
     def left(self, outcomes: Iterable[Transition]) -> None:
         """Takes runs that ended out of their rooms. If that fails, the end of the lease takes them out. A run that its
         receiver has accepted stays in the room for the receiver's lease."""
-        now, inside = (
-            self._clock.now(),
-            [each for each in outcomes if each.before.name_in_room in self._inside],
-        )
+        if not self._inside:
+            return
+        now = self._clock.now()
+        inside = [each for each in outcomes if each.before.name_in_room in self._inside]
         for key, tasks in _by_key(each.after for each in inside if each.after.state is State.RUNNING):
             for task in tasks:
                 del self._inside[task.name_in_room]

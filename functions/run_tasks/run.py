@@ -97,12 +97,11 @@ class Runner:
         return batch.tally
 
     def _go_on(self, now: datetime) -> None:
-        """The most urgent thing there is to do, or a wait for one."""
-        agenda, writes_at = self._batch.agenda, self._recording.writes_at
-        asks_at = self._intake.asks_at(len(agenda))
+        """Does the most urgent work, or waits for the first."""
+        agenda = self._batch.agenda
         if agenda and agenda[0].at <= now:
             self._begin(take_due(agenda, now, most=PACKET_ITEMS_MAX))
-        elif writes_at is not None and writes_at <= now:
+        elif (writes_at := self._recording.writes_at) is not None and writes_at <= now:
             self._recording.write([])
         elif self._renew_at <= now:
             self._renew()
@@ -112,7 +111,7 @@ class Runner:
             self._take_news(now)
         elif (looks_at := self._in_flight.looks_at) is not None and looks_at <= now:
             self._gate.slowed(self._in_flight.slow(now))
-        elif asks_at is not None and asks_at <= now:
+        elif (asks_at := self._intake.asks_at(len(agenda))) is not None and asks_at <= now:
             self._let_go()
             self._intake.ask(self._inbox.put)
         else:
@@ -135,7 +134,8 @@ class Runner:
         self._gate.foresee(known.values())
         self._chain.foresee(known.values())
         elsewhere = self._gate.elsewhere(known.values())
-        batch.move([call for call in calls if call.due.id in elsewhere])
+        if elsewhere:
+            batch.move([call for call in calls if call.due.id in elsewhere])
         return in_turn(call for call in calls if call.due.id not in elsewhere)
 
     def _take_news(self, until: datetime) -> None:

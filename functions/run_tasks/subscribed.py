@@ -16,9 +16,9 @@ from postdate.domain import transitions
 from postdate.domain.errors import InvalidState, Unavailable
 from postdate.domain.event import Event, named
 from postdate.domain.event_body import text_of
-from postdate.domain.item import Phase, kind_of
+from postdate.domain.item import Phase
 from postdate.domain.subscription import State, Subscription
-from postdate.domain.task import DELIVERY_KIND, Task
+from postdate.domain.task import Task
 from postdate.domain.transitions import Deferred, Dropped, Transition
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import Clock
@@ -111,12 +111,11 @@ class Bodies:
         self._read: dict[str, Event | None] = {}
         self._unread: set[str] = set()
 
-    def prefetch(self, tasks: Iterable[Task]) -> None:
+    def prefetch(self, deliveries: Iterable[Task]) -> None:
         wanted = {
             task.payload.key: known
-            for task in tasks
-            if is_delivery(task)
-            and task.payload.key is not None
+            for task in deliveries
+            if task.payload.key is not None
             and task.payload.key not in self._read
             and (known := named(task.tenant, task.payload.key)) is not None
         }
@@ -139,10 +138,6 @@ class Bodies:
             return Untried(reason="its event could not be read")
         event = self._read.get(key)
         return Failed(reason="its event is gone", retry=False) if event is None else text_of(event).encode()
-
-
-def is_delivery(task: Task) -> bool:
-    return kind_of(task.id) == DELIVERY_KIND
 
 
 def says_gone(receipt: Receipt) -> bool:

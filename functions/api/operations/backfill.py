@@ -21,7 +21,7 @@ from postdate.domain.errors import (
     ValidationFailed,
 )
 from postdate.domain.item import kind_of
-from postdate.domain.slots import ShardPlan, item_id
+from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import OPERATION_KIND, Task
 from postdate.runtime.clock import Clock
@@ -110,7 +110,7 @@ class Backfills:
             )
         unique = self.unique()
         return Step(
-            operation=item_id(OPERATION_KIND, self.shards.slot(now, unique), unique),
+            operation=self.shards.item_id(OPERATION_KIND, now, unique),
             schedule=definition.schedule,
             first=first,
             last=last,

@@ -20,7 +20,7 @@ from postdate.domain.operation import ACTIVE, RUNNING_MAX, Entry, Kind, Operatio
 from postdate.domain.payment import KIND as PAYMENT_KIND
 from postdate.domain.payment import Payment
 from postdate.domain.scopes import OPS
-from postdate.domain.slots import ShardPlan, is_id, item_id
+from postdate.domain.slots import ShardPlan, is_id
 from postdate.domain.task import KIND, OPERATION_KIND, RUN_KIND, Task
 from postdate.runtime import machine as machines
 from postdate.runtime.clock import Clock
@@ -65,7 +65,7 @@ class Planner:
         found, against = self._sorted_out(caller, plan, ids, known, now)
         entries = [Entry(id=item.id, version=item.version) for item in found]
         operation = Operation(
-            id=item_id(OPERATION_KIND, self.shards.slot(now, unique), unique),
+            id=self.shards.item_id(OPERATION_KIND, now, unique),
             tenant=caller.tenant,
             plan=plan,
             state=State.PLANNED,

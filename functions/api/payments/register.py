@@ -21,7 +21,7 @@ from postdate.domain.errors import PostdateError
 from postdate.domain.item import Phase
 from postdate.domain.payment import KIND, Funding, Payment, Terms
 from postdate.domain.posting import Posting
-from postdate.domain.slots import ShardPlan, item_id
+from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Horizon
 from postdate.runtime import metric
 from postdate.runtime.clock import Clock
@@ -133,7 +133,7 @@ class Registrar:
             tenant=tenant,
             key=f"pay {order.idempotency_key}",
             fingerprint=order.fingerprint,
-            item_id=item_id(KIND, self.plan.slot(order.due_at, unique), unique),
+            item_id=self.plan.item_id(KIND, order.due_at, unique),
             due_at=order.due_at,
             created_at=now,
             keep_until=None,

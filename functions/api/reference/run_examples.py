@@ -76,7 +76,7 @@ def answers(queue_url: str) -> dict[str, Any]:
 def _redrive(run: Task, now: datetime) -> Operation:
     unique = bytes(range(70, 80))
     planned = Operation(
-        id=item_id(OPERATION_KIND, ShardPlan.parse("0=8").slot(now, unique), unique),
+        id=ShardPlan.parse("0=8").item_id(OPERATION_KIND, now, unique),
         tenant=run.tenant,
         plan=Plan(
             action=Action.REDRIVE,
@@ -102,7 +102,7 @@ def _backfill(definition: Definition, now: datetime) -> Backfill:
     first = datetime(2026, 10, 1, tzinfo=UTC)
     unique = bytes(range(60, 70))
     step = Step(
-        operation=item_id(OPERATION_KIND, ShardPlan.parse("0=8").slot(now, unique), unique),
+        operation=ShardPlan.parse("0=8").item_id(OPERATION_KIND, now, unique),
         schedule=definition.schedule,
         first=first,
         last=datetime(2026, 11, 1, tzinfo=UTC),

@@ -16,7 +16,7 @@ from postdate.domain import subscription as rules
 from postdate.domain.base32 import encode
 from postdate.domain.errors import Conflict, InvalidState, LimitExceeded, NotFound, PostdateError, Unavailable
 from postdate.domain.replay import Step
-from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
 from postdate.domain.subscription import State, Subscription
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import DELIVERY_KIND, Destination, Payload, Recurs, Task, Template
@@ -159,7 +159,7 @@ class Subscriber:
             raise InvalidState(known.state, f"the subscription is {known.state}")
         unique = self.unique()[:UNIQUE_BYTES]
         task = transitions.register(
-            id=item_id(DELIVERY_KIND, self.shards.slot(now, unique), unique),
+            id=self.shards.item_id(DELIVERY_KIND, now, unique),
             tenant=caller.tenant,
             due_at=now,
             now=now,

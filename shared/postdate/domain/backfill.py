@@ -20,7 +20,7 @@ from postdate.domain.cron import Occurrence
 from postdate.domain.definition import Definition
 from postdate.domain.schedule import Schedule
 from postdate.domain.schedule_values import schedule_of, values_of
-from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, home, item_id
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, home
 from postdate.domain.task import OPERATION_KIND, Destination, Payload, Recurs, Task, Template
 from postdate.domain.task import State as TaskState
 
@@ -135,7 +135,7 @@ def step_id(operation: str, number: int, shards: ShardPlan) -> str:
     if number == 0:
         return operation
     unique = hashlib.sha256(f"{operation} {number}".encode()).digest()[:UNIQUE_BYTES]
-    return item_id(OPERATION_KIND, shards.slot(instants.start_of(home(operation).minute), unique), unique)
+    return shards.item_id(OPERATION_KIND, instants.start_of(home(operation).minute), unique)
 
 
 def task_of(step: Step, definition: Definition, *, shards: ShardPlan, now: datetime, depth: int = 0) -> Task:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import groupby, islice
+from operator import itemgetter
 
 from postdate.domain import instants
 from postdate.domain.item import Item
@@ -92,11 +93,8 @@ def pack(dues: Iterable[tuple[str, Due]], via: Via, *, ahead_max: int | None = N
     earlier. Otherwise workers that wait for one tenant's items could not serve other tenants at that instant.
     """
     floods: list[Packet] = []
-
-    def second_and_tenant(pair: tuple[str, Due]) -> tuple[int, str]:
-        return instants.milliseconds(pair[1].due_at) // 1000, pair[0]
-
-    for (_, tenant), group in groupby(sorted(dues, key=second_and_tenant), key=second_and_tenant):
+    together = [((instants.milliseconds(due.due_at) // 1000, tenant), due) for tenant, due in dues]
+    for (_, tenant), group in groupby(sorted(together, key=itemgetter(0)), key=itemgetter(0)):
         members, count = (due for _, due in group), 0
         while chunk := tuple(islice(members, PACKET_ITEMS_MAX)):
             count += len(chunk)

@@ -17,8 +17,8 @@ from postdate.domain.backlog import MISSED_TOLD_MAX, Elapsed, Entry, leads, occu
 from postdate.domain.cron import Occurrence
 from postdate.domain.definition import Definition, Overlap
 from postdate.domain.line import Line
-from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
-from postdate.domain.task import RUN_KIND, HistoryLine, Recurs, State, Task
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
+from postdate.domain.task import RUN_KIND, Recurs, State, Task
 
 WOKEN_FROM_MAX: Final = 100
 _IDS_KEPT: Final = 2 * MISSED_TOLD_MAX
@@ -133,7 +133,7 @@ class Runs:
             row = self.run(definition, entry.occurrence, number=0, now=now)
         else:
             row = self.run(definition, entry.occurrence, number=number, before=before, passed=passed, now=now)
-        return row if entry.why is None else _ended(row, entry.state, entry.why, now)
+        return row if entry.why is None else transitions.keep_back(row, entry.state, entry.why)
 
     def _row(
         self, definition: Definition, recurs: Recurs, id: str, *, due_at: datetime, now: datetime, why: str
@@ -156,14 +156,8 @@ def is_current(run: Task, definition: Definition) -> bool:
     return recurs is not None and recurs.plan == definition.plan and definition.state not in _STOPPED
 
 
-def _ended(row: Task, state: State, why: str, now: datetime) -> Task:
-    """A row that is final when it is written."""
-    line = HistoryLine(version=1, at=now, to=state, why=why, attempt=0)
-    return replace(row, state=state, finished_at=now, history=(line,))
-
-
 @lru_cache(maxsize=_IDS_KEPT)
 def _run_id(shards: ShardPlan, name: str, due_at: datetime) -> str:
     """Cached, because a late run reads the rows of its backlog by id and then writes rows with the same ids."""
     unique = hashlib.sha256(name.encode()).digest()[:UNIQUE_BYTES]
-    return item_id(RUN_KIND, shards.slot(due_at, unique), unique)
+    return shards.item_id(RUN_KIND, due_at, unique)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from postdate.domain import instants, transitions
-from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, home, item_id
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, home
 from postdate.domain.task import OPERATION_KIND, Destination, Payload, Task, Template
 
 TARGET_TYPE: Final = "replay"
@@ -77,7 +77,7 @@ class Step:
 def replay_id(subscription: str, since: datetime, why: str, shards: ShardPlan) -> str:
     """The same for the same reason. The steps are at home in the minute in which the span begins."""
     unique = hashlib.sha256(f"{subscription} {since.isoformat()} {why}".encode()).digest()[:UNIQUE_BYTES]
-    return item_id(OPERATION_KIND, shards.slot(since, unique), unique)
+    return shards.item_id(OPERATION_KIND, since, unique)
 
 
 def task_of(step: Step, tenant: str, *, shards: ShardPlan, now: datetime) -> Task:
@@ -86,7 +86,7 @@ def task_of(step: Step, tenant: str, *, shards: ShardPlan, now: datetime) -> Tas
     if step.number:
         unique = hashlib.sha256(f"{step.replay} {step.number}".encode()).digest()[:UNIQUE_BYTES]
         minute = instants.start_of(home(step.replay).minute)
-        id = item_id(OPERATION_KIND, shards.slot(minute, unique), unique)
+        id = shards.item_id(OPERATION_KIND, minute, unique)
     return transitions.register(
         id=id,
         tenant=tenant,

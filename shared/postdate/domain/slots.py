@@ -63,10 +63,15 @@ class ShardPlan:
             minute=minute, shard=int.from_bytes(hashlib.sha256(unique).digest()[:4]) % self.shards(minute)
         )
 
+    def item_id(self, kind: str, due_at: datetime, unique: bytes) -> str:
+        """The id of a new item whose home is the slot for this instant."""
+        return item_id(kind, self.slot(due_at, unique), unique)
+
 
 def item_id(kind: str, slot: Slot, unique: bytes) -> str:
-    prefix = base32.encode(slot.minute << _SHARD_BITS | slot.shard, _PREFIX_CHARACTERS)
-    return f"{kind}_{prefix}{base32.encode(int.from_bytes(unique), _UNIQUE_CHARACTERS)}"
+    # The characters of the slot and those of the unique part meet at a border of whole characters: 10 bytes are 16.
+    number = (slot.minute << _SHARD_BITS | slot.shard) << 8 * UNIQUE_BYTES | int.from_bytes(unique)
+    return f"{kind}_{base32.encode(number, _PREFIX_CHARACTERS + _UNIQUE_CHARACTERS)}"
 
 
 def is_id(item: object) -> bool:

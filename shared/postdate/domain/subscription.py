@@ -14,7 +14,7 @@ from typing import Any, Final
 from postdate.domain import transitions
 from postdate.domain.errors import InvalidState
 from postdate.domain.event import Event
-from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
 from postdate.domain.task import DELIVERY_KIND, Destination, Payload, Recurs, Task, Template
 
 TYPES_MAX: Final = 50
@@ -118,7 +118,7 @@ def ended(subscription: Subscription, *, now: datetime, by: str, reason: str) ->
 def delivery_id(event: Event, subscription: Subscription, shards: ShardPlan) -> str:
     """The same whoever asks, and whenever: the delivery is at home in the minute of the change."""
     unique = hashlib.sha256(f"{subscription.id} {event.id}".encode()).digest()[:UNIQUE_BYTES]
-    return item_id(DELIVERY_KIND, shards.slot(event.occurred_at, unique), unique)
+    return shards.item_id(DELIVERY_KIND, event.occurred_at, unique)
 
 
 def delivery(

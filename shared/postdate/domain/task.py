@@ -234,6 +234,11 @@ class Task:
         return self.id if self.recurs is None else self.recurs.definition
 
     @property
+    def is_delivery(self) -> bool:
+        """True for the delivery of an event to a subscription."""
+        return self.id.startswith(f"{DELIVERY_KIND}_")
+
+    @property
     def ends_at(self) -> datetime:
         """The deadline, or the end of the lifetime if that comes first. No attempt begins at this instant or later. The
         lifetime of a backfilled run begins when its row is written."""

@@ -127,6 +127,12 @@ def register(
     )
 
 
+def keep_back(new: Task, state: State, why: str) -> Task:
+    """The row of a new run that does not run: its first version is final."""
+    line = HistoryLine(version=1, at=new.created_at, to=state, why=why, attempt=0)
+    return replace(new, state=state, finished_at=new.created_at, history=(line,))
+
+
 def claim(
     task: Task,
     due: Due,

@@ -29,12 +29,8 @@ class _Line:
     not_before: datetime | None
     message_id: str
     by: str
-
-    @property
-    def together(self) -> tuple[str, str, str, str, bool, bool, int]:
-        """Lines that are equal in this travel in one packet."""
-        second = instants.milliseconds(self.not_before or self.due.due_at) // 1000
-        return self.where, self.tenant, self.via, self.by, self.seen, self.not_before is not None, second
+    # Lines that are equal in this travel in one packet.
+    together: tuple[str, str, str, str, bool, bool, int]
 
 
 class Outbox:
@@ -89,16 +85,19 @@ class Outbox:
         seen: bool = False,
         not_before: datetime | None = None,
     ) -> None:
+        tenant, by = message.packet.tenant, message.packet.by if via is message.packet.via else ""
+        second = instants.milliseconds(not_before or due.due_at) // 1000
         self._lines.append(
             _Line(
                 where=where,
-                tenant=message.packet.tenant,
+                tenant=tenant,
                 via=via,
                 due=due,
                 seen=seen,
                 not_before=not_before,
                 message_id=message.message_id,
-                by=message.packet.by if via is message.packet.via else "",
+                by=by,
+                together=(where, tenant, via, by, seen, not_before is not None, second),
             )
         )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from functions.run_tasks.failures import class_of
+from functions.run_tasks.delivering import class_of
 from postdate.domain.task import RECEIVER, State
 from postdate.runtime.metric import ATTEMPTS_FAILED
 from postdate.runtime.observability import logger

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from functions.api import calls, delays, idempotency
 from postdate.domain import transitions
 from postdate.domain.errors import PostdateError, Unavailable
-from postdate.domain.slots import ShardPlan, item_id
+from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import KIND, Payload, State, Task, Template
 from postdate.runtime import metric
@@ -115,7 +115,7 @@ class Registrar:
     def _reserved(self, tenant: str, order: Order, now: datetime) -> tuple[Reservation | None, Registered]:
         """The task that this order stands for: a new one, or the one its key stood for before."""
         unique = self.unique()
-        id = item_id(KIND, self.plan.slot(order.due_at, unique), unique)
+        id = self.plan.item_id(KIND, order.due_at, unique)
         wanted = None
         if order.idempotency_key is not None:
             wanted = Reservation(

@@ -22,7 +22,7 @@ from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Definition, Overlap, State
 from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.schedule import Schedule
-from postdate.domain.slots import ShardPlan, item_id
+from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import KIND, Template
 from postdate.runtime.clock import Clock
@@ -110,7 +110,7 @@ class Planner:
         """The definition that this order stands for, and the row of its key, if it has a key. No sweep visits the slot
         of a definition, so a new instant for its key only delays the first run."""
         unique = self.unique()
-        id = item_id(KIND, self.plan.slot(instants.start_of(definitions.HOME_MINUTE), unique), unique)
+        id = self.plan.item_id(KIND, instants.start_of(definitions.HOME_MINUTE), unique)
         new = _definition(tenant, order, id=id, now=now)
         refusal = order.refusal
         if refusal is None and self.chain.first(new, now=now) is None:
