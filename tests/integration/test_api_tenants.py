@@ -1,6 +1,7 @@
 """Tenants, made and changed by operators, and the rotation of a tenant's signing secret."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -135,3 +136,23 @@ def test_a_rotated_secret_signs_beside_the_one_before(client: Client, world: Wor
     last = client.call("POST", "/api/v1/signing-secrets/rotate", {"overlap_seconds": 0}).body
     assert last["previous_until"] is None
     assert world.signing_secrets(client.tenant) == (last["signing_secret"],)
+
+
+def test_tasks_are_spread_by_the_request_or_by_the_tenants_default_and_the_answer_tells_it(
+    client: Client, operator: Client
+) -> None:
+    at = (datetime.now(UTC) + timedelta(days=100)).replace(microsecond=0)
+
+    def moved(**fields: Any) -> timedelta:
+        answer = client.register(run_at=at.isoformat(), **fields)
+        assert answer.status == 201, answer.body
+        return datetime.fromisoformat(answer.body["run_at"]) - at
+
+    none, minute, hour = timedelta(0), timedelta(minutes=1), timedelta(hours=1)
+    changed = operator.call("PATCH", f"/api/v1/ops/tenants/{client.tenant}", {"spread_seconds": 3600})
+    assert changed.body["spread_seconds"] == 3600
+    assert none < moved(spread_seconds=60) < minute
+    assert none < moved(key="one") == moved(key="one") < hour
+    assert moved(spread_seconds=0) == none
+    assert client.register(spread_seconds=3601).status == 422
+    assert client.register(delay_seconds=None, cron="0 0 * * *", spread_seconds=5).status == 422

@@ -22,6 +22,9 @@ MEANINGS: Final = {
     "jitter_seconds": "The greatest delay of a run behind its planned instant. Each run has a fixed delay, so that "
     "not all "
     "tasks begin at once. The value is less than the time between two runs.",
+    "spread_seconds": "The span in which tasks that name the same instant start: each at an instant of its own, less "
+    "than this many seconds later. With an idempotency key the instant follows from the key. The answer's `run_at` "
+    "tells it. Without a value the tenant's default counts; 0 is the instant itself.",
     "overlap": "The rule for a run whose predecessor is not over: `skip` does not run it, `allow` runs it, `queue` "
     "lets it wait. Ten runs may wait; further runs are skipped.",
     "catch_up": "The policy for missed runs: run the latest, all, or none. A run that is late by a minute is not "

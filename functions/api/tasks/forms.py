@@ -19,6 +19,7 @@ from postdate.domain.flow import PARALLELISM_MAX, FlowControl
 from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 from postdate.domain.retry import ATTEMPTS_MAX, RetryPolicy
 from postdate.domain.schedule import JITTER_SECONDS_MAX
+from postdate.domain.spread import SPREAD_SECONDS_MAX
 from postdate.domain.task import Ack, Destination, Payload, Template
 
 PAST_ALLOWED = timedelta(minutes=1)
@@ -40,6 +41,7 @@ JitterSeconds = Annotated[int, Field(ge=0, le=JITTER_SECONDS_MAX)]
 WindowSeconds = Annotated[int, Field(ge=1, le=WINDOW_MAX // _SECOND)]
 TimeoutSeconds = Annotated[int, Field(ge=1, le=900)]
 ExpirySeconds = Annotated[int, Field(ge=1, le=DELAY_SECONDS_MAX)]
+SpreadSeconds = Annotated[int, Field(ge=0, le=SPREAD_SECONDS_MAX)]
 Tag = Annotated[str, Field(min_length=1, max_length=64), SEEN]
 Tags = Annotated[list[Tag], Field(max_length=10)]
 Name = Annotated[str, Field(min_length=1, max_length=128), SEEN]
@@ -80,12 +82,14 @@ class FlowControlForm(Form):
 class TaskForm(Form):
     """Exactly one of `run_at`, `delay_seconds` and `cron` is needed. With a `cron` the task is a recurring one; only
     then may `timezone`, `start_at`, `end_at`, `max_runs`, `jitter_seconds`, `overlap`, `catch_up` and
-    `catch_up_window_seconds` differ from their defaults. At most one of `payload` and `payload_ref` is given.
+    `catch_up_window_seconds` differ from their defaults. `spread_seconds` is for tasks that run once. At most one of
+    `payload` and `payload_ref` is given.
     """
 
     run_at: Instant | None = None
     delay_seconds: int | None = Field(None, ge=0, le=DELAY_SECONDS_MAX)
     cron: Cron | None = None
+    spread_seconds: SpreadSeconds | None = None
     timezone: Zone = "UTC"
     start_at: Instant | None = None
     end_at: Instant | None = None
@@ -134,6 +138,11 @@ class TaskForm(Form):
             )
         if self.cron is None and (wrong := [name for name in OF_RECURRING if not self.at_default(name)]):
             raise ValidationFailed([(self.named(name), "needs a cron") for name in wrong])
+        if self.cron is not None and self.spread_seconds is not None:
+            jitter = self.named("jitter_seconds")
+            raise ValidationFailed(
+                [(self.named("spread_seconds"), f"is for tasks that run once; a cron has {jitter}")]
+            )
         return self
 
     @model_validator(mode="after")

@@ -81,11 +81,11 @@ def refused(destinations: Sequence[Destination], tenant: str) -> Mapping[Destina
 def _orders(
     asked: Sequence[tuple[TaskForm, str | None]], tenant: str, depth: int
 ) -> list[Asked | PostdateError]:
-    now, usual = wired().clock.now(), _tenant(tenant).default_target
-    going = [_destination(form, usual) for form, _ in asked]
+    now, owner = wired().clock.now(), _tenant(tenant)
+    going = [_destination(form, owner.default_target) for form, _ in asked]
     against = refused([each for each in going if isinstance(each, Destination)], tenant)
     orders = [
-        _order(form, key, now, destination, against, tenant, depth)
+        _order(form, key, now, destination, against, owner, depth)
         for (form, key), destination in zip(asked, going, strict=True)
     ]
     return _with_places([form for form, _ in asked], orders, tenant)
@@ -128,28 +128,37 @@ def _order(
     now: datetime,
     destination: Destination | PostdateError,
     against: Mapping[Destination, PostdateError],
-    tenant: str,
+    owner: Tenant,
     depth: int,
 ) -> Asked | PostdateError:
     if isinstance(destination, PostdateError):
         return destination
     refusal = against.get(destination)
     try:
-        payload = payload_of(form, bucket=wired().payloads_bucket, tenant=tenant)
-        template = form.template(wired().vault.sealed(tenant, destination), payload, depth=depth)
-        build = _once if form.cron is None else _recurring
-        return build(form, key, template, now, refusal)
+        payload = payload_of(form, bucket=wired().payloads_bucket, tenant=owner.id)
+        template = form.template(wired().vault.sealed(owner.id, destination), payload, depth=depth)
+        if form.cron is not None:
+            return _recurring(form, key, template, now, refusal)
+        return _once(form, key, template, now, refusal, spread_seconds=owner.tenancy.spread_seconds)
     except PostdateError as error:
         return error
 
 
 def _once(
-    form: TaskForm, key: str | None, template: Template, now: datetime, refusal: PostdateError | None
+    form: TaskForm,
+    key: str | None,
+    template: Template,
+    now: datetime,
+    refusal: PostdateError | None,
+    *,
+    spread_seconds: int,
 ) -> Order:
+    """`spread_seconds` is the tenant's default, for requests that name none."""
     instant = due_at(form, now)
     refusal = instant if isinstance(instant, PostdateError) else _too_long(form) or refusal
     return Order(
         due_at=instant if isinstance(instant, datetime) else now,
+        spread_seconds=spread_seconds if form.spread_seconds is None else form.spread_seconds,
         refusal=refusal,
         template=template,
         name=form.name,

@@ -49,7 +49,7 @@ class Registry:
             default_target=None if form.default_target is None else form.default_target.destination(),
             signing_secrets=(secret,),
             tier=form.tier,
-            tenancy=_with_quotas(USUAL, form.quotas),
+            tenancy=replace(_with_quotas(USUAL, form.quotas), spread_seconds=form.spread_seconds),
         )
         _check_target(wanted)
         if wanted.id == INTERNAL:
@@ -123,12 +123,15 @@ def _edited(tenant: Tenant, form: TenantChangeForm) -> Tenant:
         target = None
     elif form.default_target is not None:
         target = form.default_target.destination()
+    known = tenant.tenancy if form.quotas is None else _with_quotas(tenant.tenancy, form.quotas)
+    if form.spread_seconds is not None:
+        known = replace(known, spread_seconds=form.spread_seconds)
     edited = replace(
         tenant,
         destinations=frozenset(kept | given),
         default_target=target,
         tier=form.tier or tenant.tier,
-        tenancy=tenant.tenancy if form.quotas is None else _with_quotas(tenant.tenancy, form.quotas),
+        tenancy=known,
     )
     _check_target(edited)
     return edited

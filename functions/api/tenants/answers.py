@@ -30,6 +30,10 @@ class Tenant(TypedDict):
     topics: list[str]
     buses: list[str]
     default_target: Annotated[Target | None, told("The target of jobs that name none.")]
+    spread_seconds: Annotated[
+        Count,
+        told("The default of tasks that run once: they start within this span; 0 for their own instant."),
+    ]
     version: Annotated[Count, told("One more with each change; 0 for tenants of older releases.")]
 
 
@@ -62,6 +66,7 @@ def of(given: tenants.Tenant) -> Tenant:
         "topics": lists["topics"],
         "buses": lists["buses"],
         "default_target": None if given.default_target is None else targets.view(given.default_target),
+        "spread_seconds": known.spread_seconds,
         "version": known.version,
     }
 

@@ -8,6 +8,7 @@ from functions.api import patterns
 from functions.api.forms import Form
 from functions.api.tasks.targets import TargetForm
 from functions.api.texts import Seen
+from postdate.domain.spread import SPREAD_SECONDS_MAX
 from postdate.runtime.metric import STANDARD
 
 REGISTERED_PER_SECOND_MAX = 100_000
@@ -36,6 +37,7 @@ class TenantForm(Form):
     buses: Addresses = Field([])
     quotas: QuotasForm = QuotasForm()
     default_target: TargetForm | None = None
+    spread_seconds: int = Field(0, ge=0, le=SPREAD_SECONDS_MAX)
 
 
 class TenantChangeForm(Form):
@@ -48,6 +50,7 @@ class TenantChangeForm(Form):
     buses: Addresses | None = None
     quotas: QuotasForm | None = None
     default_target: TargetForm | None = None
+    spread_seconds: int | None = Field(None, ge=0, le=SPREAD_SECONDS_MAX)
 
     @model_validator(mode="after")
     def _changes_something(self) -> "TenantChangeForm":

@@ -30,6 +30,7 @@ _ACME: Final[dict[str, Any]] = {
     "topics": [],
     "buses": [],
     "default_target": {"type": "sqs", "queue_url": _QUEUE},
+    "spread_seconds": 0,
     "version": 1,
 }
 _REFUSED: Final = ("malformed", "validation_failed", "destination_not_allowed", "invalid_state")

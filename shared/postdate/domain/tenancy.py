@@ -7,11 +7,13 @@ from typing import Final
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tenancy:
     """`registered_a_second`: the tenant's own quota; None for the tier's. `runs_in_flight`: the tenant's own bound of
-    deliveries in flight; None for the usual one. `suspended_because`: why the tenant registers
-    nothing; None while it may. `version`: one more with each change by an operator; 0 for rows of older releases."""
+    deliveries in flight; None for the usual one. `spread_seconds`: the default of its one-time tasks.
+    `suspended_because`: why the tenant registers nothing; None while it may. `version`: one more with each change by
+    an operator; 0 for rows of older releases."""
 
     registered_a_second: int | None = None
     runs_in_flight: int | None = None
+    spread_seconds: int = 0
     suspended_because: str | None = None
     version: int = 0
 

@@ -86,6 +86,7 @@ class _Row(Row):
     tier = UnicodeAttribute(null=True)
     registered_a_second = NumberAttribute(null=True)
     runs_in_flight = NumberAttribute(null=True)
+    spread_seconds = NumberAttribute(null=True)
     suspended_because = UnicodeAttribute(null=True)
     version = NumberAttribute(null=True)
 
@@ -140,6 +141,7 @@ class DynamoTenants:
             signing_until=milliseconds(tenant.signing_until),
             registered_a_second=known.registered_a_second,
             runs_in_flight=known.runs_in_flight,
+            spread_seconds=known.spread_seconds or None,
             suspended_because=known.suspended_because,
             version=known.version or None,
         )
@@ -166,6 +168,7 @@ def _tenant_of(row: _Row) -> Tenant:
         tenancy=Tenancy(
             registered_a_second=_number(row.registered_a_second),
             runs_in_flight=_number(row.runs_in_flight),
+            spread_seconds=int(row.spread_seconds or 0),
             suspended_because=row.suspended_because,
             version=int(row.version or 0),
         ),

@@ -15,6 +15,7 @@ from functions.api import calls, delays, idempotency
 from postdate.domain import transitions
 from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.slots import ShardPlan
+from postdate.domain.spread import spread
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import KIND, Payload, State, Task, Template
 from postdate.runtime import metric
@@ -31,7 +32,8 @@ _AT_ONCE = 8
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
     """A parsed request for a one-time task. The refusal counts only if the key is new: a request that was answered
-    before gets the same answer, even if its destination was removed from the list since."""
+    before gets the same answer, even if its destination was removed from the list since.
+    `spread_seconds`: the task starts at an instant of its own, less than this many seconds after `due_at`."""
 
     due_at: datetime
     template: Template
@@ -39,6 +41,7 @@ class Order:
     tags: tuple[str, ...]
     idempotency_key: str | None
     fingerprint: str
+    spread_seconds: int = 0
     refusal: PostdateError | None = None
     job_key: str | None = None
 
@@ -115,7 +118,9 @@ class Registrar:
     def _reserved(self, tenant: str, order: Order, now: datetime) -> tuple[Reservation | None, Registered]:
         """The task that this order stands for: a new one, or the one its key stood for before."""
         unique = self.unique()
-        id = self.plan.item_id(KIND, order.due_at, unique)
+        name = f"{tenant} {order.idempotency_key or unique.hex()}"
+        due_at = spread(order.due_at, seconds=order.spread_seconds, name=name)
+        id = self.plan.item_id(KIND, due_at, unique)
         wanted = None
         if order.idempotency_key is not None:
             wanted = Reservation(
@@ -123,7 +128,7 @@ class Registrar:
                 key=order.idempotency_key,
                 fingerprint=order.fingerprint,
                 item_id=id,
-                due_at=order.due_at,
+                due_at=due_at,
                 created_at=now,
                 keep_until=now + idempotency.KEY_KEPT,
             )
@@ -131,7 +136,7 @@ class Registrar:
             self.reservations, wanted, refusal=order.refusal, now=now, written=self._is_written
         )
         if reservation is None or reservation is wanted:
-            return reservation, Registered(task=_task(tenant, order, id=id, due_at=order.due_at, now=now))
+            return reservation, Registered(task=_task(tenant, order, id=id, due_at=due_at, now=now))
         return reservation, _first_answer(tenant, order, reservation, now)
 
     def _known(self, ids: Sequence[str]) -> Mapping[str, Task] | None:

@@ -12,7 +12,7 @@ from postdate.domain.errors import (
     Unavailable,
     ValidationFailed,
 )
-from postdate.domain.slots import unique_part
+from postdate.domain.slots import home, unique_part
 from postdate.domain.task import Payload, State
 from postdate.stores.tasks_memory import MemoryTasks
 from tests.listing import ids_listed
@@ -347,3 +347,18 @@ class TestBatches:
         assert len({answer.task.id for answer in answers}) == 1
         assert sorted(answer.replayed for answer in answers) == [False, True]
         assert len(ids_listed(service.tasks, "demo")) == 1
+
+
+def test_a_spread_task_lies_in_the_minute_of_its_own_instant_and_keeps_it_for_its_key(service):
+    first = service.registered(idempotency_key="one", spread_seconds=3600)
+    again = service.register(idempotency_key="one", spread_seconds=3600)
+    assert FAR < first.due_at < FAR + 60 * MINUTE
+    assert (again.replayed, again.task.id, again.task.due_at) == (True, first.id, first.due_at)
+    assert service.tasks.get(first.id).planned_at == first.due_at
+    assert home(first.id).holds(first.due_at)
+
+
+def test_spread_tasks_of_one_instant_have_many_instants(service):
+    tasks = [service.registered(spread_seconds=60) for _ in range(50)]
+    assert len({task.due_at for task in tasks}) > 40
+    assert all(FAR <= task.due_at < FAR + MINUTE for task in tasks)
