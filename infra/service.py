@@ -45,6 +45,9 @@ KEY_ATTRIBUTES: Final = (
     *(
         "amount_per_day_max",
         "networks",
+        "actions",
+        "read_only",
+        "requests_a_second",
         "before_sha256",
         "before_until",
         "made_by",

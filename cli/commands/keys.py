@@ -27,6 +27,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     make.add_argument(
         "--network", action="append", metavar="CIDR", help="where requests may come from (anywhere)"
     )
+    make.add_argument(
+        "--action",
+        action="append",
+        metavar="NAME",
+        help="an operation that it may ask for (all of its scopes)",
+    )
+    make.add_argument("--read-only", action="store_true", help="nothing that writes, whatever its scopes say")
+    make.add_argument("--requests-per-second", type=int, help="of all its requests (no limit)")
     make.add_argument("--expires-at", metavar="INSTANT", help="such as 2027-01-01T00:00:00Z (never)")
     _action(chosen, "list", "list the tenant's keys, without their texts")
     rotate = _action(chosen, "rotate", "give a key a new text and tell it once")
@@ -79,6 +87,9 @@ def _form(options: argparse.Namespace) -> dict[str, Any]:
         "amount_max": options.amount_max,
         "amount_per_day_max": options.amount_per_day_max,
         "networks": options.network,
+        "actions": options.action,
+        "read_only": options.read_only or None,
+        "requests_per_second": options.requests_per_second,
         "expires_at": options.expires_at,
     }
     return {name: value for name, value in given.items() if value is not None}

@@ -17,12 +17,14 @@ TENANT_HEADER: Final = "Postdate-Tenant"
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Admission:
     """`key` finds a key by its id, as it was a short time ago at most. `is_tenant` tells whether there is a tenant.
-    `keep` stores a keyed hash in place of one of an older release."""
+    `keep` stores a keyed hash in place of one of an older release. `count` counts a request of the key and raises
+    RateLimited beyond the limit of the key."""
 
     key: Callable[[str], ApiKey | None]
     is_tenant: Callable[[str], bool]
     hashes: KeyHashes
     keep: Callable[[Shown], None]
+    count: Callable[[ApiKey], None]
     clock: Clock
 
     def caller(self, request_context: Mapping[str, Any], authorization: str, named: str | None) -> Caller:
@@ -45,8 +47,8 @@ class Admission:
         return Caller.of(self.admit(request_context, authorization), "").needs(OPS)
 
     def admit(self, request_context: Mapping[str, Any], authorization: str) -> ApiKey:
-        """Raises Unauthenticated for a key that is not good now, Forbidden for one that is bound to other networks, and
-        Unavailable if that cannot be told now."""
+        """Raises Unauthenticated for a key that is not good now, Forbidden for one that is bound to other networks,
+        RateLimited for one that has asked too often, and Unavailable if that cannot be told now."""
         if not _may_be_known(request_context):
             raise Unauthenticated
         found = shown(authorization, self.key, now=self.clock.now(), hashes=self.hashes)
@@ -56,6 +58,7 @@ class Admission:
         key = found.key
         if not key.is_usable_from(str((request_context.get("http") or {}).get("sourceIp", ""))):
             raise Forbidden("this key may not be used from this network")
+        self.count(key)
         return key
 
 

@@ -24,6 +24,9 @@ class Caller:
     amount_max: int | None = None
     amount_per_day_max: int | None = None
     networks: tuple[str, ...] | None = None
+    actions: frozenset[str] | None = None
+    read_only: bool = False
+    requests_a_second: int | None = None
     expires_at: datetime | None = None
 
     @classmethod
@@ -41,6 +44,9 @@ class Caller:
             amount_max=key.amount_max,
             amount_per_day_max=key.amount_per_day_max,
             networks=key.networks,
+            actions=key.actions,
+            read_only=key.read_only,
+            requests_a_second=key.requests_a_second,
             expires_at=key.expires_at,
         )
 
@@ -57,6 +63,17 @@ class Caller:
     def needs(self, scope: str) -> "Caller":
         if scope != ANY and scope not in self.scopes:
             raise Forbidden(f"this request needs the scope {scope}")
+        return self
+
+    def performs(self, operation: str, *, scope: str, reads: bool) -> "Caller":
+        """Raises Forbidden if the key is restricted to other operations, or to reading. Every key may ask what it
+        is."""
+        if scope == ANY:
+            return self
+        if self.read_only and not reads:
+            raise Forbidden("this key only reads")
+        if self.actions is not None and operation not in self.actions:
+            raise Forbidden(f"this key may not ask for {operation}")
         return self
 
     def pays_from(self, account: str) -> "Caller":

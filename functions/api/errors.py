@@ -31,6 +31,7 @@ STATUS: Mapping[type[errors.PostdateError], HTTPStatus] = {
     errors.UnsupportedMediaType: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     errors.LoopRefused: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.QuotaExceeded: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
     errors.Conflict: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
 }
@@ -96,6 +97,8 @@ def answer(error: Exception, request_id: str) -> Response[str]:
         headers["Retry-After"] = "1"
         headers["RateLimit-Policy"] = f'"{error.quota}";q={error.most};w={error.window_seconds}'
         headers["RateLimit"] = f'"{error.quota}";r=0;t=1'
+    if isinstance(error, errors.RateLimited):
+        headers["Retry-After"] = str(error.retry_seconds)
     if isinstance(error, errors.Unauthenticated):
         headers["WWW-Authenticate"] = 'Bearer realm="postdate"'
     if isinstance(error, errors.MethodNotAllowed):

@@ -106,7 +106,8 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     with deadline.of_this_process().within(
         lambda: context.get_remaining_time_in_millis() / 1000 - _KEPT_SECONDS
     ):
-        answer = _resolved(event, context)
+        requests.begin()
+        answer = requests.with_rate(_resolved(event, context))
     request, status = event["requestContext"]["http"], answer["statusCode"]
     emit(metric.REQUESTS)
     if status < _REFUSED and (timed := timing.of(request["method"], request["path"])) is not None:

@@ -1,6 +1,7 @@
-"""The methods that a path accepts, from the table behind the API's description.
+"""The methods that a path accepts, and the names of operations, from the table behind the API's description.
 
-Only a request that no route takes asks for it, so no other request waits for the table.
+Only a request that no route takes and one that makes a key with actions ask for it, so no other request waits for the
+table.
 """
 
 import re
@@ -28,3 +29,11 @@ def _table() -> list[tuple[re.Pattern[str], str]]:
         (re.compile(_PARAMETER.sub("[^/]+", re.escape(each.path))), each.method.upper())
         for each in OPERATIONS
     ]
+
+
+@cache
+def operations_with_a_key() -> frozenset[str]:
+    """The names that a key may be restricted to."""
+    from functions.api.reference.operations import OPERATIONS
+
+    return frozenset(each.name for each in OPERATIONS if each.scheme == "key" and each.scope is not None)

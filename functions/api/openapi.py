@@ -91,7 +91,8 @@ _NO_KEY: Final = "A request without any Authorization is answered by the gateway
 _MESSAGE: Final = {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}
 _OF_GATEWAY: Final = {"application/json": {"schema": _MESSAGE}}
 _RATE_LIMITED: Final = {
-    "description": "quota_exceeded. Or the gateway's rate is used up, which is not a problem.",
+    "description": "quota_exceeded, or rate_limited for a key with a limit of requests. Or the gateway's rate is used "
+    "up, which is not a problem.",
     "headers": {
         name: {"$ref": f"#/components/headers/{name}"}
         for name in ("Retry-After", "RateLimit-Policy", "RateLimit")
@@ -99,7 +100,9 @@ _RATE_LIMITED: Final = {
     "content": {
         "application/problem+json": {
             "schema": {"$ref": f"{_SCHEMAS}Problem"},
-            "examples": {"quota_exceeded": {"$ref": "#/components/examples/quota_exceeded"}},
+            "examples": {
+                code: {"$ref": f"#/components/examples/{code}"} for code in ("quota_exceeded", "rate_limited")
+            },
         },
         **_OF_GATEWAY,
     },

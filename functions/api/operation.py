@@ -78,7 +78,8 @@ class Routes:
     """The routes of one resource. `prefix` begins their paths, and `<name>` in a path is a parameter.
 
     A route is called with whoever calls, who has the operation's scope, and with the parameters of the path. So a scope
-    that is described is a scope that is asked for. A route with the scope of operators acts for no tenant.
+    that is described is a scope that is asked for. A route with the scope of operators acts for no tenant. A route
+    reads if its method is GET or its scope is one for reading.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -105,12 +106,12 @@ class Routes:
         headers: tuple[str, ...] = (),
     ) -> Callable[[Route[P, R]], Route[P, R]]:
         def served(route: Route[P, R]) -> Route[P, R]:
-            whole = f"{self._prefix}{path}"
+            whole, reads = f"{self._prefix}{path}", method == "get" or scope.endswith(":read")
 
             def answer(*given: P.args, **named: P.kwargs) -> R:
                 event = self.router.current_event
                 caller = requests.operator(event) if scope == OPS else requests.caller(event, scope)
-                return route(caller, *given, **named)
+                return route(caller.performs(name, scope=scope, reads=reads), *given, **named)
 
             answer.__name__ = name
             self.router.route(whole, method=method.upper())(answer)

@@ -3,7 +3,7 @@
 import base64
 import re
 from collections.abc import Mapping
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
@@ -42,6 +42,22 @@ def caller(event: BaseProxyEvent, scope: str) -> Caller:
     found = given.admission.caller(event["requestContext"], _shown(event), named).needs(scope)
     given.author.name = found.actor
     return found
+
+
+def begin() -> None:
+    wired().key_meter.told = None
+
+
+def with_rate(answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer with what is left of the key's limit of requests, if it has one. An answer that tells a quota of the
+    tenant tells both."""
+    told = wired().key_meter.told
+    if told is None:
+        return answer
+    headers = answer["headers"]
+    for name, value in told.headers().items():
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return answer
 
 
 def operator(event: BaseProxyEvent) -> Caller:

@@ -11,6 +11,7 @@ from functions.api.admission import Admission
 from functions.api.keys.rehash import Rehash
 from functions.api.letters.show import DeadLetters, Item
 from functions.api.limits.meter import Meter
+from functions.api.limits.of_keys import KeyMeter
 from functions.api.limits.stored import Stored
 from functions.api.operations.backfill import Backfills
 from functions.api.operations.find import Finder
@@ -104,11 +105,13 @@ class Wired:
         self.all_keys = DynamoKeys(table=given.keys_table, client=dynamodb)
         self.keys = Cached(self.all_keys.get, keep=_KEY_KEPT, clock=self.clock)
         self._rehash = Rehash(keys=self.all_keys, hashes=self.hashes)
+        self.key_meter = KeyMeter(flow=self.flow, clock=self.clock)
         self.admission = Admission(
             key=self.keys.get,
             is_tenant=lambda id: self.tenants.get(id) is not None,
             hashes=self.hashes,
             keep=self._rehash.keep,
+            count=self.key_meter.take,
             clock=self.clock,
         )
         self.events = DynamoEvents(

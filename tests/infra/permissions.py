@@ -181,6 +181,7 @@ GRANTED_BY_ATTRIBUTES: Final[dict[str, dict[str, tuple[set[str], set[str]]]]] = 
             {
                 *("key_id", "secret_sha256", "tenant", "scopes", "accounts", "expires_at", "name"),
                 *("amount_max", "amount_per_day_max", "networks", "before_sha256", "before_until"),
+                *("actions", "read_only", "requests_a_second"),
                 *("made_by", "created_at", "revoked_at", "spent", "spent_on"),
             },
         )

@@ -1,14 +1,17 @@
 """A tenant's keys through the API: made, listed, used, rotated and revoked."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from functions.api.limits.of_keys import KeyMeter
 from functions.api.wiring import wired
 from functions.authorize import handler as authorizer
-from postdate.domain.errors import Unavailable
+from postdate.domain.errors import RateLimited, Unavailable
 from postdate.stores.keys import bearer_text
 from tests.boundary import Boundary
 from tests.integration.test_api_errors import problem
@@ -192,3 +195,56 @@ def test_a_form_that_is_wrong_makes_no_key(client: Client, form: dict[str, Any])
     before = client.get(KEYS).body
     assert problem(client.call("POST", KEYS, form)) == (422, "validation_failed")
     assert client.get(KEYS).body == before
+
+
+def test_a_key_that_only_reads_is_refused_whatever_writes(client: Client) -> None:
+    key = made(client, scopes=["tasks:read", "tasks:write"], read_only=True)["key"]
+    preview = {"cron": "0 9 * * *"}
+    assert used(client, key).status == 200
+    assert used(client, key, "POST", "/api/v1/tasks/preview", body=preview).status == 200
+    assert problem(used(client, key, "POST", body={})) == (403, "forbidden")
+
+
+def test_a_key_asks_only_for_the_actions_that_it_is_restricted_to(client: Client) -> None:
+    key = made(client, scopes=["tasks:read", "payments:read"], actions=["listTasks"])["key"]
+    assert used(client, key).status == 200
+    assert used(client, key, path="/api/v1/whoami").status == 200
+    for path in ("/api/v1/payments", "/api/v1/tasks/t"):
+        refused = used(client, key, path=path)
+        assert problem(refused) == (403, "forbidden")
+        assert "may not ask for" in refused.body["detail"]
+    for wrong in (["nothing"], ["executePayment"], []):
+        form = {"name": "x", "scopes": ["tasks:read"], "actions": wrong}
+        assert problem(client.call("POST", KEYS, form)) == (422, "validation_failed")
+
+
+def test_a_key_with_a_limit_is_told_what_is_left_and_refused_beyond_it(client: Client) -> None:
+    key = made(client, requests_per_second=1)["key"]
+    first = used(client, key).headers
+    assert (first["ratelimit-policy"], first["ratelimit"]) == ('"requests";q=10;w=10', '"requests";r=9;t=1')
+    answers = [used(client, key, path="/api/v1/whoami") for _ in range(25)]
+    assert all(each.status == 200 for each in answers[:9])
+    refused = [each for each in answers if each.status != 200]
+    assert problem(refused[0]) == (429, "rate_limited")
+    assert refused[0].headers["ratelimit"] == '"requests";r=0;t=10'
+    assert refused[0].headers["retry-after"] == "1"
+    assert "ratelimit" not in client.get("/api/v1/whoami").headers
+
+
+def test_a_limit_of_requests_holds_when_sixteen_threads_ask(client: Client) -> None:
+    """One copy of the function for each thread."""
+    key, given = made(client, requests_per_second=5), wired()
+    (stored,) = given.all_keys.some([key["key_id"]]).values()
+
+    def admitted(_: int) -> int:
+        meter, count = KeyMeter(flow=given.flow, clock=given.clock), 0
+        for _ in range(20):
+            with suppress(RateLimited):
+                meter.take(stored)
+                count += 1
+        return count
+
+    began = time.monotonic()
+    with ThreadPoolExecutor(16) as pool:
+        total = sum(pool.map(admitted, range(16)))
+    assert 50 <= total <= 50 + 5 * (time.monotonic() - began) + 16 * 2

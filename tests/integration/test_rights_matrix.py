@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import product
@@ -19,6 +20,7 @@ from tests.integration.world import SECRET, Client, World
 
 GUARDED: Final = [each for each in OPERATIONS if each.scheme == "key" and each.scope is not None]
 SCOPES: Final = (*OF_TENANTS, OPS, INTERNAL)
+SENDER: Final = "192.0.2.7"
 PAST: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -78,6 +80,7 @@ def asked(client: Client, operation: Operation, case: Case, key: ApiKey, named: 
         event["headers"].pop("postdate-tenant", None)
         if named is not None:
             event["headers"]["postdate-tenant"] = named
+        event["requestContext"]["http"]["sourceIp"] = SENDER
         event["requestContext"]["authorizer"]["lambda"] = {"tenant": key.tenant or "", "key_id": key.id}
 
     path = re.sub(r"\{\w+\}", "unknown", operation.path)
@@ -104,6 +107,85 @@ def test_every_key_opens_exactly_the_operations_of_its_scope_for_its_tenant(
     assert sum(counts.values()) == len(CASES) * len(GUARDED)
     assert counts["401"] == len(SCOPES) * len(GUARDED)
     assert counts["opened"] > 3 * len(GUARDED)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Restriction:
+    """A restriction of a key that has every scope, and the operations that it leaves open."""
+
+    name: str
+    fields: dict[str, Any]
+    leaves: Callable[[Operation], bool]
+
+
+NAMES: Final = [each.name for each in GUARDED]
+HALVES: Final = (frozenset(NAMES[::2]), frozenset(NAMES[1::2]))
+HERE, ELSEWHERE = ("192.0.2.0/24", "198.51.100.0/24")
+RESTRICTIONS: Final = [
+    Restriction(name="none", fields={}, leaves=lambda each: True),
+    Restriction(
+        name="read_only",
+        fields={"read_only": True},
+        leaves=lambda each: each.method == "get" or each.name == "previewTask",
+    ),
+    *(
+        Restriction(
+            name=f"actions {place}",
+            fields={"actions": half},
+            leaves=lambda each, half=half: each.scope == ANY or each.name in half,  # type: ignore[misc]
+        )
+        for place, half in enumerate(HALVES)
+    ),
+    Restriction(name="here", fields={"networks": (HERE,)}, leaves=lambda each: True),
+    Restriction(name="elsewhere", fields={"networks": (ELSEWHERE,)}, leaves=lambda each: False),
+]
+
+
+def test_a_restricted_key_opens_exactly_the_operations_that_its_restriction_leaves(
+    client: Client, world: World
+) -> None:
+    """Keys of the tenant and of an operator, each with all scopes. Every operation is left by one of the two halves and
+    refused by the other one."""
+    counts, wrong = Counter[str](), list[str]()
+    for restriction, operates in product(RESTRICTIONS, (False, True)):
+        key = ApiKey(
+            id=plain_hash_of(repr((restriction.name, operates, client.tenant)))[:16],
+            secret_sha256=plain_hash_of(SECRET),
+            tenant=None if operates else client.tenant,
+            scopes=frozenset({*OF_TENANTS, *([OPS] if operates else ())}),
+            **restriction.fields,
+        )
+        world.keys.put(key)
+        case = Case(scope="", operates=operates, names="own" if operates else None)
+        for operation in GUARDED:
+            if operation.scope == OPS and not operates:
+                continue
+            status = asked(client, operation, case, key, client.tenant if operates else None)
+            counts[f"{restriction.name}: {'refused' if status == 403 else 'opened'}"] += 1
+            if status >= 500 or (status != 403) != restriction.leaves(operation):
+                wrong.append(f"{restriction.name} {operation.name}: {status}")
+    print(f"{len(RESTRICTIONS)} restrictions x {len(GUARDED)} operations: {dict(counts)}")
+    assert wrong == []
+    assert counts["actions 0: refused"] + counts["actions 1: refused"] == counts["elsewhere: refused"] - 2
+
+
+def test_a_key_with_a_limit_of_requests_is_refused_by_every_operation_beyond_it(
+    client: Client, world: World
+) -> None:
+    operates = Case(scope="", operates=True, names="own")
+    key = ApiKey(
+        id=plain_hash_of(client.tenant)[:16],
+        secret_sha256=plain_hash_of(SECRET),
+        tenant=None,
+        scopes=frozenset({*OF_TENANTS, OPS}),
+        requests_a_second=1,
+    )
+    world.keys.put(key)
+    statuses = Counter[int]()
+    for operation in [*GUARDED, *GUARDED]:
+        statuses[asked(client, operation, operates, key, client.tenant)] += 1
+    print(f"one request a second, {2 * len(GUARDED)} requests: {dict(statuses)}")
+    assert statuses[429] > len(GUARDED)
 
 
 def test_no_operation_reaches_another_tenants_things(

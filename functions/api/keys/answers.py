@@ -22,6 +22,11 @@ class Key(TypedDict):
     amount_max: Annotated[int | None, told("Of one payment; null for no limit of the key.")]
     amount_per_day_max: Annotated[int | None, told("Of all payments of a UTC day; null for no limit.")]
     networks: Annotated[list[str] | None, told("Where its requests may come from; null for anywhere.")]
+    actions: Annotated[
+        list[str] | None, told("The only operations that it may ask for; null for all of its scopes.")
+    ]
+    read_only: Annotated[bool, told("True if it may ask for nothing that writes.")]
+    requests_per_second: Annotated[int | None, told("Of all its requests; null for no limit of the key.")]
     created_at: Annotated[Instant | None, told("null for keys of releases that did not keep it.")]
     made_by: Annotated[str | None, told("The id of the key that made it; null for the command line.")]
     expires_at: Instant | None
@@ -52,6 +57,9 @@ def of(key: ApiKey, now: datetime) -> Key:
         "amount_max": key.amount_max,
         "amount_per_day_max": key.amount_per_day_max,
         "networks": None if key.networks is None else list(key.networks),
+        "actions": None if key.actions is None else sorted(key.actions),
+        "read_only": key.read_only,
+        "requests_per_second": key.requests_a_second,
         "created_at": text_of(key.created_at),
         "made_by": key.made_by or None,
         "expires_at": text_of(key.expires_at),

@@ -12,6 +12,8 @@ from postdate.domain.scopes import OF_TENANTS
 
 OVERLAP_SECONDS_MAX = 7 * 24 * 3600
 AMOUNT_PER_DAY_CAP = 1_000_000_000_000
+REQUESTS_PER_SECOND_CAP = 10_000
+ACTIONS_MAX = 100
 
 
 def _known(scope: str) -> str:
@@ -44,6 +46,12 @@ class KeyForm(Form):
         ]
         | None
     ) = None
+    actions: (
+        Annotated[list[Annotated[str, Field(max_length=60)]], Field(min_length=1, max_length=ACTIONS_MAX)]
+        | None
+    ) = None
+    read_only: bool = False
+    requests_per_second: Annotated[int, Field(ge=1, le=REQUESTS_PER_SECOND_CAP)] | None = None
     expires_at: Instant | None = None
 
 

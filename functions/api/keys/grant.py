@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from ipaddress import ip_network
 
+from functions.api import methods
 from functions.api.caller import Caller
 from functions.api.keys.forms import KeyForm
 from postdate.domain import instants
@@ -46,11 +47,15 @@ class Keyring:
             amount_max=form.amount_max,
             amount_per_day_max=form.amount_per_day_max,
             networks=None if form.networks is None else tuple(form.networks),
+            actions=None if form.actions is None else frozenset(form.actions),
+            read_only=form.read_only,
+            requests_a_second=form.requests_per_second,
             made_by=caller.key_id,
             created_at=instants.whole(now),
         )
         if key.expires_at is not None and key.expires_at <= now:
             raise ValidationFailed([("expires_at", "is in the past")])
+        _check_actions(key)
         refuse_more(caller, key)
         if not self.keys.add(key) and self.keys.get(id) != key:
             raise Conflict
@@ -121,8 +126,18 @@ def _compared(caller: Caller, key: ApiKey) -> dict[str, bool]:
         and bool(key.scopes & _PAYS),
         "networks": caller.networks is not None
         and (key.networks is None or not _within(key.networks, caller.networks)),
+        "actions": caller.actions is not None and (key.actions is None or not key.actions <= caller.actions),
+        "read_only": caller.read_only and not key.read_only,
+        # Two keys have twice the requests of one.
+        "requests_per_second": caller.requests_a_second is not None and key.id != caller.key_id,
         "expires_at": _later(key.expires_at, caller.expires_at),
     }
+
+
+def _check_actions(key: ApiKey) -> None:
+    unknown = (key.actions or frozenset()) - methods.operations_with_a_key()
+    if unknown:
+        raise ValidationFailed([("actions", f"{', '.join(sorted(unknown))}: no such operation")])
 
 
 def _exceeds(given: int | None, most: int | None) -> bool:

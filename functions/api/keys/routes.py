@@ -30,6 +30,9 @@ _KEY: Final[dict[str, Any]] = {
     "amount_max": 1000,
     "amount_per_day_max": 5000,
     "networks": ["203.0.113.0/24"],
+    "actions": ["schedulePayment", "getPayment"],
+    "read_only": False,
+    "requests_per_second": 20,
     "created_at": "2026-11-18T09:30:12.408Z",
     "made_by": "0b6de1f8a2c39457",
     "expires_at": "2027-11-18T00:00:00.000Z",
@@ -45,8 +48,9 @@ _NEW: Final = {**_KEY, "key": "pd_5f1c9a30b7d2e846_<secret>"}
     name="makeKey",
     summary="Make a key",
     text="The text of the key is in this answer and in no other. No scope and no limit may exceed those of the key "
-    "that makes the request. A key without a writing scope is read-only. The request is not idempotent: after a lost "
-    "answer, list the keys and revoke the one that nobody knows.",
+    "that makes the request. `actions` are names of operations of this description. A key with `requests_per_second` "
+    "gets the headers `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10) with each answer. "
+    "The request is not idempotent: after a lost answer, list the keys and revoke the one that nobody knows.",
     status=201,
     body=KeyForm,
     examples={
@@ -60,6 +64,8 @@ _NEW: Final = {**_KEY, "key": "pd_5f1c9a30b7d2e846_<secret>"}
                 "amount_max": 1000,
                 "amount_per_day_max": 5000,
                 "networks": ["203.0.113.0/24"],
+                "actions": ["schedulePayment", "getPayment"],
+                "requests_per_second": 20,
                 "expires_at": "2027-11-18T00:00:00Z",
             },
         },

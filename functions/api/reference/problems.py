@@ -93,6 +93,11 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
         "Send the request again after `Retry-After`. `RateLimit-Policy` tells the quota and its window in seconds.",
     ),
     (
+        errors.RateLimited("this key may send 20 requests a second", retry_seconds=1),
+        "The key has a limit of requests, and the requests of the last seconds have used it up.",
+        "Send the request again after `Retry-After`. `RateLimit` tells with each answer how many requests are left.",
+    ),
+    (
         errors.IdempotencyKeyMissing(),
         "A request that moves money needs an Idempotency-Key.",
         "Generate a new key for each payment, and send the same key with each repetition of the request.",

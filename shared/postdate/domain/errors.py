@@ -21,6 +21,7 @@
     │   ├── UnsupportedMediaType  the body's content type is not JSON
     │   ├── LoopRefused           tasks that register tasks went on for too long
     │   ├── QuotaExceeded         the tenant's quota is used up for the moment
+    │   ├── RateLimited           the key's own limit of requests is used up for the moment
     │   └── NotRecoverable        a restore cannot be recovered as asked; no request meets this error
     ├── Conflict              another process was faster: load again, decide again
     │   └── IdempotencyInProgress
@@ -169,6 +170,16 @@ class QuotaExceeded(Rejected):
         self.quota = quota
         self.most = most
         self.window_seconds = window_seconds
+        super().__init__(detail)
+
+
+class RateLimited(Rejected):
+    """The key has sent as many requests as it may for now."""
+
+    code = "rate_limited"
+
+    def __init__(self, detail: str | None = None, *, retry_seconds: int) -> None:
+        self.retry_seconds = retry_seconds
         super().__init__(detail)
 
 

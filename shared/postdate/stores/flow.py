@@ -20,13 +20,14 @@ Key: TypeAlias = tuple[str, str]
 class Timeline(StrEnum):
     """The kinds of timelines. RATE gives the places of a flow key; PAUSE the turns at which the runs of a paused key
     ask again; TURNS the turns at which the calls of a circuit ask again; STARTS the order in which they begin after a
-    recovery; QUOTA the requests of a tenant in a period."""
+    recovery; QUOTA the registrations of a tenant in a period, REQUESTS those of an API key."""
 
     RATE = "rate#"
     PAUSE = "pause#"
     TURNS = "turns#"
     STARTS = "starts#"
     QUOTA = "quota#"
+    REQUESTS = "requests#"
 
 
 class Flow(Protocol):

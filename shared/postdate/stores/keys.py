@@ -42,6 +42,9 @@ class ApiKey:
     `accounts`: those that it may pay from and administer; None for all.
     `amount_max`, `amount_per_day_max`: of one payment, and of all payments of a UTC day; None for no limit.
     `networks`: where its requests may come from, as CIDR blocks; None for anywhere.
+    `actions`: the only operations of the API that it may ask for, by their names; None for all of its scopes.
+    `read_only`: true if it may ask for no operation that writes, whatever its scopes say.
+    `requests_a_second`: of all its requests; None for no limit of its own.
     `secret_sha256`: the keyed hash of the secret, an HMAC with SHA-256; of older releases SHA-256 alone.
     `before_sha256`: the secret before the last rotation, accepted until `before_until`.
     `made_by`: the id of the key that made it; empty for a key of the command line.
@@ -60,6 +63,9 @@ class ApiKey:
     amount_max: int | None = None
     amount_per_day_max: int | None = None
     networks: tuple[str, ...] | None = None
+    actions: frozenset[str] | None = None
+    read_only: bool = False
+    requests_a_second: int | None = None
     before_sha256: str | None = None
     before_until: datetime | None = None
     made_by: str = ""
@@ -230,6 +236,9 @@ class _Row(Row):
     amount_max = NumberAttribute(null=True)
     amount_per_day_max = NumberAttribute(null=True)
     networks: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
+    actions: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
+    read_only = BooleanAttribute(null=True)
+    requests_a_second = NumberAttribute(null=True)
     before_sha256 = UnicodeAttribute(null=True)
     before_until = NumberAttribute(null=True)
     made_by = UnicodeAttribute(null=True)
@@ -356,6 +365,9 @@ def _values(key: ApiKey) -> dict[str, Any]:
         "amount_max": key.amount_max,
         "amount_per_day_max": key.amount_per_day_max,
         "networks": None if key.networks is None else list(key.networks),
+        "actions": None if key.actions is None else sorted(key.actions),
+        "read_only": key.read_only or None,
+        "requests_a_second": key.requests_a_second,
         "before_sha256": key.before_sha256,
         "before_until": _milliseconds(key.before_until),
         "made_by": key.made_by or None,
@@ -380,6 +392,9 @@ def _key_of(row: _Row) -> ApiKey | None:
         amount_max=_whole(row.amount_max),
         amount_per_day_max=_whole(row.amount_per_day_max),
         networks=None if row.networks is None else tuple(row.networks),
+        actions=None if row.actions is None else frozenset(row.actions),
+        read_only=bool(row.read_only),
+        requests_a_second=_whole(row.requests_a_second),
         before_sha256=row.before_sha256,
         before_until=_instant(row.before_until),
         made_by=row.made_by or "",

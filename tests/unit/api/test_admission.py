@@ -58,6 +58,7 @@ def admission(keys, clock):
         is_tenant={"demo", "acme"}.__contains__,
         hashes=HASHES,
         keep=Rehash(keys=keys, hashes=HASHES).keep,
+        count=lambda key: None,
         clock=clock,
     )
 
@@ -191,6 +192,7 @@ def test_without_kms_a_hash_of_an_older_release_stays_and_is_accepted(keys, cloc
         is_tenant=lambda id: True,
         hashes=hashes,
         keep=Rehash(keys=keys, hashes=hashes).keep,
+        count=lambda key: None,
         clock=clock,
     )
     assert admission.caller(KNOWN, SHOWN, None).key_id == "k1"

@@ -11,6 +11,7 @@ from postdate.targets import guard  # noqa: F401 (the classes that destinations 
 FAMILIES = {errors.Rejected}
 OF_NO_REQUEST = errors.NotRecoverable
 EXAMPLES = {
+    errors.RateLimited: errors.RateLimited(retry_seconds=1),
     errors.QuotaExceeded: errors.QuotaExceeded(quota="registered", most=1, window_seconds=1),
     errors.ValidationFailed: errors.ValidationFailed([("amount", "is too large"), ("b", "is missing")]),
     errors.LimitExceeded: errors.LimitExceeded([("amount", "is 1 to 500 for this account")]),
@@ -35,6 +36,7 @@ ON_THE_WIRE = {
     errors.DestinationNotAllowed: (422, "destination_not_allowed"),
     errors.LoopRefused: (422, "loop_refused"),
     errors.QuotaExceeded: (429, "quota_exceeded"),
+    errors.RateLimited: (429, "rate_limited"),
     errors.PayloadTooLarge: (413, "payload_too_large"),
     errors.UnsupportedMediaType: (415, "unsupported_media_type"),
     errors.Conflict: (503, "unavailable"),
@@ -128,7 +130,7 @@ def test_a_service_that_fails_is_not_named(kind):
 @pytest.mark.parametrize("kind", OURS)
 def test_what_may_be_tried_again_says_when(kind):
     headers = answer(example(kind), "r").headers
-    comes_back = errors.Conflict | errors.Unavailable | errors.QuotaExceeded
+    comes_back = errors.Conflict | errors.Unavailable | errors.QuotaExceeded | errors.RateLimited
     assert (headers.get("Retry-After") == "1") == issubclass(kind, comes_back)
 
 
