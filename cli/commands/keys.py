@@ -87,7 +87,7 @@ def _form(options: argparse.Namespace) -> dict[str, Any]:
         "amount_max": options.amount_max,
         "amount_per_day_max": options.amount_per_day_max,
         "networks": options.network,
-        "actions": options.action,
+        "actions": options.actions,
         "read_only": options.read_only or None,
         "requests_per_second": options.requests_per_second,
         "expires_at": options.expires_at,

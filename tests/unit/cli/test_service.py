@@ -66,6 +66,7 @@ AS_ADMIN = {"Authorization": "Bearer pd_k0_secret"}
 def test_a_key_is_made_with_its_limits_and_told_once(server, capsys):
     server.answers.append((201, {**KEY, "key": "pd_k1_new"}))
     limits = ["--amount-max", "5", "--network", "10.0.0.0/8", "--account", "rent"]
+    limits += ["--action", "schedulePayment", "--read-only", "--requests-per-second", "5"]
     assert main(["keys", "make", "shop", "--scope", "payments:write", *limits]) == 0
     form = {
         "name": "shop",
@@ -73,6 +74,9 @@ def test_a_key_is_made_with_its_limits_and_told_once(server, capsys):
         "account_ids": ["rent"],
         "amount_max": 5,
         "networks": ["10.0.0.0/8"],
+        "actions": ["schedulePayment"],
+        "read_only": True,
+        "requests_per_second": 5,
     }
     assert server.asked == [("POST", "/base/api/v1/keys", form, AS_ADMIN)]
     assert "pd_k1_new" in capsys.readouterr().out
