@@ -30,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     make.add_argument(
         "--action",
         action="append",
+        dest="actions",
         metavar="NAME",
         help="an operation that it may ask for (all of its scopes)",
     )
