@@ -11,3 +11,7 @@ class NotReady(Failure):
     """Something outside of this project has to be put right first. The message names it in one line."""
 
     status: ClassVar[int] = 2
+
+
+class DryRun(Exception):
+    """A command would change something now. The message is the change as a curl command."""

@@ -3,7 +3,14 @@
 from typing import Final
 from urllib.parse import quote
 
-_PLACES: Final = {"pay": "payments", "task": "tasks", "run": "runs", "op": "operations", "evt": "events"}
+_PLACES: Final = {
+    "pay": "payments",
+    "task": "tasks",
+    "run": "runs",
+    "op": "operations",
+    "evt": "events",
+    "sub": "subscriptions",
+}
 
 
 def things(id: str) -> str:

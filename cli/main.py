@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from cli import commands
-from cli.failure import Failure
+from cli.failure import DryRun, Failure
 
 DESCRIPTION: Final = "Schedules payments and calls on AWS serverless services."
 _QUOTES: Final = '"""'
@@ -27,7 +27,8 @@ class Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from importlib.metadata import version  # slow to import
 
-        parser.exit(message=f"postdate {version('postdate')}\n")
+        print(f"postdate {version('postdate')}")
+        parser.exit()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,6 +76,9 @@ def summary(path: Path) -> str:
 def _run(module: ModuleType, options: argparse.Namespace) -> int:
     try:
         answer = module.run(options)
+    except DryRun as planned:
+        print(json.dumps({"command": str(planned)}, indent=2) if options.json else planned)
+        return 0
     except Failure as failure:
         print(failure, file=sys.stderr)
         if options.json:

@@ -45,6 +45,8 @@ def planned(api: Service, action: str, options: argparse.Namespace) -> dict[str,
     operation: dict[str, Any] = api.post(PATH, _form(action, options))
     if not options.start:
         return operation
+    kind, count = operation.get("kind", "runs"), operation["eligible"]["count"]
+    api.sure(f"{action.capitalize()} {count} {kind}?")
     return followed(api, api.post(f"{PATH}/{operation['operation_id']}/start", {}))
 
 

@@ -5,7 +5,6 @@ Speaks to the API of POSTDATE_URL with the key of POSTDATE_KEY, or to the local 
 
 import argparse
 import json
-import shlex
 import sys
 import uuid
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from urllib.parse import quote, urlencode
 
 from cli.commands.down import place_arguments
 from cli.failure import NotReady
-from cli.service import KEY, URL, service, service_arguments
+from cli.service import change_arguments, service
 
 _METHODS: Final = frozenset({"get", "post", "put", "patch", "delete"})
 _IDEMPOTENCY: Final = "Idempotency-Key"
@@ -58,8 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--idempotency-key", metavar="KEY", help="(a new one where the operation takes one)")
     parser.add_argument("--version", type=int, metavar="N", help="refuse the change of another version")
-    parser.add_argument("--dry-run", action="store_true", help="print the request as a curl command")
-    service_arguments(parser)
+    change_arguments(parser)
     place_arguments(parser)
 
 
@@ -71,9 +69,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         if (operation := known.get(options.operation)) is None:
             raise NotReady(f"There is no operation {options.operation}. `postdate call` lists all.")
         path, body, headers = operation.path_of(_pairs(options)), _body(options), _headers(operation, options)
+        method = operation.method.upper()
         if options.dry_run:
-            return {"command": _curl(operation, path, body, headers)}
-        answer: Any = api.send(operation.method.upper(), path, body, **headers)
+            return {"command": api.curl(method, path, body, headers)}
+        if method == "DELETE":
+            api.sure(f"{operation.summary}: {path}?")
+        answer: Any = api.send(method, path, body, **headers)
     return answer if isinstance(answer, dict) else {"answer": answer}
 
 
@@ -138,17 +139,3 @@ def _headers(operation: Operation, options: argparse.Namespace) -> dict[str, str
     if options.version is not None:
         headers[_MATCH] = f'"{options.version}"'
     return headers
-
-
-def _curl(operation: Operation, path: str, body: Any, headers: dict[str, str]) -> str:
-    words = ["curl", "-X", operation.method.upper(), f"${URL}{path}"]
-    for name, value in {"Authorization": f"Bearer ${KEY}", **headers}.items():
-        words += ["-H", f"{name}: {value}"]
-    if body is not None:
-        words += ["-H", "Content-Type: application/json", "-d", json.dumps(body)]
-    return " ".join(_quoted(word) for word in words)
-
-
-def _quoted(word: str) -> str:
-    """The two variables stay variables of the reader's shell."""
-    return f'"{word}"' if word.startswith((f"${URL}", f"Authorization: Bearer ${KEY}")) else shlex.quote(word)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from cli import tenants
 from cli.commands.down import place_arguments
-from cli.service import service, service_arguments
+from cli.service import change_arguments, service
 
 PATH: Final = "/api/v1/keys"
 SECRETS: Final = "/api/v1/signing-secrets/rotate"
@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 overlap = {"overlap_seconds": options.overlap}
                 return {"keys": [api.post(f"{PATH}/{options.key_id}/rotate", overlap)]}
             case "revoke":
+                api.sure(f"Refuse the key {options.key_id} from now on?")
                 return {"keys": [api.delete(f"{PATH}/{options.key_id}")]}
             case "rotate-signing-secret":
                 overlap = {"overlap_seconds": options.overlap}
@@ -100,5 +101,5 @@ def _action(chosen: Any, name: str, text: str) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = chosen.add_parser(name, help=text, description=text)
     made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="answer in JSON")
     place_arguments(made)
-    service_arguments(made)
+    change_arguments(made)
     return made

@@ -9,7 +9,7 @@ from typing import Any, Final
 from cli import operations
 from cli.commands.down import place_arguments
 from cli.operations import PATH
-from cli.service import service, service_arguments
+from cli.service import change_arguments, service
 
 _PLANS: Final = {
     "redrive": "begin the attempts of dead tasks, or of parked payments, anew",
@@ -45,6 +45,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             case "stop":
                 return {"operation": api.post(f"{PATH}/{options.operation_id}/stop", {})}
             case "start" | "resume":
+                api.sure(f"{options.action.capitalize()} {options.operation_id}?")
                 begun = api.post(f"{PATH}/{options.operation_id}/{options.action}", {})
                 return {"operation": operations.followed(api, begun)}
             case _:
@@ -63,5 +64,5 @@ def _action(chosen: Any, name: str, text: str) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = chosen.add_parser(name, help=text, description=text)
     made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="answer in JSON")
     place_arguments(made)
-    service_arguments(made)
+    change_arguments(made)
     return made

@@ -8,13 +8,13 @@ from typing import Any
 
 from cli import operations
 from cli.commands.down import place_arguments
-from cli.service import service, service_arguments
+from cli.service import change_arguments, service
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     operations.plan_arguments(parser)
     place_arguments(parser)
-    service_arguments(parser)
+    change_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

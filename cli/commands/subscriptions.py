@@ -7,7 +7,7 @@ import argparse
 from typing import Any, Final
 
 from cli.commands.down import place_arguments
-from cli.service import service, service_arguments
+from cli.service import change_arguments, service
 
 PATH: Final = "/api/v1/subscriptions"
 _STEPS: Final = {
@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             case "show":
                 return {"subscriptions": [api.get(path)]}
             case "end":
+                api.sure(f"End {options.id} for good?")
                 return {"subscriptions": [api.delete(path)]}
             case "deliveries":
                 return {"deliveries": api.get(f"{path}/deliveries?limit=100")["deliveries"]}
@@ -104,5 +105,5 @@ def _action(chosen: Any, name: str, text: str) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = chosen.add_parser(name, help=text, description=text)
     made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="answer in JSON")
     place_arguments(made)
-    service_arguments(made)
+    change_arguments(made)
     return made

@@ -7,7 +7,7 @@ import argparse
 from typing import Any, Final
 
 from cli.commands.down import place_arguments
-from cli.service import service
+from cli.service import change_arguments, service
 
 PATH: Final = "/api/v1/ops/tenants"
 LISTS: Final = {"queue": "queues", "topic": "topics", "bus": "buses"}
@@ -33,6 +33,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             case "change":
                 return {"tenants": [api.patch(f"{PATH}/{options.id}", _form(options))]}
             case "suspend":
+                api.sure(f"Refuse the registrations of {options.id}?")
                 form = {"pending": "run", "reason": options.reason}
                 return {"tenants": [api.post(f"{PATH}/{options.id}/suspend", form)]}
             case "resume":
@@ -73,5 +74,5 @@ def _action(chosen: Any, name: str, text: str, *, named: bool = True) -> argpars
         made.add_argument("id", help="the tenant")
     made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="answer in JSON")
     place_arguments(made)
-    made.set_defaults(tenant=None)
+    change_arguments(made)
     return made
