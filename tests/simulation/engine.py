@@ -95,6 +95,7 @@ class Engine:
         dynamodb._tables._data.clear()
         dynamodb._tables._data.update(pickle.loads(self._tables))  # noqa: S301 - our own
         dynamodb._txn_idempotency._data.clear()
+        dynamodb._txn_token_sweep_at = 0.0
         for queue in sqs._queues._data.values():
             queue["messages"] = []
         self._changes.clear()

@@ -53,6 +53,7 @@ from tests.machine import Interpreted
 from tests.simulation import quick
 from tests.simulation.engine import Engine
 from tests.simulation.hub import SECOND, Hub
+from tests.simulation.memory import Memory
 from tests.simulation.mix import SHARDS_PER_GROUP
 from tests.simulation.newer import form_of_newer_code
 from tests.simulation.wire import Wire
@@ -148,29 +149,15 @@ class Inside:
         return _made_client(self, service, **options)
 
     @cache  # noqa: B019 - it lives as long as the process
-    def wired(self, kind: str, number: int, shards: int) -> Any:
-        """A worker's own; what it remembers is forgotten by `fresh`."""
+    def _made(self, kind: str, number: int, shards: int) -> tuple[Any, Memory]:
         os.environ |= {**self._environment(), "SHARD_PLAN": f"0={shards}"}
-        return _ORIGINAL_WIRED[kind].__wrapped__()
+        made = _ORIGINAL_WIRED[kind].__wrapped__()
+        return made, Memory.of(made)
 
-    def fresh(self, kind: str, number: int, shards: int) -> Any:
-        made = self.wired(kind, number, shards)
-        for remembered in ("tenants", "keys"):
-            if hasattr(made, remembered):
-                getattr(made, remembered)._kept.clear()
-        if hasattr(made, "vault"):
-            made.vault._known._kept.clear()
-        if hasattr(made, "hashes"):
-            made.hashes._key = None
-        if hasattr(made, "places"):
-            made.places._known.clear()
-            made.meter._left.clear()
-        if hasattr(made, "recorder"):
-            made.recorder._ends.clear()
-        if hasattr(made, "circuits"):
-            made.circuits._known.clear()
-            made.flow_keys._known.clear()
-            made.flow._ends.clear()
+    def wired(self, kind: str, number: int, shards: int) -> Any:
+        """A worker that remembers nothing of earlier runs."""
+        made, memory = self._made(kind, number, shards)
+        memory.restore()
         return made
 
     def deadline(self) -> deadline.Deadline:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.simulation.batch import FORK, Sort, begin, mix_for, run_all, run_one
+from tests.simulation.batch import FORK, Sort, begin, in_any_order, mix_for, run_all, run_one
 
 if TYPE_CHECKING:
     from tests.simulation.planted import Found
@@ -33,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _asked(given: argparse.Namespace, sort: Sort) -> int:
     if given.replay is not None:
         return _replay(given.replay, given.after, sort)
+    if given.orders:
+        return _in_any_order(_seeds(given.orders), sort)
     if given.kept:
         return _kept()
     if given.shrink is not None:
@@ -63,6 +65,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         type=int,
         help="plant each known mistake and find it: by the seed that found it last, or within N",
+    )
+    what.add_argument(
+        "--orders",
+        metavar="A:B,C",
+        help="run the seeds in one process, in this order and in reverse, and compare",
     )
     parser.add_argument(
         "--after",
@@ -117,6 +124,14 @@ def _replay(seed: int, after: str, sort: Sort) -> int:
     print("\n".join(result.lines))
     print(f"seed {seed}: {result.broken or 'all invariants hold'}")
     return 1 if result.broken else 0
+
+
+def _in_any_order(seeds: Sequence[int], sort: Sort) -> int:
+    differ = in_any_order(seeds, sort)
+    for seed in differ:
+        print(f"seed {seed}: depends on the runs before it{sort.options}")
+    print(f"{len(seeds)} seeds in two orders, {len(differ)} differ")
+    return 1 if differ else 0
 
 
 def _shrink(seed: int, sort: Sort) -> int:

@@ -13,6 +13,8 @@ from tests.simulation.planted import BUGS, seeds_in
 from tests.simulation.transitions import DEFINITIONS, PAYMENTS, TASKS
 
 _SEEDS = "0:70"
+# Runs of operations, of subscriptions and of long transactions: the last caches that outlived a run showed in them.
+_ORDERED = "406,416:420,422,435,457"
 _SINGLE = "a payment, cancelled"
 _PLANTED = "no fence"
 _FENCE = "an outcome is written over a newer claim (no fence)"
@@ -65,6 +67,11 @@ def test_the_same_seed_is_the_same_run_to_the_byte() -> None:
 
 def test_a_run_does_not_depend_on_the_runs_before_it() -> None:
     assert _simulated("--replay", "5", "--after", "1:5") == _simulated("--replay", "5")
+
+
+def test_runs_of_one_process_are_the_same_in_any_order() -> None:
+    assert " 0 differ" in _simulated("--orders", _ORDERED)
+    assert " 0 differ" in _simulated("--orders", "0:40", "--short")
 
 
 def test_a_single_fault_at_any_call_of_a_flow_leaves_nothing_undone() -> None:

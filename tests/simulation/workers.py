@@ -63,7 +63,7 @@ class Functions:
         """One more worker of this kind: its name, and what it keeps from event to event."""
         number = self._copies.get(kind, 0)
         self._copies[kind] = number + 1
-        return f"{kind}-{number}", INSIDE.fresh(kind, number, self.shards)
+        return f"{kind}-{number}", INSIDE.wired(kind, number, self.shards)
 
     def poll(self, kind: str, queue: str) -> Actor:
         name, wired = self.copy(kind)
@@ -80,8 +80,7 @@ class Functions:
             backfills = replace(wired.targets["backfill"], pool=Beside(functions=self, worker=actor))
             wired.targets = {"sqs": target, "webhook": target, "backfill": backfills}
             lane = wired.slow_lane if queue == "slow" else wired.tasks_lane
-            further = getattr(lane.further, "further", lane.further)
-            lane.further = Asking(functions=self, worker=actor, further=further)
+            lane.further = Asking(functions=self, worker=actor, further=lane.further)
         self._pollers.setdefault(queue, [])
         return self.hub.spawn(actor, lambda: self._polling(actor, kind, queue))
 
