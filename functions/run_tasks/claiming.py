@@ -14,7 +14,9 @@ from typing import Final
 
 from functions.run_tasks.batch import Batch, Change, Worker, sorted_out
 from functions.run_tasks.chain import Chain, Ends, Step, asks
+from functions.run_tasks.delivering import Delivering
 from functions.run_tasks.gate import Elsewhere, Gate, Waits
+from functions.run_tasks.recording import Recording
 from postdate.domain import transitions
 from postdate.domain.due import Via
 from postdate.domain.errors import Unavailable
@@ -28,8 +30,7 @@ _PAUSE: Final = timedelta(milliseconds=50)
 
 
 class Claiming:
-    """`begin` is told of each change that is committed: an attempt is to begin, or the task has ended or waits.
-    `sealed` returns a task without readable headers."""
+    """`sealed` returns a task without readable headers."""
 
     def __init__(
         self,
@@ -39,7 +40,8 @@ class Claiming:
         tasks: Tasks,
         chain: Chain,
         gate: Gate,
-        begin: Callable[[list[Change]], None],
+        delivering: Delivering,
+        recording: Recording,
         sealed: Callable[[Task], Task],
     ) -> None:
         self._batch = batch
@@ -47,7 +49,8 @@ class Claiming:
         self._tasks = tasks
         self._chain = chain
         self._gate = gate
-        self._begin = begin
+        self._delivering = delivering
+        self._recording = recording
         self._sealed = sealed
         self._ends: dict[str, Ends] = {}
 
@@ -65,17 +68,28 @@ class Claiming:
             changes = of[Written.UNAVAILABLE]
             if (changes or decided) and attempt < _TRIES - 1:
                 clock.sleep_until(clock.now() + _PAUSE * (attempt + self._worker.draw()))
-            decided += self._decide([call for call, _ in of[Written.CONFLICT]], reload=True)
+            if lost := [call for call, _ in of[Written.CONFLICT]]:
+                decided += self._decide(lost, reload=True)
             if not changes and not decided:
                 break
-        self._batch.defer_soon((call, change.before) for call, change in [*changes, *decided])
+        else:
+            self._batch.defer_soon((call, change.before) for call, change in [*changes, *decided])
         self._batch.outbox.send()
 
     def _start(self, claimed: list[Change]) -> None:
+        """Delivers tasks that are RUNNING, and records those that ended or wait instead."""
         if not claimed:
             return
         self._batch.tally.leases_expired += sum(_was_lost(change) for _, change in claimed)
-        self._begin(claimed)
+        started = []
+        for call, change in claimed:
+            self._batch.known[change.after.id] = change.after
+            if change.after.state is State.RUNNING:
+                started.append((call, change))
+            else:
+                self._recording.record(call, change)
+        if started:
+            self._delivering.begin(started)
         for _, change in claimed:
             if ends := self._ends.pop(change.after.id, None):
                 self._chain.finish(ends)

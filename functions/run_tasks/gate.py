@@ -81,6 +81,8 @@ class Gate:
         self._heard: deque[tuple[Delivery, Receipt]] = deque()
         self._stays: dict[_Key, timedelta] = {}
         self._inside: dict[str, datetime] = {}
+        # Destinations of the claims at the gate that a worker may try now.
+        self._half_open: set[_Key] = set()
         self._places: dict[tuple[str, int], datetime] = {}
         self._starts: dict[tuple[str, int], datetime] = {}
         self._waits_since: dict[tuple[str, int], datetime] = {}
@@ -192,6 +194,7 @@ class Gate:
     def _past_breakers(self, claims: list[_Claim], now: datetime) -> Iterator[tuple[int, Admitted]]:
         ways = [circuit(claim.after.tenant, claim.after.destination) for _, claim in claims]
         known = self._circuits.breakers(ways)
+        self._half_open = set()
         for way in dict.fromkeys(ways):
             some = [claim for claim, where in zip(claims, ways, strict=True) if where == way]
             match known[way].state(now):
@@ -201,6 +204,8 @@ class Gate:
                     yield from self._until_tried(way, some, now)
                 case Circuit.RECOVERING:
                     yield from self._in_turn(way, some, now)
+                case Circuit.HALF_OPEN:
+                    self._half_open.add(way)
                 case Circuit.CLOSED if self._moves_slow and known[way].is_slow(now):
                     yield from ((index, Elsewhere()) for index, _ in some)
 
@@ -325,9 +330,7 @@ class Gate:
         for index, claim in claims:
             task = claim.after
             way = circuit(task.tenant, task.destination)
-            if self._circuits.breaker(way).state(now) in (Circuit.CLOSED, Circuit.RECOVERING):
-                continue
-            if not self._circuits.probe(way, task.timeout_seconds):
+            if way in self._half_open and not self._circuits.probe(way, task.timeout_seconds):
                 kept_back.setdefault(way, []).append((index, claim))
         tasks = [claim.after for some in kept_back.values() for _, claim in some]
         for key, inside in _by_key(task for task in tasks if self._inside.pop(task.name_in_room, None)):

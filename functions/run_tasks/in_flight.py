@@ -1,19 +1,22 @@
 """The deliveries that one worker has in flight: how many at once, and how many of one tenant.
 
-Deliveries that hang take capacity and nothing else: the worker goes on with other calls. A tenant whose share is used
-up waits for its own deliveries, and only while they end; after a second without an end its calls are sent on.
+Deliveries that hang take capacity and nothing else: the worker goes on with other calls. A due call waits while its
+tenant's deliveries use up the tenant's share of the worker, or all deliveries the worker. The call waits for as long as
+deliveries of its tenant end. A second after the last end it is sent on: later another worker, or this one, has
+capacity.
 
 A destination is slow when a fourth of what this worker has begun there was on its way for two seconds. One slow answer
 among many quick ones does not make it slow.
 """
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
 from postdate.domain import limits
 from postdate.domain.breaker import SLOW_AFTER
+from postdate.runtime.agenda import Call
 from postdate.stores.flow import Circuit
 
 IN_FLIGHT_MAX: Final = 250
@@ -81,3 +84,55 @@ class InFlight:
     def patience_ends(self, tenant: str, since: datetime) -> datetime:
         """The instant until which a call of this tenant, waiting since `since`, waits for the tenant's share."""
         return max(since, self._ended.get(tenant, since)) + PATIENCE
+
+
+class Stalled:
+    def __init__(self, in_flight: InFlight) -> None:
+        self._in_flight = in_flight
+        self._since: list[tuple[datetime, Call]] = []
+
+    @property
+    def calls(self) -> list[Call]:
+        return [call for _, call in self._since]
+
+    @property
+    def patience_ends(self) -> datetime | None:
+        """The instant at which the first waiting call is sent on; None if no call waits."""
+        return min((self._until(since, call) for since, call in self._since), default=None)
+
+    def with_capacity(self, calls: Iterable[Call], now: datetime) -> list[Call]:
+        """Calls that may begin now; the others wait here."""
+        begun: list[Call] = []
+        beginning: Counter[str] = Counter()
+        free: dict[str, int] = {}
+        for call in calls:
+            tenant = call.message.packet.tenant
+            if tenant not in free:
+                free[tenant] = self._in_flight.free(tenant)
+            if beginning[tenant] < free[tenant] and beginning.total() < self._in_flight.free_in_all:
+                beginning[tenant] += 1
+                begun.append(call)
+            else:
+                self._since.append((now, call))
+        return begun
+
+    def wake(self) -> list[Call]:
+        """Calls whose tenant has capacity again. They wait here no more."""
+        return self._leave(lambda since, call: self._in_flight.free(call.message.packet.tenant) > 0)
+
+    def out_of_patience(self, now: datetime) -> list[Call]:
+        """Calls to send on now. They wait here no more."""
+        return self._leave(lambda since, call: self._until(since, call) <= now)
+
+    def _until(self, since: datetime, call: Call) -> datetime:
+        return self._in_flight.patience_ends(call.message.packet.tenant, since)
+
+    def _leave(self, leaves: Callable[[datetime, Call], bool]) -> list[Call]:
+        waiting, self._since = self._since, []
+        left = []
+        for since, call in waiting:
+            if leaves(since, call):
+                left.append(call)
+            else:
+                self._since.append((since, call))
+        return left

@@ -17,20 +17,18 @@ import queue
 from collections.abc import Sequence
 from datetime import datetime
 
-from functions.run_tasks.batch import Batch, Change, Worker
+from functions.run_tasks.batch import Batch, Worker
 from functions.run_tasks.chain import Chain
 from functions.run_tasks.claiming import Claiming
 from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.delivering import Delivering, Finished
 from functions.run_tasks.gate import Gate
-from functions.run_tasks.in_flight import InFlight
+from functions.run_tasks.in_flight import InFlight, Stalled
 from functions.run_tasks.intake import Intake
 from functions.run_tasks.recording import Recording
-from functions.run_tasks.stalled import Stalled
 from functions.run_tasks.tally import Tally
 from postdate.domain.due import PACKET_ITEMS_MAX
 from postdate.domain.errors import Unavailable
-from postdate.domain.task import State
 from postdate.runtime.agenda import Call, calls_of, in_turn, take_due
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
@@ -63,15 +61,6 @@ class Runner:
         self._stalled = Stalled(in_flight)
         self._batch = Batch(worker, outbox)
         self._batch.is_traced = deliveries.is_traced
-        self._claiming = Claiming(
-            self._batch,
-            worker,
-            tasks=tasks,
-            chain=chain,
-            gate=gate,
-            begin=self._claimed,
-            sealed=deliveries.sealed,
-        )
         self._delivering = Delivering(
             self._batch,
             worker,
@@ -81,6 +70,16 @@ class Runner:
             report=self._inbox.put,
         )
         self._recording = Recording(self._batch, worker, tasks=tasks, gate=gate, delivering=self._delivering)
+        self._claiming = Claiming(
+            self._batch,
+            worker,
+            tasks=tasks,
+            chain=chain,
+            gate=gate,
+            delivering=self._delivering,
+            recording=self._recording,
+            sealed=deliveries.sealed,
+        )
         self._renew_at = worker.clock.now()
 
     def run(self, messages: Sequence[Received]) -> Tally:
@@ -189,17 +188,6 @@ class Runner:
         ):
             if taken:
                 self._claiming.claim(taken)
-
-    def _claimed(self, changes: list[Change]) -> None:
-        """Delivers tasks that are RUNNING, and records those that ended or wait instead."""
-        started = []
-        for call, change in changes:
-            self._batch.known[change.after.id] = change.after
-            if change.after.state is State.RUNNING:
-                started.append((call, change))
-            else:
-                self._recording.record(call, change)
-        self._delivering.begin(started)
 
     def _renew(self) -> None:
         """Long work keeps what it holds: the messages, and the lease of each task that is still running."""
