@@ -59,7 +59,7 @@ class Client:
     def send(
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Answer:
-        """Nothing is sent twice: a connection that may have been closed meanwhile is opened anew beforehand.
+        """Sends one request, never twice: a connection that the server may have closed is opened again first.
 
         A header's name may be written as an identifier: `idempotency_key` is `Idempotency-Key`.
         """

@@ -80,7 +80,7 @@ def show(answer: dict[str, Any]) -> str:
 
 
 def words(parser: argparse.ArgumentParser, typed: str) -> Iterator[tuple[str, str]]:
-    """What may follow what was typed: pairs of the command so far, or its option, and the words."""
+    """Pairs of typed text, which is a command so far or its option, and the words that may follow it."""
     following: list[str] = []
     for action in parser._actions:
         options = [each for each in action.option_strings if each.startswith("--")]

@@ -146,8 +146,8 @@ class Auditor:
         return seen.books[0] if seen.books else None
 
     def _stood_still(self, tenant: str, books: list[Books]) -> bool:
-        """Whether all of them together are as at one moment: money that went from one to another in between would be
-        seen twice, or not at all."""
+        """True if no account changed since its books were read. Otherwise money that moved from one account to another
+        in between would be seen twice, or not at all."""
         versions = {each.account.id: each.account.version for each in books}
         now = self.ledger.accounts(tenant, versions)
         return versions == {id: account.version for id, account in now.items()}

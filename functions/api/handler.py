@@ -80,7 +80,7 @@ def refused(error: PostdateError) -> Response[str]:
 
 @app.not_found
 def unknown_path(_: NotFoundError) -> Response[str]:
-    """Whether a path exists is told only to those who may ask."""
+    """Answers 404 or 405. Only a caller with a valid key learns whether a path exists."""
     method, path = app.current_event.http_method, app.current_event.path
     try:
         requests.admit(app.current_event)

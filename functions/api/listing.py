@@ -126,6 +126,6 @@ def page(
 
 
 def within(clock: Clock, time: timedelta = TIME) -> Callable[[], bool]:
-    """Whether there is time for another look."""
+    """A function that is true while the time for one request is not over."""
     ends_at = clock.now() + time
     return lambda: clock.now() < ends_at

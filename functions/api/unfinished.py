@@ -1,5 +1,5 @@
-"""Where lists of PENDING and RUNNING items look: from some minutes ago on, and in those earlier minutes in which the
-sweep found items that wait or run.
+"""The minutes that lists of PENDING and RUNNING items read: from some minutes ago on, and those earlier minutes in
+which the sweep found items that wait or run.
 
 The sweep has closed a minute when all calls for it were sent. Its note of a closed minute says whether items still
 waited for their first attempt, and an audited minute has none that waits or runs. So an item stays in these lists
@@ -39,8 +39,8 @@ class Between(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Minutes:
-    """Where items may wait for their first attempt, and where the first attempt of an item may still run. Each is in
-    order and without overlaps."""
+    """The minutes in which items may wait for their first attempt, and those in which a first attempt may still run.
+    Both are in order and without overlaps."""
 
     waiting: tuple[Between, ...]
     running: tuple[Between, ...]
@@ -55,7 +55,7 @@ class Unfinished:
         self._cached = Cached(lambda _: self._read(), keep=KEPT, clock=clock)
 
     def minutes(self) -> Minutes:
-        """As they were half a minute ago at most: what ended since is still among them."""
+        """The minutes as of at most half a minute ago. Minutes that ended since are still among them."""
         return self._cached.get("") or EVERY
 
     def _read(self) -> Minutes:

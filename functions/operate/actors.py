@@ -116,7 +116,8 @@ class TaskActor:
         return self._delete(over, letters)
 
     def _discard(self, unwanted: set[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Those whose letter was found, and is deleted. Raises Unavailable if one of these stays.
+        """Deletes the letters of these items, and returns the items whose letter was found. Raises Unavailable if one
+        of these letters stays.
 
         A letter that also calls other items is written anew for these, before it is deleted: a crash in between leaves
         one letter too many, which does no harm."""
@@ -152,7 +153,7 @@ class TaskActor:
         return letters
 
     def _delete(self, over: Sequence[Letter], letters: Sequence[Letter]) -> int:
-        """How many of them are gone."""
+        """Deletes the letters that are over, lets the others go, and returns the number of deleted letters."""
         gone = self.letters.delete(over)
         self.letters.release(letter for letter in letters if letter.id not in gone)
         return len(gone)

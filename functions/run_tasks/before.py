@@ -20,8 +20,8 @@ from postdate.stores.tasks import Tasks, Written
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Before:
-    """Nothing can be decided while something is `wrong`: CONFLICT, the run or one before it has changed meanwhile;
-    UNAVAILABLE, not now; REFUSED, newer code alone can read a row that decides."""
+    """The rows around a run, or the reason why nobody can decide about the run: with CONFLICT the run or one before it
+    has changed meanwhile, with UNAVAILABLE a row cannot be read now, with REFUSED only newer code can read a row."""
 
     around: Around = field(default_factory=Around)
     wrong: Written | None = None

@@ -68,7 +68,8 @@ class Circuits:
             self._tell(each, [receipt for _, receipt in group])
 
     def probe(self, circuit: Circuit, timeout_seconds: float) -> bool:
-        """Whether this worker is the one to try, or nobody has to."""
+        """Takes the probe of a half-open breaker. True if this worker may call: it has the probe, or the breaker is
+        closed by now."""
         before = self.breaker(circuit)
         now = self._clock.now()
         after = rules.probe(before, now=now, until=now + timedelta(seconds=timeout_seconds) + _PROBE_MARGIN)

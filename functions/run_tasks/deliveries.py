@@ -210,7 +210,7 @@ class Deliveries:
 
     def ended(self, task: Task, receipt: Receipt) -> None:
         """Takes an answer that ends more than the task."""
-        if task.is_delivery and says_gone(receipt):
+        if says_gone(receipt) and task.is_delivery:
             self._subscribed.end(task)
 
     def _delivery(

@@ -31,7 +31,7 @@ class FlowKeys:
             self.known(keys)
 
     def known(self, keys: Iterable[Key]) -> Mapping[Key, FlowKey]:
-        """As they were a second ago at most. Raises Unavailable if that cannot be read."""
+        """The settings of these keys, at most a second old. Raises Unavailable if one cannot be read."""
         now, wanted = self._clock.now(), set(keys)
         if len(self._known) > _REMEMBERED_MAX:
             self._known.clear()

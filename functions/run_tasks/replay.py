@@ -87,7 +87,7 @@ class ReplayTarget:
         return [found[each] for each in entries if each in found and subscription.wants(found[each])]
 
     def _redrive(self, events: Sequence[Event], subscription: Subscription) -> int:
-        """How many dead deliveries of these events are called again."""
+        """Calls the dead deliveries of these events again, and returns their number."""
         ids = [rules.delivery_id(event, subscription, self.notifier.shards) for event in events]
         known = self.notifier.tasks.get_many(ids)
         dead = [known[id] for id in ids if id in known and known[id].state is TaskState.DEAD]

@@ -54,8 +54,8 @@ class Subscribed:
         return self._known.get(f"{task.tenant}#{task.task_id}")
 
     def steps(self, deliveries: Sequence[Task]) -> list[Transition | Dropped | Deferred | None]:
-        """What becomes of each delivery instead of an attempt; None if its attempt begins. Raises Unavailable when a
-        row cannot be read now."""
+        """The decision about each delivery in place of an attempt; None if its attempt begins. Raises Unavailable when
+        a row cannot be read now."""
         ahead = self._tasks.get_many(id for each in deliveries for id in _ahead(each))
         if ahead.unreadable:
             raise Unavailable("newer code alone can read a delivery")

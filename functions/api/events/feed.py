@@ -187,7 +187,7 @@ class _Reading:
         return self._events.listed(self._query.tenant, wanted) if wanted else {}
 
     def _is_past(self, page: FeedPage) -> bool:
-        """Nothing behind this page was recorded in the span that is asked for."""
+        """True if no event behind this page was recorded in the span that the request asks for."""
         query = self._query
         if query.newest_first:
             return query.since is not None and page.recorded_at < query.since

@@ -65,7 +65,7 @@ ANSWERS: Final[dict[str, str]] = {
 
 
 def webhooks() -> dict[str, Any]:
-    """As OpenAPI's `webhooks`, which leaves `Content-Type` to the body."""
+    """The entry `webhooks` of the OpenAPI document, which leaves `Content-Type` to the body."""
     operation = {
         "operationId": "receiveRun",
         "summary": "What a receiver gets and answers",

@@ -1,4 +1,5 @@
-"""When a destination is left alone, how it is tried, and how its calls begin again.
+"""The rules of a circuit breaker: the failures that open it, the probes that test the destination, and the rate at
+which calls begin again.
 
 Ten failures in a row that say it is down open the breaker. From then on only probes go out, one at a time: every 20
 seconds while it has been down for less than ten minutes, after that at intervals of a tenth of the time it has been
@@ -83,7 +84,7 @@ class Breaker:
         return self.slow_until is not None and now < self.slow_until
 
     def rests(self, now: datetime) -> bool:
-        """Nothing is held against the destination, and no other worker is likely to change that this second."""
+        """True if the breaker is closed without a recent failure: no other worker is likely to open it this second."""
         failing = self.since is not None and now <= self.since + FAILURES_WITHIN
         return self.state(now) is State.CLOSED and not failing
 
@@ -154,7 +155,7 @@ def probe(breaker: Breaker, *, now: datetime, until: datetime) -> Breaker | None
 
 
 def turns(breaker: Breaker, begin: datetime, count: int, *, now: datetime) -> list[datetime]:
-    """When `count` calls that may not go out ask again; `begin` is their stretch of the destination's timeline.
+    """The instants at which `count` refused calls ask again; `begin` is their stretch of the destination's timeline.
 
     The first call of all comes when the destination may be tried. All others come a second later, when the probe is
     likely to be over."""
@@ -173,7 +174,7 @@ def begun(breaker: Breaker, now: datetime) -> int:
 
 
 def starts(breaker: Breaker, numbers: Sequence[int]) -> list[datetime]:
-    """When the calls with these numbers begin, counted since a probe got through."""
+    """The instants at which the calls with these numbers begin. Numbers count from the success of the probe."""
     closed_at = breaker.closed_at or instants.EPOCH
     return [
         instants.whole(

@@ -86,8 +86,8 @@ class Field:
         return tuple(range(self.low, self.high + 1))
 
     def plain(self, text: str) -> str:
-        """As croniter reads it right: in digits. It would read a range from a value to the same one, such as 5-5, as
-        every value."""
+        """The field in digits, as croniter reads it correctly. Croniter reads a range from a value to the same value,
+        such as 5-5, as every value."""
         return ",".join(map(self._plain, text.split(",")))
 
     def _plain(self, term: str) -> str:

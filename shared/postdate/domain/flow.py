@@ -49,8 +49,8 @@ def places(begin: datetime, intervals: Sequence[timedelta]) -> list[datetime]:
 
 
 def holds(placed_at: datetime | None, due_at: datetime, now: datetime) -> bool:
-    """Whether a place that was given for this instant still counts: what stood still for longer takes another, or all
-    that waited meanwhile would begin at once."""
+    """True while the place that was given for this instant still counts. A run that stood still for longer takes
+    another place; otherwise all runs that waited meanwhile would begin at once."""
     return placed_at == due_at and now <= due_at + PLACE_KEPT
 
 

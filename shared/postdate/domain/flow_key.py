@@ -40,7 +40,8 @@ class FlowKey:
         return pinned
 
     def asks_again_from(self, now: datetime) -> datetime:
-        """When the first run that is put off now is to ask again."""
+        """The instant at which the first run that is put off now asks again: the later, the longer the key is
+        paused."""
         paused_for = now - (self.paused_at or now)
         return now + min(max(paused_for / _SHARE, ASKS_AGAIN_MIN), DELAY_MAX - ASKS_AGAIN_MIN)
 

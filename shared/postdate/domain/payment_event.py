@@ -105,7 +105,8 @@ def _named(before: Payment | None, after: Payment) -> str:
 
 
 def _of_state(line: HistoryLine) -> str:
-    """As far as the line tells: a change of the instant is told by its reason alone, and parking is not told."""
+    """The event's name from a line of history alone. The line names a change of the instant only in its reason, and
+    does not show parking."""
     match line.to:
         case State.PENDING if line.version == 1:
             return "scheduled"

@@ -1,4 +1,5 @@
-"""When a plan runs next, as its owner is told: with the local time, and a word where a change of clocks moved it."""
+"""The preview of a plan for its owner: the next runs with their local times, and a note where a change of clocks moved
+one."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""When a failed attempt is tried again."""
+"""The retry policy: the number of attempts, and the pause after each failure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

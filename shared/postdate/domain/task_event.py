@@ -116,7 +116,7 @@ def plan_fields(plan: Definition) -> dict[str, Any]:
 
 
 def _named_by(line: HistoryLine) -> str:
-    """As far as the line tells: only a claim names a worker."""
+    """The event's name from a line of history alone. Only a line of a claim names a worker."""
     if line.to is State.PENDING:
         return "registered" if line.version == 1 else "changed"
     if line.to is State.RUNNING and line.worker is None:

@@ -23,7 +23,7 @@ class Depth:
 
 
 def depth(client: "BaseClient", url: str) -> Depth:
-    """As SQS counts, which takes some seconds to notice a change. Raises Unavailable if SQS does not answer."""
+    """The depth of a queue. SQS counts a change some seconds late. Raises Unavailable if SQS does not answer."""
     try:
         answer = client.get_queue_attributes(QueueUrl=url, AttributeNames=[_WAITING, _IN_FLIGHT, _DELAYED])
     except (BotoCoreError, ClientError) as error:

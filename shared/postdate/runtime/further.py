@@ -89,7 +89,7 @@ class SqsFurther:
 
 
 def _record(message: dict[str, Any]) -> dict[str, Any]:
-    """As an event has it."""
+    """A received message in the form of a record of a Lambda event."""
     return {
         "messageId": message["MessageId"],
         "receiptHandle": message["ReceiptHandle"],

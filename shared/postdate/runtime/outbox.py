@@ -55,15 +55,16 @@ class Outbox:
         self._add("dead_letters", Via.DEAD, Due.of(item), message)
 
     def defer(self, due: Due, message: Received, *, not_before: datetime | None) -> None:
-        """`not_before` is the end of somebody's lease; without it the call travels as any other."""
+        """Sends a call again for `not_before`, such as the end of another worker's lease, or with None for its
+        instant."""
         self._add("queue", message.packet.via, due, message, seen=True, not_before=not_before)
 
     def send_on(self, due: Due, message: Received, *, not_before: datetime | None) -> None:
-        """As it came: a worker that did nothing about a call has not had it."""
+        """Sends a call on unchanged. It counts as not seen by this worker, because the worker did nothing about it."""
         self._add("queue", message.packet.via, due, message, seen=message.repeated, not_before=not_before)
 
     def move(self, due: Due, message: Received) -> None:
-        """To the lane for slow destinations, as it came."""
+        """Sends a call unchanged to the lane for slow destinations."""
         self._add("slow", message.packet.via, due, message, seen=message.repeated)
 
     def send(self) -> None:

@@ -32,7 +32,7 @@ _DEADLINE_SECONDS: Final = 5.0
 def models(
     model: type[ModelT], keys: Iterable[AttributeMap], *, attributes: Sequence[str] = ()
 ) -> Iterator[ModelT]:
-    """As `rows`, through the model's own client."""
+    """The rows with these keys as models, through the model's own client."""
     # pynamodb's own loop over UnprocessedKeys has neither a pause nor an end.
     connection = model._get_connection()
     found = rows(connection.connection.client, connection.table_name, keys, attributes=attributes)

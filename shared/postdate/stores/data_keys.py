@@ -87,8 +87,8 @@ class KmsDataKeys:
         return bytes(made["Plaintext"])
 
     def _asked(self, operation: str, owner: str, **given: Any) -> dict[str, Any]:
-        """Whatever KMS refuses, the caller may ask again later: a disabled key and a missing right concern the
-        environment, and no item is at fault."""
+        """Calls KMS. Raises Unavailable for every refusal: a disabled key or a missing right is a fault of the
+        environment, not of an item, so the caller asks again later."""
         try:
             answer: dict[str, Any] = getattr(self._kms(), operation)(
                 EncryptionContext={"owner": owner}, **given

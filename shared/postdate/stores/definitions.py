@@ -12,7 +12,8 @@ from postdate.stores.tasks_memory import MemoryTasks
 
 class Definitions(Protocol):
     def get(self, id: str) -> Definition | None:
-        """As it is now. Raises Unavailable for a row that this code cannot read."""
+        """The definition, by a consistent read; None if there is none. Raises Unavailable for a row that this code
+        cannot read."""
 
     def get_many(self, ids: Iterable[str]) -> FoundRows[Definition]:
         """Returns the definitions that exist, by a consistent read."""

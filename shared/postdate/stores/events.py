@@ -61,13 +61,13 @@ class Events(Protocol):
         newest_first: bool = False,
         before: int | None = None,
     ) -> list[FeedPage]:
-        """As they are now: those behind the page `after` and before the page `before`."""
+        """The pages behind the page `after` and before the page `before`, by a consistent read."""
 
     def listed(self, tenant: str, entries: Iterable[Entry]) -> dict[Entry, Event]:
         """The events of these entries that are there."""
 
     def some(self, keys: Iterable[tuple[Subject, int]]) -> dict[tuple[Subject, int], Event]:
-        """Those of these subjects and sequences that are there, as they are now."""
+        """The events with these subjects and sequences that exist, by a consistent read."""
 
     def of(self, subject: Subject, *, after: int = 0, limit: int) -> list[Event]:
         """A subject's events behind a sequence, in their order."""

@@ -67,7 +67,7 @@ class Flow(Protocol):
         """The counters from the number `since` on, as they are now or were a moment ago."""
 
     def room(self, tenant: str, key: str) -> Room:
-        """As it is now."""
+        """The room of a flow key, by a consistent read."""
 
     def change_room(self, tenant: str, key: str, before: Room, after: Room) -> bool:
         """False if others came in meanwhile. Runs that left meanwhile stay gone."""

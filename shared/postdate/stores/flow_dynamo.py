@@ -445,7 +445,8 @@ class DynamoFlow:
         names: Mapping[str, str],
         values: Mapping[str, Mapping[str, Any]],
     ) -> tuple[bool, AttributeMap]:
-        """Whether the condition held, and what the update wrote, or else the row as it is."""
+        """Updates a row under a condition. Returns True with the new row if the condition was met, else False with the
+        stored row."""
         given = {"ExpressionAttributeValues": values} if values else {}
         try:
             with translated():

@@ -58,7 +58,7 @@ class Reservation:
         )
 
     def of(self, created_at: datetime) -> "Reservation | None":
-        """As it was for the request that was made then."""
+        """The reservation for the request that was made at this instant; None if no such request is remembered."""
         for due_at, then in ((self.due_at, self.created_at), *self.earlier):
             if then == created_at:
                 return replace(self, due_at=due_at, created_at=then)

@@ -60,7 +60,7 @@ class Listed:
 
 class Ledger(Protocol):
     def account(self, tenant: str, id: str) -> Account | None:
-        """As it is now."""
+        """The account, by a consistent read; None if there is none."""
 
     def accounts(self, tenant: str, ids: Iterable[str]) -> dict[str, Account]:
         """Returns those that exist, by a consistent read."""
@@ -91,7 +91,7 @@ class Ledger(Protocol):
         one is named. Returns the account as it is then, changed or not; None when there is none."""
 
     def payment(self, id: str) -> Payment | None:
-        """As it is now."""
+        """The payment, by a consistent read; None if there is none."""
 
     def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
         """Returns those that exist, by a consistent read."""
@@ -122,7 +122,7 @@ class Ledger(Protocol):
         decided earlier and comes later is written behind it."""
 
     def has(self, movement: Movement) -> bool:
-        """Whether the movement is written, by its own key."""
+        """True if the movement is written, by its own key."""
 
     def movements_of(self, payments: Iterable[Payment]) -> list[Movement]:
         """The movements that exist now for these payments. Raises Unreadable for a movement that this code cannot

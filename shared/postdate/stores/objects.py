@@ -21,7 +21,8 @@ MISSING = Unreadable(why="the payload is missing")
 
 class Objects(Protocol):
     def read(self, tenant: str, name: str) -> Found:
-        """As it is now. Whatever stands in the way is told, never raised. `name` begins with the tenant's prefix."""
+        """The content of the object, or the reason why it cannot be read; raises nothing. `name` begins with the
+        tenant's prefix."""
 
 
 class MemoryObjects:

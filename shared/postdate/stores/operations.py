@@ -12,25 +12,27 @@ class Operations(Protocol):
         """Writes the pages, and then the operation: an operation that can be read has all its items."""
 
     def get(self, id: str) -> Operation | None:
-        """As it is now."""
+        """The operation, by a consistent read; None if there is none."""
 
     def change(self, after: Operation) -> bool:
         """False if the operation is no longer at the version before; a change that is stored already is done."""
 
     def pages(self, operation: Operation, *, first: int, limit: int) -> list[Page]:
-        """From that number on, as they are now."""
+        """The pages from this number on, by a consistent read."""
 
     def change_page(self, after: Page) -> bool:
-        """As `change`."""
+        """False if the stored page is no longer at the version before. A change that is stored already counts as
+        done."""
 
     def listed(self, tenant: str, *, before: str, limit: int) -> list[str]:
         """Ids of a tenant's operations, the newest first; from the end when `before` is empty. A moment behind."""
 
     def seats(self, tenant: str) -> Seats:
-        """As they are now."""
+        """The tenant's seats, by a consistent read."""
 
     def change_seats(self, after: Seats) -> bool:
-        """As `change`."""
+        """False if the stored seats are no longer at the version before. A change that is stored already counts as
+        done."""
 
 
 class MemoryOperations:

@@ -8,10 +8,10 @@ from postdate.domain.subscription import State, Subscription
 
 class Subscriptions(Protocol):
     def get(self, tenant: str, id: str) -> Subscription | None:
-        """As it is now."""
+        """The subscription, by a consistent read; None if there is none."""
 
     def all(self, tenant: str) -> list[Subscription]:
-        """As they are now, ended ones too, in the order of their ids."""
+        """All subscriptions of the tenant, ended ones too, in the order of their ids, by a consistent read."""
 
     def add(self, subscription: Subscription) -> bool:
         """False if there is one of that id already."""

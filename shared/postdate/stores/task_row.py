@@ -287,7 +287,7 @@ def _line_text(line: HistoryLine) -> str:
 
 
 def first_claimed_at(history: Iterable[str]) -> datetime | None:
-    """When a task's first attempt began, told by the lines of its row."""
+    """The instant at which a task's first attempt began, from the lines of its row; None before it."""
     return next((line.at for line in map(_line_of, history) if line.to is State.RUNNING), None)
 
 

@@ -67,13 +67,14 @@ class Tasks(Protocol):
     """Tasks and runs. A definition is none of them, although its id looks like a task's."""
 
     def get(self, id: str) -> Task | None:
-        """As it is now, not as it was a moment ago. Raises Unavailable for a row that this code cannot read."""
+        """The task, by a consistent read; None if there is none. Raises Unavailable for a row that this code cannot
+        read."""
 
     def get_many(self, ids: Iterable[str]) -> FoundRows[Task]:
         """Returns the tasks that exist, by a consistent read."""
 
     def fits(self, task: Task) -> bool:
-        """Whether its row, payload included, stays at one write unit a change through a usual life."""
+        """True if the row with its payload stays within one write unit for each change of a usual life."""
 
     def add(self, tasks: Sequence[Task]) -> list[Written]:
         """Writes new tasks; CONFLICT where one with that id is stored already, as after an answer that got lost. With

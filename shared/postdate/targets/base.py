@@ -75,7 +75,8 @@ class Failed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Untried:
-    """Nothing was sent, for a reason of our own: the attempt does not count, and the destination has no part in it."""
+    """A delivery that was not sent, for a reason inside Postdate. The attempt does not count, and the destination has
+    no part in it."""
 
     reason: str
 

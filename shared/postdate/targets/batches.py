@@ -41,7 +41,7 @@ class BatchTarget(ABC):
         """One call. For each delivery None, or the code it was refused with, empty if the answer does not say."""
 
     def in_order(self, address: str) -> bool:
-        """Whether a call to it waits for the one before."""
+        """True if a call to this address waits for the call before it."""
         return False
 
     def start(self, deliveries: Sequence[Delivery], report: Report) -> None:

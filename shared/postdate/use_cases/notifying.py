@@ -41,7 +41,7 @@ class Notifier:
             self.deliver([event for event in events if subscription.wants(event)], subscription)
 
     def deliver(self, wanted: Sequence[Event], subscription: Subscription) -> int:
-        """How many deliveries of these events are new."""
+        """Makes the deliveries of these events to one subscription, and returns the number of new ones."""
         if not wanted:
             return 0
         now = self.clock.now()
@@ -70,7 +70,7 @@ class Notifier:
         return len(new)
 
     def _before(self, wanted: Sequence[Event], subscription: Subscription) -> Mapping[str, Event]:
-        """Of each event the one that its delivery follows, by the event's id."""
+        """Maps the id of each event to the event whose delivery goes before."""
         found: dict[str, Event] = {}
         for event in wanted:
             if event.sequence == 1:
