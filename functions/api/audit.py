@@ -30,7 +30,7 @@ from postdate.domain.payment import Payment, State
 from postdate.runtime import metric
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import emit, logger
-from postdate.stores.ledger import Ledger, Listed, Wanted
+from postdate.stores.ledger import Ledger, ListedPayment, PaymentsWanted
 
 AUDIT: Final = Routes("/api/v1/audit")
 
@@ -188,9 +188,9 @@ class Auditor:
     def _books(self, tenant: str, name: str, ends_at: datetime) -> Books | None:
         """None when the account changed while it was read."""
 
-        wanted = Wanted(tenant=tenant, account=name)
+        wanted = PaymentsWanted(tenant=tenant, account=name)
 
-        def listed(after: str) -> list[Listed]:
+        def listed(after: str) -> list[ListedPayment]:
             found = self.ledger.payments_listed(wanted, after=after, limit=_PAGE)
             if self.clock.now() > ends_at:
                 raise _Unread
@@ -273,7 +273,7 @@ def view(audited: Audited, now: datetime) -> Audit:
     }
 
 
-def _pages(page: Callable[[str], list[Listed]]) -> Iterator[list[str]]:
+def _pages(page: Callable[[str], list[ListedPayment]]) -> Iterator[list[str]]:
     after = ""
     while found := page(after):
         yield [each.id for each in found]

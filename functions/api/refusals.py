@@ -11,28 +11,28 @@ from postdate.domain.errors import (
     Unavailable,
 )
 from postdate.domain.posting import Posting
-from postdate.stores.ledger import Answer, Posted
+from postdate.stores.ledger import Posted, PostingAnswer
 
 
 def refusal(posted: Posted, posting: Posting | None = None) -> PostdateError | None:
     """None for what is done, or was done before. `posting` tells a hold that is gone from a lack of money."""
     match posted.answer:
-        case Answer.DONE | Answer.STALE:
+        case PostingAnswer.DONE | PostingAnswer.STALE:
             return None
-        case Answer.SHORT if posting is not None and _only_releases(posting, posted.account):
+        case PostingAnswer.SHORT if posting is not None and _only_releases(posting, posted.account):
             why = f"the account {posted.account} lacks the hold of the payment"
             return books_disagree(posted.account, why)
-        case Answer.SHORT:
+        case PostingAnswer.SHORT:
             return InsufficientFunds(f"the account {posted.account} has too little available money")
-        case Answer.FROZEN:
+        case PostingAnswer.FROZEN:
             return frozen(posted.account)
-        case Answer.CLOSED:
+        case PostingAnswer.CLOSED:
             return closed(posted.account)
-        case Answer.UNKNOWN:
+        case PostingAnswer.UNKNOWN:
             return unknown(posted.account)
-        case Answer.UNAVAILABLE:
+        case PostingAnswer.UNAVAILABLE:
             return Unavailable()
-        case Answer.REFUSED:
+        case PostingAnswer.REFUSED:
             return PostdateError()
 
 

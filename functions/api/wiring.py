@@ -19,21 +19,21 @@ from functions.api.operations.plan import Planner as OperationsPlanner
 from functions.api.overview.calendar import Calendars
 from functions.api.overview.look import Look
 from functions.api.payments.allowance import Allowance
-from functions.api.payments.change import Changer as PaymentChanger
+from functions.api.payments.change import PaymentChanger as PaymentChanger
 from functions.api.payments.execute import Executor
-from functions.api.payments.register import Registrar as PaymentRegistrar
+from functions.api.payments.register import PaymentRegistrar as PaymentRegistrar
 from functions.api.runs.acknowledge import Acknowledger
 from functions.api.runs.rooms import Rooms
 from functions.api.settings import Settings
 from functions.api.subscriptions.subscribe import Subscriber
 from functions.api.tasks.checks.destinations import refusals
-from functions.api.tasks.checks.places import Places
-from functions.api.tasks.one_time.change import Changer
-from functions.api.tasks.one_time.register import Registrar
+from functions.api.tasks.checks.places import PlaceCheck
+from functions.api.tasks.one_time.change import TaskChanger
+from functions.api.tasks.one_time.register import TaskRegistrar
 from functions.api.tasks.recurring.by_hand import ByHand
-from functions.api.tasks.recurring.chain import Chain
+from functions.api.tasks.recurring.chain import PlannedChain
 from functions.api.tasks.recurring.change import DefinitionChanger
-from functions.api.tasks.recurring.register import Planner
+from functions.api.tasks.recurring.register import DefinitionRegistrar
 from functions.api.tasks.recurring.templates import Templates
 from functions.api.tenants.sealing import migrated
 from functions.api.unfinished import Unfinished
@@ -91,7 +91,7 @@ class Wired:
         self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
         self.author = Author()
         self.stored = Stored(flow=self.flow, clock=self.clock)
-        self.places = Places(flow=self.flow, clock=self.clock)
+        self.places = PlaceCheck(flow=self.flow, clock=self.clock)
         self.all_tenants = DynamoTenants(table=given.tenants_table, client=dynamodb)
         data_keys = KmsDataKeys(
             table=given.data_keys_table,
@@ -148,7 +148,7 @@ class Wired:
             retention=self._retention,
             author=self.author,
         )
-        self.registrar = Registrar(
+        self.registrar = TaskRegistrar(
             tasks=self.tasks,
             payloads=self.payloads,
             reservations=self._reservations,
@@ -159,7 +159,7 @@ class Wired:
             clock=self.clock,
             unique=_unique,
         )
-        self.changer = Changer(
+        self.changer = TaskChanger(
             tasks=self.tasks,
             payloads=self.payloads,
             places=self.places,
@@ -179,7 +179,7 @@ class Wired:
             retention=self._retention,
             author=self.author,
         )
-        self.chain = Chain(tasks=self.tasks, runs=runs)
+        self.chain = PlannedChain(tasks=self.tasks, runs=runs)
         self.templates = Templates(
             tasks=self.tasks,
             payloads=self.payloads,
@@ -187,7 +187,7 @@ class Wired:
             payload_kept=PAYLOAD_KEPT,
             unique=_unique,
         )
-        self.planner = Planner(
+        self.planner = DefinitionRegistrar(
             definitions=self.definitions,
             chain=self.chain,
             templates=self.templates,

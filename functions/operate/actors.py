@@ -19,7 +19,7 @@ from postdate.domain.payment import Payment
 from postdate.domain.task import State, Task
 from postdate.runtime.dead_letters import Letter, Letters
 from postdate.runtime.queue import Queue
-from postdate.stores.ledger import Answer, Ledger
+from postdate.stores.ledger import Ledger, PostingAnswer
 from postdate.stores.tasks import Tasks, Written
 
 # In one look. Further letters are found by the next.
@@ -174,7 +174,7 @@ class TaskActor:
         }
 
 
-_CANCELS: Final = {Answer.DONE: Outcome.DONE, Answer.STALE: Outcome.CHANGED}
+_CANCELS: Final = {PostingAnswer.DONE: Outcome.DONE, PostingAnswer.STALE: Outcome.CHANGED}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,7 +196,7 @@ class PaymentActor:
         decided = [money.cancel(payment, now=now, operator=operation.plan.operates) for payment in payments]
         postings = [posting.signed(operation.author) for posting in decided if posting is not None]
         answers = [posted.answer for posted in self.ledger.post(postings)] if postings else []
-        if Answer.UNAVAILABLE in answers:
+        if PostingAnswer.UNAVAILABLE in answers:
             raise Unavailable("some cancels were not written")
         return {
             posting.after.id: _CANCELS.get(answer, Outcome.FAILED)

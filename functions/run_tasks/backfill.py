@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from postdate.domain import definition as definitions
-from postdate.domain.backfill import Step, task_of
+from postdate.domain.backfill import BackfillStep, task_of
 from postdate.domain.definition import Definition
 from postdate.domain.due import Due, Via, pack
 from postdate.domain.errors import InvalidState, Unavailable
@@ -48,7 +48,7 @@ class BackfillTarget:
         receipt: Receipt
         try:
             until = self.clock.now() + timedelta(seconds=delivery.timeout_seconds)
-            self._take(Step.read(delivery.payload.decode()), until, delivery.depth)
+            self._take(BackfillStep.read(delivery.payload.decode()), until, delivery.depth)
             receipt = Delivered()
         except Unavailable:
             receipt = Untried(reason="a table or a queue did not answer in time")
@@ -58,7 +58,7 @@ class BackfillTarget:
             receipt = internal_error(error)
         report(delivery, receipt)
 
-    def _take(self, step: Step, until: datetime, depth: int) -> None:
+    def _take(self, step: BackfillStep, until: datetime, depth: int) -> None:
         definition = self.definitions.get(step.schedule.definition_id)
         if definition is None:
             raise InvalidState(definitions.State.CANCELLED, "its task is gone")
@@ -72,7 +72,7 @@ class BackfillTarget:
         if following is not None:
             self._write([self._row(following, definition, depth)], until)
 
-    def _row(self, step: Step, definition: Definition, depth: int) -> Task:
+    def _row(self, step: BackfillStep, definition: Definition, depth: int) -> Task:
         return task_of(step, definition, shards=self.runs.shards, now=self.clock.now(), depth=depth)
 
     def _write(self, rows: Sequence[Task], until: datetime) -> None:

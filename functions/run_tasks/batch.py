@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from functions.run_tasks.tally import Tally
+from functions.run_tasks.tally import TaskTally
 from postdate.domain.due import Due
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Task
@@ -44,7 +44,7 @@ class Batch:
         self.outbox = outbox
         self.known: dict[str, Task] = {}
         self.agenda: deque[Call] = deque()
-        self.tally = Tally()
+        self.tally = TaskTally()
         self.is_traced: Callable[[Task], bool] = lambda task: False
 
     @property

@@ -41,7 +41,7 @@ class Ends:
     reached: Reached
 
 
-class Step(Enum):
+class ClaimStep(Enum):
     """The decision about a claim. BEGIN: the run begins. ASK_AGAIN: the next run cannot be written or called now.
     DECIDE_AGAIN: the run has changed. FAIL: a person has to look, and the message stays."""
 
@@ -52,9 +52,9 @@ class Step(Enum):
 
 
 _STEPS: Final = {
-    Written.UNAVAILABLE: Step.ASK_AGAIN,
-    Written.CONFLICT: Step.DECIDE_AGAIN,
-    Written.REFUSED: Step.FAIL,
+    Written.UNAVAILABLE: ClaimStep.ASK_AGAIN,
+    Written.CONFLICT: ClaimStep.DECIDE_AGAIN,
+    Written.REFUSED: ClaimStep.FAIL,
 }
 
 
@@ -63,13 +63,13 @@ class Link:
     """`step` says what to do with a run, or is what becomes of the run or of its call instead. With it the definition
     `ends`. `kept_back` are the runs that were written as missed or skipped."""
 
-    step: Step | Transition | Dropped | Deferred
+    step: ClaimStep | Transition | Dropped | Deferred
     ends: Ends | None = None
     kept_back: tuple[State, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Chain:
+class RunChain:
     definitions: Definitions
     tasks: Tasks
     queue: Queue
@@ -93,7 +93,9 @@ class Chain:
         deliveries = [run for run in runs if run.is_delivery]
         links = self._planned([run for run in runs if not run.is_delivery])
         steps = self.subscribed.steps(deliveries) if deliveries else ()
-        links |= {run.id: Link(step=step or Step.BEGIN) for run, step in zip(deliveries, steps, strict=True)}
+        links |= {
+            run.id: Link(step=step or ClaimStep.BEGIN) for run, step in zip(deliveries, steps, strict=True)
+        }
         return [links[run.id] for run in runs]
 
     def _planned(self, runs: Sequence[Task]) -> dict[str, Link]:
@@ -179,7 +181,7 @@ def _link(followed: Followed, written: Mapping[str, Written], definition: Defini
     if definition is not None and followed.ends is not None:
         ends = Ends(definition=definition, reached=followed.ends)
     return Link(
-        step=followed.instead or Step.BEGIN,
+        step=followed.instead or ClaimStep.BEGIN,
         ends=ends,
         kept_back=tuple(
             row.state for row in followed.rows if row.state in _KEPT_BACK and written[row.id] is Written.DONE

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Final
 
 from functions.run_tasks.batch import Batch, Change, Worker, sorted_out
-from functions.run_tasks.chain import Chain, Ends, Step, asks
+from functions.run_tasks.chain import ClaimStep, Ends, RunChain, asks
 from functions.run_tasks.delivering import Delivering
 from functions.run_tasks.gate import Elsewhere, Gate, Waits
 from functions.run_tasks.recording import Recording
@@ -38,7 +38,7 @@ class Claiming:
         worker: Worker,
         *,
         tasks: Tasks,
-        chain: Chain,
+        chain: RunChain,
         gate: Gate,
         delivering: Delivering,
         recording: Recording,
@@ -108,7 +108,7 @@ class Claiming:
             return ready, asking
         waiting, lost = [], []
         for (call, claim), link in zip(asking, links, strict=True):
-            step = self._decided(call) if link.step is Step.BEGIN else link.step
+            step = self._decided(call) if link.step is ClaimStep.BEGIN else link.step
             match step:
                 case Transition():
                     ready.append((call, step))
@@ -116,11 +116,11 @@ class Claiming:
                     self._ends |= {claim.before.id: link.ends} if link.ends else {}
                 case Deferred() | Dropped():
                     self._batch.answer(call, claim.before, step)
-                case Step.ASK_AGAIN:
+                case ClaimStep.ASK_AGAIN:
                     waiting.append((call, claim))
-                case Step.DECIDE_AGAIN:
+                case ClaimStep.DECIDE_AGAIN:
                     lost.append(call)
-                case Step.FAIL:
+                case ClaimStep.FAIL:
                     self._batch.fail([call])
         return ready, waiting + self._decide(lost, reload=True)
 

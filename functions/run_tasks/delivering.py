@@ -9,9 +9,9 @@ from typing import Final
 
 from functions.run_tasks.batch import Batch, Change, Worker
 from functions.run_tasks.circuits import circuit
-from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.gate import Gate
 from functions.run_tasks.in_flight import InFlight
+from functions.run_tasks.sending import Sender
 from postdate.domain import transitions
 from postdate.domain.task import Ack, Task
 from postdate.domain.transitions import Failure, Transition
@@ -33,14 +33,14 @@ class Delivering:
         batch: Batch,
         worker: Worker,
         *,
-        deliveries: Deliveries,
+        sender: Sender,
         gate: Gate,
         in_flight: InFlight,
         report: Callable[[Finished], None],
     ) -> None:
         self._batch = batch
         self._worker = worker
-        self._deliveries = deliveries
+        self._sender = sender
         self._gate = gate
         self._in_flight = in_flight
         self._inbox = report
@@ -67,11 +67,11 @@ class Delivering:
             self.running[task.id, task.token] = (task, call)
             started.append(task)
         # The time that this takes is the worker's own, and makes no destination slow.
-        self._deliveries.prefetch(started)
+        self._sender.prefetch(started)
         now = self._worker.clock.now()
         for task in started:
             self._in_flight.begin((task.id, task.token), circuit(task.tenant, task.destination), now)
-        self._deliveries.start(started, self._report, unsent=self._unsent)
+        self._sender.start(started, self._report, unsent=self._unsent)
 
     def ended(self, finished: Iterable[Finished], now: datetime) -> list[Change]:
         """Returns the changes of tasks whose deliveries have ended. The tasks stay RUNNING until a commit of these."""
@@ -80,12 +80,12 @@ class Delivering:
             task, call = self.running[delivery.run_id, delivery.token]
             self._in_flight.end((delivery.run_id, delivery.token), now)
             self._count(task, receipt, now)
-            self._deliveries.ended(task, receipt)
+            self._sender.ended(task, receipt)
             changes.append((call, outcome(task, receipt, now=now, draw=self._worker.draw())))
         return changes
 
     def tier_of(self, task: Task) -> str:
-        return self._deliveries.tier_of(task.tenant)
+        return self._sender.tier_of(task.tenant)
 
     def _count(self, task: Task, receipt: Receipt, now: datetime) -> None:
         tally = self._batch.tally

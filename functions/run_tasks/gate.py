@@ -21,7 +21,7 @@ from functions.run_tasks.circuits import Circuits, circuit
 from functions.run_tasks.flow_keys import FlowKeys
 from postdate.domain import flow as rules
 from postdate.domain import transitions
-from postdate.domain.breaker import State as Circuit
+from postdate.domain.breaker import State as BreakerState
 from postdate.domain.due import WAIT_MAX
 from postdate.domain.errors import Unavailable
 from postdate.domain.flow import FlowControl, Room
@@ -198,15 +198,15 @@ class Gate:
         for way in dict.fromkeys(ways):
             some = [claim for claim, where in zip(claims, ways, strict=True) if where == way]
             match known[way].state(now):
-                case Circuit.OPEN:
+                case BreakerState.OPEN:
                     yield from self._put_off(way, some, now, _OPEN)
-                case Circuit.PROBING:
+                case BreakerState.PROBING:
                     yield from self._until_tried(way, some, now)
-                case Circuit.RECOVERING:
+                case BreakerState.RECOVERING:
                     yield from self._in_turn(way, some, now)
-                case Circuit.HALF_OPEN:
+                case BreakerState.HALF_OPEN:
                     self._half_open.add(way)
-                case Circuit.CLOSED if self._moves_slow and known[way].is_slow(now):
+                case BreakerState.CLOSED if self._moves_slow and known[way].is_slow(now):
                     yield from ((index, Elsewhere()) for index, _ in some)
 
     def _put_off(

@@ -13,18 +13,18 @@ from typing import Any, Final
 
 from functions.run_tasks.backfill import BackfillTarget
 from functions.run_tasks.batch import Worker
-from functions.run_tasks.chain import Chain
+from functions.run_tasks.chain import RunChain
 from functions.run_tasks.circuits import Circuits
-from functions.run_tasks.deliveries import Deliveries, OwnPayloads
 from functions.run_tasks.flow_keys import FlowKeys
 from functions.run_tasks.gate import Gate
 from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.intake import Intake
 from functions.run_tasks.replay import ReplayTarget
-from functions.run_tasks.run import Runner
+from functions.run_tasks.run import TaskRunner
+from functions.run_tasks.sending import OwnPayloads, Sender
 from functions.run_tasks.settings import Settings
 from functions.run_tasks.subscribed import Subscribed
-from functions.run_tasks.tally import Tally
+from functions.run_tasks.tally import TaskTally
 from postdate.domain.backfill import TARGET_TYPE as BACKFILL
 from postdate.domain.recurrence import Runs
 from postdate.domain.replay import TARGET_TYPE as REPLAY
@@ -129,7 +129,7 @@ class Wired:
             tasks=self.tasks,
             clock=self.clock,
         )
-        self.chain = Chain(
+        self.chain = RunChain(
             definitions=DynamoDefinitions(
                 table=given.items_table,
                 client=dynamodb,
@@ -193,7 +193,7 @@ def wired() -> Wired:
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     lane = _lane(event["Records"])
     messages, unreadable = records.read(event["Records"])
-    tally = Tally(packets=len(messages))
+    tally = TaskTally(packets=len(messages))
     try:
         tally = _runner(context, lane, messages).run(messages)
     except Exception:
@@ -213,7 +213,7 @@ def _lane(event: Sequence[Mapping[str, Any]]) -> Lane:
     return wired().slow_lane if slow else wired().tasks_lane
 
 
-def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> Runner:
+def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> TaskRunner:
     given = wired()
 
     def seconds_left() -> float:
@@ -227,7 +227,7 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> Runner:
         seconds_left=seconds_left,
         draw=random.random,
     )
-    deliveries = Deliveries(
+    sender = Sender(
         worker,
         targets=given.targets,
         payloads=given.payloads,
@@ -237,8 +237,8 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> Runner:
         response_seconds_max=given.response_seconds_max,
         subscribed=given.subscribed,
     )
-    in_flight = InFlight(lambda tenant: deliveries.share_of(tenant, given.workers))
-    return Runner(
+    in_flight = InFlight(lambda tenant: sender.share_of(tenant, given.workers))
+    return TaskRunner(
         worker,
         tasks=given.tasks,
         chain=given.chain,
@@ -250,7 +250,7 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> Runner:
             lease=given.lease,
             moves_slow=given.moves_slow and lane is given.tasks_lane,
         ),
-        deliveries=deliveries,
+        sender=sender,
         outbox=Outbox(queue=lane.queue, dead_letters=given.dead_letters, slow=given.slow_lane.queue),
         intake=Intake(
             worker,

@@ -18,15 +18,15 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from functions.run_tasks.batch import Batch, Worker
-from functions.run_tasks.chain import Chain
+from functions.run_tasks.chain import RunChain
 from functions.run_tasks.claiming import Claiming
-from functions.run_tasks.deliveries import Deliveries
 from functions.run_tasks.delivering import Delivering, Finished
 from functions.run_tasks.gate import Gate
 from functions.run_tasks.in_flight import InFlight, Stalled
 from functions.run_tasks.intake import Intake
 from functions.run_tasks.recording import Recording
-from functions.run_tasks.tally import Tally
+from functions.run_tasks.sending import Sender
+from functions.run_tasks.tally import TaskTally
 from postdate.domain.due import PACKET_ITEMS_MAX
 from postdate.domain.errors import Unavailable
 from postdate.runtime.agenda import Call, calls_of, in_turn, take_due
@@ -35,7 +35,7 @@ from postdate.runtime.queue import Received
 from postdate.stores.tasks import Tasks
 
 
-class Runner:
+class TaskRunner:
     """Made anew for each batch; everything it touches is given."""
 
     def __init__(
@@ -43,9 +43,9 @@ class Runner:
         worker: Worker,
         *,
         tasks: Tasks,
-        chain: Chain,
+        chain: RunChain,
         gate: Gate,
-        deliveries: Deliveries,
+        sender: Sender,
         outbox: Outbox,
         intake: Intake,
         in_flight: InFlight,
@@ -54,17 +54,17 @@ class Runner:
         self._tasks = tasks
         self._chain = chain
         self._gate = gate
-        self._deliveries = deliveries
+        self._sender = sender
         self._intake = intake
         self._in_flight = in_flight
         self._inbox: queue.SimpleQueue[Finished | list[Received]] = queue.SimpleQueue()
         self._stalled = Stalled(in_flight)
         self._batch = Batch(worker, outbox)
-        self._batch.is_traced = deliveries.is_traced
+        self._batch.is_traced = sender.is_traced
         self._delivering = Delivering(
             self._batch,
             worker,
-            deliveries=deliveries,
+            sender=sender,
             gate=gate,
             in_flight=in_flight,
             report=self._inbox.put,
@@ -78,11 +78,11 @@ class Runner:
             gate=gate,
             delivering=self._delivering,
             recording=self._recording,
-            sealed=deliveries.sealed,
+            sealed=sender.sealed,
         )
         self._renew_at = worker.clock.now()
 
-    def run(self, messages: Sequence[Received]) -> Tally:
+    def run(self, messages: Sequence[Received]) -> TaskTally:
         batch, clock = self._batch, self._worker.clock
         self._intake.renew()
         self._renew_at = clock.now() + self._worker.lease / 2
@@ -129,7 +129,7 @@ class Runner:
             batch.fail(calls)
             return []
         batch.known |= known
-        self._deliveries.prefetch(known.values())
+        self._sender.prefetch(known.values())
         self._gate.foresee(known.values())
         self._chain.foresee(known.values())
         elsewhere = self._gate.elsewhere(known.values())

@@ -20,7 +20,7 @@ _KEPT_BACK: Final = {
 
 
 @dataclass(kw_only=True, slots=True)
-class Tally:
+class TaskTally:
     """`kept_back` are runs that did not begin at their instant, by what became of them instead. `failure_classes`
     counts attempts by the names of `metric.ATTEMPTS_FAILED`. `done` are the ids of tasks that succeeded."""
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, Final
 
-from functions.settle.run import Runner, Tally
+from functions.settle.run import PaymentRunner, PaymentTally
 from functions.settle.settings import Settings
 from postdate.domain.due import DELAY_MAX
 from postdate.domain.payment import Payment, State
@@ -58,7 +58,7 @@ def wired() -> Wired:
 @metrics.log_metrics
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     messages, unreadable = records.read(event["Records"])
-    tally = Tally()
+    tally = PaymentTally()
     try:
         tally = _runner().run(messages)
     except Exception:
@@ -72,9 +72,9 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
 
 
-def _runner() -> Runner:
+def _runner() -> PaymentRunner:
     given = wired()
-    return Runner(
+    return PaymentRunner(
         ledger=given.ledger,
         outbox=Outbox(queue=given.queue, dead_letters=given.dead_letters),
         extend_messages=given.visibility.extend,
@@ -85,7 +85,7 @@ def _runner() -> Runner:
     )
 
 
-def _tell(tally: Tally, messages: Sequence[Received]) -> None:
+def _tell(tally: PaymentTally, messages: Sequence[Received]) -> None:
     values = {
         metric.PACKETS: len(messages),
         metric.REDELIVERIES: sum(message.receives > 1 for message in messages),

@@ -24,7 +24,7 @@ from postdate.runtime.agenda import Call, calls_of, take_due
 from postdate.runtime.clock import Clock
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
-from postdate.stores.ledger import Answer, Ledger
+from postdate.stores.ledger import Ledger, PostingAnswer
 from postdate.use_cases.settling import Settling
 
 # The author of what this function changes.
@@ -32,7 +32,7 @@ AUTHOR: Final = "function:settle"
 
 
 @dataclass(kw_only=True, slots=True)
-class Tally:
+class PaymentTally:
     """The counts of a batch for its log lines and metrics, and the messages that have to come back. `ended` are
     payments with the milliseconds from their instant to their end."""
 
@@ -51,7 +51,7 @@ class Tally:
     failed_messages: set[str] = field(default_factory=set)
 
 
-class Runner:
+class PaymentRunner:
     """Made anew for each batch; everything it touches is given."""
 
     def __init__(
@@ -75,9 +75,9 @@ class Runner:
         self._draw = draw
         self._known: dict[str, Payment] = {}
         self._agenda: deque[Call] = deque()
-        self._tally = Tally()
+        self._tally = PaymentTally()
 
-    def run(self, messages: Sequence[Received]) -> Tally:
+    def run(self, messages: Sequence[Received]) -> PaymentTally:
         self._extend_messages(messages, self._lease + WAIT_MAX)
         renew_at = self._clock.now() + self._lease / 2
         self._read(messages)
@@ -172,10 +172,10 @@ class Runner:
         ]
         stale = []
         for (call, _, _), posting, posted in zip(stuck, postings, self._ledger.post(postings), strict=True):
-            if posted.answer is Answer.DONE and posting.after is not None:
+            if posted.answer is PostingAnswer.DONE and posting.after is not None:
                 self._known[call.due.id] = posting.after
                 self._send_on(call, posting.after)
-            elif posted.answer is Answer.STALE:
+            elif posted.answer is PostingAnswer.STALE:
                 stale.append(call)
             else:
                 self._fail([call])

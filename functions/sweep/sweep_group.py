@@ -26,7 +26,7 @@ from postdate.runtime.observability import logger
 from postdate.runtime.queue import Queue
 from postdate.stores.passes import Passes
 from postdate.stores.tallies import Tallies
-from postdate.stores.timetable import Entry, Timetable
+from postdate.stores.timetable import Timetable, TimetableEntry
 
 _VIA = {Stage.OPEN: Via.SWEEP, Stage.CLOSE: Via.CLOSING, Stage.AUDIT: Via.AUDIT}
 _READERS = 8
@@ -100,7 +100,7 @@ class GroupSweeper:
         self.passes.record(progress)
         return Swept(sent=len(calls), overdue=tuple(entry.due.id for entry in calls))
 
-    def _send(self, calls: Sequence[Entry], via: Via) -> None:
+    def _send(self, calls: Sequence[TimetableEntry], via: Via) -> None:
         """To all queues, whatever one of them says: payments do not wait for tasks. Then the pass is made again."""
         failed: Unavailable | None = None
         for kinds, queue in self.queues.items():
@@ -113,7 +113,7 @@ class GroupSweeper:
         if failed is not None:
             raise failed
 
-    def _found(self, sweep: Sweep) -> Iterator[tuple[Slot, Entry]]:
+    def _found(self, sweep: Sweep) -> Iterator[tuple[Slot, TimetableEntry]]:
         slots = self.groups.slots(sweep.minute, sweep.group)
         read = partial(self._read, fared=sweep.stage is Stage.CLOSE)
         with ThreadPoolExecutor(min(_READERS, len(slots))) as readers:
@@ -121,7 +121,7 @@ class GroupSweeper:
                 for entry in self._resolved(entries) if sweep.stage is Stage.AUDIT else entries:
                     yield slot, entry
 
-    def _planned(self, found: Iterable[tuple[Slot, Entry]]) -> list[Entry]:
+    def _planned(self, found: Iterable[tuple[Slot, TimetableEntry]]) -> list[TimetableEntry]:
         """Pointers lead to items whose home is another minute. Most minutes have none."""
         entries = [entry for _, entry in found]
         moved = {entry.due.id for entry in entries if entry.phase is None}
@@ -129,20 +129,22 @@ class GroupSweeper:
         items = {entry.due.id: entry for entry in (*entries, *elsewhere.values())}
         return [entry for entry in items.values() if entry.fared is not None]
 
-    def _counted(self, closed: Progress, planned: Iterable[Entry], now: datetime) -> Progress:
+    def _counted(self, closed: Progress, planned: Iterable[TimetableEntry], now: datetime) -> Progress:
         """The note of a closing pass, with the number of items that wait for their first attempt."""
         waiting = sum(_is_left_behind(entry, closed.minute) for entry in planned)
         audited = self.horizon.due(Stage.AUDIT, closed.minute, now)
         return replace(closed, waiting=waiting, looked_at=now if waiting and not audited else None)
 
-    def _tally(self, sweep: Sweep, planned: Iterable[Entry]) -> None:
+    def _tally(self, sweep: Sweep, planned: Iterable[TimetableEntry]) -> None:
         found = [(each.tenant, each.due.id, each.fared) for each in planned if each.fared is not None]
         try:
             self.tallies.record(sweep.minute, sweep.group, tallied(sweep.minute, found))
         except Unavailable:
             logger.warning("a minute was not tallied", extra={"action": "not_tallied", "pass": str(sweep)})
 
-    def _wants(self, sweep: Sweep, slot: Slot, entry: Entry, opened_at: datetime, now: datetime) -> bool:
+    def _wants(
+        self, sweep: Sweep, slot: Slot, entry: TimetableEntry, opened_at: datetime, now: datetime
+    ) -> bool:
         return wants_call(
             sweep.stage,
             slot,
@@ -154,10 +156,10 @@ class GroupSweeper:
             now=now,
         )
 
-    def _read(self, slot: Slot, *, fared: bool) -> list[Entry]:
+    def _read(self, slot: Slot, *, fared: bool) -> list[TimetableEntry]:
         return list(self.timetable.due_in(slot, fared=fared))
 
-    def _resolved(self, entries: list[Entry]) -> Iterator[Entry]:
+    def _resolved(self, entries: list[TimetableEntry]) -> Iterator[TimetableEntry]:
         """Pointers replaced by what they point to: an audit asks how an item fares, wherever it lives."""
         homes = self.timetable.entries(entry.due.id for entry in entries if entry.phase is None)
         for entry in entries:
@@ -167,24 +169,24 @@ class GroupSweeper:
                 yield homes[entry.due.id]
 
 
-def together(entries: Iterable[Entry]) -> list[Entry]:
+def together(entries: Iterable[TimetableEntry]) -> list[TimetableEntry]:
     """Payments in the order of the busiest of their accounts, so that those that share it meet in one packet: they
     can be settled in one transaction, and in two they would be in each other's way. Among these the other account
     decides, for the same reason."""
     found = list(entries)
     uses = Counter((entry.tenant, account) for entry in found for account in entry.accounts)
 
-    def busiest(entry: Entry) -> list[tuple[int, str]]:
+    def busiest(entry: TimetableEntry) -> list[tuple[int, str]]:
         return sorted(((uses[entry.tenant, account], account) for account in entry.accounts), reverse=True)
 
     return sorted(found, key=busiest, reverse=True)
 
 
-def _is_settled(entry: Entry, now: datetime) -> bool:
+def _is_settled(entry: TimetableEntry, now: datetime) -> bool:
     return entry.phase is not None and is_settled(entry.due.due_at, entry.moved_at, entry.phase, now)
 
 
-def _is_left_behind(entry: Entry, minute: int) -> bool:
+def _is_left_behind(entry: TimetableEntry, minute: int) -> bool:
     """The item is in a list, was planned for this minute, and waits for its first attempt. An item that was put off
     does not count: the list of those that linger has it."""
     return (

@@ -21,9 +21,9 @@ from postdate.domain.flow import FlowControl, Room
 from postdate.domain.flow_key import FlowKey
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.operation import Action, Operation, Outcome, Plan, StopRule, pages_of, started
-from postdate.domain.operation import Entry as OperationEntry
 from postdate.domain.operation import Kind as OperationKind
 from postdate.domain.operation import State as OperationState
+from postdate.domain.operation import TimetableEntry as OperationEntry
 from postdate.domain.payment import KIND, Funding, Payment, Terms
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.retry import RetryPolicy
@@ -31,20 +31,20 @@ from postdate.domain.slots import Slot, home, item_id
 from postdate.domain.subscription import Filter, Subscription
 from postdate.domain.subscription import State as SubscriptionState
 from postdate.domain.sweeping import Progress, Stage, Watermark
-from postdate.domain.tally import Tally
+from postdate.domain.tally import MinuteTally
 from postdate.domain.task import KIND as TASK
 from postdate.domain.task import Ack, Destination, Payload, Recurs, Task
 from postdate.domain.transitions import Failure
 from postdate.stores.data_keys import KmsDataKeys
-from postdate.stores.events import Entry as FeedEntry
 from postdate.stores.events import FeedPage
+from postdate.stores.events import TimetableEntry as FeedEntry
 from postdate.stores.idempotency import Reservation
 from postdate.stores.keys import ApiKey
-from postdate.stores.ledger import Answer
+from postdate.stores.ledger import PostingAnswer
 from postdate.stores.operations_dynamo import DynamoOperations
 from postdate.stores.tallies import DynamoTallies
 from postdate.stores.tenants import Tenant
-from postdate.stores.timetable import Entry
+from postdate.stores.timetable import TimetableEntry
 from tests.contract.conftest import OnAws
 from tests.contract.examples import PLAN, QUEUE, Examples, claim
 from tests.contract.recurring import everything
@@ -192,7 +192,7 @@ def _after(posting: Posting) -> Payment:
 
 def _post(on_aws: OnAws, *postings: Posting | None) -> None:
     made = [posting for posting in postings if posting is not None]
-    assert [posted.answer for posted in on_aws.ledger.post(made)] == [Answer.DONE] * len(made)
+    assert [posted.answer for posted in on_aws.ledger.post(made)] == [PostingAnswer.DONE] * len(made)
 
 
 def _write_the_rest(on_aws: OnAws) -> None:
@@ -229,7 +229,7 @@ def _write_the_rest(on_aws: OnAws) -> None:
     )
     on_aws.passes.raise_watermark(Watermark(minute=30_000_000, tables=frozenset({"items", "payments"})))
     on_aws.passes.next_beat(0, NOW)
-    tally = Tally(due=3, done=1, failed=1, retried=1, amount=70, lateness={0: 1, 21: 2})
+    tally = MinuteTally(due=3, done=1, failed=1, retried=1, amount=70, lateness={0: 1, 21: 2})
     _tallies(on_aws).record(30_000_000, 3, {TENANT: {"payments": tally}})
     flow = another(on_aws)
     flow.take(TENANT, "golden-rate", timedelta(seconds=2), now=NOW)
@@ -374,7 +374,7 @@ def _tallies(on_aws: OnAws) -> DynamoTallies:
     return DynamoTallies(table=on_aws.names["slots"], client=on_aws.dynamodb)
 
 
-def _due(on_aws: OnAws, slots: Iterable[Slot]) -> Iterator[Entry]:
+def _due(on_aws: OnAws, slots: Iterable[Slot]) -> Iterator[TimetableEntry]:
     return (each for slot in slots for each in on_aws.timetable.due_in(slot, fared=True))
 
 

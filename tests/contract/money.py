@@ -11,7 +11,7 @@ from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.payment import KIND, Payment, Terms
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.slots import UNIQUE_BYTES, item_id
-from postdate.stores.ledger import Answer, Ledger
+from postdate.stores.ledger import Ledger, PostingAnswer
 from tests.contract.examples import LISTING_SHARDS, PLAN
 
 MINUTE: Final = timedelta(minutes=1)
@@ -36,7 +36,7 @@ class Money:
                 Account(id=id, tenant=self.tenant, created_at=self.now, updated_at=self.now)
             )
             if available:
-                assert self.answers(self.deposit(id, available)) == [Answer.DONE]
+                assert self.answers(self.deposit(id, available)) == [PostingAnswer.DONE]
 
     def deposit(self, account: str, amount: int) -> Posting:
         movement = Movement(
@@ -70,14 +70,14 @@ class Money:
 
     def registered(self, payer: str, payee: str, amount: int, **fields: Any) -> Payment:
         posting = self.payment(payer, payee, amount, **fields)
-        assert self.answers(posting) == [Answer.DONE]
+        assert self.answers(posting) == [PostingAnswer.DONE]
         assert posting.after is not None
         return posting.after
 
     def settle(self, payment: Payment) -> Posting:
         return money.settle(payment, now=max(self.now, payment.planned_at))
 
-    def answers(self, *postings: Posting) -> list[Answer]:
+    def answers(self, *postings: Posting) -> list[PostingAnswer]:
         return [posted.answer for posted in self.ledger.post(postings)]
 
     def balances(self, *accounts: str) -> list[tuple[int, int]]:

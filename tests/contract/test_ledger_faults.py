@@ -12,7 +12,7 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting
 from postdate.domain.retry import RetryPolicy
-from postdate.stores.ledger import Answer
+from postdate.stores.ledger import PostingAnswer
 from postdate.stores.ledger_dynamo import DynamoLedger
 from tests.boundary import Boundary, Fault, lost, refused
 from tests.contract.conftest import OnAws
@@ -54,7 +54,7 @@ def test_who_is_in_somebodys_way_waits_a_little_longer_each_time_and_tries_again
     (payment,) = ready(on_aws_money)
     boundary.fail(WRITE, *[cancelled("None", code, "None", "None")] * 7)
     settled = on_aws_money.settle(payment)
-    assert on_aws_money.answers(settled) == [Answer.DONE]
+    assert on_aws_money.answers(settled) == [PostingAnswer.DONE]
     assert boundary.faults_left == 0
     assert on_aws.pauses == [0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.5]
     assert on_aws_money.balances("alice", "bob") == [(90, 0), (10, 0)]
@@ -65,10 +65,10 @@ def test_who_is_always_in_somebodys_way_gives_up_and_nothing_is_written(
 ) -> None:
     (payment,) = ready(on_aws_money)
     boundary.fail(WRITE, *[CONFLICT] * 8)
-    assert on_aws_money.answers(on_aws_money.settle(payment)) == [Answer.UNAVAILABLE]
+    assert on_aws_money.answers(on_aws_money.settle(payment)) == [PostingAnswer.UNAVAILABLE]
     assert boundary.faults_left == 0
     assert on_aws_money.balances("alice", "bob") == [(90, 10), (0, 0)]
-    assert on_aws_money.answers(on_aws_money.settle(payment)) == [Answer.DONE]
+    assert on_aws_money.answers(on_aws_money.settle(payment)) == [PostingAnswer.DONE]
 
 
 def test_a_conflict_beside_a_condition_that_fails_takes_only_that_one_out(
@@ -82,7 +82,7 @@ def test_a_conflict_beside_a_condition_that_fails_takes_only_that_one_out(
         WRITE, cancelled("ConditionalCheckFailed", "None", "None", "None", "TransactionConflict", "None")
     )
     answers = on_aws_money.answers(on_aws_money.settle(first), on_aws_money.settle(second))
-    assert answers == [Answer.STALE, Answer.DONE]
+    assert answers == [PostingAnswer.STALE, PostingAnswer.DONE]
     assert on_aws_money.balances("alice", "bob") == [(90, 0), (10, 0)]
 
 
@@ -92,7 +92,7 @@ def test_a_service_that_does_not_answer_for_a_while_is_asked_again(
 ) -> None:
     (payment,) = ready(on_aws_money)
     boundary.fail(WRITE, *[refused(code, 500)] * SDK_TRIES)
-    assert on_aws_money.answers(on_aws_money.settle(payment)) == [Answer.DONE]
+    assert on_aws_money.answers(on_aws_money.settle(payment)) == [PostingAnswer.DONE]
     assert boundary.faults_left == 0
 
 
@@ -103,7 +103,7 @@ def test_a_posting_whose_answer_gets_lost_is_known_as_ones_own(
     first, second = ready(on_aws_money, 2)
     boundary.fail(WRITE, *[lost] * tries)
     settled = on_aws_money.settle(first), on_aws_money.settle(second)
-    assert on_aws_money.answers(*settled) == [Answer.DONE, Answer.DONE]
+    assert on_aws_money.answers(*settled) == [PostingAnswer.DONE, PostingAnswer.DONE]
     assert boundary.faults_left == 0
     assert all(stands(on_aws_money, each) for each in settled)
     assert on_aws_money.balances("alice", "bob") == [(80, 0), (20, 0)]
@@ -116,10 +116,10 @@ def test_a_registration_and_a_deposit_whose_answers_get_lost_are_made_once(
     ready(on_aws_money)
     boundary.fail(WRITE, *[lost] * SDK_TRIES)
     posting = on_aws_money.payment("alice", "bob", 5)
-    assert on_aws_money.answers(posting) == [Answer.DONE]
+    assert on_aws_money.answers(posting) == [PostingAnswer.DONE]
     boundary.fail(WRITE, *[lost] * SDK_TRIES)
     deposit = on_aws_money.deposit("alice", 1000)
-    assert on_aws_money.answers(deposit) == [Answer.DONE]
+    assert on_aws_money.answers(deposit) == [PostingAnswer.DONE]
     assert on_aws_money.balances("alice") == [(1085, 15)]
 
 
@@ -133,7 +133,7 @@ def test_a_posting_that_dynamodb_will_never_take_spoils_none_of_those_it_is_writ
         when=lambda call: call.names(first.id),
     )
     answers = on_aws_money.answers(on_aws_money.settle(first), on_aws_money.settle(second))
-    assert answers == [Answer.REFUSED, Answer.DONE]
+    assert answers == [PostingAnswer.REFUSED, PostingAnswer.DONE]
     assert on_aws_money.balances("alice", "bob") == [(80, 10), (10, 0)]
 
 
@@ -150,7 +150,7 @@ def test_a_payment_settled_alone_takes_seventeen_units_from_its_hold_to_its_jour
 ) -> None:
     on_aws_money.accounts(alice=100, bob=0)
 
-    def pays() -> list[Answer]:
+    def pays() -> list[PostingAnswer]:
         payment = on_aws_money.registered("alice", "bob", 10)
         return on_aws_money.answers(on_aws_money.settle(payment))
 
@@ -202,13 +202,13 @@ def test_what_is_refused_after_another_was_judged_loses_no_answer(
         refused("AccessDeniedException"),
     )
     answers = on_aws_money.answers(on_aws_money.settle(first), on_aws_money.settle(second))
-    assert answers == [Answer.STALE, Answer.REFUSED]
+    assert answers == [PostingAnswer.STALE, PostingAnswer.REFUSED]
 
 
 def test_another_number_of_listings_makes_no_deposit_twice(on_aws: OnAws, on_aws_money: Money) -> None:
     on_aws_money.accounts(alice=0)
     deposits = [on_aws_money.deposit("alice", 10) for _ in range(8)]
-    assert on_aws_money.answers(*deposits) == [Answer.DONE] * 8
+    assert on_aws_money.answers(*deposits) == [PostingAnswer.DONE] * 8
     more = DynamoLedger(
         payments_table=on_aws.names["payments"],
         accounts_table=on_aws.names["accounts"],
@@ -217,7 +217,7 @@ def test_another_number_of_listings_makes_no_deposit_twice(on_aws: OnAws, on_aws
         plan=PLAN,
         listing_shards=16,
     )
-    assert {posted.answer for posted in more.post(deposits)} <= {Answer.STALE, Answer.DONE}
+    assert {posted.answer for posted in more.post(deposits)} <= {PostingAnswer.STALE, PostingAnswer.DONE}
     assert on_aws_money.balances("alice") == [(80, 0)]
     assert len(more.movements(on_aws_money.tenant, "alice", after="", limit=100)) == 8
 
@@ -236,7 +236,7 @@ def test_an_answer_that_gets_lost_is_known_under_another_number_of_listings(
     )
     stumbled = steps.stumble(payment, now=on_aws_money.now, why="throttled", retry=RetryPolicy(), draw=0.5)
     boundary.fail(WRITE, *[lost] * SDK_TRIES)
-    assert [posted.answer for posted in more.post([stumbled])] == [Answer.DONE]
+    assert [posted.answer for posted in more.post([stumbled])] == [PostingAnswer.DONE]
 
 
 def _taken(on_aws: OnAws, writes: Callable[[], Any]) -> list[float]:

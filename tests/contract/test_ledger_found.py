@@ -15,11 +15,11 @@ from postdate.domain.payment import State
 from postdate.domain.posting import Posting
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import unique_part
-from postdate.stores.ledger import Answer, Ledger, Listed, Wanted
+from postdate.stores.ledger import Ledger, ListedPayment, PaymentsWanted, PostingAnswer
 from postdate.stores.ledger_dynamo import DynamoLedger
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.movement_row import attributes_of
-from postdate.stores.timetable import Entry, Timetable
+from postdate.stores.timetable import Timetable, TimetableEntry
 from tests.boundary import Boundary, lost
 from tests.contract.conftest import OnAws
 from tests.contract.examples import LISTING_SHARDS, PLAN
@@ -36,14 +36,14 @@ def timetable(ledger: Ledger, request: pytest.FixtureRequest) -> Timetable:
 
 def done(money: Money, *postings: Posting | None) -> None:
     made = [posting for posting in postings if posting is not None]
-    assert money.answers(*made) == [Answer.DONE] * len(made)
+    assert money.answers(*made) == [PostingAnswer.DONE] * len(made)
 
 
 def walked(money: Money, limit: int, **asked: Any) -> list[str]:
-    found: list[Listed] = []
+    found: list[ListedPayment] = []
     for _ in range(40):
         page = money.ledger.payments_listed(
-            Wanted(tenant=money.tenant, **asked), after=found[-1].place if found else "", limit=limit
+            PaymentsWanted(tenant=money.tenant, **asked), after=found[-1].place if found else "", limit=limit
         )
         assert len(page) <= limit
         found += page
@@ -69,7 +69,7 @@ def test_an_accounts_payments_are_listed_from_either_side_in_the_order_of_their_
         assert walked(money, limit) == ids
         assert walked(money, limit, newest_first=True) == ids[::-1]
     assert walked(money, 5, account="ali") == []
-    assert money.ledger.payments_listed(Wanted(tenant="other"), after="", limit=5) == []
+    assert money.ledger.payments_listed(PaymentsWanted(tenant="other"), after="", limit=5) == []
 
 
 @pytest.mark.parametrize("newest_first", [False, True])
@@ -148,7 +148,7 @@ def test_a_page_takes_a_query_for_each_key_of_its_list_whatever_is_stored(
         ({"state": State.FAILED, "account": "alice"}, LISTING_SHARDS),
     ):
         boundary.clear()
-        wanted = Wanted(tenant=money.tenant, **asked)  # type: ignore[arg-type]
+        wanted = PaymentsWanted(tenant=money.tenant, **asked)  # type: ignore[arg-type]
         assert len(on_aws.ledger.payments_listed(wanted, after="", limit=5)) in (0, 5)
         made = [call.asked for call in boundary.calls]
         assert len(made) == queries
@@ -161,7 +161,7 @@ def test_the_journal_is_read_page_by_page_in_both_directions(money: Money) -> No
         payer, payee = ("alice", "bob") if place % 2 else ("bob", "alice")
         due_at = money.now + timedelta(minutes=place)
         payment = money.registered(payer, payee, place + 1, due_at=due_at)
-        assert money.answers(steps.settle(payment, now=due_at)) == [Answer.DONE]
+        assert money.answers(steps.settle(payment, now=due_at)) == [PostingAnswer.DONE]
     whole = money.journal("alice")
     assert [movement.effect_on("alice") for movement in whole] == [100, 1, -2, 3, -4, 5, -6]
     pages: list[Movement] = []
@@ -176,7 +176,7 @@ def test_payments_have_their_movements_by_key(money: Money) -> None:
     money.accounts(alice=100, bob=0)
     settled, open = (money.registered("alice", "bob", amount) for amount in (10, 20))
     posting = money.settle(settled)
-    assert money.answers(posting) == [Answer.DONE]
+    assert money.answers(posting) == [PostingAnswer.DONE]
     assert money.ledger.movements_of([settled, open]) == [posting.movement]
     assert money.ledger.movements_of([open]) == []
 
@@ -237,7 +237,7 @@ def test_a_settlement_whose_answer_was_lost_before_somebody_read_the_journal_is_
     done(money, posting)
     (moved,) = money.journal("bob")
     money.ledger.close_journal(money.tenant, "bob", moved.place)
-    assert money.answers(posting) == [Answer.DONE]
+    assert money.answers(posting) == [PostingAnswer.DONE]
     assert money.journal("bob") == [moved]
 
 
@@ -254,7 +254,7 @@ def test_a_movement_has_its_key_under_any_number_of_listings(on_aws: OnAws, now:
     money = Money(ledger=on_aws.ledger, now=now)
     money.accounts(alice=100, bob=0)
     settled = [money.settle(money.registered("alice", "bob", 10)) for _ in range(4)]
-    assert money.answers(*settled) == [Answer.DONE] * 4
+    assert money.answers(*settled) == [PostingAnswer.DONE] * 4
     more = DynamoLedger(
         payments_table=on_aws.names["payments"],
         accounts_table=on_aws.names["accounts"],
@@ -273,7 +273,7 @@ def test_a_movement_of_newer_code_is_left_out_or_told_and_ends_no_page(on_aws: O
     money = Money(ledger=on_aws.ledger, now=now)
     money.accounts(alice=100, bob=0)
     settled = [money.settle(money.registered("alice", "bob", 10)) for _ in range(6)]
-    assert money.answers(*settled) == [Answer.DONE] * 6
+    assert money.answers(*settled) == [PostingAnswer.DONE] * 6
     whole = money.journal("bob")
     for place in (0, 2, 3):
         _written_by_newer_code(on_aws, whole[place])
@@ -324,12 +324,12 @@ def test_a_sweep_sees_payments_with_the_accounts_they_move_money_between(
     money.accounts(alice=100, bob=0)
     payment = money.registered("alice", "bob", 1)
     (entry,) = (each for each in timetable.due_in(payment.home) if each.due.id == payment.id)
-    assert entry == Entry.of(payment, "alice", "bob")
+    assert entry == TimetableEntry.of(payment, "alice", "bob")
     assert (entry.phase, entry.accounts) == (Phase.WAITS, ("alice", "bob"))
     stumbled = steps.stumble(payment, now=money.now, why="throttled", retry=RetryPolicy(), draw=0.5)
     money.answers(stumbled)
     assert stumbled.after is not None
-    assert timetable.entries([payment.id])[payment.id] == Entry.of(stumbled.after, "alice", "bob")
+    assert timetable.entries([payment.id])[payment.id] == TimetableEntry.of(stumbled.after, "alice", "bob")
     assert stumbled.after.phase is Phase.RUNS
     parked = steps.stumble(
         stumbled.after, now=money.now + MINUTE, why="again", retry=RetryPolicy(max_attempts=1), draw=0.5
@@ -346,12 +346,12 @@ def test_a_payment_that_moves_to_another_minute_leaves_a_pointer_there(
     moved = steps.edit(
         payment, now=money.now - MINUTE / 2, due_at=money.now + timedelta(hours=1), why="changed"
     )
-    assert money.answers(moved) == [Answer.DONE]
+    assert money.answers(moved) == [PostingAnswer.DONE]
     assert moved.after is not None
     slot = PLAN.slot(moved.after.due_at, unique_part(payment.id))
     found = [entry for entry in timetable.due_in(slot) if entry.due.id == payment.id]
     assert [(entry.due, entry.phase) for entry in found] == [(Due.of(moved.after), None)]
-    assert money.answers(moved) in ([Answer.STALE], [Answer.DONE])
+    assert money.answers(moved) in ([PostingAnswer.STALE], [PostingAnswer.DONE])
 
 
 def test_a_new_payment_that_is_not_due_at_home_is_written_once_and_found_where_it_is_due(
@@ -363,8 +363,8 @@ def test_a_new_payment_that_is_not_due_at_home_is_written_once_and_found_where_i
     hour = timedelta(hours=1)
     late = replace(home.after, due_at=home.after.due_at + hour, planned_at=home.after.planned_at + hour)
     away = replace(home, after=late, points=True)
-    assert money.answers(away) == [Answer.DONE]
-    assert money.answers(home) == [Answer.STALE]
+    assert money.answers(away) == [PostingAnswer.DONE]
+    assert money.answers(home) == [PostingAnswer.STALE]
     assert money.ledger.payment(late.id) == late
     assert money.balances("alice") == [(60, 40)]
     slot = PLAN.slot(late.due_at, unique_part(late.id))

@@ -8,13 +8,13 @@ from random import Random
 import pytest
 
 from postdate.domain.payment import Funding, Payment
-from postdate.stores.ledger import Answer
+from postdate.stores.ledger import PostingAnswer
 from tests.boundary import Boundary
 from tests.contract.conftest import OnAws
 from tests.contract.money import MINUTE, Money
 from tests.contract.test_ledger_faults import CONFLICT, WRITE
 
-DONE, SHORT, UNAVAILABLE = Answer.DONE, Answer.SHORT, Answer.UNAVAILABLE
+DONE, SHORT, UNAVAILABLE = PostingAnswer.DONE, PostingAnswer.SHORT, PostingAnswer.UNAVAILABLE
 
 
 def unfunded(money: Money, payer: str, payee: str, amount: int, *, minute: int = 0) -> Payment:
@@ -23,7 +23,7 @@ def unfunded(money: Money, payer: str, payee: str, amount: int, *, minute: int =
     return money.registered(payer, payee, amount, funding=Funding.AT_EXECUTION, due_at=due_at)
 
 
-def settled(money: Money, *payments: Payment) -> list[Answer]:
+def settled(money: Money, *payments: Payment) -> list[PostingAnswer]:
     late = replace(money, now=money.now + 60 * MINUTE)
     return money.answers(*map(late.settle, payments))
 
@@ -124,7 +124,7 @@ def test_a_payment_does_not_fail_for_lack_of_money_whose_arrival_nobody_answered
     assert settled(money, *incoming, outgoing) == [DONE] * 34
 
 
-def _one_by_one(available: dict[str, int], payments: Sequence[Payment]) -> list[Answer]:
+def _one_by_one(available: dict[str, int], payments: Sequence[Payment]) -> list[PostingAnswer]:
     """Changes `available` as the payments do."""
     answers = []
     for payment in payments:

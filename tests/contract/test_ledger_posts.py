@@ -9,7 +9,7 @@ from postdate.domain.account import Account, Limits, Status
 from postdate.domain.payment import Funding, State
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.retry import RetryPolicy
-from postdate.stores.ledger import Answer, Posted
+from postdate.stores.ledger import Posted, PostingAnswer
 from tests.contract.money import MINUTE, Money
 
 
@@ -19,7 +19,7 @@ def test_money_is_held_settled_and_told_in_the_journal(money: Money) -> None:
     assert money.balances("alice", "bob") == [(70, 30), (0, 0)]
     assert money.ledger.payment(payment.id) == payment
     settled = money.settle(payment)
-    assert money.answers(settled) == [Answer.DONE]
+    assert money.answers(settled) == [PostingAnswer.DONE]
     assert money.balances("alice", "bob") == [(70, 0), (30, 0)]
     assert money.ledger.payment(payment.id) == settled.after
     (deposit, sent), (received,) = money.journal("alice"), money.journal("bob")
@@ -30,7 +30,7 @@ def test_money_is_held_settled_and_told_in_the_journal(money: Money) -> None:
 def test_what_is_not_there_cannot_be_held_and_then_nothing_is_written(money: Money) -> None:
     money.accounts(alice=29, bob=0)
     posting = money.payment("alice", "bob", 30)
-    assert money.ledger.post([posting]) == [Posted(answer=Answer.SHORT, account="alice")]
+    assert money.ledger.post([posting]) == [Posted(answer=PostingAnswer.SHORT, account="alice")]
     assert money.balances("alice") == [(29, 0)]
     assert posting.after is not None
     assert money.ledger.payment(posting.after.id) is None
@@ -45,9 +45,9 @@ def test_the_last_unit_can_be_held(money: Money) -> None:
 def test_a_payment_settles_once(money: Money) -> None:
     money.accounts(alice=100, bob=0)
     payment = money.registered("alice", "bob", 30)
-    assert money.answers(money.settle(payment)) == [Answer.DONE]
+    assert money.answers(money.settle(payment)) == [PostingAnswer.DONE]
     again = steps.settle(payment, now=money.now + timedelta(milliseconds=5))
-    assert money.answers(again) == [Answer.STALE]
+    assert money.answers(again) == [PostingAnswer.STALE]
     assert money.balances("alice", "bob") == [(70, 0), (30, 0)]
     assert len(money.journal("bob")) == 1
 
@@ -57,10 +57,10 @@ def test_of_a_cancel_and_a_settlement_exactly_one_wins(money: Money) -> None:
     first, second = money.registered("alice", "bob", 30), money.registered("alice", "bob", 20)
     cancelled = steps.cancel(first, now=money.now)
     assert cancelled is not None
-    assert money.answers(cancelled, money.settle(second)) == [Answer.DONE, Answer.DONE]
+    assert money.answers(cancelled, money.settle(second)) == [PostingAnswer.DONE, PostingAnswer.DONE]
     late = steps.cancel(second, now=money.now)
     assert late is not None
-    assert money.answers(money.settle(first), late) == [Answer.STALE, Answer.STALE]
+    assert money.answers(money.settle(first), late) == [PostingAnswer.STALE, PostingAnswer.STALE]
     assert money.balances("alice", "bob") == [(80, 0), (20, 0)]
 
 
@@ -68,8 +68,11 @@ def test_without_a_hold_the_balance_decides_at_the_instant(money: Money) -> None
     money.accounts(alice=10, bob=0)
     payment = money.registered("alice", "bob", 30, funding=Funding.AT_EXECUTION)
     assert money.balances("alice") == [(10, 0)]
-    assert money.ledger.post([money.settle(payment)]) == [Posted(answer=Answer.SHORT, account="alice")]
-    assert money.answers(money.deposit("alice", 20), money.settle(payment)) == [Answer.DONE, Answer.DONE]
+    assert money.ledger.post([money.settle(payment)]) == [Posted(answer=PostingAnswer.SHORT, account="alice")]
+    assert money.answers(money.deposit("alice", 20), money.settle(payment)) == [
+        PostingAnswer.DONE,
+        PostingAnswer.DONE,
+    ]
     assert money.balances("alice", "bob") == [(0, 0), (30, 0)]
 
 
@@ -80,30 +83,32 @@ def test_a_frozen_account_neither_gives_nor_takes_but_gets_back_what_is_its_own(
     frozen = money.ledger.set_status(money.tenant, "alice", Status.FROZEN, now=money.now)
     assert frozen is not None
     assert frozen.status is Status.FROZEN
-    refused = Posted(answer=Answer.FROZEN, account="alice")
+    refused = Posted(answer=PostingAnswer.FROZEN, account="alice")
     assert money.ledger.post([money.payment("alice", "bob", 1)]) == [refused]
     assert money.ledger.post([money.settle(payment)]) == [refused]
     assert money.ledger.post([money.settle(incoming)]) == [refused]
     failed = steps.fail(payment, now=money.now, code="account_frozen", why="alice is frozen")
-    assert money.answers(failed) == [Answer.DONE]
+    assert money.answers(failed) == [PostingAnswer.DONE]
     assert money.balances("alice", "carol") == [(100, 0), (45, 5)]
     money.ledger.set_status(money.tenant, "alice", Status.ACTIVE, now=money.now)
-    assert money.answers(money.settle(incoming)) == [Answer.DONE]
+    assert money.answers(money.settle(incoming)) == [PostingAnswer.DONE]
 
 
 def test_an_account_that_is_not_there_is_named(money: Money) -> None:
     money.accounts(alice=100)
     posting = money.payment("nobody", "alice", 5)
-    assert money.ledger.post([posting]) == [Posted(answer=Answer.UNKNOWN, account="nobody")]
+    assert money.ledger.post([posting]) == [Posted(answer=PostingAnswer.UNKNOWN, account="nobody")]
     payment = money.registered("alice", "nobody", 5)
-    assert money.ledger.post([money.settle(payment)]) == [Posted(answer=Answer.UNKNOWN, account="nobody")]
+    assert money.ledger.post([money.settle(payment)]) == [
+        Posted(answer=PostingAnswer.UNKNOWN, account="nobody")
+    ]
     assert money.balances("alice") == [(95, 5)]
 
 
 def test_a_hundred_payments_from_one_account_are_held_together(money: Money) -> None:
     money.accounts(alice=1000, bob=0)
     postings = [money.payment("alice", "bob", 7) for _ in range(100)]
-    assert money.answers(*postings) == [Answer.DONE] * 100
+    assert money.answers(*postings) == [PostingAnswer.DONE] * 100
     assert money.balances("alice") == [(300, 700)]
 
 
@@ -112,9 +117,9 @@ def test_of_payments_that_together_are_too_much_as_many_are_held_as_there_is_mon
     postings = [money.payment("alice", "bob", 30) for _ in range(5)]
     postings.insert(2, money.payment("carol", "bob", 10))
     answers = money.answers(*postings)
-    assert answers.count(Answer.DONE) == 4
-    assert answers[2] is Answer.DONE
-    assert {answer for answer in answers if answer is not Answer.DONE} == {Answer.SHORT}
+    assert answers.count(PostingAnswer.DONE) == 4
+    assert answers[2] is PostingAnswer.DONE
+    assert {answer for answer in answers if answer is not PostingAnswer.DONE} == {PostingAnswer.SHORT}
     assert money.balances("alice", "carol") == [(10, 90), (0, 10)]
 
 
@@ -123,10 +128,10 @@ def test_one_that_was_cancelled_spoils_none_of_those_it_is_written_with(money: M
     payments = [money.registered("alice", "bob", 10) for _ in range(40)]
     cancelled = steps.cancel(payments[17], now=money.now)
     assert cancelled is not None
-    assert money.answers(cancelled) == [Answer.DONE]
+    assert money.answers(cancelled) == [PostingAnswer.DONE]
     answers = money.answers(*map(money.settle, payments))
-    assert [place for place, answer in enumerate(answers) if answer is not Answer.DONE] == [17]
-    assert answers[17] is Answer.STALE
+    assert [place for place, answer in enumerate(answers) if answer is not PostingAnswer.DONE] == [17]
+    assert answers[17] is PostingAnswer.STALE
     assert money.balances("alice", "bob") == [(610, 0), (390, 0)]
     assert len(money.journal("bob")) == 39
 
@@ -136,7 +141,7 @@ def test_one_that_lacks_money_spoils_none_of_those_it_is_written_with(money: Mon
     payments = [money.registered("alice", "bob", 10) for _ in range(10)]
     poor = money.registered("carol", "bob", 6, funding=Funding.AT_EXECUTION)
     answers = money.answers(*map(money.settle, [*payments[:4], poor, *payments[4:]]))
-    assert answers == [Answer.DONE] * 4 + [Answer.SHORT] + [Answer.DONE] * 6
+    assert answers == [PostingAnswer.DONE] * 4 + [PostingAnswer.SHORT] + [PostingAnswer.DONE] * 6
     assert money.balances("alice", "bob", "carol") == [(0, 0), (100, 0), (5, 0)]
 
 
@@ -148,20 +153,20 @@ def test_money_goes_round_within_one_instant(money: Money) -> None:
     ]
     answers = money.answers(*map(money.settle, round_trip))
     assert money.balances("alice", "bob", "carol") in ([(50, 0), (0, 0), (0, 0)], [(0, 0), (50, 0), (0, 0)])
-    assert answers[0] is Answer.DONE
+    assert answers[0] is PostingAnswer.DONE
 
 
 def test_what_is_held_follows_the_amount(money: Money) -> None:
     money.accounts(alice=100, bob=0)
     payment = money.registered("alice", "bob", 30)
     more = steps.edit(payment, now=money.now - MINUTE / 2, amount=100, why="changed amount")
-    assert money.answers(more) == [Answer.DONE]
+    assert money.answers(more) == [PostingAnswer.DONE]
     assert more.after is not None
     assert money.balances("alice") == [(0, 100)]
     too_much = steps.edit(more.after, now=money.now - MINUTE / 2, amount=101, why="changed amount")
-    assert money.answers(too_much) == [Answer.SHORT]
+    assert money.answers(too_much) == [PostingAnswer.SHORT]
     less = steps.edit(more.after, now=money.now - MINUTE / 2, amount=1, why="changed amount")
-    assert money.answers(less) == [Answer.DONE]
+    assert money.answers(less) == [PostingAnswer.DONE]
     assert money.balances("alice") == [(99, 1)]
 
 
@@ -169,13 +174,13 @@ def test_an_attempt_that_did_not_get_through_leaves_the_hold(money: Money) -> No
     money.accounts(alice=100, bob=0)
     payment = money.registered("alice", "bob", 30)
     stumbled = steps.stumble(payment, now=money.now, why="throttled", retry=RetryPolicy(), draw=0.5)
-    assert money.answers(stumbled) == [Answer.DONE]
+    assert money.answers(stumbled) == [PostingAnswer.DONE]
     assert money.balances("alice") == [(70, 30)]
     assert stumbled.after is not None
     assert money.ledger.payment(payment.id) == stumbled.after
     assert stumbled.after.state is State.EXECUTING
     settled = steps.settle(stumbled.after, now=money.now + MINUTE)
-    assert money.answers(settled) == [Answer.DONE]
+    assert money.answers(settled) == [PostingAnswer.DONE]
     assert money.ledger.payment(payment.id) == settled.after
 
 
@@ -237,7 +242,7 @@ def test_what_a_deposit_is_for_stays_with_it(money: Money) -> None:
     assert noted.movement is not None
     note = {"reference": "bank-1", "description": "Größe", "metadata": (("a", ""), ("b", "x" * 500))}
     noted = replace(noted, movement=replace(noted.movement, **note))
-    assert money.answers(plain, noted) == [Answer.DONE] * 2
+    assert money.answers(plain, noted) == [PostingAnswer.DONE] * 2
     assert money.journal("alice") == [plain.movement, noted.movement]
 
 
@@ -269,7 +274,7 @@ def test_an_account_is_closed_only_while_it_has_nothing_and_holds_nothing(money:
         assert kept is not None
         assert close(name, now=money.now, version=kept.version + 1) == kept
     assert close("alice", now=money.now) == money.ledger.account(money.tenant, "alice")
-    assert money.answers(money.settle(payment)) == [Answer.DONE]
+    assert money.answers(money.settle(payment)) == [PostingAnswer.DONE]
     assert close("bob", now=money.now) == money.ledger.account(money.tenant, "bob")
     closed = close("alice", now=money.now, version=4)
     assert closed is not None
@@ -284,8 +289,8 @@ def test_a_closed_account_takes_nothing_and_spoils_no_posting_beside_it(money: M
     money.accounts(alice=100, bob=0, carol=0)
     to_carol, to_bob = money.registered("alice", "carol", 30), money.registered("alice", "bob", 20)
     assert money.ledger.close(money.tenant, "carol", now=money.now)
-    refused = Posted(answer=Answer.CLOSED, account="carol")
-    done = Posted(answer=Answer.DONE)
+    refused = Posted(answer=PostingAnswer.CLOSED, account="carol")
+    done = Posted(answer=PostingAnswer.DONE)
     assert money.ledger.post([money.settle(to_carol), money.settle(to_bob)]) == [refused, done]
     assert money.ledger.post([money.deposit("carol", 1)]) == [refused]
     assert money.ledger.post([money.payment("carol", "bob", 1)]) == [refused]
@@ -294,7 +299,7 @@ def test_a_closed_account_takes_nothing_and_spoils_no_posting_beside_it(money: M
     assert money.ledger.post([by_hand]) == [refused]
     assert money.balances("alice", "bob", "carol") == [(50, 30), (20, 0), (0, 0)]
     failed = steps.fail(to_carol, now=money.now, code="account_closed", why="carol is closed")
-    assert money.answers(failed) == [Answer.DONE]
+    assert money.answers(failed) == [PostingAnswer.DONE]
 
 
 def test_a_closed_account_is_set_right_at_its_version_and_emptied(money: Money) -> None:
@@ -303,10 +308,10 @@ def test_a_closed_account_is_set_right_at_its_version_and_emptied(money: Money) 
     closed = money.ledger.close(money.tenant, "alice", now=money.now)
     assert closed is not None
     leg = Leg(account="alice", available=5, needs_active=False, at_version=closed.version)
-    assert money.answers(Posting(tenant=money.tenant, at=money.now, legs=(leg,))) == [Answer.DONE]
+    assert money.answers(Posting(tenant=money.tenant, at=money.now, legs=(leg,))) == [PostingAnswer.DONE]
     out = Leg(account="alice", available=-5, needs_active=False)
     emptied = Posting(tenant=money.tenant, at=money.now, legs=(out,))
-    assert money.answers(emptied, money.settle(payment)) == [Answer.DONE, Answer.CLOSED]
+    assert money.answers(emptied, money.settle(payment)) == [PostingAnswer.DONE, PostingAnswer.CLOSED]
     assert money.balances("alice", "bob") == [(0, 0), (0, 9)]
 
 
@@ -339,10 +344,10 @@ def test_every_change_of_an_account_counts_its_version_on(money: Money) -> None:
 def test_what_was_written_before_is_known_even_where_it_would_be_refused_now(money: Money) -> None:
     money.accounts(alice=10)
     deposit = money.deposit("alice", 5)
-    assert money.answers(deposit) == [Answer.DONE]
+    assert money.answers(deposit) == [PostingAnswer.DONE]
     money.ledger.set_status(money.tenant, "alice", Status.FROZEN, now=money.now)
     again = replace(deposit, at=money.now)
-    assert money.answers(again)[0] in (Answer.STALE, Answer.DONE)
+    assert money.answers(again)[0] in (PostingAnswer.STALE, PostingAnswer.DONE)
     assert money.balances("alice") == [(15, 0)]
 
 
@@ -356,7 +361,7 @@ def test_what_a_frozen_account_does_not_have_cannot_be_taken_from_it_by_hand(mon
         legs=(Leg(account="alice", available=-11, needs_active=False),),
         movement=replace(taken.movement, payer="alice", payee=None, amount=11),
     )
-    assert money.ledger.post([by_hand]) == [Posted(answer=Answer.SHORT, account="alice")]
+    assert money.ledger.post([by_hand]) == [Posted(answer=PostingAnswer.SHORT, account="alice")]
     assert money.balances("alice") == [(10, 0)]
 
 
@@ -366,6 +371,6 @@ def test_a_change_of_an_account_at_a_version_is_refused_at_any_other(money: Mone
     assert account is not None
     leg = Leg(account="alice", available=5, needs_active=False, at_version=account.version)
     posting = Posting(tenant=money.tenant, at=money.now, legs=(leg,))
-    assert money.answers(posting) == [Answer.DONE]
-    assert money.answers(posting) == [Answer.STALE]
+    assert money.answers(posting) == [PostingAnswer.DONE]
+    assert money.answers(posting) == [PostingAnswer.STALE]
     assert money.balances("alice") == [(105, 0)]

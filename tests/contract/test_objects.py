@@ -12,7 +12,7 @@ import pytest
 from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 from postdate.runtime import aws
 from postdate.runtime.clock import SystemClock
-from postdate.stores.objects import TOO_LARGE, MemoryObjects, Objects, Unreadable
+from postdate.stores.objects import TOO_LARGE, MemoryObjects, Objects, UnreadableObject
 from postdate.stores.objects_s3 import S3Objects
 from tests.boundary import Boundary
 
@@ -91,7 +91,7 @@ def test_the_largest_payload_allowed_is_read_and_one_byte_more_is_final(kept: Ke
 
 def test_what_is_missing_may_be_there_later(kept: Kept, tenant: str) -> None:
     missing = kept.objects.read(tenant, f"{tenant}/later")
-    assert isinstance(missing, Unreadable)
+    assert isinstance(missing, UnreadableObject)
     assert ("missing" in missing.why, missing.final) == (True, False)
     kept.put(f"{tenant}/later", b"1")
     assert kept.objects.read(tenant, f"{tenant}/later") == b"1"
@@ -103,5 +103,5 @@ def test_no_tenant_reads_what_is_another_tenants(kept: Kept, tenant: str) -> Non
     kept.put(theirs, b"1")
     assert kept.objects.read(f"{tenant}2", theirs) == b"1"
     refused = kept.objects.read(tenant, theirs)
-    assert isinstance(refused, Unreadable)
+    assert isinstance(refused, UnreadableObject)
     assert not refused.final

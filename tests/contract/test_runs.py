@@ -5,7 +5,7 @@ from dataclasses import replace
 from postdate.domain.item import Phase
 from postdate.domain.task import HistoryLine, State
 from postdate.stores.tasks import Tasks, Written
-from postdate.stores.timetable import Entry, Timetable
+from postdate.stores.timetable import Timetable, TimetableEntry
 from tests.contract.examples import Examples, claim, succeed
 from tests.contract.recurring import RUNS, a_definition, everything, runs_of
 from tests.listing import ids_listed
@@ -56,7 +56,7 @@ def test_a_run_is_due_in_its_slot_and_one_that_was_missed_rests_there(
     (other,) = runs_of(a_definition(examples), 1)
     missed = replace(other, state=State.MISSED, finished_at=examples.now, history=(line,))
     tasks.add([run, missed])
-    assert {entry.due.id: entry for entry in timetable.due_in(run.home)}[run.id] == Entry.of(run)
+    assert {entry.due.id: entry for entry in timetable.due_in(run.home)}[run.id] == TimetableEntry.of(run)
     entries = timetable.entries([run.id, missed.id])
     assert {id: entry.phase for id, entry in entries.items()} == {
         run.id: Phase.WAITS,

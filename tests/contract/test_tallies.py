@@ -6,13 +6,13 @@ import pytest
 
 from postdate.domain import instants
 from postdate.domain.errors import Unavailable
-from postdate.domain.tally import Tally
+from postdate.domain.tally import MinuteTally
 from postdate.stores import tallies as module
 from postdate.stores.tallies import DynamoTallies, MemoryTallies, Tallies
 from tests.boundary import Boundary
 from tests.contract.conftest import OnAws
 
-ONE = Tally(due=1, done=1, amount=5, lateness={3: 1})
+ONE = MinuteTally(due=1, done=1, amount=5, lateness={3: 1})
 
 
 @pytest.fixture

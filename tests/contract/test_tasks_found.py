@@ -8,8 +8,8 @@ from postdate.domain import transitions
 from postdate.domain.item import Phase
 from postdate.domain.slots import Slot
 from postdate.domain.task import Payload
-from postdate.stores.tasks import Listing, Tasks, Wanted, Written
-from postdate.stores.timetable import Entry, Timetable
+from postdate.stores.tasks import Listing, Tasks, TasksWanted, Written
+from postdate.stores.timetable import Timetable, TimetableEntry
 from tests.contract.examples import Examples, cancel, claim, die, reschedule, retry, succeed
 from tests.contract.recurring import a_definition, runs_of
 from tests.listing import ids_listed, walked
@@ -24,7 +24,7 @@ def test_a_slot_shows_all_that_lives_in_it_and_nothing_else(
         [examples.task(shard=1, due_at=examples.now + timedelta(minutes=minutes)) for minutes in (-1, 1)]
     )
     found = {entry.due.id: entry for entry in timetable.due_in(here[0].home)}
-    assert found == {task.id: Entry.of(task) for task in here}
+    assert found == {task.id: TimetableEntry.of(task) for task in here}
     assert list(timetable.due_in(Slot(minute=here[0].home.minute, shard=3))) == []
 
 
@@ -40,7 +40,7 @@ def test_a_slot_shows_how_each_of_its_tasks_fares(
     tasks.commit([succeed(claim(done).after)])
     found = {entry.due.id: entry for entry in timetable.due_in(waiting.home)}
     changed = (waiting, claimed, finished, cancel(gone).after, away)
-    assert found == {task.id: Entry.of(task) for task in changed}
+    assert found == {task.id: TimetableEntry.of(task) for task in changed}
     assert found[running.id].lease_until == claimed.lease_until
     assert found[done.id].phase is Phase.RESTS
 
@@ -161,5 +161,5 @@ def test_each_task_off_the_usual_path_is_in_one_list_by_state(tasks: Tasks, exam
     }
     tasks.commit([succeed(claim(retried).after)])
     assert listed()["LINGERING"] == sorted([retries.id, later.id])
-    both = [Wanted(tenant=tenant), Wanted(tenant=tenant, listing=Listing.DEAD)]
+    both = [TasksWanted(tenant=tenant), TasksWanted(tenant=tenant, listing=Listing.DEAD)]
     assert len(tasks.listed(both, after="", limit=20)) == 9

@@ -8,7 +8,7 @@ from postdate.domain.slots import Slot, unique_part
 from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
 from postdate.stores.tasks import Tasks, Written
-from postdate.stores.timetable import Entry, Timetable
+from postdate.stores.timetable import Timetable, TimetableEntry
 from tests.contract.conftest import OnAws
 from tests.contract.examples import PLAN, Examples, cancel, claim, die, reschedule, retry
 from tests.listing import ids_listed
@@ -20,7 +20,7 @@ def slot_of(task: Task) -> Slot:
     return PLAN.slot(task.due_at, unique_part(task.id))
 
 
-def pointers(timetable: Timetable, task: Task) -> list[Entry]:
+def pointers(timetable: Timetable, task: Task) -> list[TimetableEntry]:
     return [entry for entry in timetable.due_in(slot_of(task)) if entry.phase is None]
 
 
@@ -32,9 +32,11 @@ def test_a_move_is_seen_at_home_and_in_the_new_slot(
     moved = reschedule(task, task.due_at + FAR).after
     assert tasks.commit([reschedule(task, task.due_at + FAR)]) == [Written.DONE]
     assert tasks.get(task.id) == moved
-    assert list(timetable.due_in(task.home)) == [Entry.of(moved)]
+    assert list(timetable.due_in(task.home)) == [TimetableEntry.of(moved)]
     assert list(timetable.due_in(slot_of(moved))) == [
-        Entry(due=Due.of(moved), tenant="acme", moved_at=moved.moved_at, phase=None, lease_until=None)
+        TimetableEntry(
+            due=Due.of(moved), tenant="acme", moved_at=moved.moved_at, phase=None, lease_until=None
+        )
     ]
 
 
@@ -58,7 +60,7 @@ def test_a_move_within_its_home_minute_needs_no_pointer(
     within = reschedule(back, task.due_at + timedelta(seconds=31)).after
     for before, after in ((task, away), (away, back), (back, within)):
         tasks.commit([reschedule(before, after.due_at)])
-    assert list(timetable.due_in(task.home)) == [Entry.of(within)]
+    assert list(timetable.due_in(task.home)) == [TimetableEntry.of(within)]
     assert [entry.due.version for entry in pointers(timetable, away)] == [away.version]
 
 
@@ -146,7 +148,7 @@ def test_a_new_task_that_is_not_due_at_home_is_found_where_it_is_due(
     assert tasks.add([away, home]) == [Written.DONE] * 2
     assert (tasks.get(away.id), tasks.get(home.id)) == (away, home)
     assert [entry.due for entry in pointers(timetable, away)] == [Due.of(away)]
-    assert Entry.of(home) in list(timetable.due_in(home.home))
+    assert TimetableEntry.of(home) in list(timetable.due_in(home.home))
 
 
 def test_of_two_that_write_one_new_task_for_two_instants_the_first_is_stored_and_the_other_leaves_nothing(
@@ -206,7 +208,7 @@ def test_a_row_that_is_written_after_its_minute_has_a_pointer_in_the_minute_of_i
     assert tasks.add([late]) == [Written.CONFLICT]
     slot = audited_at(task, late.moved_at)
     assert {(each.due, each.phase) for each in timetable.due_in(slot)} == {(Due.of(late), None)}
-    assert list(timetable.due_in(task.home)) == [Entry.of(late)]
+    assert list(timetable.due_in(task.home)) == [TimetableEntry.of(late)]
 
 
 def test_a_row_that_is_written_after_its_minute_and_has_ended_needs_no_pointer(

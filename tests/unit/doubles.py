@@ -23,7 +23,7 @@ from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.further import Took
 from postdate.runtime.queue import MemoryQueue, Received
 from postdate.stores.definitions import MemoryDefinitions
-from postdate.stores.ledger import Answer, Posted
+from postdate.stores.ledger import Posted, PostingAnswer
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.rows import FoundRows
 from postdate.stores.tasks import Written
@@ -199,19 +199,19 @@ class ScriptedLedger(Scripted, MemoryLedger):
     def keeps(self, *payments: Payment) -> None:
         """Stores them as they are, with what they hold."""
         answers = super().post([_kept(each) for each in payments])
-        assert {posted.answer for posted in answers} == {Answer.DONE}
+        assert {posted.answer for posted in answers} == {PostingAnswer.DONE}
 
     def _post(self, posting: Posting) -> Posted:
         id = "" if posting.after is None else posting.after.id
         if id in self.refused:
-            return Posted(answer=Answer.REFUSED)
+            return Posted(answer=PostingAnswer.REFUSED)
         if self.unavailable[id]:
             self.unavailable[id] -= 1
-            return Posted(answer=Answer.UNAVAILABLE)
+            return Posted(answer=PostingAnswer.UNAVAILABLE)
         posted = super()._post(posting)
         if self.unanswered[id]:
             self.unanswered[id] -= 1
-            return Posted(answer=Answer.UNAVAILABLE)
+            return Posted(answer=PostingAnswer.UNAVAILABLE)
         return posted
 
 

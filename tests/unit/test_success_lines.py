@@ -10,9 +10,9 @@ import pytest
 
 from functions.api.payments import register
 from functions.api.tasks.one_time import register as register_tasks
-from functions.run_tasks.tally import Tally as RunTally
+from functions.run_tasks.tally import TaskTally as RunTally
 from functions.settle import handler as settle
-from functions.settle.run import Tally
+from functions.settle.run import PaymentTally
 from postdate.domain.money import settle as settled
 from postdate.runtime.observability import logger
 from tests.unit.doubles import START, a_payment, a_task
@@ -50,7 +50,7 @@ def test_a_registration_names_the_payment_its_accounts_its_amount_and_its_instan
 def test_an_end_names_the_payment_its_execution_its_status_and_its_latency(told):
     payment = a_payment()
     ended = settled(payment, now=START + timedelta(hours=1)).after
-    settle._tell(Tally(settled=1, ended=[(ended, 12.34)]), [])
+    settle._tell(PaymentTally(settled=1, ended=[(ended, 12.34)]), [])
     assert [fields(record, ENDED) for record in told] == [
         ("payment_executed", payment.id, ended.executions[-1].id, "COMPLETED", 12.3)
     ]

@@ -21,7 +21,7 @@ from postdate.stores.ledger import Ledger
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Order:
+class DepositOrder:
     """`amount` is taken from the account if it is below 0. `note` are further fields of its movement."""
 
     type: Type
@@ -46,7 +46,7 @@ class Cashier:
     clock: Clock
     unique: Callable[[], bytes]
 
-    def move(self, tenant: str, order: Order) -> Moved:
+    def move(self, tenant: str, order: DepositOrder) -> Moved:
         find(self.ledger, tenant, order.account)
         now = self.clock.now()
         wanted = Reservation(
@@ -67,7 +67,7 @@ class Cashier:
         return Moved(movement=posting.movement, replayed=reservation is not wanted)
 
 
-def _posting(tenant: str, order: Order, reservation: Reservation, *, now: datetime) -> Posting:
+def _posting(tenant: str, order: DepositOrder, reservation: Reservation, *, now: datetime) -> Posting:
     """The movement has the instant of the first request. The account's row has the instant of this change."""
     gives = order.amount < 0
     movement = Movement(

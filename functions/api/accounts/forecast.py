@@ -14,7 +14,7 @@ from typing import Final
 from postdate.domain import instants
 from postdate.domain.account import Account
 from postdate.domain.payment import KIND, Payment, State
-from postdate.stores.ledger import Ledger, Wanted
+from postdate.stores.ledger import Ledger, PaymentsWanted
 
 MOVEMENTS_SHOWN: Final = 100
 _READ_AT_ONCE: Final = 200
@@ -27,7 +27,7 @@ _BEHIND: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
+class BalanceStep:
     payment_id: str
     at: datetime
     amount: int
@@ -43,7 +43,7 @@ class Forecast:
     then: Account
     until: datetime
     falls_short_at: datetime | None
-    steps: tuple[Step, ...]
+    steps: tuple[BalanceStep, ...]
     place: str | None = None
 
     @property
@@ -81,7 +81,7 @@ def forecast(given: Forecast, ledger: Ledger, *, now: datetime, has_time: Callab
     if not place:
         for parked in _parked(account, now, ledger):
             folded.add(parked, account.id)
-    wanted = Wanted(
+    wanted = PaymentsWanted(
         tenant=account.tenant, account=account.id, since=now - _BEHIND, until=given.until + _MILLISECOND
     )
     while True:
@@ -102,7 +102,7 @@ def forecast(given: Forecast, ledger: Ledger, *, now: datetime, has_time: Callab
 class _Folded:
     then: Account
     short_at: datetime | None
-    steps: list[Step] = field(default_factory=list)
+    steps: list[BalanceStep] = field(default_factory=list)
 
     def add(self, payment: Payment, account: str) -> None:
         after = _after(self.then, payment)
@@ -113,7 +113,7 @@ class _Folded:
         amount = -payment.amount if payment.payer == account else payment.amount
         if len(self.steps) < MOVEMENTS_SHOWN:
             self.steps.append(
-                Step(payment_id=payment.id, at=payment.due_at, amount=amount, balance=after.balance)
+                BalanceStep(payment_id=payment.id, at=payment.due_at, amount=amount, balance=after.balance)
             )
 
     def told(self, given: Forecast, *, place: str | None) -> Forecast:
@@ -137,7 +137,9 @@ def _is_coming(payment: Payment, account: Account) -> bool:
 
 def _parked(account: Account, now: datetime, ledger: Ledger) -> Iterator[Payment]:
     """Returns payments that were due long ago and have not ended. They are few, or an alarm has fired."""
-    wanted = Wanted(tenant=account.tenant, account=account.id, state=State.EXECUTING, until=now - _BEHIND)
+    wanted = PaymentsWanted(
+        tenant=account.tenant, account=account.id, state=State.EXECUTING, until=now - _BEHIND
+    )
     listed = ledger.payments_listed(wanted, after="", limit=_READ_AT_ONCE)
     found = ledger.payments([each.id for each in listed])
     return (payment for payment in found.values() if _is_coming(payment, account))

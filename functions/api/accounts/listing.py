@@ -17,14 +17,14 @@ _NAME = TypeAdapter[str](AccountId)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Query:
+class AccountQuery:
     tenant: str
     status: str | None
     prefix: str
     span: Span
 
     @classmethod
-    def of(cls, tenant: str, parameters: Mapping[str, str]) -> "Query":
+    def of(cls, tenant: str, parameters: Mapping[str, str]) -> "AccountQuery":
         listing.only_known(parameters, "status", "prefix")
         status, prefix = parameters.get("status"), parameters.get("prefix", "")
         if status is not None and status not in set(Status):
@@ -35,7 +35,7 @@ class Query:
         return cls(tenant=tenant, status=status, prefix=prefix, span=span)
 
 
-def page(query: Query, ledger: Ledger, *, clock: Clock) -> Page[Account]:
+def page(query: AccountQuery, ledger: Ledger, *, clock: Clock) -> Page[Account]:
     return listing.page(
         query.span,
         listed=lambda after, limit: ledger.accounts_listed(

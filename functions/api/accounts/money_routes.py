@@ -9,7 +9,7 @@ from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 
 from functions.api import requests
 from functions.api.accounts import answers, journal
-from functions.api.accounts.deposit import Moved, Order
+from functions.api.accounts.deposit import DepositOrder, Moved
 from functions.api.accounts.find import find
 from functions.api.accounts.forecast import Forecast, begun, forecast, going_on
 from functions.api.accounts.forms import (
@@ -179,7 +179,9 @@ def _going_on(account: Account, mark: str) -> Forecast:
 
 
 def _moved(tenant: str, account: str, form: DepositForm | AdjustmentForm, **asked: Any) -> Moved:
-    order = Order(account=account, idempotency_key=_key(), fingerprint=fingerprint(form, account), **asked)
+    order = DepositOrder(
+        account=account, idempotency_key=_key(), fingerprint=fingerprint(form, account), **asked
+    )
     return wired().cashier.move(tenant, order)
 
 

@@ -24,7 +24,7 @@ from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.posting import Leg, Posting
 from postdate.runtime.clock import Clock
 from postdate.stores.idempotency import Reservation, Reservations
-from postdate.stores.ledger import Answer, Ledger
+from postdate.stores.ledger import Ledger, PostingAnswer
 
 BETWEEN: Final = timedelta(seconds=5)
 # Far above what an index is behind, what two clocks differ by, and how long a commit may follow its decision.
@@ -103,7 +103,7 @@ class Restater:
             tenant=movement.tenant, at=self.clock.now(), legs=(leg,), movement=replace(movement, reason=told)
         )
         (posted,) = self.ledger.post([posting])
-        if posted.answer is Answer.STALE:
+        if posted.answer is PostingAnswer.STALE:
             raise _keeps_changing(find(self.ledger, movement.tenant, leg.account))
         if error := refusal(posted):
             raise error

@@ -17,7 +17,7 @@ from functions.api.accounts.forms import (
     AccountChangeForm,
     AccountForm,
 )
-from functions.api.accounts.listing import Query, page
+from functions.api.accounts.listing import AccountQuery, page
 from functions.api.accounts.open import Opened, open_accounts
 from functions.api.caller import Caller
 from functions.api.forms import parsed, part_of_batch
@@ -103,7 +103,7 @@ def create_batch(caller: Caller) -> answers.AccountBatchAnswer:
     codes=("validation_failed",),
 )
 def list_accounts(caller: Caller) -> answers.AccountList:
-    query = Query.of(caller.tenant, requests.parameters(_event()))
+    query = AccountQuery.of(caller.tenant, requests.parameters(_event()))
     shown = page(query, wired().ledger, clock=wired().clock)
     accounts = [answers.of(account) for account in shown.items]
     return {"accounts": accounts, "next_cursor": shown.cursor, "partial": shown.partial}

@@ -15,7 +15,7 @@ from functions.api.operation import Routes
 from functions.api.tasks import orders
 from functions.api.tasks import routes as tasks
 from functions.api.tasks.examples import PAYLOAD, QUEUE
-from functions.api.tasks.listing import Query, page
+from functions.api.tasks.listing import TaskQuery, page
 from functions.api.tasks.one_time import answers as one_time
 from functions.api.tasks.recurring import answers as recurring
 from functions.api.tasks.routes import OF_KEYS, READ, REFUSED, WRITE
@@ -87,7 +87,7 @@ def register(caller: Caller) -> Response[answers.Job]:
     codes=("validation_failed",),
 )
 def list_jobs(caller: Caller) -> answers.JobList:
-    query = Query.of(caller.tenant, requests.parameters(_event()), runs=False)
+    query = TaskQuery.of(caller.tenant, requests.parameters(_event()), runs=False)
     shown = page(query, wired().tasks, wired().definitions, wired().unfinished, clock=wired().clock)
     with ThreadPoolExecutor(_AT_ONCE) as readers:
         jobs = list(readers.map(_details, shown.items))

@@ -11,7 +11,7 @@ from itertools import islice
 from functions.api import calls, idempotency
 from postdate.domain import backfill as rules
 from postdate.domain import definition as definitions
-from postdate.domain.backfill import Progress, Step
+from postdate.domain.backfill import BackfillStep, Progress
 from postdate.domain.definition import Definition
 from postdate.domain.errors import (
     IdempotencyKeyReused,
@@ -37,7 +37,7 @@ class Backfill:
     id: str
     task_id: str
     asked_at: datetime
-    step: Step
+    step: BackfillStep
     progress: Progress
     replayed: bool = False
 
@@ -96,7 +96,7 @@ class Backfills:
             raise NotFound(f"there is no operation {id}")
         return self._told(task)
 
-    def _first(self, definition: Definition, first: datetime, last: datetime, now: datetime) -> Step:
+    def _first(self, definition: Definition, first: datetime, last: datetime, now: datetime) -> BackfillStep:
         definitions.refuse_ended(definition, "backfilled", made_for=self.made_for, now=now)
         if last < first:
             raise ValidationFailed([("to", "is before from")])
@@ -109,7 +109,7 @@ class Backfills:
                 [("from", f"these are more than {rules.RUNS_MAX} runs: ask for less at once")]
             )
         unique = self.unique()
-        return Step(
+        return BackfillStep(
             operation=self.shards.item_id(OPERATION_KIND, now, unique),
             schedule=definition.schedule,
             first=first,
@@ -119,7 +119,7 @@ class Backfills:
         )
 
     def _begun(
-        self, step: Step, definition: Definition, now: datetime, depth: int, *, replayed: bool = False
+        self, step: BackfillStep, definition: Definition, now: datetime, depth: int, *, replayed: bool = False
     ) -> Backfill:
         task = rules.task_of(step, definition, shards=self.shards, now=now, depth=depth)
         (written,) = self.tasks.add([task])
@@ -131,7 +131,7 @@ class Backfills:
         return self._told(task, replayed=replayed)
 
     def _told(self, task: Task, *, replayed: bool = False) -> Backfill:
-        step = Step.read(task.payload.text or "")
+        step = BackfillStep.read(task.payload.text or "")
         ids = [rules.step_id(task.id, number, self.shards) for number in range(step.steps)]
         found = self.tasks.get_many(ids[1:])
         if found.unreadable:

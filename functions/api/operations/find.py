@@ -8,9 +8,9 @@ from typing import Final, TypeVar
 
 from functions.api import listing
 from functions.api.listing import Span
-from functions.api.payments.listing import Query as PaymentQuery
+from functions.api.payments.listing import PaymentQuery as PaymentQuery
 from functions.api.payments.listing import listed
-from functions.api.tasks.listing import Query as TaskQuery
+from functions.api.tasks.listing import TaskQuery as TaskQuery
 from functions.api.unfinished import Unfinished
 from postdate.domain import operation as rules
 from postdate.domain import payment, task
@@ -20,8 +20,7 @@ from postdate.domain.operation import Action, Kind
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
 from postdate.runtime.clock import Clock
-from postdate.stores.ledger import Ledger
-from postdate.stores.ledger import Wanted as PaymentsWanted
+from postdate.stores.ledger import Ledger, PaymentsWanted
 from postdate.stores.places import id_at
 from postdate.stores.tasks import Tasks
 

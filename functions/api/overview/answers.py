@@ -13,7 +13,7 @@ from functions.api.overview import calendar as calendars
 from functions.api.overview import look as looks
 from functions.api.overview.look import Looked, Minute, OfTenant
 from postdate.domain import instants
-from postdate.domain.tally import PAYMENTS, TASKS, Tally
+from postdate.domain.tally import PAYMENTS, TASKS, MinuteTally
 
 
 class TaskFigures(TypedDict):
@@ -166,16 +166,16 @@ def _due(due: calendars.Due) -> Due:
 
 
 def _minute(minute: Minute, *, payments: bool) -> MinuteFigures:
-    paid = minute.kinds.get(PAYMENTS, Tally())
+    paid = minute.kinds.get(PAYMENTS, MinuteTally())
     return {
         "minute": text_of(instants.start_of(minute.minute)),
         "counted": minute.counted,
-        "tasks": _figures(minute.kinds.get(TASKS, Tally())),
+        "tasks": _figures(minute.kinds.get(TASKS, MinuteTally())),
         "payments": {**_figures(paid), "amount": paid.amount} if payments else None,
     }
 
 
-def _figures(tally: Tally) -> TaskFigures:
+def _figures(tally: MinuteTally) -> TaskFigures:
     return {
         "due": tally.due,
         "done": tally.done,

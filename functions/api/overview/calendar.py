@@ -12,11 +12,9 @@ from typing import Final
 
 from postdate.domain import instants
 from postdate.domain.payment import State
-from postdate.stores.ledger import Ledger
-from postdate.stores.ledger import Wanted as WantedPayments
+from postdate.stores.ledger import Ledger, PaymentsWanted
 from postdate.stores.places import id_at, instant_at
-from postdate.stores.tasks import Tasks
-from postdate.stores.tasks import Wanted as WantedTasks
+from postdate.stores.tasks import Tasks, TasksWanted
 
 BY_MINUTE: Final = timedelta(hours=1)
 DAY: Final = timedelta(days=1)
@@ -75,14 +73,14 @@ class Calendars:
         return Calendar(until=until, sums=sums, minutes=minutes, hours=hours)
 
     def _tasks(self, tenant: str, now: datetime) -> "_Read":
-        wanted = WantedTasks(tenant=tenant, since=now, until=now + REACHES)
+        wanted = TasksWanted(tenant=tenant, since=now, until=now + REACHES)
         places = _pages(lambda after: self.tasks.listed([wanted], after=after, limit=_PAGE))
         found = self.tasks.get_many({id_at(place) for place in places}).values() if places else ()
         due = [(each.planned_at, Due(tasks=1)) for each in found if each.state.waits]
         return _Read(due=due, until=_until(places, now))
 
     def _payments(self, tenant: str, now: datetime) -> "_Read":
-        wanted = WantedPayments(tenant=tenant, since=now, until=now + REACHES)
+        wanted = PaymentsWanted(tenant=tenant, since=now, until=now + REACHES)
         places = _pages(
             lambda after: [
                 each.place for each in self.ledger.payments_listed(wanted, after=after, limit=_PAGE)

@@ -14,7 +14,7 @@ from functions.api.overview.calendar import Calendar, Calendars
 from postdate.domain import instants
 from postdate.domain.breaker import Breaker
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
-from postdate.domain.tally import Tally
+from postdate.domain.tally import MinuteTally
 from postdate.runtime.clock import Clock
 from postdate.runtime.depths import Depth
 from postdate.stores.flow import Circuit, Flow, Key
@@ -33,7 +33,7 @@ _CLOSED_BY: Final = frozenset({Stage.CLOSE, Stage.AUDIT})
 class Minute:
     minute: int
     counted: bool
-    kinds: Mapping[str, Tally]
+    kinds: Mapping[str, MinuteTally]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,7 +131,7 @@ class Look:
     def _minutes(
         self,
         shown: range,
-        tallies: Mapping[int, Mapping[str, Tally]],
+        tallies: Mapping[int, Mapping[str, MinuteTally]],
         done: Mapping[tuple[int, int], Progress],
     ) -> list[Minute]:
         return [

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 
 from functions.api.caller import Caller
-from functions.api.payments.register import Order, Registered
+from functions.api.payments.register import PaymentOrder, RegisteredPayment
 from postdate.domain.errors import IdempotencyInProgress, LimitExceeded, PostdateError, Rejected
 from postdate.runtime.clock import Clock
 from postdate.stores.keys import Keys
 
-Answers = list[Registered | PostdateError]
+Answers = list[RegisteredPayment | PostdateError]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +26,10 @@ class Allowance:
     clock: Clock
 
     def registered(
-        self, caller: Caller, orders: Sequence[Order], register: Callable[[Sequence[Order]], Answers]
+        self,
+        caller: Caller,
+        orders: Sequence[PaymentOrder],
+        register: Callable[[Sequence[PaymentOrder]], Answers],
     ) -> Answers:
         """The answers of `register`. An order above the limits is refused, unless it was answered before."""
         allowed = [_checked(caller, order) for order in orders]
@@ -73,7 +76,7 @@ class Allowance:
         return self.clock.now().astimezone(UTC).date().isoformat()
 
 
-def _checked(caller: Caller, order: Order) -> Order:
+def _checked(caller: Caller, order: PaymentOrder) -> PaymentOrder:
     error = _too_much(caller, order.terms.amount)
     return order if error is None or order.refusal is not None else replace(order, refusal=error)
 
@@ -88,8 +91,8 @@ def _beyond(caller: Caller) -> LimitExceeded:
     return LimitExceeded([("amount", f"exceeds the {caller.amount_per_day_max} that this key may pay a day")])
 
 
-def _moves_nothing(answer: Registered | PostdateError) -> bool:
+def _moves_nothing(answer: RegisteredPayment | PostdateError) -> bool:
     """Certainly nothing new: refused for good, or registered before this request."""
-    if isinstance(answer, Registered):
+    if isinstance(answer, RegisteredPayment):
         return answer.known
     return isinstance(answer, Rejected | IdempotencyInProgress)

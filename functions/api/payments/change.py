@@ -21,13 +21,13 @@ from postdate.runtime import metric
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import emit, logger
 from postdate.runtime.queue import Queue
-from postdate.stores.ledger import Answer, Ledger
+from postdate.stores.ledger import Ledger, PostingAnswer
 
 _TRIES = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Changer:
+class PaymentChanger:
     ledger: Ledger
     queue: Queue
     horizon: Horizon
@@ -110,7 +110,7 @@ class Changer:
             if error := refusal(posted, posting):
                 raise error
             wanted = posting.after
-            if posted.answer is Answer.DONE and wanted is not None:
+            if posted.answer is PostingAnswer.DONE and wanted is not None:
                 _tell(payment, wanted, caller)
                 return wanted
         raise Conflict

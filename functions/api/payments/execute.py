@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from functions.api.payments.answers import Executed, executed
-from functions.api.payments.change import Changer
+from functions.api.payments.change import PaymentChanger
 from functions.api.refusals import books_disagree
 from postdate.domain.errors import InvalidState, Unauthenticated, Unavailable
 from postdate.domain.payment import Payment, State
@@ -18,7 +18,7 @@ from postdate.use_cases.settling import Settling
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Executor:
-    changer: Changer
+    changer: PaymentChanger
     settling: Settling
     keys: Keys
     hashes: KeyHashes

@@ -17,7 +17,7 @@ from functions.api.unfinished import Between, Unfinished
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.payment import KIND, Payment, State
 from postdate.runtime.clock import Clock
-from postdate.stores.ledger import Ledger, Listed, Wanted
+from postdate.stores.ledger import Ledger, ListedPayment, PaymentsWanted
 
 METADATA: Final = "metadata."
 _METADATA_MAX: Final = 20
@@ -25,15 +25,15 @@ _PLACE: Final = re.compile(rf"[0-9]{{13}}{KIND}_[0-9a-z]{{24}}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Query:
+class PaymentQuery:
     """`wanted` is for the indexes, `metadata` for each payment by itself."""
 
-    wanted: Wanted
+    wanted: PaymentsWanted
     metadata: tuple[tuple[str, str], ...]
     span: Span
 
     @classmethod
-    def of(cls, tenant: str, parameters: Mapping[str, str]) -> "Query":
+    def of(cls, tenant: str, parameters: Mapping[str, str]) -> "PaymentQuery":
         metadata = tuple(
             sorted((name, text) for name, text in parameters.items() if name.startswith(METADATA))
         )
@@ -42,7 +42,7 @@ class Query:
         )
         if len(metadata) > _METADATA_MAX:
             raise ValidationFailed([(METADATA, f"is given for at most {_METADATA_MAX} names")])
-        wanted = Wanted(
+        wanted = PaymentsWanted(
             tenant=tenant,
             account=parameters.get("account_id"),
             state=_state(parameters.get("status")),
@@ -79,7 +79,7 @@ class Query:
             and frozenset(self.metadata) <= frozenset(payment.metadata)
         )
 
-    def at(self, now: datetime, unfinished: Unfinished) -> list[Wanted]:
+    def at(self, now: datetime, unfinished: Unfinished) -> list[PaymentsWanted]:
         """Narrows the filter to the ranges of payments in this state, in order: none settles before its instant, and
         few wait long after it."""
         since, until = self.wanted.since, self.wanted.until
@@ -92,18 +92,20 @@ class Query:
         return wanted[::-1] if self.wanted.newest_first else wanted
 
 
-def listed(ledger: Ledger, wanted: Sequence[Wanted], *, after: str, limit: int) -> list[Listed]:
+def listed(
+    ledger: Ledger, wanted: Sequence[PaymentsWanted], *, after: str, limit: int
+) -> list[ListedPayment]:
     """The entries of parts that lie one behind the other. Fewer than `limit` are the last ones."""
-    found: list[Listed] = []
+    found: list[ListedPayment] = []
     for part in wanted:
         if len(found) < limit:
             found += ledger.payments_listed(part, after=after, limit=limit - len(found))
     return found
 
 
-def page(query: Query, ledger: Ledger, unfinished: Unfinished, *, clock: Clock) -> Page[Payment]:
+def page(query: PaymentQuery, ledger: Ledger, unfinished: Unfinished, *, clock: Clock) -> Page[Payment]:
     """Raises NotFound for an account that is not there."""
-    asked, at = query.wanted, dict[str, Listed]()
+    asked, at = query.wanted, dict[str, ListedPayment]()
     has_time = listing.within(clock)
     if asked.account is not None:
         find(ledger, asked.tenant, asked.account)
@@ -130,7 +132,7 @@ def _in_order(payments: Sequence[Payment], *, newest_first: bool) -> list[Paymen
     return sorted(once, key=lambda payment: (payment.planned_at, payment.id), reverse=newest_first)
 
 
-def _may_be_of(account: str | None, entry: Listed) -> bool:
+def _may_be_of(account: str | None, entry: ListedPayment) -> bool:
     return account is None or entry.accounts is None or account in entry.accounts
 
 

@@ -28,13 +28,13 @@ from postdate.runtime.clock import Clock
 from postdate.runtime.observability import emit_all, logger
 from postdate.runtime.queue import Queue
 from postdate.stores.idempotency import Reservation, Reservations
-from postdate.stores.ledger import Answer, Ledger
+from postdate.stores.ledger import Ledger, PostingAnswer
 
 _AT_ONCE = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Order:
+class PaymentOrder:
     """A request that was understood. A `refusal` counts only while the payment was never written: an answer that was
     given once is given again, whatever has happened to the instant or the accounts since. `actor` is the author of the
     registration."""
@@ -49,7 +49,7 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Registered:
+class RegisteredPayment:
     """The payment as it was when it was registered; `replayed` when an earlier request had the same key. `known`: the
     payment was written before this request began, certainly by another one."""
 
@@ -62,7 +62,7 @@ class Registered:
 class _Draft:
     """The payment of an order, not yet known to be written. `found` is true if an earlier request reserved its key."""
 
-    order: Order
+    order: PaymentOrder
     reservation: Reservation
     posting: Posting
     payment: Payment
@@ -74,7 +74,7 @@ class _Draft:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Registrar:
+class PaymentRegistrar:
     ledger: Ledger
     reservations: Reservations
     queue: Queue
@@ -83,7 +83,9 @@ class Registrar:
     clock: Clock
     unique: Callable[[], bytes]
 
-    def register(self, tenant: str, orders: Sequence[Order]) -> list[Registered | PostdateError]:
+    def register(
+        self, tenant: str, orders: Sequence[PaymentOrder]
+    ) -> list[RegisteredPayment | PostdateError]:
         """Returns an answer for each order, in their order. An error in one affects no other."""
         named = {
             account
@@ -98,17 +100,19 @@ class Registrar:
             tenant, {each.payment.id: each for each in drafts if isinstance(each, _Draft)}, accounts, known
         )
 
-        def answer(draft: _Draft | PostdateError) -> Registered | PostdateError:
+        def answer(draft: _Draft | PostdateError) -> RegisteredPayment | PostdateError:
             if isinstance(draft, PostdateError):
                 return draft
             found = written[draft.payment.id]
             if isinstance(found, PostdateError):
                 return found
-            return Registered(payment=found, replayed=draft.found, known=draft.payment.id in known)
+            return RegisteredPayment(payment=found, replayed=draft.found, known=draft.payment.id in known)
 
         return [answer(draft) for draft in drafts]
 
-    def _drafts(self, tenant: str, orders: Sequence[Order], now: datetime) -> list[_Draft | PostdateError]:
+    def _drafts(
+        self, tenant: str, orders: Sequence[PaymentOrder], now: datetime
+    ) -> list[_Draft | PostdateError]:
         """Keys are reserved side by side, the orders with one and the same key one after the other."""
         indexes = defaultdict[str, list[int]](list)
         for index, order in enumerate(orders):
@@ -121,13 +125,13 @@ class Registrar:
             drafts = dict(pair for pairs in pool.map(drafted, indexes.values()) for pair in pairs)
         return [drafts[index] for index in range(len(orders))]
 
-    def _draft(self, tenant: str, order: Order, now: datetime) -> _Draft | PostdateError:
+    def _draft(self, tenant: str, order: PaymentOrder, now: datetime) -> _Draft | PostdateError:
         try:
             return self._reserved(tenant, order, now)
         except PostdateError as error:
             return error
 
-    def _reserved(self, tenant: str, order: Order, now: datetime) -> _Draft:
+    def _reserved(self, tenant: str, order: PaymentOrder, now: datetime) -> _Draft:
         unique = self.unique()
         wanted = Reservation(
             tenant=tenant,
@@ -160,7 +164,7 @@ class Registrar:
         asked = {draft.payment.id: draft for draft in missing if draft.payment.id not in refused}
         posted = dict(zip(asked, self.ledger.post([draft.signed for draft in asked.values()]), strict=True))
         refused |= {id: error for id, each in posted.items() if (error := refusal(each))}
-        faster = [id for id, each in posted.items() if each.answer is Answer.STALE]
+        faster = [id for id, each in posted.items() if each.answer is PostingAnswer.STALE]
         stored |= self.ledger.payments(faster) if faster else {}
         waiting = [payment for payment in stored.values() if payment.phase is Phase.WAITS]
         written = [draft.payment for id, draft in asked.items() if id not in stored.keys() | refused.keys()]
@@ -205,7 +209,7 @@ def _tell(written: Sequence[Payment]) -> None:
     )
 
 
-def _within_limits(order: Order, accounts: Mapping[str, Account]) -> Order:
+def _within_limits(order: PaymentOrder, accounts: Mapping[str, Account]) -> PaymentOrder:
     """The order with a refusal if the payer's limits do not allow its amount. The refusal counts before the key is
     reserved, so that the key is free for another amount."""
     if order.refusal is not None or order.terms.payer not in accounts:
@@ -240,7 +244,9 @@ def _objection(draft: _Draft, accounts: Mapping[str, Account]) -> PostdateError 
     return None
 
 
-def _draft(tenant: str, order: Order, reservation: Reservation, now: datetime, *, found: bool) -> _Draft:
+def _draft(
+    tenant: str, order: PaymentOrder, reservation: Reservation, now: datetime, *, found: bool
+) -> _Draft:
     """Rebuilds the first answer from the request, which is the same, and from the reservation of its key. The instant
     of writing is now, for the closing pass."""
     posting = money.register(

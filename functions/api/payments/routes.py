@@ -23,8 +23,8 @@ from functions.api.payments.forms import (
     read,
     read_part,
 )
-from functions.api.payments.listing import Query, page
-from functions.api.payments.register import Order, Registered
+from functions.api.payments.listing import PaymentQuery, page
+from functions.api.payments.register import PaymentOrder, RegisteredPayment
 from functions.api.payments.terms import changes_of, terms_of
 from functions.api.payments.trail import trail
 from functions.api.wiring import wired
@@ -115,10 +115,10 @@ def schedule(caller: Caller) -> Response[answers.Payment]:
 def schedule_batch(caller: Caller) -> answers.PaymentBatchAnswer:
     asked = [_asked(given, caller) for given in parsed(PaymentBatchForm, requests.batch(_event())).payments]
     wired().meter.take(caller.tenant, len(asked))
-    orders = [order for order in asked if isinstance(order, Order)]
+    orders = [order for order in asked if isinstance(order, PaymentOrder)]
     registered = iter(_registered(caller, orders) if orders else ())
-    found = [next(registered) if isinstance(order, Order) else order for order in asked]
-    results = [each.payment if isinstance(each, Registered) else each for each in found]
+    found = [next(registered) if isinstance(order, PaymentOrder) else order for order in asked]
+    results = [each.payment if isinstance(each, RegisteredPayment) else each for each in found]
     request_id = requests.request_id(_event())
     return {"results": [answers.result(index, each, request_id) for index, each in enumerate(results)]}
 
@@ -138,7 +138,7 @@ def schedule_batch(caller: Caller) -> answers.PaymentBatchAnswer:
     codes=("validation_failed", "not_found"),
 )
 def list_payments(caller: Caller) -> answers.PaymentList:
-    query = Query.of(caller.tenant, requests.parameters(_event()))
+    query = PaymentQuery.of(caller.tenant, requests.parameters(_event()))
     shown = page(query, wired().ledger, wired().unfinished, clock=wired().clock)
     payments = [answers.of(payment) for payment in shown.items]
     return {"payments": payments, "next_cursor": shown.cursor, "partial": shown.partial}
@@ -266,14 +266,14 @@ def _event() -> BaseProxyEvent:
     return PAYMENTS.router.current_event
 
 
-def _registered(caller: Caller, orders: Sequence[Order]) -> list[Registered | PostdateError]:
+def _registered(caller: Caller, orders: Sequence[PaymentOrder]) -> list[RegisteredPayment | PostdateError]:
     given = wired()
     return given.allowance.registered(
         caller, orders, lambda allowed: given.payment_registrar.register(caller.tenant, allowed)
     )
 
 
-def _asked(given: JsonValue, caller: Caller) -> Order | PostdateError:
+def _asked(given: JsonValue, caller: Caller) -> PaymentOrder | PostdateError:
     try:
         form = read_part(given)
         if form.idempotency_key is None:
@@ -283,11 +283,11 @@ def _asked(given: JsonValue, caller: Caller) -> Order | PostdateError:
         return error
 
 
-def _order(form: PaymentForm, key: str, caller: Caller) -> Order:
+def _order(form: PaymentForm, key: str, caller: Caller) -> PaymentOrder:
     caller.pays_from(form.from_account_id)
     now = wired().clock.now()
     instant = due_at(form, now)
-    return Order(
+    return PaymentOrder(
         terms=terms_of(form),
         due_at=instant if isinstance(instant, datetime) else now,
         instant_field=instant_field(form),

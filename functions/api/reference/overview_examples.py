@@ -8,7 +8,7 @@ from functions.api.overview.calendar import REACHES, Calendar, Due
 from functions.api.overview.look import Held, Looked, Minute, OfTenant, Sweeping
 from postdate.domain import breaker, instants
 from postdate.domain.breaker import Breaker
-from postdate.domain.tally import Tally, bucket_of
+from postdate.domain.tally import MinuteTally, bucket_of
 from postdate.runtime.depths import Depth
 
 _NOW: Final = datetime(2026, 11, 18, 10, 6, 20, 117_000, tzinfo=UTC)
@@ -17,8 +17,8 @@ _MINUTE: Final = instants.minute_of(_NOW) - 2
 
 def answers() -> dict[str, Any]:
     late = bucket_of(_NOW + timedelta(milliseconds=7), _NOW)
-    tasks = Tally(due=41, done=38, failed=1, retried=3, lateness={late: 40})
-    payments = Tally(due=12, done=12, amount=30_400, lateness={late: 12})
+    tasks = MinuteTally(due=41, done=38, failed=1, retried=3, lateness={late: 40})
+    payments = MinuteTally(due=12, done=12, amount=30_400, lateness={late: 12})
     minutes = [
         Minute(minute=_MINUTE, counted=True, kinds={"tasks": tasks, "payments": payments}),
         Minute(minute=_MINUTE + 1, counted=False, kinds={}),

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from functions.api.accounts import answers as accounts
-from functions.api.accounts.forecast import Forecast, Step
+from functions.api.accounts.forecast import BalanceStep, Forecast
 from functions.api.events import answers as events
 from functions.api.forms import text_of
 from functions.api.payments import answers as payments
@@ -116,6 +116,6 @@ def _recorded(pending: Payment, done: Payment) -> list[Event]:
 
 def _forecast(payment: Payment) -> Forecast:
     then = replace(_ACCOUNT, reserved=0)
-    step = Step(payment_id=payment.id, at=_AT, amount=-payment.amount, balance=then.balance)
+    step = BalanceStep(payment_id=payment.id, at=_AT, amount=-payment.amount, balance=then.balance)
     until = _CREATED + timedelta(days=30)
     return Forecast(now=_ACCOUNT, then=then, until=until, falls_short_at=None, steps=(step,))

@@ -13,7 +13,7 @@ from functions.api.runs import answers as runs
 from functions.api.tasks.recurring import answers as recurring
 from postdate.domain import definition as definitions
 from postdate.domain import preview, transitions
-from postdate.domain.backfill import STEP_RUNS, Progress, Step
+from postdate.domain.backfill import STEP_RUNS, BackfillStep, Progress
 from postdate.domain.backfill import State as Running
 from postdate.domain.cron import Cron
 from postdate.domain.definition import HOME_MINUTE, Definition, State
@@ -101,7 +101,7 @@ def _redrive(run: Task, now: datetime) -> Operation:
 def _backfill(definition: Definition, now: datetime) -> Backfill:
     first = datetime(2026, 10, 1, tzinfo=UTC)
     unique = bytes(range(60, 70))
-    step = Step(
+    step = BackfillStep(
         operation=ShardPlan.parse("0=8").item_id(OPERATION_KIND, now, unique),
         schedule=definition.schedule,
         first=first,

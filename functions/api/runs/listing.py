@@ -14,14 +14,14 @@ from postdate.stores.tasks import Tasks
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Query:
+class RunQuery:
     tenant: str
     task_id: str
     status: State | None
     span: Span
 
     @classmethod
-    def of(cls, tenant: str, task_id: str, parameters: Mapping[str, str]) -> "Query":
+    def of(cls, tenant: str, task_id: str, parameters: Mapping[str, str]) -> "RunQuery":
         listing.only_known(parameters, "status")
         status = parameters.get("status")
         if status is not None and status not in State.__members__:
@@ -37,7 +37,7 @@ class Query:
         return task.tenant == self.tenant and self.status in (None, task.state)
 
 
-def page(query: Query, tasks: Tasks, *, clock: Clock) -> Page[Task]:
+def page(query: RunQuery, tasks: Tasks, *, clock: Clock) -> Page[Task]:
     """A task that runs once is its own only run. The id of a subscription is no id of an item."""
 
     def listed(after: str, limit: int) -> list[str]:

@@ -11,7 +11,7 @@ from functions.api.forms import parsed
 from functions.api.operation import Routes
 from functions.api.runs import answers
 from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
-from functions.api.runs.listing import Query, belongs, page
+from functions.api.runs.listing import RunQuery, belongs, page
 from functions.api.tasks.routes import READ, WRITE
 from functions.api.wiring import wired
 from postdate.domain.definition import is_definition
@@ -35,7 +35,7 @@ _TOLD: Final = ("malformed", "validation_failed", "not_found", "invalid_state")
 def list_runs(caller: Caller, task_id: str) -> answers.RunList:
     tenant = caller.tenant
     _exists(tenant, task_id)
-    query = Query.of(tenant, task_id, requests.parameters(_event()))
+    query = RunQuery.of(tenant, task_id, requests.parameters(_event()))
     shown = page(query, wired().tasks, clock=wired().clock)
     runs = [answers.of(run) for run in shown.items]
     return {"runs": runs, "next_cursor": shown.cursor, "partial": shown.partial}

@@ -11,7 +11,7 @@ from functions.api.caller import Caller
 from functions.api.forms import parsed, text_of
 from functions.api.listing import Span
 from functions.api.operation import Routes
-from functions.api.runs.listing import Query, page
+from functions.api.runs.listing import RunQuery, page
 from functions.api.subscriptions import answers
 from functions.api.subscriptions.forms import (
     ReplayForm,
@@ -305,7 +305,7 @@ def replay(caller: Caller, subscription_id: str) -> Response[answers.Replay]:
 )
 def list_deliveries(caller: Caller, subscription_id: str) -> answers.EventDeliveryList:
     wired().subscriber.find(caller, subscription_id)
-    query = Query.of(caller.tenant, subscription_id, requests.parameters(_event()))
+    query = RunQuery.of(caller.tenant, subscription_id, requests.parameters(_event()))
     shown = page(query, wired().tasks, clock=wired().clock)
     return {
         "deliveries": [answers.delivery(task) for task in shown.items],

@@ -22,7 +22,7 @@ from postdate.domain.task import KIND, RUN_KIND, State, Task
 from postdate.runtime.clock import Clock
 from postdate.stores.definitions import Definitions
 from postdate.stores.places import id_at
-from postdate.stores.tasks import Listing, Tasks, Wanted
+from postdate.stores.tasks import Listing, Tasks, TasksWanted
 
 STATUSES: Final = tuple(dict.fromkeys(each.value for each in (*State, *DefinitionState)))
 _PLACE: Final = re.compile(rf"[0-9]{{13}}(?:{KIND}|{RUN_KIND})_[0-9a-z]{{24}}")
@@ -31,7 +31,7 @@ _BEHIND_DEFINITIONS: Final = instants.EPOCH + timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Query:
+class TaskQuery:
     """Without `runs`, lists by state hold tasks alone."""
 
     tenant: str
@@ -45,7 +45,7 @@ class Query:
     span: Span
 
     @classmethod
-    def of(cls, tenant: str, parameters: Mapping[str, str], *, runs: bool = True) -> "Query":
+    def of(cls, tenant: str, parameters: Mapping[str, str], *, runs: bool = True) -> "TaskQuery":
         listing.only_known(parameters, "status", "name", "tag", "from", "until", "order")
         status, name, tag = (parameters.get(each) for each in ("status", "name", "tag"))
         if status is not None and status not in STATUSES:
@@ -79,12 +79,12 @@ class Query:
             and (self.tag is None or self.tag in task.tags)
         )
 
-    def at(self, now: datetime, unfinished: Unfinished) -> list[Wanted]:
+    def at(self, now: datetime, unfinished: Unfinished) -> list[TasksWanted]:
         """Returns the ranges of tasks in this state. A list between instants has no definitions, which have no
         instant."""
         cut = self.since is not None or self.until is not None
         first = max(self.since or instants.EPOCH, _BEHIND_DEFINITIONS)
-        every = Wanted(tenant=self.tenant, since=first if cut else None, until=self.until)
+        every = TasksWanted(tenant=self.tenant, since=first if cut else None, until=self.until)
         lingering = replace(every, listing=Listing.LINGERING)
         latest = now + CLOCKS_APART
         begun = replace(every, since=first, until=min(self.until or latest, latest))
@@ -100,7 +100,7 @@ class Query:
             return [{State.RETRYING: lingering, State.SUCCEEDED: begun}[State(self.status)]]
         return [] if cut else [replace(every, until=_BEHIND_DEFINITIONS)]
 
-    def _parts(self, whole: Wanted, spans: Sequence[Between]) -> list[Wanted]:
+    def _parts(self, whole: TasksWanted, spans: Sequence[Between]) -> list[TasksWanted]:
         """The parts that lie within these spans; the whole of a list that names its first instant."""
         if self.since is not None:
             return [whole]
@@ -109,7 +109,7 @@ class Query:
 
 
 def page(
-    query: Query, tasks: Tasks, definitions: Definitions, unfinished: Unfinished, *, clock: Clock
+    query: TaskQuery, tasks: Tasks, definitions: Definitions, unfinished: Unfinished, *, clock: Clock
 ) -> Page[Task | Definition]:
     wanted, has_time = query.at(clock.now(), unfinished), listing.within(clock)
 

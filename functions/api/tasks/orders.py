@@ -12,21 +12,21 @@ from functions.api.tasks.answers import AnyTask
 from functions.api.tasks.checks import timeouts
 from functions.api.tasks.checks.destinations import refusals
 from functions.api.tasks.checks.payloads import payload_of
-from functions.api.tasks.checks.places import Wanted, outrun
+from functions.api.tasks.checks.places import PlaceWanted, outrun
 from functions.api.tasks.forms import TaskForm, due_at
 from functions.api.tasks.one_time import answers as one_time
-from functions.api.tasks.one_time.register import Order, Registered
+from functions.api.tasks.one_time.register import RegisteredTask, TaskOrder
 from functions.api.tasks.recurring import answers as recurring
 from functions.api.tasks.recurring.forms import schedule_of
-from functions.api.tasks.recurring.register import Planned, RecurringOrder
+from functions.api.tasks.recurring.register import RecurringOrder, RegisteredDefinition
 from functions.api.wiring import wired
 from postdate.domain.definition import Overlap
 from postdate.domain.errors import PostdateError
 from postdate.domain.task import Destination, Template
 from postdate.stores.tenants import Tenant
 
-Asked = Order | RecurringOrder
-Answer = Registered | Planned
+Asked = TaskOrder | RecurringOrder
+Answer = RegisteredTask | RegisteredDefinition
 TaskFormT = TypeVar("TaskFormT", bound=TaskForm)
 
 
@@ -40,27 +40,27 @@ def register(
     read = [pair for pair in asked if not isinstance(pair, PostdateError)]
     ordered = iter(_orders(read, tenant, depth))
     orders = [each if isinstance(each, PostdateError) else next(ordered) for each in asked]
-    once = [order for order in orders if isinstance(order, Order)]
+    once = [order for order in orders if isinstance(order, TaskOrder)]
     recurring = [order for order in orders if isinstance(order, RecurringOrder)]
     registered = iter(wired().registrar.register(tenant, once) if once else ())
     planned = iter(wired().planner.register(tenant, recurring) if recurring else ())
     answers = list[Answer | PostdateError]()
     for order in orders:
         match order:
-            case Order():
+            case TaskOrder():
                 answers.append(next(registered))
             case RecurringOrder():
                 answers.append(next(planned))
             case _:
                 answers.append(order)
-    new = [each.task for each in answers if isinstance(each, Registered) and not each.replayed]
+    new = [each.task for each in answers if isinstance(each, RegisteredTask) and not each.replayed]
     wired().stored.add(tenant, [task.planned_at for task in new])
     return answers
 
 
 def told(answer: Answer) -> AnyTask:
     """The answer about a task that has just been registered, or was registered by an earlier request with its key."""
-    if isinstance(answer, Registered):
+    if isinstance(answer, RegisteredTask):
         return one_time.of(answer.task)
     return recurring.of(answer.definition, runs=(), now=answer.definition.created_at)
 
@@ -107,9 +107,9 @@ def _with_places(
 ) -> list[Asked | PostdateError]:
     """The orders, with a refusal for each one-time task whose flow key has no place for it."""
     wanted = [
-        (index, Wanted(flow=order.template.flow, due_at=order.due_at))
+        (index, PlaceWanted(flow=order.template.flow, due_at=order.due_at))
         for index, order in enumerate(orders)
-        if isinstance(order, Order) and order.refusal is None
+        if isinstance(order, TaskOrder) and order.refusal is None
     ]
     refusals = wired().places.refusals(
         tenant, [each for _, each in wanted], named=forms[0].named if forms else str
@@ -117,7 +117,7 @@ def _with_places(
     found = list(orders)
     for (index, _), refusal in zip(wanted, refusals, strict=True):
         order = orders[index]
-        if isinstance(order, Order) and refusal is not None:
+        if isinstance(order, TaskOrder) and refusal is not None:
             found[index] = replace(order, refusal=refusal)
     return found
 
@@ -152,11 +152,11 @@ def _once(
     refusal: PostdateError | None,
     *,
     spread_seconds: int,
-) -> Order:
+) -> TaskOrder:
     """`spread_seconds` is the tenant's default, for requests that name none."""
     instant = due_at(form, now)
     refusal = instant if isinstance(instant, PostdateError) else _too_long(form) or refusal
-    return Order(
+    return TaskOrder(
         due_at=instant if isinstance(instant, datetime) else now,
         spread_seconds=spread_seconds if form.spread_seconds is None else form.spread_seconds,
         refusal=refusal,

@@ -16,7 +16,7 @@ from functions.api.runs.answers import Run
 from functions.api.tasks import answers, changes, examples, orders
 from functions.api.tasks.answers import AnyTask
 from functions.api.tasks.forms import BatchForm, BatchTaskForm, ChangeForm, TaskChangeForm, TaskForm
-from functions.api.tasks.listing import Query, page
+from functions.api.tasks.listing import TaskQuery, page
 from functions.api.tasks.one_time import answers as one_time
 from functions.api.tasks.one_time.answers import CancelledTask, TaskWithPayload
 from functions.api.tasks.one_time.answers import Task as TaskAnswer
@@ -108,7 +108,7 @@ def register_batch(caller: Caller) -> answers.BatchAnswer:
     codes=("validation_failed",),
 )
 def list_tasks(caller: Caller) -> answers.TaskList:
-    query = Query.of(caller.tenant, requests.parameters(_event()))
+    query = TaskQuery.of(caller.tenant, requests.parameters(_event()))
     shown = page(query, wired().tasks, wired().definitions, wired().unfinished, clock=wired().clock)
     with ThreadPoolExecutor(_AT_ONCE) as readers:
         tasks = list(readers.map(_listed, shown.items))

@@ -42,7 +42,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
+class BackfillStep:
     """One step of a backfill."""
 
     # The id of the backfill, which is also the id of its first step.
@@ -63,7 +63,7 @@ class Step:
     after: datetime | None = None
 
     @classmethod
-    def read(cls, text: str) -> "Step":
+    def read(cls, text: str) -> "BackfillStep":
         values = json.loads(text)
         return cls(
             operation=values["operation"],
@@ -104,7 +104,7 @@ class Step:
         walk = planned(self.schedule, self.first, self.last) if self.after is None else self._rest(self.after)
         return list(walk if self.number == self.steps - 1 else islice(walk, self.each))
 
-    def following(self, done: Sequence[Occurrence]) -> "Step | None":
+    def following(self, done: Sequence[Occurrence]) -> "BackfillStep | None":
         """The step after this one; None after the last."""
         if self.number == self.steps - 1:
             return None
@@ -138,7 +138,9 @@ def step_id(operation: str, number: int, shards: ShardPlan) -> str:
     return shards.item_id(OPERATION_KIND, instants.start_of(home(operation).minute), unique)
 
 
-def task_of(step: Step, definition: Definition, *, shards: ShardPlan, now: datetime, depth: int = 0) -> Task:
+def task_of(
+    step: BackfillStep, definition: Definition, *, shards: ShardPlan, now: datetime, depth: int = 0
+) -> Task:
     """The row of a step, due now, with the depth of its runs. The row belongs to the definition, so no step of a
     cancelled task begins."""
     return transitions.register(
@@ -157,7 +159,7 @@ def task_of(step: Step, definition: Definition, *, shards: ShardPlan, now: datet
     )
 
 
-def progress(first: Step, steps: Sequence[Task | None]) -> Progress:
+def progress(first: BackfillStep, steps: Sequence[Task | None]) -> Progress:
     """The progress of a backfill. `steps` are its steps in their order, None for a step that is not written yet."""
     done = sum(
         replace(first, number=number).runs

@@ -95,7 +95,7 @@ class Earlier:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class Fate:
     """The fate of one occurrence."""
 
     # The occurrence.
@@ -114,7 +114,7 @@ class Backlog:
 
     # One entry for each occurrence in the order of wall times, the late run's own first. Only the first 1,000 missed
     # occurrences have an entry.
-    entries: tuple[Entry, ...]
+    entries: tuple[Fate, ...]
     # The first occurrence to come; None after the last one of the plan, or if an earlier worker wrote its run.
     following: Occurrence | None
 
@@ -150,12 +150,12 @@ class Backlog:
         reason = _Reason(policy, allowed, last, len(newest) == BACKLOG_RUNS_MAX)
         missed = [each for each in due if each.wall not in to_run][:MISSED_TOLD_MAX]
         entries = [
-            Entry(occurrence=each, state=State.MISSED, why=reason.of(late_by[each.wall])) for each in missed
+            Fate(occurrence=each, state=State.MISSED, why=reason.of(late_by[each.wall])) for each in missed
         ]
         for wall, each in to_run.items():
             counts = skips is None or wall in earlier.running
             state = State.PENDING if skips is None else State.SKIPPED
-            entries.append(Entry(occurrence=each, state=state, why=skips, counts=counts))
+            entries.append(Fate(occurrence=each, state=state, why=skips, counts=counts))
         return cls(
             entries=tuple(sorted(entries, key=lambda entry: entry.occurrence.wall)),
             following=None if earlier.leader else elapsed.following,

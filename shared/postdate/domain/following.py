@@ -11,7 +11,7 @@ from typing import Final
 
 from postdate.domain import definition as definitions
 from postdate.domain import transitions
-from postdate.domain.backlog import Backlog, Earlier, Elapsed, Entry, leads, occurrence
+from postdate.domain.backlog import Backlog, Earlier, Elapsed, Fate, leads, occurrence
 from postdate.domain.definition import Definition, Overlap, Reached
 from postdate.domain.line import Line
 from postdate.domain.recurrence import Runs
@@ -223,7 +223,7 @@ def _skipped(turn: Turn) -> str | None:
     return f"{QUEUE_MAX} runs before it wait already" if is_full else None
 
 
-def _instead(turn: Turn, own: Entry) -> Transition | Deferred | None:
+def _instead(turn: Turn, own: Fate) -> Transition | Deferred | None:
     if own.state is State.MISSED:
         return _linked(transitions.miss(turn.run, now=turn.now, why=own.why or ""), turn)
     if own.state is State.SKIPPED:

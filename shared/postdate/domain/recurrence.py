@@ -13,7 +13,7 @@ from typing import Final
 
 from postdate.domain import definition as definitions
 from postdate.domain import transitions
-from postdate.domain.backlog import MISSED_TOLD_MAX, Elapsed, Entry, leads, occurrence
+from postdate.domain.backlog import MISSED_TOLD_MAX, Elapsed, Fate, leads, occurrence
 from postdate.domain.cron import Occurrence
 from postdate.domain.definition import Definition, Overlap
 from postdate.domain.line import Line
@@ -121,7 +121,7 @@ class Runs:
     def entered(
         self,
         definition: Definition,
-        entry: Entry,
+        entry: Fate,
         *,
         number: int,
         before: Sequence[str],

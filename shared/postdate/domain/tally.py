@@ -59,7 +59,7 @@ class Fared:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tally:
+class MinuteTally:
     """`due` are all items planned for the minute that were neither cancelled nor skipped: `done`, `failed`, and those
     still under way. `retried` are items that needed a second attempt. `lateness` counts by bucket. `amount` is the sum
     of the payments that are due."""
@@ -71,8 +71,8 @@ class Tally:
     amount: int = 0
     lateness: Mapping[int, int] = field(default_factory=dict)
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
+    def __add__(self, other: "MinuteTally") -> "MinuteTally":
+        return MinuteTally(
             due=self.due + other.due,
             done=self.done + other.done,
             failed=self.failed + other.failed,
@@ -91,23 +91,23 @@ class Tally:
         return None
 
 
-def tallied(minute: int, found: Iterable[tuple[str, str, Fared]]) -> dict[str, dict[str, Tally]]:
+def tallied(minute: int, found: Iterable[tuple[str, str, Fared]]) -> dict[str, dict[str, MinuteTally]]:
     """The tally of each kind by tenant, of items given as tenant, id and how they fared. Items that were planned for
     another minute are not counted, nor are steps of operations."""
-    sums: dict[str, dict[str, Tally]] = {}
+    sums: dict[str, dict[str, MinuteTally]] = {}
     for tenant, id, fared in found:
         if instants.minute_of(fared.planned_at) != minute or kind_of(id) == OPERATION_KIND:
             continue
         kind = PAYMENTS if kind_of(id) == payment.KIND else TASKS
         if fared.state not in _NOT_DUE:
             of_tenant = sums.setdefault(tenant, {})
-            of_tenant[kind] = of_tenant.get(kind, Tally()) + _one(fared)
+            of_tenant[kind] = of_tenant.get(kind, MinuteTally()) + _one(fared)
     return sums
 
 
-def _one(fared: Fared) -> Tally:
+def _one(fared: Fared) -> MinuteTally:
     lateness = {} if fared.begun_at is None else {bucket_of(fared.begun_at, fared.planned_at): 1}
-    return Tally(
+    return MinuteTally(
         due=1,
         done=int(fared.state in _DONE),
         failed=int(fared.state in _FAILED),

@@ -19,7 +19,7 @@ from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting
 from postdate.recovery.watermark import CLOCKS_APART
 from postdate.runtime.clock import Clock
-from postdate.stores.ledger import Answer, Ledger, Wanted
+from postdate.stores.ledger import Ledger, PaymentsWanted, PostingAnswer
 
 ACCOUNTS_IN_TURN: Final = 20
 _PAGE: Final = 1000
@@ -137,9 +137,9 @@ class Money:
         for start in range(0, len(postings), _TOGETHER):
             signed = [posting.signed(_AUTHOR) for posting in postings[start : start + _TOGETHER]]
             for posted in self.ledger.post(signed):
-                if posted.answer is Answer.UNAVAILABLE:
+                if posted.answer is PostingAnswer.UNAVAILABLE:
                     raise Unavailable
-                if posted.answer is not Answer.DONE:
+                if posted.answer is not PostingAnswer.DONE:
                     raise Conflict(
                         f"a posting was answered {posted.answer.name}: does something else move money?"
                     )
@@ -150,7 +150,7 @@ class Money:
         return Books(account=account, payments=tuple(self._payments(account)), movements=movements)
 
     def _payments(self, account: Account) -> Iterator[Payment]:
-        after, wanted = "", Wanted(tenant=account.tenant, account=account.id)
+        after, wanted = "", PaymentsWanted(tenant=account.tenant, account=account.id)
         while listed := self.ledger.payments_listed(wanted, after=after, limit=_PAGE):
             ids = [each.id for each in listed]
             found = self.ledger.payments(ids)

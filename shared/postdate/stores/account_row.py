@@ -13,7 +13,7 @@ from postdate.domain import instants
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.posting import Total
 from postdate.stores.attributes import AttributeMap, typed
-from postdate.stores.rows import Connection
+from postdate.stores.rows import TableConnection
 
 # What a row without an attribute of this name means. The meaning of a stored row never changes, whatever the code's
 # own defaults become.
@@ -53,7 +53,7 @@ class AccountRow(Model):
 
 def account_rows(table: str) -> type[AccountRow]:
     class Rows(AccountRow):
-        class Meta(Connection):
+        class Meta(TableConnection):
             table_name = table
 
         by_tenant = ByTenant()

@@ -15,7 +15,7 @@ from pynamodb.exceptions import DoesNotExist, PutError
 
 from postdate.domain.errors import SecretBroken, Unavailable
 from postdate.stores.faults import is_refused, translated
-from postdate.stores.rows import Connection, Row, speak_through
+from postdate.stores.rows import Row, TableConnection, speak_through
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -47,7 +47,7 @@ class KmsDataKeys:
         self, *, table: str, client: "BaseClient | None" = None, kms: Callable[[], Any], key_id: str
     ) -> None:
         class Rows(_Row):
-            class Meta(Connection):
+            class Meta(TableConnection):
                 table_name = table
 
         speak_through(Rows, client)

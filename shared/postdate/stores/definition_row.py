@@ -15,7 +15,7 @@ from postdate.domain.slots import unique_part
 from postdate.domain.task import LIFETIME, Payload, Template
 from postdate.stores.attributes import AttributeMap, compact, typed
 from postdate.stores.places import place_of
-from postdate.stores.rows import Connection, Row, the_one
+from postdate.stores.rows import Row, TableConnection, the_one
 from postdate.stores.task_row import listing_key, state_key
 from postdate.stores.tasks import Listing
 from postdate.stores.template_values import (
@@ -55,7 +55,7 @@ class DefinitionRow(Row):
 
 def definition_rows(table: str) -> type[DefinitionRow]:
     class Rows(DefinitionRow):
-        class Meta(Connection):
+        class Meta(TableConnection):
             table_name = table
 
     return Rows

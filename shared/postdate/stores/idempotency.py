@@ -19,7 +19,7 @@ from pynamodb.models import Model
 from postdate.domain import instants
 from postdate.stores.attributes import compact
 from postdate.stores.faults import is_refused, translated
-from postdate.stores.rows import Connection, speak_through
+from postdate.stores.rows import TableConnection, speak_through
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -89,7 +89,7 @@ class _Row(Model):
 class DynamoReservations:
     def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
         class Rows(_Row):
-            class Meta(Connection):
+            class Meta(TableConnection):
                 table_name = table
 
         speak_through(Rows, client)

@@ -22,7 +22,7 @@ from postdate.domain.scopes import OPS as OPS
 from postdate.stores import batch_get
 from postdate.stores.faults import is_refused, translated
 from postdate.stores.key_hashes import KeyHashes, is_keyed
-from postdate.stores.rows import Connection, Row, readable, speak_through, the_one
+from postdate.stores.rows import Row, TableConnection, readable, speak_through, the_one
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -257,7 +257,7 @@ _CHANGED: Final = ("secret_sha256", "before_sha256", "before_until", "expires_at
 class DynamoKeys:
     def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
         class Rows(_Row):
-            class Meta(Connection):
+            class Meta(TableConnection):
                 table_name = table
 
             by_tenant = _ByTenant()

@@ -12,7 +12,7 @@ from postdate.domain.payment import Payment, State
 from postdate.domain.posting import Posting
 
 
-class Answer(Enum):
+class PostingAnswer(Enum):
     """The answer to one posting.
 
     STALE: the payment or the account has changed since the decision, or the row to be added is there already. SHORT,
@@ -31,12 +31,12 @@ class Answer(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Posted:
-    answer: Answer
+    answer: PostingAnswer
     account: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class PaymentsWanted:
     """The filter of a list of payments, which is in the order of scheduled instants. The account is payer or payee.
     `since` is the first instant, `until` the first one after the last."""
 
@@ -49,7 +49,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Listed:
+class ListedPayment:
     """An entry of an index. `place` is where a list goes on behind it; `accounts` are both sides, if the index has
     them."""
 
@@ -96,7 +96,7 @@ class Ledger(Protocol):
     def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
         """Returns those that exist, by a consistent read."""
 
-    def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
+    def payments_listed(self, wanted: PaymentsWanted, *, after: str, limit: int) -> list[ListedPayment]:
         """In order, a moment behind the truth. Fewer than `limit` are the last ones. Entries of another state or of
         other accounts may be among them: the caller looks at the payments.
 

@@ -15,7 +15,7 @@ from postdate.stores.pointers import pointer_attributes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Action:
+class RowAction:
     """The action on one row of a transaction: `row` is a posting's own row with the written attributes, or `account`
     is an account that several postings share. `place` is the first one that the transaction writes in the account's
     journal."""
@@ -37,7 +37,7 @@ class Actions:
     plan: ShardPlan
     listing_shards: int
 
-    def of(self, together: Sequence[Posting], *, written: int) -> Iterator[Action]:
+    def of(self, together: Sequence[Posting], *, written: int) -> Iterator[RowAction]:
         """`written` is the millisecond at which movements stand in the journal."""
         for posting in together:
             yield from self._own(posting, written)
@@ -46,9 +46,9 @@ class Actions:
         for (tenant, _), total in summed(together).items():
             place = places.get((tenant, total.account))
             update = account_row.update_of(self.accounts, tenant, total, at, place=place)
-            yield Action(request={"Update": update}, account=(tenant, total), place=place)
+            yield RowAction(request={"Update": update}, account=(tenant, total), place=place)
 
-    def _own(self, posting: Posting, written: int) -> Iterator[Action]:
+    def _own(self, posting: Posting, written: int) -> Iterator[RowAction]:
         if posting.after is not None:
             after = self._attributes(posting.after)
             if posting.before is None:
@@ -57,15 +57,15 @@ class Actions:
                 before = self._attributes(posting.before)
                 request = _update(self.payments, before, after)
                 after = {name: value for name, value in after.items() if value != before.get(name)}
-            yield Action(request=request, posting=posting, row=after)
+            yield RowAction(request=request, posting=posting, row=after)
             if posting.points:
                 slot = self.plan.slot(posting.after.due_at, unique_part(posting.after.id))
                 pointer = pointer_attributes(posting.after, slot)
-                yield Action(request=_put(self.payments, pointer), posting=posting, row=pointer)
+                yield RowAction(request=_put(self.payments, pointer), posting=posting, row=pointer)
         if posting.movement is not None:
             movement = replace(posting.movement, place=place_at(written, posting.movement.id))
             row = movement_row.attributes_of(movement, listing_shards=self.listing_shards)
-            yield Action(request=_put(self.journal, row), posting=posting, row=row)
+            yield RowAction(request=_put(self.journal, row), posting=posting, row=row)
 
     def _attributes(self, payment: Payment) -> AttributeMap:
         return payment_row.attributes_of(payment, listing_shards=self.listing_shards)

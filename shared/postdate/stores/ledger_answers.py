@@ -8,14 +8,14 @@ from postdate.domain.posting import Leg, Posting, Total
 from postdate.runtime.observability import logger
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import passes
-from postdate.stores.ledger import Answer, Posted
-from postdate.stores.ledger_actions import Action
+from postdate.stores.ledger import Posted, PostingAnswer
+from postdate.stores.ledger_actions import RowAction
 
 UNMET: Final = "ConditionalCheckFailed"
 _LISTED: Final = frozenset({"place", "tenant_listing", "state_listing", "listing", "payee_listing"})
 
 
-def read_to(refused: Iterable[tuple[Action, dict[str, Any]]]) -> str | None:
+def read_to(refused: Iterable[tuple[RowAction, dict[str, Any]]]) -> str | None:
     """The furthest place up to which a reader has seen one of the journals of these actions; None if no reader has seen
     a place that they would write."""
     found = [
@@ -30,7 +30,7 @@ def read_to(refused: Iterable[tuple[Action, dict[str, Any]]]) -> str | None:
 
 
 def judged(
-    together: Sequence[Posting], refused: Iterable[tuple[Action, dict[str, Any]]]
+    together: Sequence[Posting], refused: Iterable[tuple[RowAction, dict[str, Any]]]
 ) -> tuple[dict[int, Posted], set[int]]:
     """Returns the answers that are certain, and the postings to be tried again in smaller parts: those that take too
     much from an account together, or all postings if one of them also adds to that account."""
@@ -44,19 +44,19 @@ def judged(
             tell(f"{reason['Code']}: {reason.get('Message')}")
         if action.posting is not None:
             stored = unmet and _is_same(reason.get("Item"), action.row)
-            answer = Answer.DONE if stored else Answer.STALE if unmet else Answer.REFUSED
+            answer = PostingAnswer.DONE if stored else PostingAnswer.STALE if unmet else PostingAnswer.REFUSED
             answers.setdefault(id(action.posting), Posted(answer=answer))
         elif action.account is not None:
             tenant, total = action.account
-            of_account = _of_account(reason.get("Item"), total) if unmet else Answer.REFUSED
+            of_account = _of_account(reason.get("Item"), total) if unmet else PostingAnswer.REFUSED
             if of_account is None:
                 continue
             answer = of_account
             account = tenant, total.account
             touching = [posting for posting in together if _is_touched(posting, account, answer)]
-            if answer is Answer.SHORT and total.goes_both_ways:
+            if answer is PostingAnswer.SHORT and total.goes_both_ways:
                 crowded |= {id(posting) for posting in together}
-            elif answer is Answer.SHORT and len(touching) > 1:
+            elif answer is PostingAnswer.SHORT and len(touching) > 1:
                 crowded |= {id(posting) for posting in touching}
             else:
                 posted = Posted(answer=answer, account=total.account)
@@ -73,30 +73,30 @@ def _is_same(stored: AttributeMap | None, row: AttributeMap | None) -> bool:
     return all(stored.get(name) == value for name, value in row.items() if name not in _LISTED)
 
 
-def _of_account(stored: AttributeMap | None, total: Total) -> Answer | None:
+def _of_account(stored: AttributeMap | None, total: Total) -> PostingAnswer | None:
     """None for an account that was read after its refusal and would refuse nothing any more."""
     if not stored:
-        return Answer.UNKNOWN
+        return PostingAnswer.UNKNOWN
     if total.at_version is not None and stored["version"] != {"N": str(total.at_version)}:
-        return Answer.STALE
+        return PostingAnswer.STALE
     if stored["status"] == {"S": Status.CLOSED.value} and (total.needs_active or total.needs_open):
-        return Answer.CLOSED
+        return PostingAnswer.CLOSED
     frozen = total.needs_active and stored["status"] == {"S": Status.FROZEN.value}
     if frozen:
-        return Answer.FROZEN
+        return PostingAnswer.FROZEN
     taken = {"available": total.available_taken, "reserved": total.reserved_taken}
     is_short = any(int(stored[part]["N"]) < most for part, most in taken.items())
-    return Answer.SHORT if is_short else None
+    return PostingAnswer.SHORT if is_short else None
 
 
-def _is_touched(posting: Posting, account: tuple[str, str], answer: Answer) -> bool:
+def _is_touched(posting: Posting, account: tuple[str, str], answer: PostingAnswer) -> bool:
     def matters(leg: Leg) -> bool:
         match answer:
-            case Answer.FROZEN:
+            case PostingAnswer.FROZEN:
                 return leg.needs_active
-            case Answer.CLOSED:
+            case PostingAnswer.CLOSED:
                 return leg.needs_active or leg.needs_open
-            case Answer.SHORT:
+            case PostingAnswer.SHORT:
                 return leg.available < 0 or leg.reserved < 0
             case _:
                 return True
@@ -111,9 +111,9 @@ def awaiting(group: Iterable[Posting], answers: dict[int, Posted]) -> dict[int, 
     awaited: set[tuple[str, str]] = set()
     for posting in group:
         posted = found[id(posting)]
-        if posted.answer is Answer.SHORT and (posting.tenant, posted.account) in awaited:
-            posted = found[id(posting)] = Posted(answer=Answer.UNAVAILABLE)
-        if posted.answer is Answer.UNAVAILABLE:
+        if posted.answer is PostingAnswer.SHORT and (posting.tenant, posted.account) in awaited:
+            posted = found[id(posting)] = Posted(answer=PostingAnswer.UNAVAILABLE)
+        if posted.answer is PostingAnswer.UNAVAILABLE:
             awaited |= {(posting.tenant, leg.account) for leg in posting.legs if leg.available > 0}
     return found
 

@@ -22,8 +22,8 @@ from postdate.domain.posting import Posting, merged
 from postdate.domain.slots import ShardPlan, home, is_id
 from postdate.stores import account_row, batch_get, movement_row, payment_row
 from postdate.stores.faults import translated
-from postdate.stores.ledger import Answer, Listed, Posted, Wanted
-from postdate.stores.ledger_actions import Action, Actions
+from postdate.stores.ledger import ListedPayment, PaymentsWanted, Posted, PostingAnswer
+from postdate.stores.ledger_actions import Actions, RowAction
 from postdate.stores.ledger_answers import UNMET, awaiting, judged, read_to, tell
 from postdate.stores.places import between, id_at
 from postdate.stores.rows import item_key, readable, speak_through, the_one
@@ -147,7 +147,7 @@ class DynamoLedger:
         rows = batch_get.models(self._payments, keys)
         return {payment.id: payment for payment in readable(rows, payment_row.payment_of)}
 
-    def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
+    def payments_listed(self, wanted: PaymentsWanted, *, after: str, limit: int) -> list[ListedPayment]:
         """Reads each key of the list by a query of its own, in parallel."""
         lists = list(self._lists(wanted))
         ends = between(wanted.since, wanted.until, after=after, newest_first=wanted.newest_first)
@@ -155,7 +155,7 @@ class DynamoLedger:
             return []
         within = self._payments.place.between(*ends)
 
-        def read(listed: tuple[Any, str]) -> list[Listed]:
+        def read(listed: tuple[Any, str]) -> list[ListedPayment]:
             index, key = listed
             forward = not wanted.newest_first
             with translated():
@@ -168,7 +168,7 @@ class DynamoLedger:
             )
             return list(islice(entries, limit))
 
-    def _lists(self, wanted: Wanted) -> Iterator[tuple[Any, str]]:
+    def _lists(self, wanted: PaymentsWanted) -> Iterator[tuple[Any, str]]:
         """The indexes and keys that together hold what is wanted, and little else."""
         for number in range(self._listing_shards):
             if wanted.state in payment_row.LISTED_BY_STATE:
@@ -263,11 +263,11 @@ class DynamoLedger:
                     too_many |= {id(posting) for posting in left}
                 else:
                     tell(str(error))
-                    answers |= _each(left, Answer.REFUSED)
+                    answers |= _each(left, PostingAnswer.REFUSED)
                 left = []
                 break
             if not reasons:
-                answers |= _each(left, Answer.DONE)
+                answers |= _each(left, PostingAnswer.DONE)
                 left = []
                 break
             if (place := read_to(refused)) is not None:
@@ -281,13 +281,13 @@ class DynamoLedger:
                 self._pause_after(_TRIES - patience)
                 patience -= 1
             left = [posting for posting in left if id(posting) not in known.keys() | crowded]
-        answers |= _each(left, Answer.UNAVAILABLE)
+        answers |= _each(left, PostingAnswer.UNAVAILABLE)
         smaller = _halves([posting for posting in together if id(posting) in too_many])
         return answers | self._post_in_order(smaller)
 
     def _with_accounts(
-        self, refused: Sequence[tuple[Action, dict[str, Any]]]
-    ) -> list[tuple[Action, dict[str, Any]]]:
+        self, refused: Sequence[tuple[RowAction, dict[str, Any]]]
+    ) -> list[tuple[RowAction, dict[str, Any]]]:
         """The refusals, each with the account that stands in the way. AWS promises that account and may leave it out:
         then it is read, for an account that is left out is not one that is missing."""
         keys = {
@@ -328,9 +328,9 @@ class DynamoLedger:
         return [payment_row.listing_key(tenant, account, number) for number in range(self._listing_shards)]
 
 
-def _listed(row: Any) -> Listed:
+def _listed(row: Any) -> ListedPayment:
     payer = getattr(row, "payer", None)
-    return Listed(
+    return ListedPayment(
         place=row.place,
         id=id_at(row.place),
         accounts=None if payer is None else (payer, row.payee),
@@ -347,5 +347,5 @@ def _halves(postings: Sequence[Posting]) -> list[Sequence[Posting]]:
     return [half for half in (postings[:middle], postings[middle:]) if half]
 
 
-def _each(postings: Iterable[Posting], answer: Answer) -> dict[int, Posted]:
+def _each(postings: Iterable[Posting], answer: PostingAnswer) -> dict[int, Posted]:
     return {id(posting): Posted(answer=answer) for posting in postings}

@@ -12,8 +12,8 @@ from postdate.domain.payment import Payment
 from postdate.domain.posting import Leg, Posting, in_order
 from postdate.domain.slots import ShardPlan, Slot, home, unique_part
 from postdate.domain.tally import Fared
-from postdate.stores.ledger import Answer, Listed, Posted, Wanted
-from postdate.stores.timetable import Entry
+from postdate.stores.ledger import ListedPayment, PaymentsWanted, Posted, PostingAnswer
+from postdate.stores.timetable import TimetableEntry
 
 
 class MemoryLedger:
@@ -22,7 +22,7 @@ class MemoryLedger:
         self._accounts: dict[tuple[str, str], Account] = {}
         self._payments: dict[str, Payment] = {}
         self._movements: dict[str, Movement] = {}
-        self._pointers: dict[Slot, list[Entry]] = {}
+        self._pointers: dict[Slot, list[TimetableEntry]] = {}
 
     def account(self, tenant: str, id: str) -> Account | None:
         return self._accounts.get((tenant, id))
@@ -76,7 +76,7 @@ class MemoryLedger:
     def payments(self, ids: Iterable[str]) -> dict[str, Payment]:
         return {id: self._payments[id] for id in ids if id in self._payments}
 
-    def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
+    def payments_listed(self, wanted: PaymentsWanted, *, after: str, limit: int) -> list[ListedPayment]:
         found = {
             f"{instants.milliseconds(each.planned_at):013d}{each.id}": each.id
             for each in self._payments.values()
@@ -92,7 +92,7 @@ class MemoryLedger:
             for place in places
             if not after or (place < after if wanted.newest_first else place > after)
         ]
-        return [Listed(place=place, id=found[place]) for place in left[:limit]]
+        return [ListedPayment(place=place, id=found[place]) for place in left[:limit]]
 
     def movements(
         self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False
@@ -116,11 +116,11 @@ class MemoryLedger:
         ids = {payment_movement_id(payment.id) for payment in payments}
         return [self._movements[id] for id in ids if id in self._movements]
 
-    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[Entry]:
+    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[TimetableEntry]:
         yield from [_entry(each, fared) for each in self._payments.values() if each.home == slot]
         yield from list(self._pointers.get(slot, ()))
 
-    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, Entry]:
+    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, TimetableEntry]:
         return {id: _entry(each, fared) for id, each in self.payments(ids).items()}
 
     def post(self, postings: Sequence[Posting]) -> list[Posted]:
@@ -130,9 +130,9 @@ class MemoryLedger:
     def _post(self, posting: Posting) -> Posted:
         before, after, movement = posting.before, posting.after, posting.movement
         if after is not None and self._payments.get(after.id) != before:
-            return Posted(answer=Answer.STALE)
+            return Posted(answer=PostingAnswer.STALE)
         if movement is not None and movement.id in self._movements:
-            return Posted(answer=Answer.STALE)
+            return Posted(answer=PostingAnswer.STALE)
         for leg in posting.legs:
             if refusal := self._refusal(posting.tenant, leg):
                 return Posted(answer=refusal, account=leg.account)
@@ -153,7 +153,7 @@ class MemoryLedger:
                 self._pointers.setdefault(slot, []).append(pointer)
         if movement is not None:
             self._movements[movement.id] = replace(movement, place=self._place(movement, posting))
-        return Posted(answer=Answer.DONE)
+        return Posted(answer=PostingAnswer.DONE)
 
     def _place(self, movement: Movement, posting: Posting) -> str:
         """Behind what anybody has read of its accounts' journals."""
@@ -165,18 +165,18 @@ class MemoryLedger:
         ]
         return place_at(max([instants.milliseconds(posting.at), *read]), movement.id)
 
-    def _refusal(self, tenant: str, leg: Leg) -> Answer | None:
+    def _refusal(self, tenant: str, leg: Leg) -> PostingAnswer | None:
         account = self._accounts.get((tenant, leg.account))
         if account is None:
-            return Answer.UNKNOWN
+            return PostingAnswer.UNKNOWN
         if leg.at_version is not None and account.version != leg.at_version:
-            return Answer.STALE
+            return PostingAnswer.STALE
         if account.status is Status.CLOSED and (leg.needs_active or leg.needs_open):
-            return Answer.CLOSED
+            return PostingAnswer.CLOSED
         if leg.needs_active and account.status is Status.FROZEN:
-            return Answer.FROZEN
+            return PostingAnswer.FROZEN
         if account.available + leg.available < 0 or account.reserved + leg.reserved < 0:
-            return Answer.SHORT
+            return PostingAnswer.SHORT
         return None
 
 
@@ -184,6 +184,6 @@ def _is_at(account: Account, version: int | None) -> bool:
     return version in (None, account.version)
 
 
-def _entry(payment: Payment, fared: bool) -> Entry:
+def _entry(payment: Payment, fared: bool) -> TimetableEntry:
     how = Fared.of_payment(payment) if fared else None
-    return Entry.of(payment, payment.payer, payment.payee, fared=how)
+    return TimetableEntry.of(payment, payment.payer, payment.payee, fared=how)

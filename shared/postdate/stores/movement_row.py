@@ -14,7 +14,7 @@ from postdate.domain import instants
 from postdate.domain.movement import Movement, Type
 from postdate.stores.attributes import AttributeMap, compact, typed
 from postdate.stores.payment_row import listing_key
-from postdate.stores.rows import Connection, Row
+from postdate.stores.rows import Row, TableConnection
 
 
 class ByPayer(GlobalSecondaryIndex["MovementRow"]):  # type: ignore[no-untyped-call]
@@ -57,7 +57,7 @@ class MovementRow(Row):
 
 def movement_rows(table: str) -> type[MovementRow]:
     class Rows(MovementRow):
-        class Meta(Connection):
+        class Meta(TableConnection):
             table_name = table
 
         by_payer = ByPayer()

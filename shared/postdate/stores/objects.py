@@ -7,16 +7,16 @@ from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unreadable:
+class UnreadableObject:
     """The reason why an object could not be read; `final` if a repetition cannot succeed with the same object."""
 
     why: str
     final: bool = False
 
 
-Found: TypeAlias = bytes | Unreadable
-TOO_LARGE = Unreadable(why="the payload is larger than 256 KB", final=True)
-MISSING = Unreadable(why="the payload is missing")
+Found: TypeAlias = bytes | UnreadableObject
+TOO_LARGE = UnreadableObject(why="the payload is larger than 256 KB", final=True)
+MISSING = UnreadableObject(why="the payload is missing")
 
 
 class Objects(Protocol):

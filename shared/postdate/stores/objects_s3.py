@@ -17,14 +17,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 from postdate.runtime.clock import Clock
-from postdate.stores.objects import MISSING, TOO_LARGE, Found, Unreadable
+from postdate.stores.objects import MISSING, TOO_LARGE, Found, UnreadableObject
 
 _HOUR: Final = timedelta(hours=1)
 _KEPT: Final = timedelta(minutes=50)
 _CLIENTS_MAX: Final = 200
 _CODE: Final = re.compile(r"[A-Za-z]{1,60}")
-_FORBIDDEN: Final = Unreadable(why="the payload is missing, or may not be read")
-_SILENT: Final = Unreadable(why="S3 did not answer")
+_FORBIDDEN: Final = UnreadableObject(why="the payload is missing, or may not be read")
+_SILENT: Final = UnreadableObject(why="S3 did not answer")
 
 
 class S3Objects:
@@ -52,7 +52,7 @@ class S3Objects:
         try:
             client = self._client(tenant)
         except (ClientError, BotoCoreError):
-            return Unreadable(why="the tenant's prefix could not be opened")
+            return UnreadableObject(why="the tenant's prefix could not be opened")
         try:
             answer = client.get_object(Bucket=self._bucket, Key=name)
             with answer["Body"] as body:
@@ -96,9 +96,9 @@ class S3Objects:
         return json.dumps({"Version": "2012-10-17", "Statement": [statement]}, separators=(",", ":"))
 
 
-def _unreadable(code: str) -> Unreadable:
+def _unreadable(code: str) -> UnreadableObject:
     if code in ("NoSuchKey", "404"):
         return MISSING
     if code in ("AccessDenied", "403"):
         return _FORBIDDEN
-    return Unreadable(why=f"S3 {code}" if _CODE.fullmatch(code) else "S3 did not return the payload")
+    return UnreadableObject(why=f"S3 {code}" if _CODE.fullmatch(code) else "S3 did not return the payload")

@@ -12,7 +12,7 @@ from pynamodb.exceptions import DoesNotExist
 
 from postdate.stores import batch_get
 from postdate.stores.faults import translated
-from postdate.stores.rows import Connection, Row, found_rows, speak_through, the_one
+from postdate.stores.rows import Row, TableConnection, found_rows, speak_through, the_one
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -36,7 +36,7 @@ class _Row(Row):
 class DynamoPayloads:
     def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
         class Rows(_Row):
-            class Meta(Connection):
+            class Meta(TableConnection):
                 table_name = table
 
         speak_through(Rows, client)

@@ -23,7 +23,7 @@ from postdate.domain.slots import unique_part
 from postdate.stores import history
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
 from postdate.stores.places import place_of
-from postdate.stores.rows import Connection, Row, the_one
+from postdate.stores.rows import Row, TableConnection, the_one
 
 # Few payments are in these states for long, or at all: an index of its own holds those and no others.
 LISTED_BY_STATE: Final = frozenset({State.EXECUTING, State.FAILED, State.CANCELLED})
@@ -105,7 +105,7 @@ class PaymentRow(Row):
 
 def payment_rows(table: str) -> type[PaymentRow]:
     class Rows(PaymentRow):
-        class Meta(Connection):
+        class Meta(TableConnection):
             table_name = table
 
         by_tenant = ByTenant()

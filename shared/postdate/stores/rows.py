@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ReadT = TypeVar("ReadT")
 
 
-class Connection:
+class TableConnection:
     """The base of each model's Meta."""
 
     connect_timeout_seconds = 2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from postdate.domain import instants
 from postdate.domain.errors import Unavailable
-from postdate.domain.tally import Tally
+from postdate.domain.tally import MinuteTally
 from postdate.stores.attributes import AttributeMap, compact, typed
 from postdate.stores.faults import translated
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 # Tallies by tenant and kind, and those of one tenant or of all by minute and kind.
-Sums: TypeAlias = Mapping[str, Mapping[str, Tally]]
-Minutes: TypeAlias = Mapping[int, Mapping[str, Tally]]
+Sums: TypeAlias = Mapping[str, Mapping[str, MinuteTally]]
+Minutes: TypeAlias = Mapping[int, Mapping[str, MinuteTally]]
 
 KEPT: Final = timedelta(days=2)
 _SCOPE: Final = "tally"
@@ -62,7 +62,7 @@ class DynamoTallies:
         raise Unavailable(f"{len(left)} tallies were left unwritten")
 
     def between(self, first: int, last: int, *, tenant: str | None = None) -> Minutes:
-        found: dict[int, dict[str, Tally]] = defaultdict(dict)
+        found: dict[int, dict[str, MinuteTally]] = defaultdict(dict)
         for row in self._rows(first, last, _SCOPE if tenant is None else _scope(tenant)):
             minute = int(row["minute"]["N"])
             _add(found[minute], _tallies(row["sums"]["S"]))
@@ -96,7 +96,7 @@ class MemoryTallies:
         self._recorded[minute, group] = sums
 
     def between(self, first: int, last: int, *, tenant: str | None = None) -> Minutes:
-        found: dict[int, dict[str, Tally]] = defaultdict(dict)
+        found: dict[int, dict[str, MinuteTally]] = defaultdict(dict)
         for (minute, _), sums in self._recorded.items():
             if first <= minute <= last:
                 wanted = sums.values() if tenant is None else [sums[tenant]] if tenant in sums else []
@@ -105,13 +105,13 @@ class MemoryTallies:
         return found
 
 
-def _add(to: dict[str, Tally], kinds: Mapping[str, Tally]) -> None:
+def _add(to: dict[str, MinuteTally], kinds: Mapping[str, MinuteTally]) -> None:
     for kind, tally in kinds.items():
-        to[kind] = to.get(kind, Tally()) + tally
+        to[kind] = to.get(kind, MinuteTally()) + tally
 
 
-def _total(sums: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
-    found: dict[str, Tally] = {}
+def _total(sums: Iterable[Mapping[str, MinuteTally]]) -> dict[str, MinuteTally]:
+    found: dict[str, MinuteTally] = {}
     for kinds in sums:
         _add(found, kinds)
     return found
@@ -125,13 +125,13 @@ def _name(minute: int, group: int) -> str:
     return f"{instants.start_of(minute):%Y-%m-%dT%H:%M}#{group:02d}"
 
 
-def _row(scope: str, minute: int, group: int, kinds: Mapping[str, Tally]) -> AttributeMap:
+def _row(scope: str, minute: int, group: int, kinds: Mapping[str, MinuteTally]) -> AttributeMap:
     texts = {"scope": scope, "name": _name(minute, group), "sums": _text(kinds)}
     expires_at = int((instants.end_of(minute) + KEPT).timestamp())
     return typed(texts, {"minute": minute, "expires_at": expires_at})
 
 
-def _text(kinds: Mapping[str, Tally]) -> str:
+def _text(kinds: Mapping[str, MinuteTally]) -> str:
     return compact(
         {
             kind: [each.due, each.done, each.failed, each.retried, each.amount, dict(each.lateness)]
@@ -140,9 +140,9 @@ def _text(kinds: Mapping[str, Tally]) -> str:
     )
 
 
-def _tallies(text: str) -> dict[str, Tally]:
+def _tallies(text: str) -> dict[str, MinuteTally]:
     return {
-        kind: Tally(
+        kind: MinuteTally(
             due=due,
             done=done,
             failed=failed,

@@ -19,7 +19,7 @@ from postdate.domain.task import OPERATION_KIND, HistoryLine, Payload, Recurs, S
 from postdate.stores import history
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
 from postdate.stores.places import place_of
-from postdate.stores.rows import Connection, Row, the_one
+from postdate.stores.rows import Row, TableConnection, the_one
 from postdate.stores.tasks import Listing, listing_of
 from postdate.stores.template_values import (
     ROW_USUAL,
@@ -102,7 +102,7 @@ def task_rows(table: str) -> type[TaskRow]:
     """The rows of one table; pynamodb ties a model to its table, and the name is known only at run time."""
 
     class Rows(TaskRow):
-        class Meta(Connection):
+        class Meta(TableConnection):
             table_name = table
 
         by_tenant = ByTenant()

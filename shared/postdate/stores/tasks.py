@@ -50,7 +50,7 @@ def listing_of(task: Task) -> Listing | None:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class TasksWanted:
     """A part of one list. `since` is its first instant, `until` the first one after the last.
 
     Without a `listing` the list holds all one-time tasks and definitions of the tenant, and no runs. The place of a
@@ -91,7 +91,7 @@ class Tasks(Protocol):
         receiver has it."""
 
     def listed(
-        self, wanted: Sequence[Wanted], *, after: str, limit: int, newest_first: bool = False
+        self, wanted: Sequence[TasksWanted], *, after: str, limit: int, newest_first: bool = False
     ) -> list[str]:
         """Places in all these lists together, in the order of the planned instants, a moment behind the truth."""
 

@@ -27,7 +27,7 @@ from postdate.stores.places import between
 from postdate.stores.pointers import pointer_attributes
 from postdate.stores.rows import FoundRows, found_rows, item_key, speak_through, the_one
 from postdate.stores.statements import Statement, Statements
-from postdate.stores.tasks import Wanted, Written
+from postdate.stores.tasks import TasksWanted, Written
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -117,7 +117,7 @@ class DynamoTasks:
         return self._statements.execute([self._extension(task, lease) for task in tasks])
 
     def listed(
-        self, wanted: Sequence[Wanted], *, after: str, limit: int, newest_first: bool = False
+        self, wanted: Sequence[TasksWanted], *, after: str, limit: int, newest_first: bool = False
     ) -> list[str]:
         """One query for each key of each list, side by side."""
         asked = [
@@ -129,7 +129,7 @@ class DynamoTasks:
         if not asked:
             return []
 
-        def read(part: tuple[Wanted, int, tuple[str, str]]) -> list[str]:
+        def read(part: tuple[TasksWanted, int, tuple[str, str]]) -> list[str]:
             index, key = self._list(part[0], part[1])
             within = self._rows.place.between(*part[2])
             with translated():
@@ -140,7 +140,7 @@ class DynamoTasks:
             places = merge(*readers.map(read, asked), reverse=newest_first)
             return list(islice(dict.fromkeys(places), limit))
 
-    def _list(self, wanted: Wanted, number: int) -> tuple[Any, str]:
+    def _list(self, wanted: TasksWanted, number: int) -> tuple[Any, str]:
         if wanted.listing is None:
             return self._rows.by_tenant, task_row.listing_key(wanted.tenant, number)
         return self._rows.by_state, task_row.state_key(wanted.tenant, wanted.listing, number)

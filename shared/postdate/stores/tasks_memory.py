@@ -12,8 +12,8 @@ from postdate.domain.task import OPERATION_KIND, State, Task
 from postdate.domain.transitions import Transition
 from postdate.stores.places import between, place_of
 from postdate.stores.rows import FoundRows
-from postdate.stores.tasks import Listing, Wanted, Written, listing_of
-from postdate.stores.timetable import Entry
+from postdate.stores.tasks import Listing, TasksWanted, Written, listing_of
+from postdate.stores.timetable import TimetableEntry
 
 _PAYLOAD_BYTES_MAX = 400
 
@@ -25,7 +25,7 @@ class MemoryTasks:
     def __init__(self, *, plan: ShardPlan) -> None:
         self._plan = plan
         self._tasks: dict[str, Task] = {}
-        self._pointers: dict[Slot, list[Entry]] = {}
+        self._pointers: dict[Slot, list[TimetableEntry]] = {}
         self.definitions_listed: dict[str, tuple[str, Listing | None]] = {}
 
     def fits(self, task: Task) -> bool:
@@ -49,15 +49,15 @@ class MemoryTasks:
     def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
         return [self._extend(task, until) for task in tasks]
 
-    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, Entry]:
+    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, TimetableEntry]:
         return {id: _entry(task, fared) for id, task in self.get_many(ids).items()}
 
-    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[Entry]:
+    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[TimetableEntry]:
         yield from [_entry(task, fared) for task in self._tasks.values() if task.home == slot]
         yield from list(self._pointers.get(slot, ()))
 
     def listed(
-        self, wanted: Sequence[Wanted], *, after: str, limit: int, newest_first: bool = False
+        self, wanted: Sequence[TasksWanted], *, after: str, limit: int, newest_first: bool = False
     ) -> list[str]:
         found: set[str] = set()
         for each in wanted:
@@ -66,7 +66,7 @@ class MemoryTasks:
                 found |= {place for place in self._places(each) if ends[0] <= place <= ends[1]}
         return sorted(found, reverse=newest_first)[:limit]
 
-    def _places(self, wanted: Wanted) -> Iterator[str]:
+    def _places(self, wanted: TasksWanted) -> Iterator[str]:
         for task in self._tasks.values():
             if task.tenant == wanted.tenant and kind_of(task.id) != OPERATION_KIND:
                 listing = wanted.listing
@@ -124,8 +124,8 @@ class MemoryTasks:
 
     def _point(self, task: Task, at: datetime) -> None:
         slot = self._plan.slot(at, unique_part(task.id))
-        self._pointers.setdefault(slot, []).append(replace(Entry.of(task), phase=None))
+        self._pointers.setdefault(slot, []).append(replace(TimetableEntry.of(task), phase=None))
 
 
-def _entry(task: Task, fared: bool) -> Entry:
-    return Entry.of(task, fared=Fared.of_task(task) if fared else None)
+def _entry(task: Task, fared: bool) -> TimetableEntry:
+    return TimetableEntry.of(task, fared=Fared.of_task(task) if fared else None)

@@ -16,7 +16,7 @@ from postdate.domain.tally import Fared
 from postdate.stores import batch_get
 from postdate.stores.attributes import AttributeMap, instant
 from postdate.stores.faults import translated
-from postdate.stores.rows import Connection, Row, item_key, readable, speak_through
+from postdate.stores.rows import Row, TableConnection, item_key, readable, speak_through
 from postdate.stores.task_row import first_claimed_at
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class TimetableEntry:
     """A pointer knows no phase: its item is elsewhere. `accounts` are those that a payment moves money between.
     `fared` is there if it was asked for, and never of a pointer."""
 
@@ -37,7 +37,7 @@ class Entry:
     fared: Fared | None = None
 
     @classmethod
-    def of(cls, item: Item, *accounts: str, fared: Fared | None = None) -> "Entry":
+    def of(cls, item: Item, *accounts: str, fared: Fared | None = None) -> "TimetableEntry":
         return cls(
             due=Due.of(item),
             tenant=item.tenant,
@@ -50,10 +50,10 @@ class Entry:
 
 
 class Timetable(Protocol):
-    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[Entry]:
+    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[TimetableEntry]:
         """Everything that lives in a slot or is pointed to from it, finished or not; with how it `fared` if wanted."""
 
-    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, Entry]:
+    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, TimetableEntry]:
         """Items by their ids, wherever they are due."""
 
 
@@ -91,13 +91,13 @@ class DynamoTimetable:
         self._items = _rows(items_table, client)
         self._payments = _rows(payments_table, client)
 
-    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[Entry]:
+    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[TimetableEntry]:
         for table in (self._items, self._payments):
             with translated():
                 rows = table.query(slot.key, consistent_read=True, attributes_to_get=_read(fared))
                 yield from (_entry_or_none_to_call(row, fared) for row in rows)
 
-    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, Entry]:
+    def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, TimetableEntry]:
         wanted: dict[type[_FaredRow], list[AttributeMap]] = {self._items: [], self._payments: []}
         for id in dict.fromkeys(ids):
             if is_id(id):
@@ -118,19 +118,19 @@ def _read(fared: bool) -> list[str]:
 
 def _rows(table: str, client: "BaseClient | None") -> type[_FaredRow]:
     class Rows(_FaredRow):
-        class Meta(Connection):
+        class Meta(TableConnection):
             table_name = table
 
     speak_through(Rows, client)
     return Rows
 
 
-def _entry_or_none_to_call(row: _FaredRow, fared: bool) -> Entry:
+def _entry_or_none_to_call(row: _FaredRow, fared: bool) -> TimetableEntry:
     """A row that only newer code can read gets no call from this code, and it keeps its minute's audit open: it counts
     as running under a lease that does not end."""
     for entry in readable([row], partial(_entry, fared=fared)):
         return entry
-    return Entry(
+    return TimetableEntry(
         due=Due(id=row.id, version=0, due_at=instants.start_of(home(row.id.partition("~")[0]).minute)),
         tenant="",
         moved_at=instants.EPOCH,
@@ -139,8 +139,8 @@ def _entry_or_none_to_call(row: _FaredRow, fared: bool) -> Entry:
     )
 
 
-def _entry(row: _FaredRow, *, fared: bool) -> Entry:
-    return Entry(
+def _entry(row: _FaredRow, *, fared: bool) -> TimetableEntry:
+    return TimetableEntry(
         due=Due(
             id=row.points_to or row.id,
             version=int(row.version),

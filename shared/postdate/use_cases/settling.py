@@ -18,11 +18,13 @@ from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
-from postdate.stores.ledger import Answer, Ledger, Posted
+from postdate.stores.ledger import Ledger, Posted, PostingAnswer
 
 _ROUNDS: Final = 6
 # What speaks of an account. No attempt changes it, but a person may.
-_OF_BOOKS: Final = frozenset({Answer.SHORT, Answer.FROZEN, Answer.CLOSED, Answer.UNKNOWN})
+_OF_BOOKS: Final = frozenset(
+    {PostingAnswer.SHORT, PostingAnswer.FROZEN, PostingAnswer.CLOSED, PostingAnswer.UNKNOWN}
+)
 _NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -112,10 +114,10 @@ class _Attempt:
         following: list[_Step] = []
         stale: list[_Step] = []
         for step, posted in zip(steps, answers, strict=True):
-            if posted.answer is Answer.DONE:
+            if posted.answer is PostingAnswer.DONE:
                 ended = step.posting.after or step.payment
                 self._outcomes[ended.id] = Outcome(payment=ended, ended_at=now)
-            elif posted.answer is Answer.STALE:
+            elif posted.answer is PostingAnswer.STALE:
                 stale.append(step)
             else:
                 match self._instead(step, posted, now):
@@ -128,28 +130,28 @@ class _Attempt:
     def _instead(self, step: _Step, posted: Posted, now: datetime) -> Posting | str:
         """Returns the posting that ends the payment in another way, or the reason why the payment is stuck."""
         payment, posting, account = step.payment, step.posting, posted.account or step.payment.payer
-        if posted.answer is Answer.UNAVAILABLE:
+        if posted.answer is PostingAnswer.UNAVAILABLE:
             return "the ledger did not answer"
-        if posted.answer is Answer.REFUSED:
+        if posted.answer is PostingAnswer.REFUSED:
             return "the ledger refused it"
         if posting.movement is None:
-            if posted.answer is Answer.UNKNOWN and posting.legs:
+            if posted.answer is PostingAnswer.UNKNOWN and posting.legs:
                 return replace(posting, legs=())
             self._tell("not_failed", payment, posted)
             return "its failure could not be written"
         match posted.answer:
-            case Answer.SHORT if payment.held:
+            case PostingAnswer.SHORT if payment.held:
                 self._tell("hold_missing", payment, posted)
                 return f"the account {account} does not hold what is reserved for it"
-            case Answer.SHORT:
+            case PostingAnswer.SHORT:
                 code, why = InsufficientFunds.code, f"the account {account} has too little available money"
-            case Answer.FROZEN:
+            case PostingAnswer.FROZEN:
                 code, why = AccountFrozen.code, f"the account {account} is frozen"
-            case Answer.CLOSED:
+            case PostingAnswer.CLOSED:
                 code, why = "account_closed", f"the account {account} is closed"
-            case Answer.UNKNOWN:
+            case PostingAnswer.UNKNOWN:
                 code, why = "account_not_found", f"there is no account {account}"
-            case Answer.DONE | Answer.STALE:
+            case PostingAnswer.DONE | PostingAnswer.STALE:
                 raise ValueError(f"{posted.answer} refuses nothing")
             case _:
                 assert_never(posted.answer)
@@ -159,7 +161,7 @@ class _Attempt:
             code=code,
             why=why,
             execution_id=self._execution_ids.get(payment.id),
-            payer_is_there=posted.answer is not Answer.UNKNOWN or account != payment.payer,
+            payer_is_there=posted.answer is not PostingAnswer.UNKNOWN or account != payment.payer,
         )
 
     def _anew(self, stale: Sequence[_Step]) -> list[_Step]:
@@ -177,7 +179,7 @@ class _Attempt:
             if current is None:
                 self._stick(step.payment, "it changed and cannot be read")
             elif current.version == step.payment.version:
-                self._tell("moved_already", current, Posted(answer=Answer.STALE))
+                self._tell("moved_already", current, Posted(answer=PostingAnswer.STALE))
                 self._stick(current, "the journal has a movement for it already", disagrees=True)
             elif current.phase is Phase.RESTS or current.due_at > now:
                 self._outcomes[current.id] = Outcome(payment=current)

@@ -12,14 +12,14 @@ import pytest
 from functions.api.operations.backfill import Backfills
 from functions.api.runs.acknowledge import Acknowledger
 from functions.api.runs.rooms import Rooms
-from functions.api.tasks.checks.places import Places
-from functions.api.tasks.one_time.change import Changer
-from functions.api.tasks.one_time.register import Order, Registered, Registrar
+from functions.api.tasks.checks.places import PlaceCheck
+from functions.api.tasks.one_time.change import TaskChanger
+from functions.api.tasks.one_time.register import RegisteredTask, TaskOrder, TaskRegistrar
 from functions.api.tasks.recurring.by_hand import ByHand
-from functions.api.tasks.recurring.chain import Chain
+from functions.api.tasks.recurring.chain import PlannedChain
 from functions.api.tasks.recurring.change import DefinitionChanger
 from functions.api.tasks.recurring.forms import schedule
-from functions.api.tasks.recurring.register import Planned, Planner, RecurringOrder
+from functions.api.tasks.recurring.register import DefinitionRegistrar, RecurringOrder, RegisteredDefinition
 from functions.api.tasks.recurring.templates import Templates
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Definition, Overlap
@@ -128,13 +128,13 @@ class Service:
             "clock": self.clock,
             "unique": lambda: unique(next(numbers)),
         }
-        self.registrar = Registrar(reservations=self.reservations, plan=PLAN, **shared)
+        self.registrar = TaskRegistrar(reservations=self.reservations, plan=PLAN, **shared)
         self.flow = ScriptedFlow()
-        self.places = Places(flow=self.flow, clock=self.clock)
-        self.changer = Changer(places=self.places, **shared)
+        self.places = PlaceCheck(flow=self.flow, clock=self.clock)
+        self.changer = TaskChanger(places=self.places, **shared)
         self.definitions = ScriptedDefinitions(tasks=self.tasks)
         self.runs = Runs(shards=PLAN)
-        self.chain = Chain(tasks=self.tasks, runs=self.runs)
+        self.chain = PlannedChain(tasks=self.tasks, runs=self.runs)
         self.templates = Templates(
             tasks=self.tasks,
             payloads=self.payloads,
@@ -144,7 +144,7 @@ class Service:
         )
         rest = {name: shared[name] for name in ("queue", "horizon", "clock", "unique")}
         plans = {"definitions": self.definitions, "chain": self.chain, "templates": self.templates, **rest}
-        self.planner = Planner(reservations=self.reservations, plan=PLAN, **plans)
+        self.planner = DefinitionRegistrar(reservations=self.reservations, plan=PLAN, **plans)
         self.definition_changer = DefinitionChanger(**plans)
         self.by_hand = ByHand(
             definitions=self.definitions,
@@ -165,7 +165,7 @@ class Service:
             draw=lambda: 0.5,
         )
 
-    def plan(self, *cron: str, **fields: Any) -> Planned:
+    def plan(self, *cron: str, **fields: Any) -> RegisteredDefinition:
         """One recurring task of the tenant `demo`; raises what is answered instead."""
         (answer,) = self.planner.register("demo", [recurring_order(*cron, **fields)])
         if isinstance(answer, PostdateError):
@@ -181,7 +181,7 @@ class Service:
         found = self.tasks.get_many(ids)
         return [found[id] for id in ids if state in (None, found[id].state)]
 
-    def register(self, **fields: Any) -> Registered:
+    def register(self, **fields: Any) -> RegisteredTask:
         """One order of the tenant `demo`; raises what is answered instead."""
         (answer,) = self.registrar.register("demo", [order(**fields)])
         if isinstance(answer, PostdateError):
@@ -198,14 +198,14 @@ class Service:
         return stored.payload.text if key is None else self.payloads.get(key)
 
 
-def order(**fields: Any) -> Order:
+def order(**fields: Any) -> TaskOrder:
     """Far away, unless said otherwise; fields of its template among the others."""
     if isinstance(fields.get("payload"), str):
         fields["payload"] = Payload(text=fields["payload"])
     template = {"destination": HOOK, "payload": Payload(text="{}"), "retry": STEADY} | {
         name: fields.pop(name) for name in list(fields) if name in Template.__dataclass_fields__
     }
-    usual = Order(
+    usual = TaskOrder(
         due_at=FAR,
         template=Template(**template),
         name=None,

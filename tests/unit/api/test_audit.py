@@ -13,7 +13,7 @@ from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.payment import KIND, Payment, Terms
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.slots import UNIQUE_BYTES, item_id
-from postdate.stores.ledger import Answer, Listed, Wanted
+from postdate.stores.ledger import ListedPayment, PaymentsWanted, PostingAnswer
 from postdate.stores.ledger_memory import MemoryLedger
 from tests.unit.doubles import MINUTE, PLAN, START, ManualClock
 
@@ -26,7 +26,7 @@ class BehindLedger(MemoryLedger):
         self.behind = 0
         self.moves = False
 
-    def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
+    def payments_listed(self, wanted: PaymentsWanted, *, after: str, limit: int) -> list[ListedPayment]:
         if self.moves:
             self._change(wanted.tenant, str(wanted.account), version=1)
         if self.behind > 0:
@@ -60,12 +60,12 @@ def ledger() -> BehindLedger:
         legs = (Leg(account=id, available=100),)
         assert (
             ledger.post([Posting(tenant="acme", at=START, legs=legs, movement=deposit)])[0].answer
-            is Answer.DONE
+            is PostingAnswer.DONE
         )
     for number, amount in enumerate((10, 20, 30)):
         payment = registered(ledger, number, amount)
         if number:
-            assert ledger.post([money.settle(payment, now=START)])[0].answer is Answer.DONE
+            assert ledger.post([money.settle(payment, now=START)])[0].answer is PostingAnswer.DONE
     return ledger
 
 
@@ -78,7 +78,7 @@ def registered(ledger: MemoryLedger, number: int, amount: int) -> Payment:
         due_at=START,
         now=START - MINUTE,
     )
-    assert ledger.post([posting])[0].answer is Answer.DONE
+    assert ledger.post([posting])[0].answer is PostingAnswer.DONE
     assert posting.after is not None
     return posting.after
 
@@ -153,7 +153,7 @@ def test_an_account_with_more_than_there_is_time_for_is_named_and_the_others_are
     clock = ManualClock()
 
     class SlowLedger(BehindLedger):
-        def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
+        def payments_listed(self, wanted: PaymentsWanted, *, after: str, limit: int) -> list[ListedPayment]:
             if wanted.account == "bob":
                 clock.move(timedelta(seconds=20))
                 return super().payments_listed(wanted, after="", limit=limit)
@@ -196,7 +196,7 @@ def test_money_that_moves_between_two_accounts_that_were_read_one_after_the_othe
             if id == "bob" and not self.moved:
                 self.moved = True
                 payment = registered(self, 9, 7)
-                assert self.post([money.settle(payment, now=START)])[0].answer is Answer.DONE
+                assert self.post([money.settle(payment, now=START)])[0].answer is PostingAnswer.DONE
             return super().account(tenant, id)
 
     busy = BusyLedger()

@@ -11,7 +11,7 @@ from postdate.domain import instants
 from postdate.domain.breaker import Breaker
 from postdate.domain.flow_key import FlowKey
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
-from postdate.domain.tally import Tally
+from postdate.domain.tally import MinuteTally
 from postdate.domain.task import State
 from postdate.runtime.depths import Depth
 from postdate.stores.flow_memory import MemoryFlow
@@ -20,7 +20,7 @@ from postdate.stores.passes import MemoryPasses
 from postdate.stores.tallies import MemoryTallies
 from tests.unit.doubles import MINUTE, PLAN, SECOND, ManualClock, ScriptedTasks, a_task, in_state
 
-ONE = Tally(due=1, done=1, amount=5, lateness={0: 1})
+ONE = MinuteTally(due=1, done=1, amount=5, lateness={0: 1})
 
 
 class Watching:

@@ -17,7 +17,7 @@ from postdate.domain.money import ALLOWED, EXECUTIONS_MAX, HISTORY_LINES_MAX
 from postdate.domain.payment import ExecutionStatus, Funding, Payment, State
 from postdate.domain.posting import Posting
 from postdate.domain.transitions import Buried, Deferred, Dropped
-from postdate.stores.ledger import Answer
+from postdate.stores.ledger import PostingAnswer
 from tests.unit.doubles import (
     MINUTE,
     SECOND,
@@ -333,8 +333,8 @@ class Books:
         if posting is None:
             return
         (posted,) = self.ledger.post([posting])
-        assert posted.answer in (Answer.DONE, Answer.SHORT, Answer.STALE)
-        if posted.answer is Answer.DONE:
+        assert posted.answer in (PostingAnswer.DONE, PostingAnswer.SHORT, PostingAnswer.STALE)
+        if posted.answer is PostingAnswer.DONE:
             self.lines.setdefault(posting.after.id, []).append(posting.after.history[-1].version)
             self.ends[posting.after.id] += posting.after.state.is_final
 

@@ -7,7 +7,7 @@ import pytest
 
 from postdate.domain import instants
 from postdate.domain.slots import item_id
-from postdate.domain.tally import Fared, Tally, bucket_of, tallied
+from postdate.domain.tally import Fared, MinuteTally, bucket_of, tallied
 from postdate.domain.task import KIND, OPERATION_KIND
 from tests.unit.doubles import PLAN, START, unique
 
@@ -19,7 +19,7 @@ def an_id(kind: str = KIND, number: int = 1) -> str:
     return item_id(kind, PLAN.slot(START, unique(number)), unique(number))
 
 
-def one(state: str, *, kind: str = KIND, **fields: object) -> Tally | None:
+def one(state: str, *, kind: str = KIND, **fields: object) -> MinuteTally | None:
     fared = replace(Fared(state=state, planned_at=START), **fields)  # type: ignore[arg-type]
     return next(iter(tallied(MINUTE, [("acme", an_id(kind), fared)]).get("acme", {}).values()), None)
 
@@ -85,18 +85,18 @@ def test_tenants_and_kinds_are_apart_and_amounts_add_up() -> None:
 @pytest.mark.parametrize("late_ms", [0, 1, 2, 17, 250, 4000, 60_000, 86_400_000])
 def test_a_percentile_is_a_tenth_too_high_at_most_and_never_too_low(late_ms: int) -> None:
     bucket = bucket_of(START + late_ms * MILLISECOND, START)
-    told = Tally(due=1, lateness={bucket: 1}).lateness_ms(0.99)
+    told = MinuteTally(due=1, lateness={bucket: 1}).lateness_ms(0.99)
     assert told is not None
     assert late_ms - 1 <= told <= late_ms * 1.1 + 1
 
 
 def test_percentiles_of_a_sum_are_those_of_all_its_items() -> None:
-    quick = Tally(lateness={bucket_of(START + 10 * MILLISECOND, START): 98})
-    slow = Tally(lateness={bucket_of(START + 900 * MILLISECOND, START): 2})
+    quick = MinuteTally(lateness={bucket_of(START + 10 * MILLISECOND, START): 98})
+    slow = MinuteTally(lateness={bucket_of(START + 900 * MILLISECOND, START): 2})
     both = quick + slow
     p50, p99 = both.lateness_ms(0.5), both.lateness_ms(0.99)
     assert p50 is not None
     assert p99 is not None
     assert 10 <= p50 <= 11
     assert 899 <= p99 <= 990
-    assert Tally().lateness_ms(0.5) is None
+    assert MinuteTally().lateness_ms(0.5) is None

@@ -18,7 +18,7 @@ from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.payment import Funding, State
 from postdate.domain.posting import Leg, Posting
 from postdate.recovery.money import Money, Told
-from postdate.stores.ledger import Answer
+from postdate.stores.ledger import PostingAnswer
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.use_cases.settling import Settling
 from tests.unit.doubles import MINUTE, PLAN, START, ManualClock, a_registration, an_account
@@ -101,7 +101,7 @@ class Bank:
                 self.posts(money.edit(payment, now=now, amount=amount, why="amount"))
 
     def posts(self, posting):
-        return self.ledger.post([posting])[0].answer is Answer.DONE
+        return self.ledger.post([posting])[0].answer is PostingAnswer.DONE
 
     def backup(self):
         of = {

@@ -10,17 +10,17 @@ import pytest
 
 from functions.run_tasks.backfill import BackfillTarget
 from functions.run_tasks.batch import Worker
-from functions.run_tasks.chain import Chain
+from functions.run_tasks.chain import RunChain
 from functions.run_tasks.circuits import Circuits
-from functions.run_tasks.deliveries import Deliveries, OwnPayloads
 from functions.run_tasks.flow_keys import FlowKeys
 from functions.run_tasks.gate import Gate
 from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.intake import Intake
 from functions.run_tasks.replay import ReplayTarget
-from functions.run_tasks.run import Runner
+from functions.run_tasks.run import TaskRunner
+from functions.run_tasks.sending import OwnPayloads, Sender
 from functions.run_tasks.subscribed import Subscribed
-from functions.run_tasks.tally import Tally
+from functions.run_tasks.tally import TaskTally
 from postdate.domain.due import Due, Via
 from postdate.domain.recurrence import Runs
 from postdate.domain.sweeping import Horizon
@@ -149,10 +149,10 @@ class Running:
         assert found is not None
         return found
 
-    def run(self, *messages: Received, holder: str = "worker-1") -> Tally:
+    def run(self, *messages: Received, holder: str = "worker-1") -> TaskTally:
         return self.runner(*messages, holder=holder).run(messages)
 
-    def runner(self, *messages: Received, holder: str = "worker-1") -> Runner:
+    def runner(self, *messages: Received, holder: str = "worker-1") -> TaskRunner:
         worker = Worker(
             clock=self.clock,
             holder=holder,
@@ -164,7 +164,7 @@ class Running:
         subscribed = Subscribed(
             events=self.events, subscriptions=self.subscriptions, tasks=self.tasks, clock=self.clock
         )
-        deliveries = Deliveries(
+        sender = Sender(
             worker,
             targets={
                 "webhook": self.target,
@@ -179,11 +179,11 @@ class Running:
             response_seconds_max=60,
             subscribed=subscribed,
         )
-        in_flight = InFlight(lambda tenant: deliveries.share_of(tenant, WORKERS))
-        return Runner(
+        in_flight = InFlight(lambda tenant: sender.share_of(tenant, WORKERS))
+        return TaskRunner(
             worker,
             tasks=self.tasks,
-            chain=Chain(
+            chain=RunChain(
                 definitions=self.definitions,
                 tasks=self.tasks,
                 queue=self.queue,
@@ -201,7 +201,7 @@ class Running:
                 lease=LEASE,
                 moves_slow=self.moves_slow,
             ),
-            deliveries=deliveries,
+            sender=sender,
             outbox=Outbox(queue=self.queue, dead_letters=self.dead_letters, slow=self.slow),
             intake=Intake(
                 worker,

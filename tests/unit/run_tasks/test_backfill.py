@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from postdate.domain import definition as definitions
-from postdate.domain.backfill import Step, planned, progress, step_id, task_of
+from postdate.domain.backfill import BackfillStep, planned, progress, step_id, task_of
 from postdate.domain.cron import Cron
 from postdate.domain.definition import Definition, Reached
 from postdate.domain.due import Due
@@ -20,9 +20,9 @@ from tests.unit.run_tasks.plans import RUNS, a_definition
 LAST = START - MINUTE
 
 
-def asked(definition: Definition, *, runs: int, each: int = 2, at: datetime = START) -> Step:
+def asked(definition: Definition, *, runs: int, each: int = 2, at: datetime = START) -> BackfillStep:
     """The first step over so many minutes."""
-    return Step(
+    return BackfillStep(
         operation=item_id(OPERATION_KIND, PLAN.slot(at, unique(7)), unique(7)),
         schedule=definition.schedule,
         first=LAST - (runs - 1) * MINUTE,
@@ -207,11 +207,11 @@ class TestTheOrder:
         following = first.following(first.occurrences())
         assert following is not None
         for each in (first, following):
-            assert Step.read(each.text) == each
+            assert BackfillStep.read(each.text) == each
 
     @pytest.mark.parametrize(("runs", "sizes"), [(0, [0]), (1, [1]), (2, [2]), (3, [2, 1]), (4, [2, 2])])
     def test_steps_divide_all_runs_among_them(self, runs: int, sizes: list[int]) -> None:
-        at: Step | None = replace(asked(a_definition(), runs=max(runs, 1)), total=runs)
+        at: BackfillStep | None = replace(asked(a_definition(), runs=max(runs, 1)), total=runs)
         if runs == 0:
             at = replace(asked(a_definition(cron="30 4 1 1 *"), runs=1), total=0)
         found = []
@@ -227,7 +227,7 @@ class TestTheOrder:
         plan = Schedule.checked(cron=Cron.parse("0,30 * * * *", "Europe/Berlin"), definition_id=definition.id)
         first = datetime.fromisoformat("2026-03-29T00:00:00+00:00")
         whole = list(planned(plan, first, first + timedelta(hours=3)))
-        at: Step | None = replace(
+        at: BackfillStep | None = replace(
             asked(definition, runs=1, each=1),
             schedule=plan,
             first=first,

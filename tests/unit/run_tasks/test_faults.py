@@ -410,7 +410,7 @@ def test_targets_are_asked_for_before_the_instant(running):
     task = a_task(due_at=START + SECOND)
     running.stores(task)
     runner = running.runner(message(task))
-    runner._deliveries._targets = Asked(webhook=running.target)
+    runner._sender._targets = Asked(webhook=running.target)
     runner.run([message(task)])
     assert asked[0] == ("webhook", START)
     assert started(running) == [task.id]

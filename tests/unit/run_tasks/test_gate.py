@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from functions.run_tasks.circuits import circuit
-from functions.run_tasks.tally import Tally
+from functions.run_tasks.tally import TaskTally
 from postdate.domain import breaker as rules
 from postdate.domain import flow_key as flow_keys
 from postdate.domain import transitions
@@ -619,7 +619,7 @@ def resume(running: Running, key: str = "mail") -> None:
     assert running.flow.change_key(("demo", key), before, flow_keys.resumed(before))
 
 
-def arrive(running: Running) -> Tally:
+def arrive(running: Running) -> TaskTally:
     """Deferred calls arrive together at the latest of their instants."""
     sent = running.queue.take()
     running.clock.move(max(delay for _, delay in sent) + SECOND)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from functions.settle.run import Runner, Tally
+from functions.settle.run import PaymentRunner, PaymentTally
 from postdate.domain.due import Due, Via
 from postdate.domain.payment import Payment
 from postdate.runtime.outbox import Outbox
@@ -37,11 +37,11 @@ class Paying:
         outcomes = Settling(self.ledger, self.clock).attempt(payments)
         return {id: None if each.stuck else each.payment for id, each in outcomes.items()}
 
-    def run(self, *messages: Received) -> Tally:
+    def run(self, *messages: Received) -> PaymentTally:
         return self.runner().run(messages)
 
-    def runner(self) -> Runner:
-        return Runner(
+    def runner(self) -> PaymentRunner:
+        return PaymentRunner(
             ledger=self.ledger,
             outbox=Outbox(queue=self.queue, dead_letters=self.dead_letters),
             extend_messages=self._extend,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from postdate.domain import money
 from postdate.domain.due import Due, Via
 from postdate.domain.payment import Funding, State
-from postdate.stores.ledger import Answer
+from postdate.stores.ledger import PostingAnswer
 from tests.unit.doubles import (
     LEASE,
     MINUTE,
@@ -26,7 +26,7 @@ STARTED = (1_000, 0)
 
 
 def do(paying, *postings):
-    assert {posted.answer for posted in paying.ledger.post(postings)} == {Answer.DONE}
+    assert {posted.answer for posted in paying.ledger.post(postings)} == {PostingAnswer.DONE}
 
 
 @given(st.lists(st.integers(-1_000, 3_000), min_size=1, max_size=30))

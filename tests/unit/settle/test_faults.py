@@ -12,7 +12,7 @@ from postdate.domain.due import Due, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.payment import Funding, State
 from postdate.domain.posting import Leg, Posting
-from postdate.stores.ledger import Answer
+from postdate.stores.ledger import PostingAnswer
 from tests.unit.doubles import LEASE, MINUTE, SECOND, START, STEADY, a_payment, message, parked, stumbled
 from tests.unit.settle.conftest import Paying
 
@@ -42,7 +42,7 @@ def dies(paying, *messages):
 
 
 def do(paying, *postings):
-    assert {posted.answer for posted in paying.ledger.post(postings)} == {Answer.DONE}
+    assert {posted.answer for posted in paying.ledger.post(postings)} == {PostingAnswer.DONE}
 
 
 def test_a_ledger_that_cannot_be_read_sends_every_message_back(paying):

@@ -10,7 +10,7 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.payment import Funding, State
 from postdate.domain.posting import Leg, Posting
 from postdate.runtime.observability import logger
-from postdate.stores.ledger import Answer
+from postdate.stores.ledger import PostingAnswer
 from postdate.use_cases.settling import Settling
 from tests.unit.doubles import MINUTE, SECOND, START, a_payment, parked, payment_in, stumbled
 
@@ -23,7 +23,7 @@ def refuse(*_):
 
 
 def do(paying, *postings):
-    assert {posted.answer for posted in paying.ledger.post(postings)} == {Answer.DONE}
+    assert {posted.answer for posted in paying.ledger.post(postings)} == {PostingAnswer.DONE}
 
 
 def test_all_are_settled_in_one_posting_each_and_one_call(paying):

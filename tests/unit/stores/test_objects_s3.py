@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
 from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
-from postdate.stores.objects import TOO_LARGE, Unreadable
+from postdate.stores.objects import TOO_LARGE, UnreadableObject
 from postdate.stores.objects_s3 import S3Objects
 from tests.unit.doubles import ManualClock
 
@@ -136,7 +136,7 @@ def test_of_many_threads_one_opens_the_prefix(objects, engine):
 @pytest.mark.parametrize("refusal", [error("AccessDenied"), ConnectTimeoutError(endpoint_url="e")])
 def test_a_session_that_is_not_given_now_may_be_given_later(objects, engine, refusal):
     engine.refuses = refusal
-    assert objects.read("acme", "acme/a") == Unreadable(why="the tenant's prefix could not be opened")
+    assert objects.read("acme", "acme/a") == UnreadableObject(why="the tenant's prefix could not be opened")
     engine.refuses = None
     assert objects.read("acme", "acme/a") == b"{}"
 
@@ -156,7 +156,7 @@ def test_a_session_that_is_not_given_now_may_be_given_later(objects, engine, ref
 )
 def test_whatever_stands_in_the_way_is_told_in_our_words_and_may_pass(objects, engine, answer, why):
     engine.answer = answer
-    assert objects.read("acme", "acme/a") == Unreadable(why=why)
+    assert objects.read("acme", "acme/a") == UnreadableObject(why=why)
 
 
 def test_what_is_too_large_is_not_even_read(objects, engine):

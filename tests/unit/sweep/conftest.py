@@ -17,7 +17,7 @@ from postdate.domain.task import Task
 from postdate.stores.passes import MemoryPasses
 from postdate.stores.tallies import MemoryTallies, Sums
 from postdate.stores.tasks import Written
-from postdate.stores.timetable import Entry
+from postdate.stores.timetable import TimetableEntry
 from tests.unit.doubles import PLAN, SECOND, ManualClock, ScriptedQueue, ScriptedTasks
 
 TABLES = frozenset({"items", "payments"})
@@ -66,12 +66,12 @@ class ScriptedSlots(ScriptedTasks):
         super().__init__()
         self.others: list[Payment] = []
 
-    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[Entry]:
+    def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[TimetableEntry]:
         yield from super().due_in(slot, fared=fared)
         for each in self.others:
             if each.home == slot:
                 how = Fared.of_payment(each) if fared else None
-                yield Entry.of(each, each.payer, each.payee, fared=how)
+                yield TimetableEntry.of(each, each.payer, each.payee, fared=how)
 
 
 class Sweeping:

@@ -6,9 +6,9 @@ from datetime import timedelta
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from functions.api.tasks.checks.places import Places
-from functions.api.tasks.one_time.change import Changer
-from functions.api.tasks.one_time.register import Order, Registrar
+from functions.api.tasks.checks.places import PlaceCheck
+from functions.api.tasks.one_time.change import TaskChanger
+from functions.api.tasks.one_time.register import TaskOrder, TaskRegistrar
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.sweeping import Stage
@@ -116,8 +116,8 @@ class Race:
 
     def _registered(self, reservations, key):
         self.sweeping.tasks.before["add"].append(self.before_write)
-        registrar = Registrar(reservations=reservations, plan=PLAN, **self.use_cases)
-        order = Order(
+        registrar = TaskRegistrar(reservations=reservations, plan=PLAN, **self.use_cases)
+        order = TaskOrder(
             due_at=self.due_at,
             template=Template(destination=HOOK, payload=Payload(text="{}"), retry=STEADY),
             name=None,
@@ -132,7 +132,7 @@ class Race:
         task = a_task(due_at=START + 60 * MINUTE, now=START - 60 * MINUTE)
         self.sweeping.stores(task)
         self.sweeping.tasks.before["commit"].append(self.before_write)
-        changer = Changer(places=Places(flow=MemoryFlow(), clock=self.clock), **self.use_cases)
+        changer = TaskChanger(places=PlaceCheck(flow=MemoryFlow(), clock=self.clock), **self.use_cases)
         return changer.edit("demo", task.id, version=None, due_at=self.due_at)
 
     def sent_by(self, task):

@@ -6,17 +6,19 @@ from itertools import groupby
 from functions.sweep.sweep_group import together
 from postdate.domain.due import Due
 from postdate.domain.item import Phase
-from postdate.stores.timetable import Entry
+from postdate.stores.timetable import TimetableEntry
 
 DUE = datetime(2026, 11, 18, 10, 5, tzinfo=UTC)
 
 
-def entry(number: int, *accounts: str) -> Entry:
+def entry(number: int, *accounts: str) -> TimetableEntry:
     due = Due(id=f"pay_{number}", version=1, due_at=DUE)
-    return Entry(due=due, tenant="acme", moved_at=DUE, phase=Phase.WAITS, lease_until=None, accounts=accounts)
+    return TimetableEntry(
+        due=due, tenant="acme", moved_at=DUE, phase=Phase.WAITS, lease_until=None, accounts=accounts
+    )
 
 
-def runs(entries: list[Entry], place: int) -> list[str]:
+def runs(entries: list[TimetableEntry], place: int) -> list[str]:
     return [account for account, _ in groupby(entries, key=lambda each: each.accounts[place])]
 
 

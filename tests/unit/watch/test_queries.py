@@ -14,9 +14,9 @@ from functions.api.caller import Caller
 from functions.api.payments import change, register
 from functions.api.tasks.one_time import register as register_tasks
 from functions.run_tasks import circuits
-from functions.run_tasks.tally import Tally as Ran
+from functions.run_tasks.tally import TaskTally as Ran
 from functions.settle import handler as settle
-from functions.settle.run import Tally as Settled
+from functions.settle.run import PaymentTally as Settled
 from functions.sweep import handler as sweep
 from infra.environments import PROD
 from infra.watch.insights import answered

@@ -26,7 +26,7 @@ _NEVER: Final = (instants.EPOCH, None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class PlaceWanted:
     """A task of a request. `flow` is None, or without a rate, for a task that needs no place."""
 
     flow: FlowControl | None
@@ -37,7 +37,7 @@ class Wanted:
         return None if self.flow is None or self.flow.rate is None else self.flow.key
 
 
-class Places:
+class PlaceCheck:
     """The check of places, kept between requests. It remembers for a minute up to which instant places were taken. A
     timeline never goes back, so an old answer refuses nothing that a new one would not."""
 
@@ -47,7 +47,7 @@ class Places:
         self._known: dict[tuple[str, str], tuple[datetime, datetime | None]] = {}
 
     def refusals(
-        self, tenant: str, wanted: Sequence[Wanted], *, named: Callable[[str], str] = str
+        self, tenant: str, wanted: Sequence[PlaceWanted], *, named: Callable[[str], str] = str
     ) -> list[LimitExceeded | None]:
         """Returns an answer for each task, in their order. Tasks of one request take places one after the other, the
         soonest first. If the timelines cannot be read, nothing is refused."""

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from functions.api import calls
-from functions.api.tasks.checks.places import Places, Wanted
+from functions.api.tasks.checks.places import PlaceCheck, PlaceWanted
 from postdate.domain import transitions
 from postdate.domain.errors import Conflict, NotFound, Unavailable, VersionMismatch
 from postdate.domain.item import kind_of
@@ -28,10 +28,10 @@ _TRIES = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Changer:
+class TaskChanger:
     tasks: Tasks
     payloads: Payloads
-    places: Places
+    places: PlaceCheck
     queue: Queue
     horizon: Horizon
     payload_kept: timedelta
@@ -68,7 +68,7 @@ class Changer:
         return task
 
     def _refuse_without_place(self, task: Task) -> None:
-        (refusal,) = self.places.refusals(task.tenant, [Wanted(flow=task.flow, due_at=task.due_at)])
+        (refusal,) = self.places.refusals(task.tenant, [PlaceWanted(flow=task.flow, due_at=task.due_at)])
         if refusal is not None:
             raise refusal
 

@@ -30,7 +30,7 @@ _AT_ONCE = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Order:
+class TaskOrder:
     """A parsed request for a one-time task. The refusal counts only if the key is new: a request that was answered
     before gets the same answer, even if its destination was removed from the list since.
     `spread_seconds`: the task starts at an instant of its own, less than this many seconds after `due_at`."""
@@ -47,7 +47,7 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Registered:
+class RegisteredTask:
     """The task at its registration. `replayed` is true if an earlier request with the same key registered it."""
 
     task: Task
@@ -58,14 +58,14 @@ class Registered:
 class _Draft:
     """The task of an order, not yet known to be written, and the row of its key, if it has one."""
 
-    order: Order
+    order: TaskOrder
     reservation: Reservation | None
-    registered: Registered
+    registered: RegisteredTask
     stored: Task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Registrar:
+class TaskRegistrar:
     tasks: Tasks
     payloads: Payloads
     reservations: Reservations
@@ -76,11 +76,11 @@ class Registrar:
     clock: Clock
     unique: Callable[[], bytes]
 
-    def register(self, tenant: str, orders: Sequence[Order]) -> list[Registered | PostdateError]:
+    def register(self, tenant: str, orders: Sequence[TaskOrder]) -> list[RegisteredTask | PostdateError]:
         """Returns an answer for each order, in their order. An error in one affects no other."""
         now = self.clock.now()
 
-        def prepared(order: Order) -> _Draft | PostdateError:
+        def prepared(order: TaskOrder) -> _Draft | PostdateError:
             try:
                 reservation, registered = self._reserved(tenant, order, now)
                 stored = self._stored_form(registered.task)
@@ -103,7 +103,7 @@ class Registrar:
         _tell([stored[id] for id, done in written.items() if done is Written.DONE])
         calls.send(called, queue=self.queue, horizon=self.horizon, now=self.clock.now())
 
-        def answer(draft: _Draft | PostdateError) -> Registered | PostdateError:
+        def answer(draft: _Draft | PostdateError) -> RegisteredTask | PostdateError:
             if isinstance(draft, PostdateError):
                 return draft
             if draft.stored.id not in there:
@@ -115,7 +115,9 @@ class Registrar:
 
         return [answer(draft) for draft in drafts]
 
-    def _reserved(self, tenant: str, order: Order, now: datetime) -> tuple[Reservation | None, Registered]:
+    def _reserved(
+        self, tenant: str, order: TaskOrder, now: datetime
+    ) -> tuple[Reservation | None, RegisteredTask]:
         """The task that this order stands for: a new one, or the one its key stood for before."""
         unique = self.unique()
         name = f"{tenant} {order.idempotency_key or unique.hex()}"
@@ -136,7 +138,7 @@ class Registrar:
             self.reservations, wanted, refusal=order.refusal, now=now, written=self._is_written
         )
         if reservation is None or reservation is wanted:
-            return reservation, Registered(task=_task(tenant, order, id=id, due_at=due_at, now=now))
+            return reservation, RegisteredTask(task=_task(tenant, order, id=id, due_at=due_at, now=now))
         return reservation, _first_answer(tenant, order, reservation, now)
 
     def _known(self, ids: Sequence[str]) -> Mapping[str, Task] | None:
@@ -147,7 +149,7 @@ class Registrar:
         except Unavailable:
             return None
 
-    def _first(self, tenant: str, draft: _Draft, known: Task | None, now: datetime) -> Registered:
+    def _first(self, tenant: str, draft: _Draft, known: Task | None, now: datetime) -> RegisteredTask:
         """The task at its registration, by this request or another one with this key."""
         task = draft.registered.task
         if known is None or draft.reservation is None or known.created_at == task.created_at:
@@ -166,13 +168,13 @@ class Registrar:
         return replace(task, payload=Payload(key=key))
 
 
-def _first_answer(tenant: str, order: Order, found: Reservation, now: datetime) -> Registered:
+def _first_answer(tenant: str, order: TaskOrder, found: Reservation, now: datetime) -> RegisteredTask:
     """Rebuilds the first answer from the request, which is the same, and from the reservation of its key."""
     first = _task(tenant, order, id=found.item_id, due_at=found.due_at, now=found.created_at)
-    return Registered(task=replace(first, moved_at=now), replayed=True)
+    return RegisteredTask(task=replace(first, moved_at=now), replayed=True)
 
 
-def _task(tenant: str, order: Order, *, id: str, due_at: datetime, now: datetime) -> Task:
+def _task(tenant: str, order: TaskOrder, *, id: str, due_at: datetime, now: datetime) -> Task:
     task = transitions.register(id=id, tenant=tenant, due_at=due_at, now=now, template=order.template)
     return replace(task, name=order.name, tags=order.tags, job_key=order.job_key)
 

@@ -30,7 +30,7 @@ _NOT_BEGUN: Final = frozenset({State.PENDING, State.SKIPPED, State.MISSED, State
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Chain:
+class PlannedChain:
     tasks: Tasks
     runs: Runs
 

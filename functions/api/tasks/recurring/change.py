@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from functions.api import calls
-from functions.api.tasks.recurring.chain import Chain
+from functions.api.tasks.recurring.chain import PlannedChain
 from functions.api.tasks.recurring.forms import nothing_left
 from functions.api.tasks.recurring.templates import Templates
 from postdate.domain import definition as definitions
@@ -39,7 +39,7 @@ Changes = Callable[[Definition], dict[str, Any]]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DefinitionChanger:
     definitions: Definitions
-    chain: Chain
+    chain: PlannedChain
     templates: Templates
     queue: Queue
     horizon: Horizon

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from functions.api import calls, idempotency
-from functions.api.tasks.recurring.chain import Chain
+from functions.api.tasks.recurring.chain import PlannedChain
 from functions.api.tasks.recurring.forms import nothing_left
 from functions.api.tasks.recurring.templates import Templates
 from postdate.domain import definition as definitions
@@ -52,7 +52,7 @@ class RecurringOrder:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Planned:
+class RegisteredDefinition:
     """The definition at its registration. `replayed` is true if an earlier request with the same key registered it."""
 
     definition: Definition
@@ -60,9 +60,9 @@ class Planned:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Planner:
+class DefinitionRegistrar:
     definitions: Definitions
-    chain: Chain
+    chain: PlannedChain
     templates: Templates
     reservations: Reservations
     queue: Queue
@@ -71,10 +71,12 @@ class Planner:
     clock: Clock
     unique: Callable[[], bytes]
 
-    def register(self, tenant: str, orders: Sequence[RecurringOrder]) -> list[Planned | PostdateError]:
+    def register(
+        self, tenant: str, orders: Sequence[RecurringOrder]
+    ) -> list[RegisteredDefinition | PostdateError]:
         """Returns an answer for each order, in their order. An error in one affects no other."""
 
-        def planned(order: RecurringOrder) -> Planned | PostdateError:
+        def planned(order: RecurringOrder) -> RegisteredDefinition | PostdateError:
             try:
                 return self._planned(tenant, order)
             except PostdateError as error:
@@ -83,7 +85,7 @@ class Planner:
         with ThreadPoolExecutor(min(_AT_ONCE, len(orders))) as pool:
             return list(pool.map(planned, orders))
 
-    def _planned(self, tenant: str, order: RecurringOrder) -> Planned:
+    def _planned(self, tenant: str, order: RecurringOrder) -> RegisteredDefinition:
         now = self.clock.now()
         reservation, planned = self._reserved(tenant, order, now)
         if planned.replayed and (known := self.definitions.get(planned.definition.id)):
@@ -106,7 +108,7 @@ class Planner:
 
     def _reserved(
         self, tenant: str, order: RecurringOrder, now: datetime
-    ) -> tuple[Reservation | None, Planned]:
+    ) -> tuple[Reservation | None, RegisteredDefinition]:
         """The definition that this order stands for, and the row of its key, if it has a key. No sweep visits the slot
         of a definition, so a new instant for its key only delays the first run."""
         unique = self.unique()
@@ -130,7 +132,7 @@ class Planner:
             self.reservations, wanted, refusal=refusal, now=now, written=self._is_written
         )
         if reservation is None or reservation is wanted:
-            return reservation, Planned(definition=new)
+            return reservation, RegisteredDefinition(definition=new)
         return reservation, _first_answer(tenant, order, reservation)
 
     def _first(
@@ -138,9 +140,9 @@ class Planner:
         tenant: str,
         order: RecurringOrder,
         reservation: Reservation | None,
-        planned: Planned,
+        planned: RegisteredDefinition,
         known: Definition | None,
-    ) -> Planned:
+    ) -> RegisteredDefinition:
         """The definition at its registration, by any request with this key. `known` is the stored definition."""
         if known is None or reservation is None or known.created_at == planned.definition.created_at:
             return planned
@@ -152,9 +154,9 @@ class Planner:
         return self.definitions.get(id) is not None
 
 
-def _first_answer(tenant: str, order: RecurringOrder, found: Reservation) -> Planned:
+def _first_answer(tenant: str, order: RecurringOrder, found: Reservation) -> RegisteredDefinition:
     """Rebuilds the first answer from the request, which is the same, and from the reservation of its key."""
-    return Planned(
+    return RegisteredDefinition(
         definition=_definition(tenant, order, id=found.item_id, now=found.created_at), replayed=True
     )
 

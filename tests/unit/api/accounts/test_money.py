@@ -3,8 +3,8 @@
 import pytest
 
 from functions.api.accounts import journal
-from functions.api.accounts.deposit import Order
-from functions.api.accounts.listing import Query
+from functions.api.accounts.deposit import DepositOrder
+from functions.api.accounts.listing import AccountQuery
 from functions.api.accounts.listing import page as accounts_page
 from functions.api.accounts.open import Opened, open_accounts
 from postdate.domain import money
@@ -21,7 +21,7 @@ from postdate.domain.errors import (
     ValidationFailed,
 )
 from postdate.domain.movement import Type, payment_movement_id
-from postdate.stores.ledger import Answer
+from postdate.stores.ledger import PostingAnswer
 from tests.unit.doubles import MINUTE, SECOND, START
 
 HOUR = 60 * MINUTE
@@ -41,7 +41,7 @@ def opened_all(bank, *asked, tenant="demo"):
 def moved(
     bank, amount, *, account="third", type=Type.DEPOSIT, key="k", tenant="demo", reason=None, note=None
 ):
-    order = Order(
+    order = DepositOrder(
         type=type,
         account=account,
         amount=amount,
@@ -124,7 +124,7 @@ class TestListing:
             bank.freeze(id)
         found, cursor = [], {}
         while cursor is not None:
-            query = Query.of("demo", {**asked, **cursor, "limit": str(limit)})
+            query = AccountQuery.of("demo", {**asked, **cursor, "limit": str(limit)})
             page = accounts_page(query, bank.ledger, clock=bank.clock)
             found += [account.id for account in page.items]
             cursor = None if page.cursor is None else {"cursor": page.cursor}
@@ -136,13 +136,13 @@ class TestListing:
     )
     def test_a_wrong_filter_is_refused_by_its_name(self, bank, asked):
         with pytest.raises(ValidationFailed) as refused:
-            Query.of("demo", asked)
+            AccountQuery.of("demo", asked)
         assert [name for name, _ in refused.value.fields] == list(asked)
 
     def test_a_cursor_belongs_to_its_filters(self, bank):
-        page = accounts_page(Query.of("demo", {"limit": "1"}), bank.ledger, clock=bank.clock)
+        page = accounts_page(AccountQuery.of("demo", {"limit": "1"}), bank.ledger, clock=bank.clock)
         with pytest.raises(ValidationFailed):
-            Query.of("demo", {"cursor": page.cursor, "prefix": "pay"})
+            AccountQuery.of("demo", {"cursor": page.cursor, "prefix": "pay"})
 
 
 class TestDeposits:
@@ -307,7 +307,7 @@ class TestJournal:
         deposit = moved(bank, 5, account="payer").movement
         page = journal.page("demo", "payer", {}, bank.ledger)
         assert page.movements[-1] == deposit
-        assert [posted.answer for posted in bank.ledger.post([decided])] == [Answer.DONE]
+        assert [posted.answer for posted in bank.ledger.post([decided])] == [PostingAnswer.DONE]
         later = journal.page("demo", "payer", {"cursor": page.follow}, bank.ledger)
         assert [each.payment_id for each in later.movements] == [payment.id]
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from functions.api.accounts.deposit import Order
+from functions.api.accounts.deposit import DepositOrder
 from functions.api.accounts.restate import QUIET, Restater
 from functions.api.audit import Auditor
 from postdate.domain.errors import (
@@ -27,7 +27,7 @@ class Books:
 
     def __init__(self, bank):
         self.bank = bank
-        order = Order(
+        order = DepositOrder(
             type=Type.DEPOSIT,
             account="third",
             amount=1000,
@@ -155,7 +155,7 @@ def test_one_request_sent_twice_at_once_is_answered_twice_and_adds_the_differenc
 
 def test_an_account_that_money_reaches_meanwhile_is_left_to_another_try(books):
     books.meddle(available=0)
-    deposit = Order(
+    deposit = DepositOrder(
         type=Type.DEPOSIT, account="third", amount=7, reason=None, idempotency_key="d", fingerprint="7"
     )
     books.bank.ledger.before["post"].append(lambda: books.bank.cashier.move("demo", deposit))
@@ -293,7 +293,7 @@ def test_an_account_with_a_movement_that_cannot_be_read_is_left_alone(books):
 
 
 def test_one_key_is_one_adjustment_whatever_the_adjustment_is(books):
-    by_amount = Order(
+    by_amount = DepositOrder(
         type=Type.ADJUSTMENT, account="third", amount=5, reason="r", idempotency_key="k", fingerprint="5"
     )
     books.meddle(available=0)

@@ -84,7 +84,7 @@ def test_progress_is_told_from_its_steps(service, monkeypatch):
     asked = ask(service, definition, first=TEN - 4 * HOUR)
     first = step_of(service, asked)
     service.tasks.commit([Transition(before=first, after=in_state(TaskState.SUCCEEDED, first))])
-    step = rules.Step.read(first.payload.text).following(asked.step.occurrences())
+    step = rules.BackfillStep.read(first.payload.text).following(asked.step.occurrences())
     following = rules.task_of(step, definition, shards=PLAN, now=START)
     service.tasks.add([following])
     told = service.backfills.load("demo", asked.id)

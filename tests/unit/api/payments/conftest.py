@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from functions.api.caller import Caller
-from functions.api.payments.change import Changer
+from functions.api.payments.change import PaymentChanger
 from functions.api.payments.execute import Executor
-from functions.api.payments.register import Order, Registered, Registrar
+from functions.api.payments.register import PaymentOrder, PaymentRegistrar, RegisteredPayment
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.errors import PostdateError
 from postdate.domain.movement import Movement
@@ -23,7 +23,7 @@ from postdate.domain.sweeping import Horizon
 from postdate.stores.data_keys import MemoryDataKeys
 from postdate.stores.key_hashes import KeyHashes, plain_hash_of
 from postdate.stores.keys import ApiKey, MemoryKeys
-from postdate.stores.ledger import Answer, Listed, Posted, Wanted
+from postdate.stores.ledger import ListedPayment, PaymentsWanted, Posted, PostingAnswer
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.use_cases.settling import Settling
 from tests.unit.api.conftest import LockedReservations
@@ -59,7 +59,7 @@ class ScriptedLedger(Scripted, MemoryLedger):
         self.posted.append(list(postings))
         if self.unavailable:
             self.unavailable -= 1
-            return [Posted(answer=Answer.UNAVAILABLE)] * len(postings)
+            return [Posted(answer=PostingAnswer.UNAVAILABLE)] * len(postings)
         done = super().post(postings)
         for posting in postings:
             for each in (posting.after, posting.movement):
@@ -67,10 +67,10 @@ class ScriptedLedger(Scripted, MemoryLedger):
                     self.written.setdefault(each.id, self.clock.now())
         if self.unanswered:
             self.unanswered -= 1
-            return [Posted(answer=Answer.STALE)] * len(postings)
+            return [Posted(answer=PostingAnswer.STALE)] * len(postings)
         return done
 
-    def payments_listed(self, wanted: Wanted, *, after: str, limit: int) -> list[Listed]:
+    def payments_listed(self, wanted: PaymentsWanted, *, after: str, limit: int) -> list[ListedPayment]:
         found = super().payments_listed(wanted, after=after, limit=limit)
         return [each for each in found if self._is_listed(each.id)]
 
@@ -117,8 +117,10 @@ class Bank:
             "horizon": horizon,
             "clock": self.clock,
         }
-        self.registrar = Registrar(reservations=self.reservations, plan=PLAN, unique=self.unique, **shared)
-        self.changer = Changer(**shared)
+        self.registrar = PaymentRegistrar(
+            reservations=self.reservations, plan=PLAN, unique=self.unique, **shared
+        )
+        self.changer = PaymentChanger(**shared)
         self.executor = Executor(
             changer=self.changer,
             settling=Settling(self.ledger, self.clock),
@@ -139,7 +141,7 @@ class Bank:
         assert account is not None
         leg = Leg(account=id, available=account.reserved, reserved=-account.reserved)
         (posted,) = self.ledger.post([Posting(tenant="demo", at=START, legs=(leg,))])
-        assert posted.answer is Answer.DONE
+        assert posted.answer is PostingAnswer.DONE
         self.ledger.posted.clear()
 
     def open(self, id: str, *, tenant: str = "demo", limits: Limits | None = None) -> Account:
@@ -150,7 +152,7 @@ class Bank:
     def give(self, id: str, amount: int, *, tenant: str = "demo") -> None:
         leg = Leg(account=id, available=amount)
         (posted,) = self.ledger.post([Posting(tenant=tenant, at=START, legs=(leg,))])
-        assert posted.answer is Answer.DONE
+        assert posted.answer is PostingAnswer.DONE
 
     def freeze(self, id: str) -> None:
         self.ledger.set_status("demo", id, Status.FROZEN, now=self.clock.now())
@@ -160,7 +162,7 @@ class Bank:
         assert account is not None
         return account.available, account.reserved
 
-    def register(self, **fields: Any) -> Registered:
+    def register(self, **fields: Any) -> RegisteredPayment:
         (answer,) = self.registrar.register("demo", [order(**fields)])
         if isinstance(answer, PostdateError):
             raise answer
@@ -182,17 +184,17 @@ class Bank:
 
     @property
     def payments(self) -> list[str]:
-        wanted = Wanted(tenant="demo", account="payer")
+        wanted = PaymentsWanted(tenant="demo", account="payer")
         return [each.id for each in self.ledger.payments_listed(wanted, after="", limit=1000)]
 
 
 _keys = count(1)
 
 
-def order(**fields: Any) -> Order:
+def order(**fields: Any) -> PaymentOrder:
     given = {"payer": "payer", "payee": "payee", "amount": 100} | fields
     names = {each.name for each in dataclasses.fields(Terms)}
-    usual = Order(
+    usual = PaymentOrder(
         terms=Terms(**{name: value for name, value in given.items() if name in names}),
         due_at=FAR,
         instant_field="scheduled_time",

@@ -8,7 +8,7 @@ import pytest
 
 from functions.api.caller import Caller
 from functions.api.payments.allowance import Allowance
-from functions.api.payments.register import Registered
+from functions.api.payments.register import RegisteredPayment
 from postdate.domain.errors import IdempotencyInProgress, LimitExceeded, Unavailable
 from postdate.stores.key_hashes import plain_hash_of
 from postdate.stores.keys import ApiKey, MemoryKeys
@@ -42,7 +42,7 @@ def pay(bank, allowance, by, *orders):
 
 
 def codes(answers):
-    return ["done" if isinstance(each, Registered) else each.code for each in answers]
+    return ["done" if isinstance(each, RegisteredPayment) else each.code for each in answers]
 
 
 def test_a_payment_above_the_keys_amount_is_refused(bank, allowance):
@@ -83,7 +83,7 @@ def test_a_repetition_counts_once_and_is_answered_at_the_limit_too(bank, allowan
     by, first = caller(amount_per_day_max=100), order(amount=60)
     for _ in range(3):
         (answer,) = pay(bank, allowance, by, first)
-        assert isinstance(answer, Registered)
+        assert isinstance(answer, RegisteredPayment)
     assert codes(pay(bank, allowance, by, order(amount=40))) == ["done"]
     assert codes(pay(bank, allowance, by, first)) == ["done"]
     assert codes(pay(bank, allowance, by, order(amount=1))) == ["limit_exceeded"]

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from functions.api.listing import Span
-from functions.api.payments.listing import Query, page
-from functions.api.tasks.listing import Query as TaskQuery
+from functions.api.payments.listing import PaymentQuery, page
+from functions.api.tasks.listing import TaskQuery
 from postdate.domain import instants
 from postdate.domain.errors import NotFound, ValidationFailed
 from postdate.domain.payment import State
 from postdate.domain.sweeping import Stage, Watermark
-from postdate.stores.ledger import Listed
+from postdate.stores.ledger import ListedPayment
 from postdate.stores.places import place_of
 from tests.unit.api.payments.conftest import ANYBODY, FAR, Bank, order
 from tests.unit.api.swept import Notes, healthy, unfinished
@@ -24,7 +24,7 @@ ACCOUNTS = ("payer", "payee", "third")
 
 
 def shown(bank, asked, tenant="demo"):
-    found = page(Query.of(tenant, asked), bank.ledger, healthy(bank.clock), clock=bank.clock)
+    found = page(PaymentQuery.of(tenant, asked), bank.ledger, healthy(bank.clock), clock=bank.clock)
     return found.items, found.cursor
 
 
@@ -119,11 +119,11 @@ def test_metadata_is_looked_up_in_each_payment(bank):
     assert sorted(ids(found)) == sorted(payment.id for payment in made[1::3])
     assert pages(bank, **{"metadata.batch": "1", "metadata.other": "1"}) == [[]]
     with pytest.raises(ValidationFailed, match="at most 20"):
-        Query.of("demo", {f"metadata.{number}": "" for number in range(21)})
+        PaymentQuery.of("demo", {f"metadata.{number}": "" for number in range(21)})
 
 
 def spans(bank, asked, sweep=None):
-    wanted = Query.of("demo", asked).at(bank.clock.now(), sweep or healthy(bank.clock))
+    wanted = PaymentQuery.of("demo", asked).at(bank.clock.now(), sweep or healthy(bank.clock))
     return [(each.since, each.until) for each in wanted]
 
 
@@ -172,7 +172,7 @@ def test_a_list_of_what_waits_has_what_is_hours_overdue_and_looks_at_nothing_tha
     cursor, found = None, []
     for _ in range(10):
         asked = {"status": "PENDING", "order": order, "limit": limit} | ({"cursor": cursor} if cursor else {})
-        shown = page(Query.of("demo", asked), bank.ledger, sweep, clock=bank.clock)
+        shown = page(PaymentQuery.of("demo", asked), bank.ledger, sweep, clock=bank.clock)
         found += shown.items
         if (cursor := shown.cursor) is None:
             break
@@ -195,7 +195,7 @@ def test_what_is_another_tenants_is_passed_over_whatever_the_index_says(bank):
     (theirs,) = bank.registrar.register("other", [order()])
     place = place_of(theirs.payment.planned_at, theirs.payment.id)
     bank.ledger.payments_listed = lambda wanted, *, after, limit: (
-        [Listed(place=place, id=theirs.payment.id)] if after < place else []
+        [ListedPayment(place=place, id=theirs.payment.id)] if after < place else []
     )
     assert pages(bank, "other", account_id="payer") == [[theirs.payment]]
     assert pages(bank, account_id="payer") == [[]]
@@ -225,7 +225,7 @@ def test_a_page_that_takes_too_long_ends_and_goes_on_with_its_cursor(bank):
 
     bank.ledger.payments_listed = slowly
     asked = {"account_id": "payer", "status": "CANCELLED"}
-    found = page(Query.of("demo", asked), bank.ledger, healthy(bank.clock), clock=bank.clock)
+    found = page(PaymentQuery.of("demo", asked), bank.ledger, healthy(bank.clock), clock=bank.clock)
     assert (found.items, found.partial, len(looks)) == ([], True, 2)
     assert [each.id for each in page_after(bank, asked, found.cursor)] == [last.id]
 
@@ -241,10 +241,10 @@ def page_after(bank, asked, cursor):
 @pytest.mark.parametrize("after", ["task_1", "\x00", "x" * 256, "é" * 128, "x" * 5000, "\ud800", 7, None])
 def test_a_cursor_that_was_made_up_is_refused(after):
     """One of more bytes than a key may have would be an error of DynamoDB."""
-    span = Query.of("demo", {}).span
+    span = PaymentQuery.of("demo", {}).span
     text = base64.urlsafe_b64encode(json.dumps([after, span.mark]).encode()).decode()
     with pytest.raises(ValidationFailed, match="cursor"):
-        Query.of("demo", {"cursor": text})
+        PaymentQuery.of("demo", {"cursor": text})
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_a_cursor_that_was_made_up_is_refused(after):
 )
 def test_a_wrong_parameter_is_refused_by_its_name(parameters, field):
     with pytest.raises(ValidationFailed) as refused:
-        Query.of("demo", parameters)
+        PaymentQuery.of("demo", parameters)
     assert [name for name, _ in refused.value.fields] == [field]
 
 
@@ -283,15 +283,15 @@ def test_a_wrong_parameter_is_refused_by_its_name(parameters, field):
 def test_a_cursor_of_another_tenant_or_another_query_is_refused(bank, tenant, parameters):
     registered(bank, [("payer", "payee")] * 3)
     _, cursor = shown(bank, {"account_id": "payer", "limit": "1"})
-    Query.of("demo", {"account_id": "payer", "cursor": cursor})
+    PaymentQuery.of("demo", {"account_id": "payer", "cursor": cursor})
     with pytest.raises(ValidationFailed, match="cursor"):
-        Query.of(tenant, {**parameters, "cursor": cursor})
+        PaymentQuery.of(tenant, {**parameters, "cursor": cursor})
 
 
 def test_a_cursor_of_another_list_is_refused():
     cursor = TaskQuery.of("demo", {}).span.cursor("task_1")
     with pytest.raises(ValidationFailed, match="cursor"):
-        Query.of("demo", {"cursor": cursor})
+        PaymentQuery.of("demo", {"cursor": cursor})
     cursor = Span.of({}, "accounts", "demo").cursor("a")
     with pytest.raises(ValidationFailed, match="cursor"):
         Span.of({"cursor": cursor}, "transactions", "demo")

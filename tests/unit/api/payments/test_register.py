@@ -3,7 +3,7 @@ from threading import Event
 
 import pytest
 
-from functions.api.payments.register import Registered
+from functions.api.payments.register import RegisteredPayment
 from postdate.domain import instants
 from postdate.domain.account import Limits
 from postdate.domain.due import Due, Via
@@ -341,7 +341,7 @@ class TestKeys:
         bank.ledger.before["post"].append(other)
         orders = [order(idempotency_key="k", due_at=SOON), order()]
         lost, fine = bank.registrar.register("demo", orders)
-        assert (type(lost), type(fine)) == (Unavailable, Registered)
+        assert (type(lost), type(fine)) == (Unavailable, RegisteredPayment)
         del bank.reservations.find
         assert bank.registered(idempotency_key="k").due_at == FAR
 
@@ -458,13 +458,13 @@ class TestBatches:
             ],
         )
         assert [type(answer) for answer in answers] == [
-            Registered,
+            RegisteredPayment,
             IdempotencyKeyReused,
             NotFound,
             AccountFrozen,
             ValidationFailed,
             InsufficientFunds,
-            Registered,
+            RegisteredPayment,
         ]
         assert [answers[0].payment.description, answers[6].payment.description] == ["a", "b"]
         assert bank.money("payer") == (700, 300)
@@ -492,7 +492,11 @@ class TestBatches:
         bank.reservations.reserve = slowly
         orders = [order(idempotency_key="k", fingerprint=text) for text in ("one", "another", "one")]
         answers = bank.registrar.register("demo", orders)
-        assert [type(answer) for answer in answers] == [Registered, IdempotencyKeyReused, Registered]
+        assert [type(answer) for answer in answers] == [
+            RegisteredPayment,
+            IdempotencyKeyReused,
+            RegisteredPayment,
+        ]
 
     def test_one_that_is_refused_is_refused_wherever_its_key_stands(self, bank):
         answers = bank.registrar.register("demo", [order(idempotency_key="k", amount=2000)] * 2)
@@ -505,5 +509,5 @@ class TestBatches:
         ]
         assert [type(answer) for answer in bank.registrar.register("demo", orders)] == [
             ValidationFailed,
-            Registered,
+            RegisteredPayment,
         ]

@@ -7,7 +7,7 @@ from functions.api.forms import parsed, text_of
 from functions.api.runs import listing
 from functions.api.runs.answers import attempts, of
 from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
-from functions.api.runs.listing import Query, belongs
+from functions.api.runs.listing import RunQuery, belongs
 from postdate.domain import transitions
 from postdate.domain.due import Due
 from postdate.domain.errors import NotFound, ValidationFailed
@@ -165,7 +165,7 @@ class TestLists:
         found, cursor = [], None
         for _ in range(20):
             asked = {"limit": str(limit)} | ({"cursor": cursor} if cursor else {})
-            shown, cursor = page(Query.of("demo", DEFINITION, asked), table)
+            shown, cursor = page(RunQuery.of("demo", DEFINITION, asked), table)
             found += shown
             if cursor is None:
                 break
@@ -174,18 +174,18 @@ class TestLists:
     def test_a_list_is_narrowed_by_status(self):
         table, runs = ScriptedTasks(), self.runs(4)
         table.add([runs[0], in_state(State.SUCCEEDED, runs[1]), runs[2], in_state(State.DEAD, runs[3])])
-        found, cursor = page(Query.of("demo", DEFINITION, {"status": "PENDING"}), table)
+        found, cursor = page(RunQuery.of("demo", DEFINITION, {"status": "PENDING"}), table)
         assert ([run.id for run in found], cursor) == ([runs[2].id, runs[0].id], None)
         with pytest.raises(ValidationFailed):
-            Query.of("demo", DEFINITION, {"status": "ACTIVE"})
+            RunQuery.of("demo", DEFINITION, {"status": "ACTIVE"})
 
     def test_a_task_that_runs_once_is_its_own_only_run(self):
         table, task = ScriptedTasks(), a_task()
         table.add([task])
         for limit in ("1", "20"):
-            found, cursor = page(Query.of("demo", task.id, {"limit": limit}), table)
+            found, cursor = page(RunQuery.of("demo", task.id, {"limit": limit}), table)
             if cursor is not None:
-                assert page(Query.of("demo", task.id, {"limit": limit, "cursor": cursor}), table) == (
+                assert page(RunQuery.of("demo", task.id, {"limit": limit, "cursor": cursor}), table) == (
                     [],
                     None,
                 )
@@ -194,9 +194,9 @@ class TestLists:
     def test_a_cursor_belongs_to_its_task(self):
         table = ScriptedTasks()
         table.add(self.runs(3))
-        _, cursor = page(Query.of("demo", DEFINITION, {"limit": "1"}), table)
+        _, cursor = page(RunQuery.of("demo", DEFINITION, {"limit": "1"}), table)
         with pytest.raises(ValidationFailed):
-            Query.of("demo", a_task().id, {"limit": "1", "cursor": cursor})
+            RunQuery.of("demo", a_task().id, {"limit": "1", "cursor": cursor})
 
 
 DEFINITION = "task_00000002r9bnq4svc72d7ds9"

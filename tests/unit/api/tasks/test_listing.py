@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX, Span
 from functions.api.tasks import listing
-from functions.api.tasks.listing import Query
+from functions.api.tasks.listing import TaskQuery
 from postdate.domain import instants, transitions
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.sweeping import Stage, Watermark
@@ -58,7 +58,7 @@ def pages(table, tenant="demo", clock=None, sweep=None, **parameters):
         parameters["from"] = parameters.pop("since")
     while cursor is not None or not found:
         asked = {**parameters, **({} if cursor is None else {"cursor": cursor})}
-        tasks, cursor = page(Query.of(tenant, asked), table, clock, sweep)
+        tasks, cursor = page(TaskQuery.of(tenant, asked), table, clock, sweep)
         found.append(tasks)
         assert len(found) < 1000
     return found
@@ -116,7 +116,7 @@ def test_a_page_that_looked_at_much_and_found_little_ends_early_and_goes_on_behi
     tasks = [a_task(number) for number in range(1100)]
     last = replace(a_task(2000, due_at=START + 60 * MINUTE), name="last")
     table = stored(*tasks, last)
-    first, cursor = page(Query.of("demo", {"name": "last"}), table)
+    first, cursor = page(TaskQuery.of("demo", {"name": "last"}), table)
     assert (first, cursor is None) == ([], False)
     assert pages(table, name="last") == [[], [last]]
 
@@ -209,7 +209,7 @@ def test_runs_are_in_lists_by_state_unless_they_are_left_out():
     task = in_state(State.DEAD, a_task(2))
     table = stored(run, task)
     assert pages(table, status="DEAD") == [[run, task]]
-    assert page(Query.of("demo", {"status": "DEAD"}, runs=False), table)[0] == [task]
+    assert page(TaskQuery.of("demo", {"status": "DEAD"}, runs=False), table)[0] == [task]
     assert pages(table) == [[task]]
 
 
@@ -297,13 +297,13 @@ def test_a_page_has_twenty_tasks_unless_asked_otherwise():
 )
 def test_a_wrong_parameter_is_refused_by_its_name(parameters, field):
     with pytest.raises(ValidationFailed) as refused:
-        Query.of("demo", parameters)
+        TaskQuery.of("demo", parameters)
     assert [name for name, _ in refused.value.fields] == [field]
 
 
 @pytest.mark.parametrize("limit", ["1", "100"])
 def test_the_bounds_of_a_limit_are_allowed(limit):
-    assert Query.of("demo", {"limit": limit}).span.limit == int(limit)
+    assert TaskQuery.of("demo", {"limit": limit}).span.limit == int(limit)
 
 
 @pytest.mark.parametrize(
@@ -318,24 +318,24 @@ def test_the_bounds_of_a_limit_are_allowed(limit):
 )
 def test_a_cursor_of_another_tenant_or_another_query_is_refused(tenant, parameters):
     table = stored(a_task(1), a_task(2))
-    _, cursor = page(Query.of("demo", {"status": "PENDING", "limit": "1"}), table)
+    _, cursor = page(TaskQuery.of("demo", {"status": "PENDING", "limit": "1"}), table)
     with pytest.raises(ValidationFailed, match="cursor"):
-        Query.of(tenant, {**parameters, "cursor": cursor})
+        TaskQuery.of(tenant, {**parameters, "cursor": cursor})
 
 
 def test_a_cursor_goes_on_with_pages_of_another_size():
     table = stored(*(a_task(number) for number in range(5)))
-    first, cursor = page(Query.of("demo", {"limit": "2"}), table)
-    rest, end = page(Query.of("demo", {"limit": "50", "cursor": cursor}), table)
+    first, cursor = page(TaskQuery.of("demo", {"limit": "2"}), table)
+    rest, end = page(TaskQuery.of("demo", {"limit": "50", "cursor": cursor}), table)
     assert (len(first), len(rest), end) == (2, 3, None)
 
 
 def test_what_is_registered_behind_the_cursor_is_still_seen_and_nothing_twice():
     table = stored(*(a_task(number, due_at=START + number * MINUTE) for number in range(4)))
-    first, cursor = page(Query.of("demo", {"limit": "2"}), table)
+    first, cursor = page(TaskQuery.of("demo", {"limit": "2"}), table)
     late = a_task(9, due_at=START + 9 * MINUTE)
     table.add([late, a_task(8, due_at=START - MINUTE)])
-    rest, _ = page(Query.of("demo", {"limit": "20", "cursor": cursor}), table)
+    rest, _ = page(TaskQuery.of("demo", {"limit": "20", "cursor": cursor}), table)
     assert [task.id for task in rest] == [
         a_task(2, due_at=START + 2 * MINUTE).id,
         a_task(3, due_at=START + 3 * MINUTE).id,

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from functions.api.tasks.checks.places import Wanted, outrun
+from functions.api.tasks.checks.places import PlaceWanted, outrun
 from functions.api.tasks.recurring.forms import schedule
 from functions.api.wiring import PAYLOAD_KEPT
 from postdate.domain.errors import LimitExceeded
@@ -18,7 +18,7 @@ NARROW = FlowControl(key="mail", parallelism=1)
 
 
 def wanted(count, *, flow=DAILY, due_at=START):
-    return [Wanted(flow=flow, due_at=due_at)] * count
+    return [PlaceWanted(flow=flow, due_at=due_at)] * count
 
 
 def refused(service, asked):

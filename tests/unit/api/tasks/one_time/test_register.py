@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from functions.api.idempotency import KEY_KEPT
-from functions.api.tasks.one_time.register import Registered
+from functions.api.tasks.one_time.register import RegisteredTask
 from postdate.domain import instants
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import (
@@ -126,7 +126,7 @@ class TestKeys:
     def test_a_key_is_its_tenants_own(self, service):
         ours = service.registered(idempotency_key="k", fingerprint="one")
         (theirs,) = service.registrar.register("other", [order(idempotency_key="k", fingerprint="two")])
-        assert isinstance(theirs, Registered)
+        assert isinstance(theirs, RegisteredTask)
         assert (theirs.task.tenant, theirs.replayed) == ("other", False)
         assert theirs.task.id != ours.id
 
@@ -316,7 +316,7 @@ class TestRefusals:
 
     def test_a_refused_order_spoils_no_other(self, service):
         answers = service.registrar.register("demo", [order(), order(refusal=self.PAST)])
-        assert [type(answer) for answer in answers] == [Registered, ValidationFailed]
+        assert [type(answer) for answer in answers] == [RegisteredTask, ValidationFailed]
 
 
 class TestBatches:
@@ -330,7 +330,7 @@ class TestBatches:
         service.register(idempotency_key="used", fingerprint="one")
         bad = order(idempotency_key="used", fingerprint="another")
         answers = service.registrar.register("demo", [order(name="a"), bad, order(name="b")])
-        assert [type(answer) for answer in answers] == [Registered, IdempotencyKeyReused, Registered]
+        assert [type(answer) for answer in answers] == [RegisteredTask, IdempotencyKeyReused, RegisteredTask]
         assert [answers[0].task.name, answers[2].task.name] == ["a", "b"]
 
     def test_one_that_cannot_be_written_spoils_no_other(self, service):

@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from functions.api.tasks.recurring.register import Planned
+from functions.api.tasks.recurring.register import RegisteredDefinition
 from postdate.domain import instants
 from postdate.domain.definition import HOME_MINUTE, State, is_definition
 from postdate.domain.due import Due, Via
@@ -113,7 +113,7 @@ class TestKeys:
         first = service.plan(idempotency_key="k")
         service.clock.move(2 * MINUTE)
         second = service.plan(idempotency_key="k")
-        assert second == Planned(definition=first.definition, replayed=True)
+        assert second == RegisteredDefinition(definition=first.definition, replayed=True)
         assert len(service.runs_of(first.definition)) == 1
 
     def test_another_request_with_the_key_is_refused(self, service):

@@ -20,7 +20,7 @@ from postdate.domain.payload_ref import object_of
 from postdate.domain.task import Ack, Destination, Task
 from postdate.runtime.metric import STANDARD
 from postdate.runtime.observability import logger
-from postdate.stores.objects import Objects, Unreadable
+from postdate.stores.objects import Objects, UnreadableObject
 from postdate.stores.payloads import Payloads
 from postdate.stores.tenants import Tenant
 from postdate.stores.vault import SIGNING, Vault
@@ -38,7 +38,7 @@ class OwnPayloads:
     readers: Executor
 
 
-class Deliveries:
+class Sender:
     """No delivery may outlive the worker."""
 
     def __init__(
@@ -182,7 +182,7 @@ class Deliveries:
         if name is None:
             return Failed(reason="the payload is not inside the tenant's prefix", retry=False)
         found = self._own.objects.read(task.tenant, name)
-        if isinstance(found, Unreadable):
+        if isinstance(found, UnreadableObject):
             return Failed(reason=found.why, retry=not found.final)
         return found if _is_json(found) else Failed(reason="the payload is not JSON in UTF-8", retry=False)
 
