@@ -21,9 +21,9 @@ from postdate.domain.flow import FlowControl, Room
 from postdate.domain.flow_key import FlowKey
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.operation import Action, Operation, Outcome, Plan, StopRule, pages_of, started
+from postdate.domain.operation import Entry as OperationEntry
 from postdate.domain.operation import Kind as OperationKind
 from postdate.domain.operation import State as OperationState
-from postdate.domain.operation import TimetableEntry as OperationEntry
 from postdate.domain.payment import KIND, Funding, Payment, Terms
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.retry import RetryPolicy
@@ -36,8 +36,8 @@ from postdate.domain.task import KIND as TASK
 from postdate.domain.task import Ack, Destination, Payload, Recurs, Task
 from postdate.domain.transitions import Failure
 from postdate.stores.data_keys import KmsDataKeys
+from postdate.stores.events import Entry as FeedEntry
 from postdate.stores.events import FeedPage
-from postdate.stores.events import TimetableEntry as FeedEntry
 from postdate.stores.idempotency import Reservation
 from postdate.stores.keys import ApiKey
 from postdate.stores.ledger import PostingAnswer

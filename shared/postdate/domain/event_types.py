@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from postdate.domain import payment_event
+from postdate.domain.task import State
 
-_OF_TASKS: Final = (
-    *("registered", "changed", "started", "retrying", "succeeded"),
-    *("dead", "cancelled", "expired", "skipped", "missed"),
-)
+_ENDS_OF_TASKS: Final = tuple(state.value.lower() for state in State if state.end is not None)
+_OF_TASKS: Final = ("registered", "changed", "started", "retrying", *_ENDS_OF_TASKS)
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "payment": payment_event.NAMES,
     "task": _OF_TASKS,

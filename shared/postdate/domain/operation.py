@@ -370,23 +370,20 @@ def _outcome_of_task(entry: Entry, task: Task) -> Outcome:
     for line in task.history:
         if line.version <= entry.version:
             continue
-        match line.to:
-            case tasks.State.RUNNING:
-                begun = line.attempt
-            case tasks.State.SUCCEEDED:
+        match line.to.end:
+            case tasks.End.DONE:
                 return Outcome.DONE
-            case tasks.State.PENDING:
-                begun = None
-            case tasks.State.RETRYING:
-                if begun is not None and line.attempt >= begun:
-                    return Outcome.FAILED
-                begun = None
-            case tasks.State.DEAD | tasks.State.EXPIRED:
+            case tasks.End.FAILED:
                 return Outcome.FAILED
-            case tasks.State.CANCELLED | tasks.State.SKIPPED | tasks.State.MISSED:
+            case tasks.End.MISSED | tasks.End.WITHDRAWN:
                 return Outcome.CHANGED
+            case None if line.to is tasks.State.RETRYING and begun is not None and line.attempt >= begun:
+                return Outcome.FAILED
+            case None:
+                # A claim that was released, or a change before the attempt, began no attempt.
+                begun = line.attempt if line.to is tasks.State.RUNNING else None
             case _:
-                assert_never(line.to)
+                assert_never(line.to.end)
     return Outcome.SENT
 
 

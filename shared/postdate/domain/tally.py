@@ -13,16 +13,17 @@ from typing import Final
 from postdate.domain import instants, payment, task
 from postdate.domain.item import kind_of
 from postdate.domain.payment import Payment
-from postdate.domain.task import OPERATION_KIND, Task
+from postdate.domain.task import OPERATION_KIND, End, Task
 
 TASKS: Final = "tasks"
 PAYMENTS: Final = "payments"
 KINDS: Final = (TASKS, PAYMENTS)
-_DONE: Final = frozenset({task.State.SUCCEEDED.value, payment.State.COMPLETED.value})
+_TASKS_BY_END: Final = {end: {state.value for state in task.State if state.end is end} for end in End}
+_DONE: Final = frozenset({*_TASKS_BY_END[End.DONE], payment.State.COMPLETED.value})
 _FAILED: Final = frozenset(
-    {task.State.DEAD.value, task.State.EXPIRED.value, task.State.MISSED.value, payment.State.FAILED.value}
+    {*_TASKS_BY_END[End.FAILED], *_TASKS_BY_END[End.MISSED], payment.State.FAILED.value}
 )
-_NOT_DUE: Final = frozenset({task.State.CANCELLED.value, task.State.SKIPPED.value})
+_NOT_DUE: Final = frozenset(_TASKS_BY_END[End.WITHDRAWN])
 _WAITS_AGAIN: Final = frozenset({task.State.RETRYING.value, payment.State.EXECUTING.value})
 # Each bucket of lateness reaches a tenth further than the one before it, so a percentile is a tenth too high at most.
 _GROWTH: Final = 1.1

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import assert_never
 
 from postdate.domain.flow import FlowControl
@@ -22,6 +22,17 @@ RECEIVER = "receiver"
 LIFETIME = timedelta(days=60)
 # A delivery may register a task, whose delivery registers another. Chains longer than this are refused.
 DEPTH_MAX = 5
+
+
+class End(Enum):
+    """The kinds of ends. DONE: the call was delivered. FAILED: the attempts or the time of the task were used up.
+    MISSED: the occurrence passed before its run could begin. WITHDRAWN: the owner, or a rule of the recurring task,
+    decided that the call is not made."""
+
+    DONE = auto()
+    FAILED = auto()
+    MISSED = auto()
+    WITHDRAWN = auto()
 
 
 class State(StrEnum):
@@ -52,6 +63,28 @@ class State(StrEnum):
     @property
     def waits(self) -> bool:
         return self.phase is Phase.WAITS
+
+    @property
+    def end(self) -> End | None:
+        """The kind of the end that this state is. Counts, events and operations follow from it. None for a state that
+        is no end."""
+        match self:
+            case State.PENDING | State.RUNNING | State.RETRYING:
+                return None
+            case State.SUCCEEDED:
+                return End.DONE
+            case State.DEAD | State.EXPIRED:
+                return End.FAILED
+            case State.MISSED:
+                return End.MISSED
+            case State.CANCELLED | State.SKIPPED:
+                return End.WITHDRAWN
+            case _:
+                assert_never(self)
+
+
+# The states that a failed attempt leads to.
+AFTER_FAILURE = frozenset({State.RETRYING, *(state for state in State if state.end is End.FAILED)})
 
 
 class Ack(StrEnum):

@@ -125,28 +125,12 @@ def _named_by(line: HistoryLine) -> str:
 
 
 def _named(before: Task | None, after: Task) -> str:
-    match after.state:
-        case State.PENDING:
-            return "registered" if before is None else "changed"
-        case State.RUNNING:
-            begins = before is None or before.token != after.token
-            return "started" if begins else "changed"
-        case State.RETRYING:
-            return "retrying"
-        case State.SUCCEEDED:
-            return "succeeded"
-        case State.DEAD:
-            return "dead"
-        case State.CANCELLED:
-            return "cancelled"
-        case State.EXPIRED:
-            return "expired"
-        case State.SKIPPED:
-            return "skipped"
-        case State.MISSED:
-            return "missed"
-        case _:
-            assert_never(after.state)
+    if after.state is State.PENDING:
+        return "registered" if before is None else "changed"
+    if after.state is State.RUNNING:
+        begins = before is None or before.token != after.token
+        return "started" if begins else "changed"
+    return after.state.value.lower()
 
 
 def _plan_named(before: Definition | None, after: Definition) -> str:
