@@ -12,8 +12,8 @@ from typing_extensions import TypedDict, get_type_hints
 from functions.api.answers import Count, Cursor, Instant, Partial, one_of, told
 from functions.api.runs import answers as runs
 from functions.api.runs.answers import LeaseUntil, WorkerId
+from functions.api.tasks.calls import FlowControl, Payload, Retry
 from functions.api.tasks.listing import STATUSES
-from functions.api.tasks.one_time.answers import FlowControl, Payload, Retry
 from functions.api.tasks.one_time.answers import Task as TaskAnswer
 from functions.api.tasks.recurring.answers import RecurringTask
 from functions.api.tasks.targets import CamelTarget

@@ -15,12 +15,15 @@ from postdate.domain.slots import unique_part
 from postdate.domain.task import LIFETIME, Payload, Template
 from postdate.stores.attributes import AttributeMap, compact, typed
 from postdate.stores.places import place_of
-from postdate.stores.rows import Row, TableConnection, the_one
+from postdate.stores.rows import TableConnection, the_one
 from postdate.stores.task_row import listing_key, state_key
 from postdate.stores.tasks import Listing
 from postdate.stores.template_values import (
+    PayloadRow,
     destination_of,
     destination_values,
+    payload_of,
+    payload_values,
     template_fields,
     template_values,
 )
@@ -28,7 +31,7 @@ from postdate.stores.template_values import (
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-class DefinitionRow(Row):
+class DefinitionRow(PayloadRow):
     slot = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
     place = UnicodeAttribute()
@@ -40,9 +43,6 @@ class DefinitionRow(Row):
     plan = NumberAttribute()
     schedule = UnicodeAttribute()
     template = UnicodeAttribute()
-    payload = UnicodeAttribute(null=True)
-    payload_key = UnicodeAttribute(null=True)
-    payload_ref = UnicodeAttribute(null=True)
     options = UnicodeAttribute()
     runs_before = NumberAttribute(null=True)
     before = UnicodeAttribute(null=True)
@@ -80,9 +80,7 @@ def attributes_of(
         "status": definition.state.value,
         "schedule": compact(values_of(definition.schedule)),
         "template": _template_text(definition.template),
-        "payload": definition.template.payload.text,
-        "payload_key": definition.template.payload.key,
-        "payload_ref": definition.template.payload.ref,
+        **payload_values(definition.template.payload),
         "options": _options_text(definition),
         "reason": definition.reason,
         "before": " ".join(definition.before) or None,
@@ -135,7 +133,7 @@ def definition_of(row: DefinitionRow) -> Definition:
         schedule=schedule_of(json.loads(row.schedule), row.id),
         template=_template_of(
             json.loads(row.template),
-            Payload(text=row.payload, key=row.payload_key, ref=row.payload_ref),
+            payload_of(row),
         ),
         created_at=instants.from_milliseconds(int(row.created)),
         changed_at=instants.from_milliseconds(int(row.changed)),

@@ -15,16 +15,19 @@ from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
 from postdate.domain import instants
 from postdate.domain.item import kind_of
 from postdate.domain.slots import unique_part
-from postdate.domain.task import OPERATION_KIND, HistoryLine, Payload, Recurs, State, Task
+from postdate.domain.task import OPERATION_KIND, HistoryLine, Recurs, State, Task
 from postdate.stores import history
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
 from postdate.stores.places import place_of
-from postdate.stores.rows import Row, TableConnection, the_one
+from postdate.stores.rows import TableConnection, the_one
 from postdate.stores.tasks import Listing, listing_of
 from postdate.stores.template_values import (
     ROW_USUAL,
+    PayloadRow,
     destination_of,
     destination_values,
+    payload_of,
+    payload_values,
     template_fields,
     template_values,
 )
@@ -64,7 +67,7 @@ class ByState(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-call]
     place = UnicodeAttribute(range_key=True)
 
 
-class TaskRow(Row):
+class TaskRow(PayloadRow):
     slot = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
     place = UnicodeAttribute(null=True)
@@ -80,9 +83,6 @@ class TaskRow(Row):
     moved = NumberAttribute()
     placed = NumberAttribute(null=True)
     target = UnicodeAttribute(null=True)
-    payload = UnicodeAttribute(null=True)
-    payload_key = UnicodeAttribute(null=True)
-    payload_ref = UnicodeAttribute(null=True)
     options = UnicodeAttribute(null=True)
     attempts = NumberAttribute(null=True)
     token = NumberAttribute(null=True)
@@ -135,9 +135,7 @@ def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> A
         "tenant": task.tenant,
         "status": task.state.value,
         "target": compact(destination_values(task.destination)),
-        "payload": task.payload.text,
-        "payload_key": task.payload.key,
-        "payload_ref": task.payload.ref,
+        **payload_values(task.payload),
         "options": _options_text(task),
         "holder": task.holder,
         "error": task.error,
@@ -177,7 +175,7 @@ def task_of(row: TaskRow) -> Task:
         created_at=instants.from_milliseconds(int(row.created)),
         moved_at=instants.from_milliseconds(int(row.moved)),
         destination=destination_of(target),
-        payload=Payload(text=row.payload, key=row.payload_key, ref=row.payload_ref),
+        payload=payload_of(row),
         name=options.get("name"),
         tags=tuple(options.get("tags", ())),
         expires_at=instant(options.get("expires")),

@@ -3,9 +3,12 @@
 from dataclasses import replace
 from typing import Any, Final
 
+from pynamodb.attributes import UnicodeAttribute
+
 from postdate.domain.flow import FlowControl
 from postdate.domain.retry import RetryPolicy
-from postdate.domain.task import Ack, Destination, Task, Template
+from postdate.domain.task import Ack, Destination, Payload, Task, Template
+from postdate.stores.rows import Row
 
 # The meaning of a row without these values, for ever. The defaults of the code may change; stored tasks must not.
 ROW_RETRY: Final[dict[str, Any]] = {
@@ -42,6 +45,23 @@ def template_fields(values: dict[str, Any]) -> dict[str, Any]:
         "flow": flow_of(values.get("flow")),
         "depth": values.get("depth", 0),
     }
+
+
+class PayloadRow(Row):
+    """The attributes of a payload, equal in the row of a task and in that of a definition."""
+
+    payload = UnicodeAttribute(null=True)
+    payload_key = UnicodeAttribute(null=True)
+    payload_ref = UnicodeAttribute(null=True)
+
+
+def payload_values(payload: Payload) -> dict[str, str | None]:
+    """The attributes of `PayloadRow`; None stands for an attribute that is left out."""
+    return {"payload": payload.text, "payload_key": payload.key, "payload_ref": payload.ref}
+
+
+def payload_of(row: PayloadRow) -> Payload:
+    return Payload(text=row.payload, key=row.payload_key, ref=row.payload_ref)
 
 
 def destination_values(destination: Destination) -> dict[str, Any]:

@@ -1,39 +1,15 @@
 """Answers about tasks that run once, and the parts that answers about recurring tasks share with them."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
 from functions.api.answers import Count, Instant, Version, told, words
 from functions.api.forms import text_of
-from functions.api.tasks import targets
-from functions.api.tasks.targets import Target
-from postdate.domain import flow, task
-from postdate.domain.retry import RetryPolicy
+from functions.api.tasks.calls import CallAnswer, Payload, call_answer
+from postdate.domain import task
 from postdate.domain.task import State
 from postdate.domain.transitions import HISTORY_LINES_MAX
-
-PayloadRef: TypeAlias = Annotated[
-    str | None,
-    told("The object that each attempt reads the payload from; null if the request had a payload."),
-]
-Payload: TypeAlias = Annotated[Any, told("The payload of the request; null if it is a reference.")]
-Ack: TypeAlias = Annotated[str, words(task.Ack)]
-
-
-class Retry(TypedDict):
-    max_attempts: Count
-    initial_seconds: float
-    multiplier: float
-    max_seconds: float
-    jitter: bool
-
-
-class FlowControl(TypedDict):
-    key: str
-    rate: Count | None
-    period_seconds: Count
-    parallelism: Count | None
 
 
 class LastRun(TypedDict):
@@ -55,7 +31,7 @@ class HistoryLine(TypedDict):
     reason: Annotated[str, told("The reason for the change. Of a claim: the sender of the call.")]
 
 
-class Task(TypedDict):
+class Task(CallAnswer):
     task_id: Annotated[
         str, told("The id contains the minute that the task was registered for, so ids sort by time.")
     ]
@@ -69,21 +45,15 @@ class Task(TypedDict):
     ]
     name: str | None
     tags: list[str]
-    target: Target
-    payload_ref: PayloadRef
     run_at: Annotated[Instant, told("The instant of the request.")]
     next_run_at: Annotated[Instant | None, told("The instant of the next attempt; null if none is planned.")]
     attempts: Annotated[Count, told("Attempts so far. A redrive sets the number to 0.")]
     last_run: LastRun | None
     error: Annotated[str | None, told("The reason why the newest attempt failed.")]
-    retry: Retry
-    timeout_seconds: Count
-    ack: Ack
     expires_at: Annotated[
         Instant | None,
         told("No attempt begins after this instant, and none later than 60 days after `run_at`."),
     ]
-    flow_control: FlowControl | None
     created_at: Instant
     version: Version
     history: Annotated[
@@ -101,24 +71,19 @@ class CancelledTask(Task):
 
 
 def of(given: task.Task) -> Task:
-    """A task as its owner sees it. The values of headers may be credentials, so the answer has hashes of them."""
+    """A task as its owner sees it."""
     return {
         "task_id": given.id,
         "status": given.state.value,
         "name": given.name,
         "tags": list(given.tags),
-        "target": targets.view(given.destination),
-        "payload_ref": given.payload.ref,
         "run_at": text_of(given.planned_at),
         "next_run_at": text_of(given.due_at) if given.state.waits else None,
         "attempts": given.attempts,
         "last_run": _last_run(given),
         "error": given.error,
-        "retry": retry(given.retry),
-        "timeout_seconds": given.timeout_seconds,
-        "ack": given.ack.value,
+        **call_answer(given),
         "expires_at": text_of(given.expires_at),
-        "flow_control": flow_control(given.flow),
         "created_at": text_of(given.created_at),
         "version": given.version,
         "history": [
@@ -131,27 +96,6 @@ def of(given: task.Task) -> Task:
             }
             for line in given.history
         ],
-    }
-
-
-def retry(policy: RetryPolicy) -> Retry:
-    return {
-        "max_attempts": policy.max_attempts,
-        "initial_seconds": policy.initial_seconds,
-        "multiplier": policy.multiplier,
-        "max_seconds": policy.max_seconds,
-        "jitter": policy.jitter,
-    }
-
-
-def flow_control(given: flow.FlowControl | None) -> FlowControl | None:
-    if given is None:
-        return None
-    return {
-        "key": given.key,
-        "rate": given.rate,
-        "period_seconds": given.period_seconds,
-        "parallelism": given.parallelism,
     }
 
 

@@ -9,18 +9,8 @@ from typing_extensions import TypedDict
 from functions.api.answers import Count, Instant, Version, told, words
 from functions.api.forms import text_of
 from functions.api.runs.answers import RunSummary, summary
-from functions.api.tasks import targets
-from functions.api.tasks.one_time.answers import (
-    Ack,
-    FlowControl,
-    Payload,
-    PayloadRef,
-    Retry,
-    flow_control,
-    retry,
-)
+from functions.api.tasks.calls import CallAnswer, Payload, call_answer
 from functions.api.tasks.recurring.chain import next_run_at
-from functions.api.tasks.targets import Target
 from postdate.domain import catch_up, definition, preview
 from postdate.domain.definition import Definition
 from postdate.domain.task import State, Task
@@ -28,7 +18,7 @@ from postdate.domain.task import State, Task
 _SECOND: Final = timedelta(seconds=1)
 
 
-class RecurringTask(TypedDict):
+class RecurringTask(CallAnswer):
     task_id: str
     status: Annotated[
         str,
@@ -37,8 +27,6 @@ class RecurringTask(TypedDict):
     ]
     name: str | None
     tags: list[str]
-    target: Target
-    payload_ref: PayloadRef
     cron: str
     timezone: str
     start_at: Instant | None
@@ -56,11 +44,7 @@ class RecurringTask(TypedDict):
         told("The newest run whose instant has passed, begun or not. It may be a moment behind."),
     ]
     reason: Annotated[str | None, told("The reason of a pause, if the request gave one.")]
-    retry: Retry
-    timeout_seconds: Count
-    ack: Ack
     expires_after_seconds: Count | None
-    flow_control: FlowControl | None
     created_at: Instant
     changed_at: Instant
     version: Version
@@ -94,8 +78,6 @@ def of(given: Definition, *, runs: Sequence[Task], now: datetime) -> RecurringTa
         "status": given.state.value,
         "name": given.name,
         "tags": list(given.tags),
-        "target": targets.view(template.destination),
-        "payload_ref": template.payload.ref,
         "cron": plan.cron.text,
         "timezone": plan.cron.timezone,
         "start_at": text_of(plan.start_at),
@@ -108,11 +90,8 @@ def of(given: Definition, *, runs: Sequence[Task], now: datetime) -> RecurringTa
         "next_run_at": text_of(next_run_at(given, runs=runs, now=now)),
         "last_run": None if last is None else summary(last),
         "reason": given.reason,
-        "retry": retry(template.retry),
-        "timeout_seconds": template.timeout_seconds,
-        "ack": template.ack.value,
+        **call_answer(template),
         "expires_after_seconds": None if expires is None else expires // _SECOND,
-        "flow_control": flow_control(template.flow),
         "created_at": text_of(given.created_at),
         "changed_at": text_of(given.changed_at),
         "version": given.version,
