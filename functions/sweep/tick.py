@@ -28,16 +28,23 @@ FIRST_LOOKS_BACK = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ticked:
-    """The result of one wake-up: passes made, failed and handed out, calls sent, overdue items found by the audit, and
-    the items that closing passes counted."""
+    """The result of one wake-up of the sweeper."""
 
+    # The number of passes that this function made itself.
     made: int
+    # The number of these passes that failed.
     failed: int
+    # The number of passes that other workers got.
     handed_out: int
+    # The number of calls that were sent.
     sent: int
+    # The number of items that closing passes counted.
     due: int
+    # The number of these that still wait for their first attempt.
     waiting: int
+    # Items that an audit pass found late and sent again; empty in a healthy system.
     overdue: tuple[str, ...]
+    # The age in minutes of the oldest minute without its open pass; 0 if no minute lacks it.
     behind_minutes: int
 
 

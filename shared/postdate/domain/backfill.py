@@ -116,12 +116,17 @@ class BackfillStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """`reason` says why it does not go on."""
+    """The progress of a backfill, derived from its steps."""
 
+    # The state of the backfill.
     state: State
+    # The number of occurrences that have a run.
     done: int
+    # The number of all its occurrences.
     total: int
+    # The end of its last step; None before.
     finished_at: datetime | None = None
+    # The reason why it does not continue; None while it does.
     reason: str | None = None
 
 

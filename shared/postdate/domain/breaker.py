@@ -53,21 +53,29 @@ class State(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Breaker:
-    """One tenant's calls to one destination. `failures` in a row since `since`; `opened` so many times since
-    `down_since` without an answer in between; `closed_at` is when a probe last got through. Until `slow_until` its
-    calls go by the lane for slow destinations. `error` is what the newest failure said. `waiting` counts calls that
-    were put off since it opened, and is 0 while it is closed."""
+    """The circuit breaker of one tenant's calls to one destination. The functions below make each new version."""
 
+    # Failures in a row that say the destination is down; 0 after an answer.
     failures: int = 0
+    # The instant of the first of these failures; None without one.
     since: datetime | None = None
+    # The number of openings without an answer in between; 0 while it is closed.
     opened: int = 0
+    # The instant of the first of these openings; None while it is closed.
     down_since: datetime | None = None
+    # The instant from which a probe may go out; None while it is closed.
     open_until: datetime | None = None
+    # The instant until which a probe belongs to the worker that took it; None without a probe.
     probe_until: datetime | None = None
+    # The instant at which a probe last succeeded; None if none did. Calls begin slowly after it.
     closed_at: datetime | None = None
+    # The instant until which calls use the lane for slow destinations; None if no worker waited long.
     slow_until: datetime | None = None
+    # The reason of the newest failure; None without one.
     error: str | None = None
+    # The number of calls that were put off since it opened; 0 while it is closed.
     waiting: int = 0
+    # 0 before the first change, one more with each. Conditional writes compare the version.
     version: int = 0
 
     def state(self, now: datetime) -> State:

@@ -75,10 +75,17 @@ def five_fields(text: str) -> tuple[str, str, str, str, str]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Field:
+    """One of the five fields of a cron."""
+
+    # The name for messages.
     name: str
+    # The least value.
     low: int
+    # The greatest value.
     high: int
+    # The words for the values, the least value first; empty for a field of digits only.
     names: tuple[str, ...] = ()
+    # True if the value after the greatest also means the least: 7 is Sunday, like 0.
     first_after_last: bool = False
 
     @property

@@ -20,10 +20,11 @@ _PREFIX: Final = "evt"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Actor:
-    """The author of a change: `type` is `key`, `function` or `operation`, and `id` names it. Both are `unknown` for a
-    change whose history line names no author."""
+    """The author of a change."""
 
+    # `key`, `function` or `operation`; `unknown` if the history line names no author.
     type: str
+    # The id of the key or operation, or the name of the function; `unknown` like the type.
     id: str
 
     @classmethod
@@ -38,10 +39,13 @@ UNKNOWN: Final = Actor(type="unknown", id="unknown")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
-    """The thing that changed. `kind` is the first part of the types of its events."""
+    """The item that changed."""
 
+    # The owner.
     tenant: str
+    # The first part of the types of its events, such as `payment`.
     kind: str
+    # The id of the payment, task, run or recurring task.
     id: str
 
     @property
@@ -58,20 +62,27 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Event:
-    """`sequence` is the subject's version: the first is 1 and none is left out. `occurred_at` is the instant of the
-    change, `recorded_at` that of its recording; None until it is recorded. `accounts` are those the change is about.
-    `data` has the fields `after` the change and, of those that it changed, the values `before`. A `reconstructed` event
-    was made from the subject's history, which has no values. `depth` is that of a task, see `Task.depth`."""
+    """One change of one subject, made from an image of a stream by the function `record`."""
 
+    # The item that changed.
     subject: Subject
+    # The kind of the subject and the name of the change, such as `task.dead`.
     type: str
+    # The subject's version: the first is 1, and none is left out.
     sequence: int
+    # The instant of the change, from its history line.
     occurred_at: datetime
+    # The instant of the recording, set by the feed; None before.
     recorded_at: datetime | None = None
+    # The author of the change, from its history line.
     actor: Actor = UNKNOWN
+    # The accounts that the change is about; empty for tasks.
     accounts: tuple[str, ...] = ()
+    # The fields `after` the change and, of those that it changed, the values `before`; empty if reconstructed.
     data: Mapping[str, Any] = field(default_factory=dict)
+    # True if the event was made from the subject's history, which has no values.
     reconstructed: bool = False
+    # The depth of the task, see `Task.depth`; 0 for other subjects.
     depth: int = 0
 
     @property

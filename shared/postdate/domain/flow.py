@@ -56,9 +56,11 @@ def holds(placed_at: datetime | None, due_at: datetime, now: datetime) -> bool:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Places:
-    """A key's timeline: places are given away up to `ends`, the newest of them `step` apart."""
+    """A key's timeline."""
 
+    # The instant up to which places are given away.
     ends: datetime
+    # The interval between the newest of these places.
     step: timedelta
 
     def waiting(self, now: datetime) -> int:
@@ -68,13 +70,17 @@ class Places:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Room:
-    """`runs` that are in it, with the ends of their leases. `stay` is how long runs have lately been in it; up to
-    `turns_until` turns to ask again are given away, one every `turn`. Version 0 is a room in which nobody was yet."""
+    """The active runs of a flow key, and the turns of runs that found the room full. `enter` makes each new version."""
 
+    # The names of the runs inside, with the ends of their leases.
     runs: Mapping[str, datetime] = field(default_factory=dict)
+    # The usual stay of a run, from the latest runs that left.
     stay: timedelta = _STAY
+    # The instant up to which turns to ask again are given away; None if nobody waits.
     turns_until: datetime | None = None
+    # The interval between two turns.
     turn: timedelta = _STAY
+    # 0 for a room that no run has entered, one more with each change.
     version: int = 0
 
     def waiting(self, now: datetime) -> int:

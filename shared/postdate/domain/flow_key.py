@@ -20,14 +20,19 @@ _SHARE: Final = 10
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FlowKey:
-    """`rate` and `parallelism` are None where each task's own count; `period_seconds` belongs to the rate. `waiting`
-    counts runs that were put off since the key was paused, and is 0 otherwise. Version 0 is a key nobody has set."""
+    """The tenant's setting of a flow key. Requests to `/flow-keys` write it; workers read it."""
 
+    # The pinned rate; None if each task's own rate counts.
     rate: int | None = None
+    # The period of the pinned rate.
     period_seconds: int = 1
+    # The pinned parallelism; None if each task's own counts.
     parallelism: int | None = None
+    # The instant of the pause; None while runs may begin.
     paused_at: datetime | None = None
+    # The number of runs that were put off since the pause; 0 without a pause.
     waiting: int = 0
+    # 0 for a key that nobody has set, one more with each change.
     version: int = 0
 
     def over(self, flow: FlowControl) -> FlowControl:

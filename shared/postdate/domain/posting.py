@@ -41,15 +41,22 @@ class Leg:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Posting:
-    """Holds while `before` is still what is stored: nothing, if it is None. One that `points` has moved the payment
-    to another minute, whose slot needs a pointer to the payment's home."""
+    """A decided change of money. The ledger writes it whole, on condition that the stored payment still equals
+    `before`."""
 
+    # The owner of all its accounts.
     tenant: str
+    # The instant of the decision.
     at: datetime
+    # The payment as it was read; None for a new payment, and for a posting without a payment.
     before: Payment | None = None
+    # The payment to write; None for a deposit or an adjustment.
     after: Payment | None = None
+    # The changes of accounts; empty if no money moves.
     legs: tuple[Leg, ...] = ()
+    # The row for the journal; None if only holds change.
     movement: Movement | None = None
+    # True if the payment moves to another minute, whose slot then needs a pointer to its home.
     points: bool = False
 
     def signed(self, by: str) -> "Posting":
@@ -77,17 +84,24 @@ class Posting:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Total:
-    """All that one transaction does to one account. `available` and `reserved` are net changes; `available_taken` and
-    `reserved_taken` are the sums of the legs that take. The account must have these sums without the legs that add:
-    DynamoDB knows no order within a transaction."""
+    """The sum of all legs of one transaction for one account. The account must have what the taking legs take without
+    what the other legs add, because DynamoDB knows no order within a transaction."""
 
+    # The id of the account.
     account: str
+    # The net change of the available money.
     available: int = 0
+    # The net change of the reserved money.
     reserved: int = 0
+    # The sum of the legs that take available money.
     available_taken: int = 0
+    # The sum of the legs that take reserved money.
     reserved_taken: int = 0
+    # True if a leg needs an account that is neither frozen nor closed.
     needs_active: bool = False
+    # True if a leg needs an account that is not closed.
     needs_open: bool = False
+    # The version that the account must have; None if any version will do.
     at_version: int | None = None
 
     @property

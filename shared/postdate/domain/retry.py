@@ -21,10 +21,15 @@ class RetryPolicy:
     first hour (docs/retries.md has the curve). Stored rows do not depend on it: see `stores/task_row.py`.
     """
 
+    # The number of attempts, the first one included.
     max_attempts: int = 30
+    # The first delay, and the least one with jitter.
     initial_seconds: float = 5.0
+    # The factor between one delay and the next.
     multiplier: float = 2.0
+    # The greatest delay.
     max_seconds: float = 10_800.0
+    # True if the delay is drawn at random up to the backoff.
     jitter: bool = True
 
     def next_attempt_at(

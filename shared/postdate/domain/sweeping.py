@@ -39,28 +39,35 @@ _NEXT: Final = {None: Stage.OPEN, Stage.OPEN: Stage.CLOSE, Stage.CLOSE: Stage.AU
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
-    """The newest finished pass over one group of a minute's shards. `opened_at` is when its open pass began,
-    `looked_at` when a closing pass found items waiting or an audit found that something has not ended yet, `audited_at`
-    when an audit found that everything has. `waiting` is the number of items that the pass found waiting for their
-    first attempt. A pass of an earlier `epoch` does not count."""
+    """The newest finished pass over one group of a minute's shards, written by the sweeper that made it."""
 
+    # The minute, counted from the epoch.
     minute: int
+    # The number of the group within the minute.
     group: int
+    # The pass: open, closing or audit.
     stage: Stage
+    # The beginning of the open pass. Items written since then are read again by the closing pass.
     opened_at: datetime
+    # The instant at which a pass found items that wait or have not ended; None if none did.
     looked_at: datetime | None = None
+    # The instant at which an audit pass found everything ended; None before.
     audited_at: datetime | None = None
+    # The number of items that the pass found waiting for their first attempt.
     waiting: int = 0
+    # The epoch of the watermark. A pass of an earlier epoch does not count.
     epoch: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Watermark:
-    """`minute` is the last one up to which every pass was made. `epoch` counts how often the watermark was put back.
-    `tables` are those that it is about: other ones take their place only with a new epoch. None in old rows."""
+    """The progress of all sweepers together."""
 
+    # The last minute up to which all passes are made.
     minute: int
+    # The number of resets of the watermark.
     epoch: int = 0
+    # The tables that it is about; empty in rows of older releases. Other tables need a new epoch.
     tables: frozenset[str] = frozenset()
 
 

@@ -31,13 +31,17 @@ _GROWTH: Final = 1.1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fared:
-    """The facts about one item that a tally counts. `begun_at` is when a task's first attempt began, or when a payment
-    completed; None before that."""
+    """The facts about one item that a tally counts."""
 
+    # The name of the state.
     state: str
+    # The instant of the request.
     planned_at: datetime
+    # The number of attempts so far.
     attempts: int = 0
+    # The beginning of a task's first attempt, or the completion of a payment; None before.
     begun_at: datetime | None = None
+    # A payment's amount; 0 for a task.
     amount: int = 0
 
     @classmethod
@@ -61,15 +65,19 @@ class Fared:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MinuteTally:
-    """`due` are all items planned for the minute that were neither cancelled nor skipped: `done`, `failed`, and those
-    still under way. `retried` are items that needed a second attempt. `lateness` counts by bucket. `amount` is the sum
-    of the payments that are due."""
+    """The counts of one minute, one tenant and one kind of item."""
 
+    # Items planned for the minute that were neither cancelled nor skipped.
     due: int = 0
+    # Of these, the delivered tasks and completed payments.
     done: int = 0
+    # Of these, the dead, expired and missed tasks, and the failed payments.
     failed: int = 0
+    # Of these, the items that needed a second attempt.
     retried: int = 0
+    # The sum of the payments that are due.
     amount: int = 0
+    # The number of items by bucket of lateness.
     lateness: Mapping[int, int] = field(default_factory=dict)
 
     def __add__(self, other: "MinuteTally") -> "MinuteTally":

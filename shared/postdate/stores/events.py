@@ -34,13 +34,17 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedPage:
-    """`log` names the feed that the page belongs to: a feed that expired as a whole begins anew under another name.
-    `recorded_at` never lies before that of the page before it."""
+    """One page of a feed: events that were recorded together, in their order."""
 
+    # The owner of the feed.
     tenant: str
+    # The name of the feed. A feed that expired as a whole begins again under another name.
     log: str
+    # The number of the page, one more than that of the page before.
     number: int
+    # The instant of the recording, never before that of the page before.
     recorded_at: datetime
+    # The events, by their keys.
     entries: tuple[Entry, ...]
 
 

@@ -41,13 +41,19 @@ class SharedLine(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredLine:
-    """A line that was read: `to` is the word of a state."""
+    """A history line as a row keeps it."""
 
+    # The version that the line describes.
     version: int
+    # The instant of the decision.
     at: datetime
+    # The name of the state after the change.
     to: str
+    # The number of attempts so far.
     attempt: int
+    # The reason.
     why: str
+    # The author; empty for a worker.
     by: str
 
 

@@ -30,19 +30,24 @@ _EARLIER_KEPT: Final = 10
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reservation:
-    """The item of one key, with all that a second answer equal to the first one needs.
+    """The item of one idempotency key, with all that an equal second answer needs. The registration writes it before
+    the item."""
 
-    `earlier` are instants, as (due_at, created_at), that the item had before and was not seen to be written with. It
-    may be written with one of them all the same, by a request that is slow: when the item was created tells which.
-    """
-
+    # The owner of the key.
     tenant: str
+    # The Idempotency-Key of the request.
     key: str
+    # The hash of the request. Another fingerprint under the same key is refused.
     fingerprint: str
+    # The id that the item has or will have.
     item_id: str
+    # The instant that the newest request gave the item.
     due_at: datetime
+    # The instant of the newest request.
     created_at: datetime
+    # The end of the reservation; None for payments, whose keys are kept for ever.
     keep_until: datetime | None
+    # Instants, as (due_at, created_at), of earlier requests. A slow request may still write the item with one of them.
     earlier: tuple[tuple[datetime, datetime], ...] = ()
 
     def is_over(self, now: datetime) -> bool:

@@ -16,14 +16,17 @@ from postdate.stores.pointers import pointer_attributes
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowAction:
-    """The action on one row of a transaction: `row` is a posting's own row with the written attributes, or `account`
-    is an account that several postings share. `place` is the first one that the transaction writes in the account's
-    journal."""
+    """The action of a transaction on one row."""
 
+    # The action as DynamoDB takes it.
     request: dict[str, Any]
+    # The posting that the row belongs to; None for an account that several postings share.
     posting: Posting | None = None
+    # The attributes that the action writes; None for an account.
     row: AttributeMap | None = None
+    # The account and the sum of its legs; None for any other row.
     account: tuple[str, Total] | None = None
+    # The first place that the transaction writes in the journal of the account; None without one.
     place: str | None = None
 
 

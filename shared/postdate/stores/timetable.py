@@ -25,15 +25,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TimetableEntry:
-    """A pointer knows no phase: its item is elsewhere. `accounts` are those that a payment moves money between.
-    `fared` is there if it was asked for, and never of a pointer."""
+    """One entry of a slot as the sweep reads it: an item, or a pointer to an item in another slot."""
 
+    # The call of the item.
     due: Due
+    # The owner of the item.
     tenant: str
+    # The instant at which `due_at` was last set. It tells the closing pass which items are new.
     moved_at: datetime
+    # The phase of the item; None for a pointer.
     phase: Phase | None
+    # The end of the lease; None without one.
     lease_until: datetime | None
+    # Both accounts of a payment; empty for a task.
     accounts: tuple[str, ...] = ()
+    # The facts for a tally, if the caller asked for them; None otherwise, and for a pointer.
     fared: Fared | None = None
 
     @classmethod

@@ -14,25 +14,33 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Delivery:
-    """One attempt of one run. What a log must not hold is left out of its repr.
+    """One attempt of one run, as a target receives it. Its repr leaves out all that a log must not hold."""
 
-    `depth` is that of its task. `payload` is JSON text in UTF-8. `signing_secrets` are the endpoint's (`whsec_…`), two
-    while one replaces the other. `allowed` are the addresses of this kind on the tenant's list as it stands now, not as
-    it stood at registration. With `ack` explicit, the receiver needs the token of this very attempt.
-    """
-
+    # The id of the run, by which a receiver recognises a repeated delivery.
     run_id: str
+    # The id that the owner registered, see `Task.task_id`.
     task_id: str
+    # The owner of the task.
     tenant: str
+    # The number of the attempt since the registration or the last redrive.
     attempt: int
+    # The fencing token of the claim. With an explicit acknowledgement the receiver sends it back.
     token: int
+    # The instant of the request.
     planned_at: datetime
+    # The longest wait for the answer, never beyond the life of the worker.
     timeout_seconds: float
+    # The place that receives the call, with readable headers.
     destination: Destination = field(repr=False)
+    # JSON text in UTF-8; empty for a run without a payload.
     payload: bytes = field(repr=False)
+    # The secrets that sign the call (`whsec_…`): two while one replaces the other, none if the tenant has none.
     signing_secrets: tuple[str, ...] = field(default=(), repr=False)
+    # The addresses of this kind on the tenant's list as it is now, not as it was at registration.
     allowed: frozenset[str] = frozenset()
+    # The event that ends the run.
     ack: Ack = Ack.RESPONSE
+    # The depth of the task, see `Task.depth`.
     depth: int = 0
 
     def __post_init__(self) -> None:
@@ -59,17 +67,17 @@ class Delivered:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failed:
-    """The destination did not take it, or nobody knows whether it did.
+    """A call that the destination refused, or whose outcome nobody knows."""
 
-    `reason` is for the task's owner: short, our words only, nothing of what the other side wrote.
-    `retry` says whether another attempt makes sense; when, and how many, is the policy's to say. `down` means that
-    the destination itself is in trouble: whatever else was sent there now would fare no better.
-    """
-
+    # The reason for the task's owner: short, in our words, nothing that the other side wrote.
     reason: str
+    # True if another attempt makes sense. The retry policy decides when, and how often.
     retry: bool = True
+    # The wait that the destination asked for; None if it asked for none.
     retry_after_seconds: float | None = None
+    # The status of an HTTP answer; None without an answer.
     http_status: int | None = None
+    # True if the destination itself is in trouble: any other call there would fail as well.
     down: bool = False
 
 

@@ -27,16 +27,17 @@ class Shape(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Member:
-    """A field of a destination in requests and answers. `of` is the attribute of `Destination` that keeps it.
+    """A field of a destination in requests and answers."""
 
-    `meaning` is for the API's description. A member with `words` is one of them; the first is the default. PAIRS may
-    be left out. Every other member is needed.
-    """
-
+    # The name of the field in the API.
     name: str
+    # The attribute of `Destination` that keeps it.
     of: str
+    # The text for the API's description.
     meaning: str
+    # The form of the value. PAIRS may be left out; every other member is needed.
     shape: Shape = Shape.TEXT
+    # The allowed values, the default first; empty if any text will do.
     words: tuple[str, ...] = ()
 
     def kept(self, given: Any) -> Any:
@@ -98,19 +99,23 @@ def _same(address: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind:
-    """`name` is the `type` of a destination; `title` begins the names of its schemas.
+    """All properties of one sort of destination."""
 
-    `check` raises a PostdateError for a destination that may not be called; its second argument says whether loopback
-    may be. `circuit` is the part of an address that fails as a whole, for the breaker. `make` builds the target.
-    """
-
+    # The `type` of a destination.
     name: str
+    # The beginning of the names of its schemas.
     title: str
+    # The fields of its address.
     members: tuple[Member, ...]
+    # Builds the target.
     make: Callable[[Parts], Target]
+    # Raises a PostdateError for a destination that may not be called. The second argument is true if loopback may be.
     check: Check = _passes
+    # Returns the part of an address that fails as a whole, for the breaker.
     circuit: Callable[[str], str] = _same
+    # The tenant's list of allowed addresses; None for a kind without a list.
     listed: Listed | None = None
+    # The service of AWS that a worker calls; None for HTTP.
     service: Service | None = None
 
     def refuse(self, destination: Destination, *, allowed: Collection[str], loopback_allowed: bool) -> None:
