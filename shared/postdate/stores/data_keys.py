@@ -15,7 +15,7 @@ from pynamodb.exceptions import DoesNotExist, PutError
 
 from postdate.domain.errors import SecretBroken, Unavailable
 from postdate.stores.faults import is_refused, translated
-from postdate.stores.rows import Row, TableConnection, speak_through
+from postdate.stores.rows import Row, table_rows
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -46,12 +46,7 @@ class KmsDataKeys:
     def __init__(
         self, *, table: str, client: "BaseClient | None" = None, kms: Callable[[], Any], key_id: str
     ) -> None:
-        class Rows(_Row):
-            class Meta(TableConnection):
-                table_name = table
-
-        speak_through(Rows, client)
-        self._rows = Rows
+        self._rows = table_rows(_Row, table, client)
         self._kms = kms
         self._key_id = key_id
 

@@ -15,7 +15,7 @@ from postdate.domain.slots import unique_part
 from postdate.domain.task import LIFETIME, Payload, Template
 from postdate.stores.attributes import AttributeMap, compact, typed
 from postdate.stores.places import place_of
-from postdate.stores.rows import TableConnection, the_one
+from postdate.stores.rows import the_one
 from postdate.stores.task_row import listing_key, state_key
 from postdate.stores.tasks import Listing
 from postdate.stores.template_values import (
@@ -51,14 +51,6 @@ class DefinitionRow(PayloadRow):
     reason = UnicodeAttribute(null=True)
     by = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)
-
-
-def definition_rows(table: str) -> type[DefinitionRow]:
-    class Rows(DefinitionRow):
-        class Meta(TableConnection):
-            table_name = table
-
-    return Rows
 
 
 def attributes_of(

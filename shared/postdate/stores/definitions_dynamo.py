@@ -14,7 +14,7 @@ from postdate.runtime.author import nobody
 from postdate.stores import batch_get, definition_row, task_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
-from postdate.stores.rows import FoundRows, found_rows, item_key, speak_through, the_one
+from postdate.stores.rows import FoundRows, found_rows, item_key, table_rows, the_one
 from postdate.stores.statements import Statement, Statements
 from postdate.stores.tasks import Written
 
@@ -33,8 +33,7 @@ class DynamoDefinitions:
         author: Callable[[], str] = nobody,
     ) -> None:
         self._author = author
-        self._rows = definition_row.definition_rows(table)
-        speak_through(self._rows, client)
+        self._rows = table_rows(definition_row.DefinitionRow, table, client)
         self._statements = Statements(table=table, client=client)
         self._listing_shards = listing_shards
         self._retention = retention

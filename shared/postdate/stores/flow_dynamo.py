@@ -266,19 +266,7 @@ class DynamoFlow:
             gone.append("attention")
         else:
             set_to[":attention"] = {"S": _PAUSED}
-        return (
-            self._update(
-                key[0],
-                _KEY + key[1],
-                "SET "
-                + ", ".join(f"#{name[1:]} = {name}" for name in set_to)
-                + (f" REMOVE {', '.join(f'#{name}' for name in gone)}" if gone else ""),
-                where="#version = :before" if before.version else "attribute_not_exists(#version)",
-                names={f"#{name}": name for name in (*(each[1:] for each in set_to), *gone)},
-                values=set_to | ({":before": _number(before.version)} if before.version else {}),
-            )
-            is not None
-        )
+        return self._replaced(key[0], _KEY + key[1], set_to, gone, before=before.version)
 
     def count_waiting(self, key: Key, more: int) -> None:
         self._update(
@@ -356,19 +344,7 @@ class DynamoFlow:
             gone += [_COUNTED, "attention"]
         else:
             set_to[":attention"] = {"S": _OPEN}
-        return (
-            self._update(
-                circuit[0],
-                _BREAKER + circuit[1],
-                "SET "
-                + ", ".join(f"#{name[1:]} = {name}" for name in set_to)
-                + (f" REMOVE {', '.join(f'#{name}' for name in gone)}" if gone else ""),
-                where="#version = :before" if before.version else "attribute_not_exists(#version)",
-                names={f"#{name}": name for name in ("version", *(each[1:] for each in set_to), *gone)},
-                values=set_to | ({":before": _number(before.version)} if before.version else {}),
-            )
-            is not None
-        )
+        return self._replaced(circuit[0], _BREAKER + circuit[1], set_to, gone, before=before.version)
 
     def count_held(self, circuit: Circuit, more: int) -> None:
         self._update(
@@ -420,6 +396,31 @@ class DynamoFlow:
             )
         row: AttributeMap | None = answer.get("Item")
         return row
+
+    def _replaced(
+        self,
+        tenant: str,
+        name: str,
+        set_to: Mapping[str, Mapping[str, Any]],
+        gone: Iterable[str],
+        *,
+        before: int,
+    ) -> bool:
+        """Sets these values, each under its name with a colon, and removes the attributes that are gone. False if the
+        row no longer has the version `before`; 0 stands for no row."""
+        gone = list(gone)
+        removed = f" REMOVE {', '.join(f'#{each}' for each in gone)}" if gone else ""
+        return (
+            self._update(
+                tenant,
+                name,
+                "SET " + ", ".join(f"#{each[1:]} = {each}" for each in set_to) + removed,
+                where="#version = :before" if before else "attribute_not_exists(#version)",
+                names={f"#{each}": each for each in ("version", *(given[1:] for given in set_to), *gone)},
+                values={**set_to, **({":before": _number(before)} if before else {})},
+            )
+            is not None
+        )
 
     def _update(
         self,

@@ -19,7 +19,7 @@ from pynamodb.models import Model
 from postdate.domain import instants
 from postdate.stores.attributes import compact
 from postdate.stores.faults import is_refused, translated
-from postdate.stores.rows import TableConnection, speak_through
+from postdate.stores.rows import table_rows
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -93,12 +93,7 @@ class _Row(Model):
 
 class DynamoReservations:
     def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
-        class Rows(_Row):
-            class Meta(TableConnection):
-                table_name = table
-
-        speak_through(Rows, client)
-        self._rows = Rows
+        self._rows = table_rows(_Row, table, client)
 
     def reserve(self, wanted: Reservation, *, now: datetime) -> Reservation:
         free = self._rows.key.does_not_exist() | (self._rows.expires_at < int(now.timestamp()))

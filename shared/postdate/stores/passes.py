@@ -17,7 +17,7 @@ from pynamodb.models import Model
 from postdate.domain import instants
 from postdate.domain.sweeping import Progress, Stage, Watermark
 from postdate.stores.faults import is_refused, translated
-from postdate.stores.rows import TableConnection, speak_through
+from postdate.stores.rows import table_rows
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -67,12 +67,7 @@ class _Row(Model):
 
 class DynamoPasses:
     def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
-        class Rows(_Row):
-            class Meta(TableConnection):
-                table_name = table
-
-        speak_through(Rows, client)
-        self._rows = Rows
+        self._rows = table_rows(_Row, table, client)
 
     def between(self, first: int, last: int) -> Iterable[Progress]:
         if last < first:

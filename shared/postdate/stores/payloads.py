@@ -12,7 +12,7 @@ from pynamodb.exceptions import DoesNotExist
 
 from postdate.stores import batch_get
 from postdate.stores.faults import translated
-from postdate.stores.rows import Row, TableConnection, found_rows, speak_through, the_one
+from postdate.stores.rows import Row, found_rows, table_rows, the_one
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
@@ -35,12 +35,7 @@ class _Row(Row):
 
 class DynamoPayloads:
     def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
-        class Rows(_Row):
-            class Meta(TableConnection):
-                table_name = table
-
-        speak_through(Rows, client)
-        self._rows = Rows
+        self._rows = table_rows(_Row, table, client)
 
     def put(self, key: str, text: str, *, keep_until: datetime) -> None:
         with translated():

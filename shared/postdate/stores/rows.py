@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 ReadT = TypeVar("ReadT")
+ModelT = TypeVar("ModelT", bound=Model)
 
 
 class TableConnection:
@@ -88,6 +89,18 @@ def speak_through(model: type[Model], client: "BaseClient | None") -> None:
     takes a good part of a second and another connection."""
     if client is not None:
         model._get_connection().connection._client = client
+
+
+def table_rows(model: type[ModelT], table: str, client: "BaseClient | None" = None) -> type[ModelT]:
+    """The model of the rows of one table, with the process's client. Pynamodb ties a model to its table, and the name
+    is known only at run time. A model with indexes needs a class of its own, because an index belongs to one model."""
+
+    class Rows(model):  # type: ignore[misc, valid-type]
+        class Meta(TableConnection):
+            table_name = table
+
+    speak_through(Rows, client)
+    return Rows
 
 
 def readable(rows: Iterable[Any], read: Callable[[Any], ReadT]) -> Iterator[ReadT]:

@@ -14,7 +14,7 @@ from postdate.domain.tenancy import USUAL, Tenancy
 from postdate.runtime.metric import STANDARD, TIERS
 from postdate.stores.attributes import compact, instant, milliseconds
 from postdate.stores.faults import is_refused, translated
-from postdate.stores.rows import Row, TableConnection, speak_through, the_one
+from postdate.stores.rows import Row, table_rows, the_one
 from postdate.stores.template_values import destination_of, destination_values
 
 if TYPE_CHECKING:
@@ -93,12 +93,7 @@ class _Row(Row):
 
 class DynamoTenants:
     def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
-        class Rows(_Row):
-            class Meta(TableConnection):
-                table_name = table
-
-        speak_through(Rows, client)
-        self._rows = Rows
+        self._rows = table_rows(_Row, table, client)
 
     def get(self, id: str) -> Tenant | None:
         with translated():

@@ -16,7 +16,7 @@ from postdate.domain.tally import Fared
 from postdate.stores import batch_get
 from postdate.stores.attributes import AttributeMap, instant
 from postdate.stores.faults import translated
-from postdate.stores.rows import Row, TableConnection, item_key, readable, speak_through
+from postdate.stores.rows import Row, item_key, readable, table_rows
 from postdate.stores.task_row import first_claimed_at
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class DynamoTimetable:
     """A slot has rows in two tables: tasks in `items`, payments in `payments`. Both are read, one after the other."""
 
     def __init__(self, *, items_table: str, payments_table: str, client: "BaseClient | None" = None) -> None:
-        self._items = _rows(items_table, client)
-        self._payments = _rows(payments_table, client)
+        self._items = table_rows(_FaredRow, items_table, client)
+        self._payments = table_rows(_FaredRow, payments_table, client)
 
     def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[TimetableEntry]:
         for table in (self._items, self._payments):
@@ -120,15 +120,6 @@ class DynamoTimetable:
 
 def _read(fared: bool) -> list[str]:
     return _READ_FARED if fared else _READ
-
-
-def _rows(table: str, client: "BaseClient | None") -> type[_FaredRow]:
-    class Rows(_FaredRow):
-        class Meta(TableConnection):
-            table_name = table
-
-    speak_through(Rows, client)
-    return Rows
 
 
 def _entry_or_none_to_call(row: _FaredRow, fared: bool) -> TimetableEntry:
