@@ -13,7 +13,7 @@ from functions.run_tasks.batch import SOON, Batch, Change, Worker, sorted_out
 from functions.run_tasks.delivering import Delivering
 from functions.run_tasks.gate import Gate
 from postdate.domain.due import Due
-from postdate.domain.task import AFTER_FAILURE, State
+from postdate.domain.task import State
 from postdate.domain.transitions import Transition
 from postdate.runtime.agenda import Call
 from postdate.stores.tasks import Tasks, Written
@@ -79,7 +79,7 @@ class Recording:
             if not self._is_left_to_a_sweep(change):
                 outbox.postpone(task, call.message)
             return
-        if change.before.state is State.RUNNING and task.state in AFTER_FAILURE:
+        if change.before.state is State.RUNNING and task.state.follows_failure:
             tally.failures.append(task)
         match task.state:
             case State.SUCCEEDED:

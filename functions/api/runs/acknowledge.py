@@ -16,7 +16,7 @@ from postdate.domain import transitions
 from postdate.domain.due import DELAY_MAX, Due, Packet, Via
 from postdate.domain.errors import Conflict, InvalidState, NotFound, Unavailable
 from postdate.domain.item import kind_of
-from postdate.domain.task import AFTER_FAILURE, OPERATION_KIND, Ack, State, Task
+from postdate.domain.task import OPERATION_KIND, Ack, State, Task
 from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
@@ -54,7 +54,7 @@ class Acknowledger:
 
     def fail(self, tenant: str, id: str, *, token: int, error: str | None, final: bool) -> Task:
         def decide(task: Task) -> Transition | None:
-            if task.state in AFTER_FAILURE and task.token == token:
+            if task.state.follows_failure and task.token == token:
                 return None
             _refuse_others(task, token)
             failure = Failure(why=error or "its receiver said so", final=final)

@@ -82,9 +82,10 @@ class State(StrEnum):
             case _:
                 assert_never(self)
 
-
-# The states that a failed attempt leads to.
-AFTER_FAILURE = frozenset({State.RETRYING, *(state for state in State if state.end is End.FAILED)})
+    @property
+    def follows_failure(self) -> bool:
+        """True for a state that a failed attempt leads to."""
+        return self is State.RETRYING or self.end is End.FAILED
 
 
 class Ack(StrEnum):
