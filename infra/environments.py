@@ -39,9 +39,14 @@ class Settings:
     task_workers: int
     account_amount_cap: int = 1_000_000_000
     events_kept_days: int = 400
+    # The OpenID Connect issuer whose people may sign in, as JSON with the fields of `Oidc` (runtime/issuer.py).
+    oidc: str = "none"
 
     def variables(self) -> dict[str, str]:
-        return {name.upper(): str(value).lower() for name, value in asdict(self).items()}
+        return {
+            name.upper(): str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in asdict(self).items()
+        }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

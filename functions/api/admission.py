@@ -8,6 +8,7 @@ from typing import Any, Final
 from functions.api.caller import Caller
 from postdate.domain.errors import Forbidden, Unauthenticated
 from postdate.runtime.clock import Clock
+from postdate.runtime.issuer import Person, token_of
 from postdate.stores.key_hashes import KeyHashes
 from postdate.stores.keys import OPS, ApiKey, Shown, shown
 
@@ -17,6 +18,7 @@ TENANT_HEADER: Final = "Postdate-Tenant"
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Admission:
     """`key` finds a key by its id, as it was a short time ago at most. `is_tenant` tells whether there is a tenant.
+    `person` tells who shows a token of the configured issuer; None for nobody, and without an issuer for everybody.
     `keep` stores a keyed hash in place of one of an older release. `count` counts a request of the key and raises
     RateLimited beyond the limit of the key."""
 
@@ -25,6 +27,7 @@ class Admission:
     hashes: KeyHashes
     keep: Callable[[Shown], None]
     count: Callable[[ApiKey], None]
+    person: Callable[[str], Person | None]
     clock: Clock
 
     def caller(self, request_context: Mapping[str, Any], authorization: str, named: str | None) -> Caller:
@@ -51,6 +54,8 @@ class Admission:
         RateLimited for one that has asked too often, and Unavailable if that cannot be told now."""
         if not _may_be_known(request_context):
             raise Unauthenticated
+        if (token := token_of(authorization)) is not None:
+            return self._signed_in(token)
         found = shown(authorization, self.key, now=self.clock.now(), hashes=self.hashes)
         if found is None:
             raise Unauthenticated
@@ -60,6 +65,14 @@ class Admission:
             raise Forbidden("this key may not be used from this network")
         self.count(key)
         return key
+
+    def _signed_in(self, token: str) -> ApiKey:
+        """The rights of a person, as a key that no table has. A key that the person makes may outlive the token: the
+        end of a token is the end of a session, and not of a right."""
+        person = self.person(token)
+        if person is None:
+            raise Unauthenticated
+        return ApiKey(id=person.id, secret_sha256="", tenant=person.tenant, scopes=person.scopes)
 
 
 def _may_be_known(request_context: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ class Settings:
     tenants_table: str
     data_keys_table: str
     secrets_key_id: str
+    oidc: str
     keys_table: str
     accounts_table: str
     journal_table: str

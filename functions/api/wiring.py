@@ -48,6 +48,8 @@ from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.dead_letters import SqsLetters
 from postdate.runtime.depths import depth
+from postdate.runtime.documents import document
+from postdate.runtime.issuer import person_by
 from postdate.runtime.machine import StepFunctions
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.data_keys import KmsDataKeys
@@ -112,6 +114,7 @@ class Wired:
             hashes=self.hashes,
             keep=self._rehash.keep,
             count=self.key_meter.take,
+            person=person_by(given.oidc, fetch=document, clock=self.clock),
             clock=self.clock,
         )
         self.events = DynamoEvents(

@@ -1,4 +1,4 @@
-"""A request's bearer key -> who is calling: tenant and key, a key alone for an operator, or nobody.
+"""A request's bearer key or token -> who is calling: tenant and key, a key alone for an operator, or nobody.
 
 The gateway asks for each key about once a minute, and not at all for a request without one. The function never refuses:
 the API answers for an unknown key itself, so that this refusal too is a problem with a code. It notes when a key was
@@ -14,6 +14,8 @@ from functions.authorize.settings import Settings
 from postdate.domain.errors import Unavailable
 from postdate.runtime import aws, deadline, metric, settings
 from postdate.runtime.clock import SystemClock
+from postdate.runtime.documents import document
+from postdate.runtime.issuer import Person, person_by, token_of
 from postdate.runtime.observability import emit, logger, metrics
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.key_hashes import KeyHashes
@@ -29,6 +31,7 @@ _NOTED_ANEW: Final = timedelta(seconds=5)
 class Wired:
     def __init__(self) -> None:
         given, dynamodb = settings.read(Settings), aws.client("dynamodb")
+        self.person = person_by(given.oidc, fetch=document, clock=_CLOCK)
         self.keys = DynamoKeys(table=given.keys_table, client=dynamodb)
         self.hashes = KeyHashes(
             KmsDataKeys(
@@ -52,15 +55,19 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         with deadline.of_this_process().within(
             lambda: context.get_remaining_time_in_millis() / 1000 - _KEPT_SECONDS
         ):
-            key = _key(event.get("headers", {}).get("authorization", ""))
-            _note_use(key)
+            shows = event.get("headers", {}).get("authorization", "")
+            token = token_of(shows)
+            found = _key(shows) if token is None else wired().person(token)
+            _note_use(found)
     except Unavailable:
         logger.exception("an API key could not be read", extra={"action": "key_not_read"})
         emit(metric.KEYS_NOT_READ)
         return _found({"tenant": "", "key_id": "", "unavailable": "true"})
     emit(metric.KEYS_NOT_READ, 0)
-    emit(metric.KEYS_ACCEPTED if key else metric.KEYS_REFUSED)
-    return _found({"tenant": key.tenant or "", "key_id": key.id} if key else {"tenant": "", "key_id": ""})
+    emit(metric.KEYS_ACCEPTED if found else metric.KEYS_REFUSED)
+    return _found(
+        {"tenant": found.tenant or "", "key_id": found.id} if found else {"tenant": "", "key_id": ""}
+    )
 
 
 def _key(authorization: str) -> ApiKey | None:
@@ -70,11 +77,11 @@ def _key(authorization: str) -> ApiKey | None:
     return None if found is None else found.key
 
 
-def _note_use(key: ApiKey | None) -> None:
+def _note_use(key: ApiKey | Person | None) -> None:
     """With the gateway's memory of 55 seconds, a noted use is at most a minute old. A failed note
-    refuses no request."""
+    refuses no request. The issuer notes what people do with its tokens."""
     now = _CLOCK.now()
-    if key is None or (key.last_used_at is not None and now - key.last_used_at < _NOTED_ANEW):
+    if not isinstance(key, ApiKey) or (key.last_used_at is not None and now - key.last_used_at < _NOTED_ANEW):
         return
     try:
         wired().keys.use(key.id, at=now, unless_since=now - _NOTED_ANEW)

@@ -6,3 +6,4 @@ class Settings:
     keys_table: str
     data_keys_table: str
     secrets_key_id: str
+    oidc: str

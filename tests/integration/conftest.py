@@ -46,6 +46,7 @@ SETTINGS = {
     "EVENTS_KEPT_DAYS": "400",
     "SLOW_LANE": "true",
     "TASK_WORKERS": "16",
+    "OIDC": "none",
     "PAYLOADS_BUCKET": "integration-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/integration-payload-reader",
     "OPERATION_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:integration-operation",

@@ -62,6 +62,7 @@ KNOWN_ONLY_TO: Final = {
     "constructs": ("infra",),
     "croniter": ("postdate.domain",),
     "cryptography": ("postdate.stores",),
+    "jwt": ("postdate.runtime",),
     "ministack": ("cli.local.engine", "cli.local.streams"),
 }
 WORLD: Final = frozenset(

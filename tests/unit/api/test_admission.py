@@ -59,6 +59,7 @@ def admission(keys, clock):
         hashes=HASHES,
         keep=Rehash(keys=keys, hashes=HASHES).keep,
         count=lambda key: None,
+        person=lambda token: None,
         clock=clock,
     )
 
@@ -193,6 +194,7 @@ def test_without_kms_a_hash_of_an_older_release_stays_and_is_accepted(keys, cloc
         hashes=hashes,
         keep=Rehash(keys=keys, hashes=hashes).keep,
         count=lambda key: None,
+        person=lambda token: None,
         clock=clock,
     )
     assert admission.caller(KNOWN, SHOWN, None).key_id == "k1"
