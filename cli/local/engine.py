@@ -93,6 +93,7 @@ def _plain(
             taken = [(words[0], words[1][1], words[2])]
         else:
             return None
+        # A term that is understood may be followed by AND only.
         words = words[5 if shape == _BETWEEN else 3 :]
         if words and (words[0][0], words[0][1].upper()) != ("IDENT", "AND"):
             return None

@@ -38,8 +38,10 @@ def look_back(
         for run in leading
         if run.due_at == run.planned_at and (plan := plans.get(run.task_id)) and plan.overlap is Overlap.QUEUE
     }
+    # Rows first: the runs as they are now, and the runs before them.
     read, lines = read_lines(tasks, leading, counted=counted)
     ended = _ended_first(tasks, leading, plans, lines, now)
+    # Then the calendar, and the rows of later occurrences that an earlier late worker may have written.
     since = {
         run.id: runs.since(run, plan, lines[run.id], now=now) if (plan := plans.get(run.task_id)) else Since()
         for run in leading

@@ -74,6 +74,7 @@ class Recording:
         tally, outbox = self._batch.tally, self._batch.outbox
         task = self._batch.known[change.after.id] = change.after
         self._batch.trace(task, f"became_{task.state.lower()}", task.history[-1].why)
+        # A postponed claim began no attempt, so no outcome is counted.
         if change.postponed:
             tally.postponed += 1
             if not self._is_left_to_a_sweep(change):
@@ -99,6 +100,7 @@ class Recording:
                 outbox.bury(task, call.message)
             case State.EXPIRED:
                 tally.expired += 1
+            # The run did not begin. If it waits, its call is sent again.
             case State.PENDING | State.CANCELLED | State.SKIPPED | State.MISSED:
                 tally.kept_back[task.state] += 1
                 if task.state.waits:

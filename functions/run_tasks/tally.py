@@ -71,6 +71,7 @@ class TaskTally:
         emit_all(
             values | {metric.ATTEMPTS_FAILED[name]: count for name, count in self.failure_classes.items()}
         )
+        # Successes share a line: one line each would cost more than the work.
         for start in range(0, len(self.done), _TOLD_MAX):
             some = self.done[start : start + _TOLD_MAX]
             logger.info("tasks succeeded", extra={"action": "tasks_executed", "tasks": some})

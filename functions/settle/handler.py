@@ -102,6 +102,7 @@ def _tell(tally: PaymentTally, messages: Sequence[Received]) -> None:
         metric.MESSAGES_FAILED: len(tally.failed_messages),
     }
     emit_all(values)
+    # One line for each payment: a person looks for a payment by its id.
     for payment, lateness_ms in tally.ended:
         logger.info(
             "a payment ended",

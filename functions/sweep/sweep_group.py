@@ -75,9 +75,11 @@ class GroupSweeper:
             opened_at=opened_at,
             epoch=sweep.epoch,
         )
+        # The pass was made already, so its calls are out. Only its count may have changed.
         if done is not None and done.stage is sweep.stage:
             self.passes.record(self._counted(progress, self._planned(found), now))
             return Swept()
+        # The calls go before the note of the pass: a crash in between repeats the pass, and repeated calls do no harm.
         calls = [entry for slot, entry in found if self._wants(sweep, slot, entry, opened_at, now)]
         self._send(calls, _VIA[sweep.stage])
         if sweep.stage is Stage.OPEN:
@@ -91,6 +93,7 @@ class GroupSweeper:
             return Swept(
                 sent=len(calls), due=len(due), waiting=sum(entry.phase is Phase.WAITS for entry in due)
             )
+        # The audit pass ends only when nothing is left. Until then the minute counts as closed and is audited again.
         left = [entry for _, entry in found if not _is_settled(entry, now)]
         waiting = sum(entry.phase is Phase.WAITS for entry in left)
         if left:

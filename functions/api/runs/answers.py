@@ -97,6 +97,7 @@ def attempts(task: Task) -> list[Attempt]:
     for line in task.history:
         now_open = found[-1] if found and found[-1]["outcome"] == "RUNNING" else None
         if line.to is State.RUNNING:
+            # The receiver accepted the call: the same attempt continues.
             if now_open is not None and now_open["number"] == line.attempt:
                 continue
             if now_open is not None:
@@ -113,11 +114,13 @@ def attempts(task: Task) -> list[Attempt]:
                     "error": None,
                 }
             )
+        # The claim was released: its attempt does not count.
         elif now_open is not None and line.attempt < now_open["number"]:
             found.pop()
         elif now_open is not None:
             outcome: Literal["SUCCEEDED", "FAILED"] = "SUCCEEDED" if line.to is State.SUCCEEDED else "FAILED"
             found[-1] = _ended(now_open, line.at, outcome, line.why)
+    # The history keeps the first lease of a claim; the row has the lease as it was extended.
     if found and task.lease_until is not None:
         found[-1]["lease_until"] = text_of(task.lease_until)
     return found

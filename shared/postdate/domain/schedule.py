@@ -52,6 +52,7 @@ class Schedule:
             wrong.append(("max_runs", "is at least 1"))
         if not 0 <= jitter_seconds <= JITTER_SECONDS_MAX:
             wrong.append(("jitter_seconds", f"is 0 to {JITTER_SECONDS_MAX}"))
+        # A run must not move behind the next occurrence.
         elif timedelta(seconds=jitter_seconds) >= (shortest := cron.shortest_interval()):
             least = shortest // _SECOND
             wrong.append(("jitter_seconds", f"is less than what lies between two runs, here {least} seconds"))

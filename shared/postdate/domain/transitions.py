@@ -154,6 +154,7 @@ def claim(
     lost, so the call is sent again.
     """
     match task.state:
+        # The task waits for another instant than the call was sent for.
         case State.PENDING | State.RETRYING if due.due_at != task.due_at:
             if (repeated or letter) and task.due_at <= now + DELAY_MAX:
                 return Deferred(why="moved, and its own call may be lost")
@@ -166,6 +167,7 @@ def claim(
             return expire(task, now=now, why=why_late)
         case State.PENDING | State.RETRYING:
             return _start(task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=why)
+        # Another worker has the task. Its lease is over when this clock and the queue agree on it.
         case State.RUNNING if task.lease_until is not None and now < task.lease_until:
             return Deferred(why="another worker has it", not_before=task.lease_until)
         case State.RUNNING if not repeated:
@@ -179,6 +181,7 @@ def claim(
                 task, now=now, lease=lease, holder=holder, attempts=task.attempts + 1, why=_silence(task)
             )
             return replace(again, over_lease=True)
+        # Only the dead letter of this very death revives the task.
         case State.DEAD if due.version == task.version and (why_late := too_late(task, now)):
             return expire(task, now=now, why=why_late)
         case State.DEAD if due.version == task.version:

@@ -134,10 +134,12 @@ def update_of(
         ":reserved": total.reserved,
     }
     conditions = ["attribute_exists(#account)"]
+    # No balance falls below 0.
     for part, taken in (("available", total.available_taken), ("reserved", total.reserved_taken)):
         if taken:
             values[f":{part}_needed"] = taken
             conditions.append(f"#{part} >= :{part}_needed")
+    # An adjustment to the sum of the journal counts for the version that it was computed from.
     if total.at_version is not None:
         values[":was"] = total.at_version
         conditions.append("#version = :was")
@@ -151,6 +153,7 @@ def update_of(
         names["#status"] = "status"
         typed_values[":active"] = {"S": Status.ACTIVE.value}
         conditions.append("#status = :active")
+    # A reader of the journal was promised that no row comes before the place that it read to.
     if place is not None:
         names["#journal"] = "journal"
         typed_values[":place"] = {"S": place}

@@ -99,6 +99,7 @@ class DynamoFlow:
         """A timeline that reaches beyond now is moved on by an addition, which no other one stands in the way of; one
         that does not is begun anew."""
         at, wide, most = _microseconds(now), width // _MICROSECOND, _microseconds(latest)
+        # A guess from the last answer. A wrong guess costs one more request.
         ahead = self._ends.get((tenant, name), 0) >= at
         for _ in range(_TRIES):
             moved = {":wide": _number(wide), ":most": _number(most)}
@@ -121,6 +122,7 @@ class DynamoFlow:
             self._remember(tenant, name, ends)
             if written:
                 return instants.EPOCH + (ends - wide) * _MICROSECOND
+            # The place would lie behind `latest`.
             if ends > most:
                 return None
             ahead = ends >= at
@@ -185,6 +187,7 @@ class DynamoFlow:
             values[":turns"] = _milliseconds(after.turns_until)
             values[":turn"] = _number(after.turn // _MICROSECOND)
         names["#runs"] = "runs"
+        # A new room is written whole. In a room that exists, runs come and go by attributes of their own.
         if not before.version:
             sets += ["#runs = :runs", "#stay = :stay"]
             names["#stay"], values[":stay"] = "stay", _number(after.stay // _MILLISECOND)

@@ -37,11 +37,13 @@ def judged(
     answers: dict[int, Posted] = {}
     crowded: set[int] = set()
     for action, reason in refused:
+        # DynamoDB names a reason for each action, also for those that it did not refuse.
         if passes(reason["Code"]):
             continue
         unmet = reason["Code"] == UNMET
         if not unmet:
             tell(f"{reason['Code']}: {reason.get('Message')}")
+        # A row of one posting alone: equal to what should be written, it was written by an earlier try.
         if action.posting is not None:
             stored = unmet and _is_same(reason.get("Item"), action.row)
             answer = PostingAnswer.DONE if stored else PostingAnswer.STALE if unmet else PostingAnswer.REFUSED
@@ -54,6 +56,7 @@ def judged(
             answer = of_account
             account = tenant, total.account
             touching = [posting for posting in together if _is_touched(posting, account, answer)]
+            # One posting too many may be to blame, and which one depends on the order. Smaller parts tell.
             if answer is PostingAnswer.SHORT and total.goes_both_ways:
                 crowded |= {id(posting) for posting in together}
             elif answer is PostingAnswer.SHORT and len(touching) > 1:

@@ -134,6 +134,7 @@ class _Attempt:
             return "the ledger did not answer"
         if posted.answer is PostingAnswer.REFUSED:
             return "the ledger refused it"
+        # The posting already was a failure of the payment. It may only lack the account that the hold returns to.
         if posting.movement is None:
             if posted.answer is PostingAnswer.UNKNOWN and posting.legs:
                 return replace(posting, legs=())

@@ -88,16 +88,19 @@ class TaskRegistrar:
                 return error
             return _Draft(order=order, reservation=reservation, registered=registered, stored=stored)
 
+        # Each order may write a reservation and a payload, so they are prepared side by side.
         with ThreadPoolExecutor(min(_AT_ONCE, len(orders))) as pool:
             drafts = list(pool.map(prepared, orders))
         stored = {draft.stored.id: draft.stored for draft in drafts if isinstance(draft, _Draft)}
         written = dict(zip(stored, self.tasks.add(list(stored.values())), strict=True))
         there = {id for id, done in written.items() if done is Written.DONE}
         before = [id for id, done in written.items() if done is Written.CONFLICT]
+        # A task that is stored already is another answer to the same request. Its row decides about the call.
         known = self._known(before)
         if known is not None:
             there |= set(before)
         known = known or {}
+        # The calls follow the rows: a crash in between leaves tasks that the closing pass of the sweep finds.
         called = [known.get(id, task) for id, task in stored.items() if id in there]
         called = [task for task in called if task.state is State.PENDING]
         _tell([stored[id] for id, done in written.items() if done is Written.DONE])

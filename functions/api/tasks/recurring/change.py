@@ -119,6 +119,7 @@ class DefinitionChanger:
             if version is not None and version != before.version:
                 raise VersionMismatch(f"the task has version {before.version}")
             after = self.templates.stored(after, now=now)
+            # The first run of the new chain goes before the change. Without the change that run is void.
             first = self._begun(before, after, now)
             end = partial(_ended, after, now=now)
             written = self.definitions.change(before, after, None if coming is None else end(coming))
@@ -129,6 +130,8 @@ class DefinitionChanger:
                     horizon=self.horizon,
                     now=self.clock.now(),
                 )
+                # Runs that are left of the old chain end at their instants. The newest end now: no client sees them
+                # wait.
                 if after.state is State.CANCELLED:
                     self.chain.stop(before, now=self.clock.now())
                 else:
