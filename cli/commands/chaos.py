@@ -18,7 +18,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """With `--json` each line is printed as soon as it is known, and that is all there is to say."""
+    """Runs chaos until its time is over. Raises Failure if a promise was broken. With `--json` each line is printed as
+    soon as it is known, and nothing else."""
     seed = random.randrange(1_000_000) if options.seed is None else options.seed  # noqa: S311 (no secret)
     lines = []
     with closing(broken_and_watched(Plan(minutes=options.minutes, seed=seed))) as coming:

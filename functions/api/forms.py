@@ -45,7 +45,7 @@ def _rfc3339(given: object) -> object:
 
 
 def _in_range(instant: datetime) -> datetime:
-    """No calculation with an instant in this range leaves what a datetime can hold."""
+    """Refuses instants so far away that a calculation with them could exceed the range of datetime."""
     if not instants.FIRST <= instant <= instants.LAST:
         raise ValueError(f"is an instant from {instants.FIRST.year} to {instants.LAST.year}")
     return instant

@@ -70,8 +70,8 @@ def _ended_first(
     lines: Mapping[str, Line],
     now: datetime,
 ) -> dict[str, Written]:
-    """Ends the runs that are not to run any more before later ones begin. Where that failed, what came of it, by the
-    later run: one that it had to end has begun, or will be decided again."""
+    """Ends earlier runs that must not run any more, because later runs begin now. Returns the later runs for which this
+    failed, each with the answer: the earlier run has begun meanwhile, or cannot be written now."""
     changes, needed = {}, []
     for run in leading:
         plan = plans.get(run.task_id)

@@ -110,7 +110,7 @@ class OperationForm(RedriveForm):
     stop_when: StopWhenForm | None = None
 
     @model_validator(mode="after")
-    def _is_in_the_table(self) -> Self:
+    def _has_an_action_of_its_kind(self) -> Self:
         if self.action not in ACTIONS[self.kind]:
             actions = ", ".join(sorted(ACTIONS[self.kind]))
             raise ValueError(f"the actions of {self.kind} are {actions}")

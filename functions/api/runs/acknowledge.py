@@ -95,7 +95,9 @@ class Acknowledger:
         raise Conflict
 
     def _call(self, task: Task) -> None:
-        """A retry's own call, or one that finds the task dead and buries it; what is far away is left to its sweep."""
+        """Sends the call that follows from a failure. A retry gets its own call, unless it is so far away that a sweep
+        sends it. A dead task gets a repeated call of its version before: the worker finds the task dead and sends its
+        dead letter."""
         packet = Packet(tenant=task.tenant, via=Via.RETRY, dues=(Due.of(task),))
         if task.state is State.DEAD:
             before = replace(Due.of(task), version=task.version - 1)

@@ -149,6 +149,8 @@ def _goes_both_ways(group: Iterable[Posting]) -> bool:
 
 
 def _connected(postings: Iterable[Posting]) -> list[list[Posting]]:
+    """Groups postings that share accounts, directly or through other postings: a union-find over the accounts. A
+    posting that touches no account is a group of its own."""
     leader: dict[tuple[str, str], tuple[str, str]] = {}
 
     def lead(account: tuple[str, str]) -> tuple[str, str]:

@@ -91,7 +91,7 @@ class SqsLetters:
         return gone
 
     def _tried(self, operation: str, entries: list[dict[str, Any]]) -> set[str]:
-        """The places of the entries that succeeded."""
+        """Calls a batch operation of SQS, and returns the ids of the entries that succeeded."""
         try:
             answer = getattr(self._client, operation)(QueueUrl=self._url, Entries=entries)
         except (ClientError, BotoCoreError):

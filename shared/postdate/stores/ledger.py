@@ -97,8 +97,9 @@ class Ledger(Protocol):
         """Returns those that exist, by a consistent read."""
 
     def payments_listed(self, wanted: PaymentsWanted, *, after: str, limit: int) -> list[ListedPayment]:
-        """In order, a moment behind the truth. Fewer than `limit` are the last ones. Entries of another state or of
-        other accounts may be among them: the caller looks at the payments.
+        """One page of a list, in its order, from an index that is a moment behind. A page with fewer than `limit`
+        entries is the last one. The payment of an entry may have changed since, so the caller reads and filters the
+        payments.
 
         A payment that is given another instant leaves its place before it has the new one. Such a change also changes
         its payer's version."""

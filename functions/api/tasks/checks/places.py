@@ -64,6 +64,8 @@ class PlaceCheck:
         return found
 
     def _ends(self, tenant: str, keys: Iterable[str]) -> dict[str, datetime] | None:
+        """Returns the instant up to which places of each key are taken, at most a minute old. A key without places is
+        left out. None if the table cannot be read."""
         now, asked = self._clock.now(), list(keys)
         if len(self._known) > _REMEMBERED_MAX:
             self._known.clear()

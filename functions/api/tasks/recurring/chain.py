@@ -76,7 +76,7 @@ class PlannedChain:
         on = [leader.id] if began else [*line.not_over, *(each.id for each in line.to_end), *line.left]
         if definition.overlap is Overlap.ALLOW:
             on += [run.id for run in self.newest(definition) if _is_on(run) and run.id not in on]
-        # Those that wait end with their plan, or are found begun by the next run.
+        # Runs that wait do not count: the change ends them, and one that begins all the same is found by the next run.
         runs = line.number if began else line.number - 1 - line.waiting
         runs = max(definition.runs_before, runs)
         return Reached(runs=runs, not_over=tuple(on)), leader if in_turn(leader) else None
