@@ -171,7 +171,7 @@ class Wired:
         )
 
     def _backfills(self, made_for: timedelta) -> BackfillTarget:
-        """Two steps at once: whatever is asked for beyond that makes no other call late."""
+        """The target of the steps of backfills. Two threads: more steps at once would make other calls late."""
         return BackfillTarget(
             definitions=self.chain.definitions,
             tasks=self.tasks,

@@ -98,7 +98,8 @@ class Restater:
         return books
 
     def _make(self, movement: Movement, leg: Leg) -> None:
-        """Writes the adjustment. Raises Conflict if the account keeps changing."""
+        """Writes the adjustment. Raises InvalidState if the account keeps changing, and the reason of any other
+        refusal."""
         told = f"{movement.reason} (available {leg.available:+}, reserved {leg.reserved:+})"
         posting = Posting(
             tenant=movement.tenant, at=self.clock.now(), legs=(leg,), movement=replace(movement, reason=told)

@@ -108,7 +108,8 @@ class Breaker:
 
 
 def failed(breaker: Breaker, count: int, *, now: datetime, error: str | None = None) -> Breaker:
-    """So many failures in a row, the newest with this error. What was sent before it opened says nothing new."""
+    """Counts `count` failures in a row, and opens the breaker at the tenth. `error` is the reason of the newest
+    failure. While the breaker is open, failures of calls that were sent earlier change nothing."""
     match breaker.state(now):
         case State.OPEN | State.HALF_OPEN:
             return breaker
