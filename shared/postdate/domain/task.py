@@ -126,6 +126,10 @@ class Payload:
     # The address of an object that the tenant keeps, set by the request.
     ref: str | None = None
 
+    def moved_to(self, key: str) -> "Payload":
+        """The payload with its text in a row of its own."""
+        return replace(self, text=None, key=key)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryLine:

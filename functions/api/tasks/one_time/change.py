@@ -15,7 +15,7 @@ from postdate.domain import transitions
 from postdate.domain.errors import Conflict, NotFound, Unavailable, VersionMismatch
 from postdate.domain.item import kind_of
 from postdate.domain.sweeping import Horizon
-from postdate.domain.task import KIND, Payload, State, Task
+from postdate.domain.task import KIND, State, Task
 from postdate.domain.transitions import Transition
 from postdate.runtime import metric
 from postdate.runtime.clock import Clock
@@ -106,7 +106,7 @@ class TaskChanger:
             return transition
         key = f"{after.id}#{self.unique().hex()}"
         self.payloads.put(key, text, keep_until=after.due_at + self.payload_kept)
-        return replace(transition, after=replace(after, payload=Payload(key=key)))
+        return replace(transition, after=replace(after, payload=after.payload.moved_to(key)))
 
 
 def _why(due_at: datetime | None, changes: dict[str, Any]) -> str:

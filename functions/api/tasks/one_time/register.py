@@ -17,7 +17,7 @@ from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.slots import ShardPlan
 from postdate.domain.spread import spread
 from postdate.domain.sweeping import Horizon
-from postdate.domain.task import KIND, Payload, State, Task, Template
+from postdate.domain.task import KIND, State, Task, Template
 from postdate.runtime import metric
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import emit_all, logger
@@ -168,7 +168,7 @@ class TaskRegistrar:
             return task
         key = f"{task.id}#{task.version}"
         self.payloads.put(key, task.payload.text, keep_until=task.due_at + self.payload_kept)
-        return replace(task, payload=Payload(key=key))
+        return replace(task, payload=task.payload.moved_to(key))
 
 
 def _first_answer(tenant: str, order: TaskOrder, found: Reservation, now: datetime) -> RegisteredTask:

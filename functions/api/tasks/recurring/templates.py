@@ -38,7 +38,8 @@ class Templates:
         of = str(definition.version) if definition.version == 1 else self.unique().hex()
         key = f"{definition.id}#{of}"
         self.payloads.put(key, text, keep_until=instants.LAST)
-        return replace(definition, template=replace(definition.template, payload=Payload(key=key)))
+        template = replace(definition.template, payload=definition.template.payload.moved_to(key))
+        return replace(definition, template=template)
 
     def let_go(self, payload: Payload, *, now: datetime) -> None:
         """Lets a payload expire that no later run names. Runs that have begun may read it. A failure has no effect."""
