@@ -27,7 +27,7 @@ class BareEngine:
         self._sqs = bed.sqs
         self._queue_url = bed.queue.url
         self._table = bed.environment[table]
-        self._plan = ShardPlan.parse(bed.environment["SHARD_PLAN"])
+        self._shards = ShardPlan.parse(bed.environment["SHARD_PLAN"])
 
     def rows(self, count: int, due_at: datetime) -> list[Row]:
         """Rows as registration writes them, each of a task of its own: copies of one that it did write."""
@@ -90,7 +90,7 @@ class BareEngine:
 
     def _named(self, due_at: datetime) -> Row:
         unique = os.urandom(UNIQUE_BYTES)
-        slot = self._plan.slot(due_at, unique)
+        slot = self._shards.slot(due_at, unique)
         return {"slot": {"S": slot.key}, "id": {"S": item_id(KIND, slot, unique)}}
 
 

@@ -40,7 +40,7 @@ class BareLedger:
     def __init__(self, bed: Bed) -> None:
         self._bed = bed
         self._engine = BareEngine(bed, "PAYMENTS_TABLE")
-        self._plan = ShardPlan.parse(bed.environment["SHARD_PLAN"])
+        self._shards = ShardPlan.parse(bed.environment["SHARD_PLAN"])
         self._listing_shards = int(bed.environment["LISTING_SHARDS"])
 
     def waiting(self, pairs: Iterable[payments.Pair], due_at: datetime) -> list[Payment]:
@@ -75,7 +75,7 @@ class BareLedger:
         unique = os.urandom(UNIQUE_BYTES)
         posting = money.register(
             Terms(payer=pair[0], payee=pair[1], amount=payments.AMOUNT),
-            id=item_id(KIND, self._plan.slot(due_at, unique), unique),
+            id=item_id(KIND, self._shards.slot(due_at, unique), unique),
             tenant=TENANT,
             due_at=due_at,
             now=datetime.now(UTC),

@@ -18,9 +18,9 @@ _TIMEOUT_SECONDS: Final = 30
 _AHEAD: Final = timedelta(seconds=5)
 
 
-def dead_names(tenant: str, due: Sequence[datetime], plan: ShardPlan) -> list[Task]:
+def dead_names(tenant: str, due: Sequence[datetime], shards: ShardPlan) -> list[Task]:
     """One task an instant, each with a name of its own and a single attempt."""
-    return [_task(tenant, number, due_at, plan) for number, due_at in enumerate(map(whole, due))]
+    return [_task(tenant, number, due_at, shards) for number, due_at in enumerate(map(whole, due))]
 
 
 def write(found: Sequence[Task], tasks: Tasks, queue: Queue) -> None:
@@ -30,10 +30,10 @@ def write(found: Sequence[Task], tasks: Tasks, queue: Queue) -> None:
     queue.send(Packet(tenant=task.tenant, via=Via.REGISTRATION, dues=(Due.of(task),)) for task in found)
 
 
-def _task(tenant: str, number: int, due_at: datetime, plan: ShardPlan) -> Task:
+def _task(tenant: str, number: int, due_at: datetime, shards: ShardPlan) -> Task:
     unique = os.urandom(UNIQUE_BYTES)
     return register(
-        id=item_id(KIND, plan.slot(due_at, unique), unique),
+        id=item_id(KIND, shards.slot(due_at, unique), unique),
         tenant=tenant,
         due_at=due_at,
         now=due_at - _AHEAD,

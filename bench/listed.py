@@ -20,7 +20,9 @@ def account(number: int) -> str:
     return f"listed-{number:03}"
 
 
-def payments(tenant: str, count: int, accounts: int, *, plan: ShardPlan, now: datetime) -> Iterator[Payment]:
+def payments(
+    tenant: str, count: int, accounts: int, *, shards: ShardPlan, now: datetime
+) -> Iterator[Payment]:
     """Spread evenly over the days before and after `now`. Those before it are COMPLETED, and one in FAILED_EACH is
     FAILED; those after it are PENDING. None holds money."""
     for number in range(count):
@@ -35,7 +37,7 @@ def payments(tenant: str, count: int, accounts: int, *, plan: ShardPlan, now: da
         )
         registered = money.register(
             terms,
-            id=item_id(KIND, plan.slot(due_at, unique), unique),
+            id=item_id(KIND, shards.slot(due_at, unique), unique),
             tenant=tenant,
             due_at=due_at,
             now=now - 2 * SPAN,

@@ -90,12 +90,12 @@ def _seeded(bed: Bed, now: datetime) -> list[Payment]:
     """Written as rows, in a tenant of its own, whose books nobody audits."""
     environment = bed.environment
     DynamoTenants(table=environment["TENANTS_TABLE"]).put(Tenant(id=TENANT))
-    plan, shards = ShardPlan.parse(environment["SHARD_PLAN"]), int(environment["LISTING_SHARDS"])
-    found = list(listed.payments(TENANT, PAYMENTS, ACCOUNTS, plan=plan, now=now))
+    shards, listing_shards = ShardPlan.parse(environment["SHARD_PLAN"]), int(environment["LISTING_SHARDS"])
+    found = list(listed.payments(TENANT, PAYMENTS, ACCOUNTS, shards=shards, now=now))
     listed.open_accounts(
         bed.dynamodb, environment["ACCOUNTS_TABLE"], TENANT, ACCOUNTS, available=_AVAILABLE, now=now
     )
-    listed.write(bed.dynamodb, environment["PAYMENTS_TABLE"], found, listing_shards=shards)
+    listed.write(bed.dynamodb, environment["PAYMENTS_TABLE"], found, listing_shards=listing_shards)
     return found
 
 

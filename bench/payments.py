@@ -100,7 +100,7 @@ def ledger(bed: Bed, client: Any) -> DynamoLedger:
         accounts_table=bed.environment["ACCOUNTS_TABLE"],
         journal_table=bed.environment["JOURNAL_TABLE"],
         client=client,
-        plan=ShardPlan.parse(bed.environment["SHARD_PLAN"]),
+        shards=ShardPlan.parse(bed.environment["SHARD_PLAN"]),
         listing_shards=int(bed.environment["LISTING_SHARDS"]),
     )
 

@@ -54,7 +54,7 @@ def kept(bed: Bed) -> DynamoTasks:
     return DynamoTasks(
         table=bed.environment["ITEMS_TABLE"],
         client=bed.dynamodb,
-        plan=ShardPlan.parse(bed.environment["SHARD_PLAN"]),
+        shards=ShardPlan.parse(bed.environment["SHARD_PLAN"]),
         listing_shards=int(bed.environment["LISTING_SHARDS"]),
         retention=timedelta(days=int(bed.environment["RETENTION_DAYS"])),
     )

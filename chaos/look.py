@@ -26,13 +26,13 @@ class Tables:
     def __init__(self, dynamodb: Any, environment: Mapping[str, str]) -> None:
         self._dynamodb = dynamodb
         self._items, self._payments = environment["ITEMS_TABLE"], environment["PAYMENTS_TABLE"]
-        plan = ShardPlan.parse(environment["SHARD_PLAN"])
-        shards = int(environment["LISTING_SHARDS"])
+        shards = ShardPlan.parse(environment["SHARD_PLAN"])
+        listing_shards = int(environment["LISTING_SHARDS"])
         self._tasks = DynamoTasks(
             table=self._items,
             client=dynamodb,
-            plan=plan,
-            listing_shards=shards,
+            shards=shards,
+            listing_shards=listing_shards,
             retention=timedelta(days=int(environment["RETENTION_DAYS"])),
         )
         self._ledger = DynamoLedger(
@@ -40,8 +40,8 @@ class Tables:
             accounts_table=environment["ACCOUNTS_TABLE"],
             journal_table=environment["JOURNAL_TABLE"],
             client=dynamodb,
-            plan=plan,
-            listing_shards=shards,
+            shards=shards,
+            listing_shards=listing_shards,
         )
 
     def statuses(self) -> dict[str, str]:

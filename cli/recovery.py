@@ -67,12 +67,12 @@ class Recovery:
         return frozenset({self.settings["ITEMS_TABLE"], self.settings["PAYMENTS_TABLE"]})
 
     @property
-    def _plan(self) -> ShardPlan:
+    def _shards(self) -> ShardPlan:
         return ShardPlan.parse(self.settings["SHARD_PLAN"])
 
     @property
     def _groups(self) -> Groups:
-        return Groups(plan=self._plan, size=int(self.settings["SHARDS_PER_GROUP"]))
+        return Groups(shards=self._shards, size=int(self.settings["SHARDS_PER_GROUP"]))
 
     def _mend(self, restored: Restored) -> dict[str, Any]:
         ledger = DynamoLedger(
@@ -80,7 +80,7 @@ class Recovery:
             accounts_table=self.settings["ACCOUNTS_TABLE"],
             journal_table=self.settings["JOURNAL_TABLE"],
             client=self.dynamodb,
-            plan=self._plan,
+            shards=self._shards,
             listing_shards=int(self.settings["LISTING_SHARDS"]),
         )
         money = Money(ledger=ledger, clock=self.clock, restored=restored, dry=self.dry)
@@ -99,7 +99,7 @@ class Recovery:
             tasks=DynamoTasks(
                 table=self.settings["ITEMS_TABLE"],
                 client=self.dynamodb,
-                plan=self._plan,
+                shards=self._shards,
                 listing_shards=int(self.settings["LISTING_SHARDS"]),
                 retention=timedelta(days=int(self.settings["RETENTION_DAYS"])),
             ),

@@ -122,7 +122,7 @@ class Wired:
         )
         self.subscriptions = DynamoSubscriptions(table=given.subscriptions_table, client=dynamodb)
         self._given = given
-        self._plan = ShardPlan.parse(given.shard_plan)
+        self._shards = ShardPlan.parse(given.shard_plan)
         self._retention = timedelta(days=given.retention_days)
         self._reservations = DynamoReservations(table=given.idempotency_table, client=dynamodb)
         self._horizon = Horizon(
@@ -146,7 +146,7 @@ class Wired:
         self.tasks = DynamoTasks(
             table=self._given.items_table,
             client=aws.client("dynamodb"),
-            plan=self._plan,
+            shards=self._shards,
             listing_shards=self._given.listing_shards,
             retention=self._retention,
             author=self.author,
@@ -156,7 +156,7 @@ class Wired:
             payloads=self.payloads,
             reservations=self._reservations,
             queue=self._tasks_queue,
-            plan=self._plan,
+            shards=self._shards,
             horizon=self._horizon,
             payload_kept=PAYLOAD_KEPT,
             clock=self.clock,
@@ -174,7 +174,7 @@ class Wired:
         )
 
     def _tasks_again(self) -> None:
-        runs = Runs(shards=self._plan)
+        runs = Runs(shards=self._shards)
         self.definitions = DynamoDefinitions(
             table=self._given.items_table,
             client=aws.client("dynamodb"),
@@ -196,7 +196,7 @@ class Wired:
             templates=self.templates,
             reservations=self._reservations,
             queue=self._tasks_queue,
-            plan=self._plan,
+            shards=self._shards,
             horizon=self._horizon,
             clock=self.clock,
             unique=_unique,
@@ -215,7 +215,7 @@ class Wired:
         self.by_hand = ByHand(
             definitions=self.definitions,
             tasks=self.tasks,
-            runs=Runs(shards=self._plan),
+            runs=Runs(shards=self._shards),
             reservations=self._reservations,
             triggered_for=self._retention,
             queue=self._tasks_queue,
@@ -225,7 +225,7 @@ class Wired:
         )
         self.backfills = Backfills(
             tasks=self.tasks,
-            shards=self._plan,
+            shards=self._shards,
             reservations=self._reservations,
             made_for=self._retention,
             queue=self._tasks_queue,
@@ -247,7 +247,7 @@ class Wired:
             accounts_table=self._given.accounts_table,
             journal_table=self._given.journal_table,
             client=aws.client("dynamodb", tries=LEDGER_TRIES),
-            plan=self._plan,
+            shards=self._shards,
             listing_shards=self._given.listing_shards,
         )
         queue = self._queue(self._given.payments_queue_url)
@@ -255,7 +255,7 @@ class Wired:
             ledger=self.ledger,
             reservations=self._reservations,
             queue=queue,
-            plan=self._plan,
+            shards=self._shards,
             horizon=self._horizon,
             clock=self.clock,
             unique=_unique,
@@ -288,7 +288,7 @@ class Wired:
             "ticks-dlq": given.ticks_dlq_url,
         }
         passes = DynamoPasses(table=given.slots_table, client=dynamodb)
-        groups = Groups(plan=self._plan, size=given.shards_per_group)
+        groups = Groups(shards=self._shards, size=given.shards_per_group)
         self.unfinished = Unfinished(passes=passes, groups=groups, horizon=self._horizon, clock=self.clock)
         self.look = Look(
             passes=passes,
@@ -322,7 +322,7 @@ class Wired:
             ledger=self.ledger,
             finder=Finder(tasks=self.tasks, ledger=self.ledger, unfinished=self.unfinished, clock=self.clock),
             definitions=self.definitions,
-            shards=self._plan,
+            shards=self._shards,
             machine=StepFunctions(arn=self._given.operation_machine_arn, client=aws.client("stepfunctions")),
             clock=self.clock,
             unique=_unique,
@@ -339,7 +339,7 @@ class Wired:
             subscriptions=self.subscriptions,
             tasks=self.tasks,
             queue=self._tasks_queue,
-            shards=self._plan,
+            shards=self._shards,
             horizon=self._horizon,
             clock=self.clock,
             unique=_unique,

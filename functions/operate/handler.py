@@ -32,11 +32,11 @@ class Wired:
     def __init__(self) -> None:
         given = settings.read(Settings)
         dynamodb, clock = aws.client("dynamodb"), SystemClock()
-        plan = ShardPlan.parse(given.shard_plan)
+        shards = ShardPlan.parse(given.shard_plan)
         tasks = DynamoTasks(
             table=given.items_table,
             client=dynamodb,
-            plan=plan,
+            shards=shards,
             listing_shards=given.listing_shards,
             retention=timedelta(days=given.retention_days),
         )
@@ -45,7 +45,7 @@ class Wired:
             accounts_table=given.accounts_table,
             journal_table=given.journal_table,
             client=aws.client("dynamodb", tries=LEDGER_TRIES),
-            plan=plan,
+            shards=shards,
             listing_shards=given.listing_shards,
         )
         queue, payments, dead_letters = (

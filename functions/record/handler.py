@@ -35,7 +35,7 @@ class Wired:
         given = settings.read(Settings)
         self.clock = SystemClock()
         self.letters = Letters(url=given.events_dlq_url, client=aws.client("sqs"))
-        dynamodb, plan = aws.client("dynamodb"), ShardPlan.parse(given.shard_plan)
+        dynamodb, shards = aws.client("dynamodb"), ShardPlan.parse(given.shard_plan)
         events = DynamoEvents(
             table=given.events_table, client=dynamodb, kept=timedelta(days=given.events_kept_days)
         )
@@ -45,13 +45,13 @@ class Wired:
             tasks=DynamoTasks(
                 table=given.items_table,
                 client=dynamodb,
-                plan=plan,
+                shards=shards,
                 listing_shards=given.listing_shards,
                 retention=timedelta(days=given.retention_days),
                 author=lambda: AUTHOR,
             ),
             queue=SqsQueue(url=given.tasks_queue_url, client=aws.client("sqs"), clock=self.clock),
-            shards=plan,
+            shards=shards,
             clock=self.clock,
         )
         self.recorder = Recorder(

@@ -48,7 +48,7 @@ class FlowKeys:
         of_pause = f"{instants.milliseconds(paused.paused_at or begin)}#{name}"
         with suppress(Unavailable):
             begin = self._flow.take(tenant, of_pause, count * TURN, now=begin, of=Timeline.PAUSE)
-        return [instants.whole(begin + place * TURN) for place in range(count)]
+        return [instants.whole(begin + number * TURN) for number in range(count)]
 
     def count_waiting(self, key: Key, more: int) -> None:
         """A count that is lost makes the number that a person is shown too small, and nothing else."""

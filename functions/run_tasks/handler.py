@@ -78,7 +78,7 @@ class Wired:
     def __init__(self) -> None:
         given = settings.read(Settings)
         sqs, dynamodb, self.clock = aws.client("sqs"), aws.client("dynamodb"), SystemClock()
-        plan, retention = ShardPlan.parse(given.shard_plan), timedelta(days=given.retention_days)
+        shards, retention = ShardPlan.parse(given.shard_plan), timedelta(days=given.retention_days)
         self.lease = timedelta(seconds=given.lease_seconds)
         self.response_seconds_max = given.response_timeout_seconds_max
         self.tasks_lane = Lane(url=given.tasks_queue_url, sqs=sqs, clock=self.clock, lease=self.lease)
@@ -113,7 +113,7 @@ class Wired:
         self.tasks = DynamoTasks(
             table=given.items_table,
             client=dynamodb,
-            plan=plan,
+            shards=shards,
             listing_shards=given.listing_shards,
             retention=retention,
         )
@@ -139,7 +139,7 @@ class Wired:
             ),
             tasks=self.tasks,
             queue=self.tasks_lane.queue,
-            runs=Runs(shards=plan),
+            runs=Runs(shards=shards),
             horizon=self.horizon,
             vault=self.vault,
             clock=self.clock,
@@ -150,10 +150,10 @@ class Wired:
         self.flow_keys = FlowKeys(flow=self.flow, clock=self.clock)
         self.targets: Mapping[str, Target] = Targets(
             Parts(client=aws.client, now=self.clock.now, loopback_allowed=given.loopback_destinations),
-            inside={BACKFILL: self._backfills(retention), REPLAY: self._replays(plan)},
+            inside={BACKFILL: self._backfills(retention), REPLAY: self._replays(shards)},
         )
 
-    def _replays(self, plan: ShardPlan) -> ReplayTarget:
+    def _replays(self, shards: ShardPlan) -> ReplayTarget:
         events, subscriptions = self.subscribed.events, self.subscribed.subscriptions
         return ReplayTarget(
             events=events,
@@ -163,7 +163,7 @@ class Wired:
                 subscriptions=subscriptions,
                 tasks=self.tasks,
                 queue=self.tasks_lane.queue,
-                shards=plan,
+                shards=shards,
                 clock=self.clock,
             ),
             clock=self.clock,

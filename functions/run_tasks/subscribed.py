@@ -127,7 +127,7 @@ class Bodies:
             self._unread |= wanted.keys()
             return
         self._unread -= wanted.keys()
-        self._read |= {id: found.get(place) for id, place in wanted.items()}
+        self._read |= {id: found.get(named_by) for id, named_by in wanted.items()}
 
     def of(self, task: Task) -> bytes | Failed | Untried:
         """The body of a delivery that was prefetched."""

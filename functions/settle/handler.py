@@ -44,7 +44,7 @@ class Wired:
             accounts_table=given.accounts_table,
             journal_table=given.journal_table,
             client=aws.client("dynamodb", tries=LEDGER_TRIES),
-            plan=ShardPlan.parse(given.shard_plan),
+            shards=ShardPlan.parse(given.shard_plan),
             listing_shards=given.listing_shards,
         )
 

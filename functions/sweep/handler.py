@@ -30,12 +30,12 @@ class Wired:
     def __init__(self) -> None:
         given = settings.read(Settings)
         sqs, dynamodb, clock = aws.client("sqs"), aws.client("dynamodb"), SystemClock()
-        plan = ShardPlan.parse(given.shard_plan)
+        shards = ShardPlan.parse(given.shard_plan)
         horizon = Horizon(
             lead=timedelta(seconds=given.open_lead_seconds),
             margin=timedelta(seconds=given.open_margin_seconds),
         )
-        groups = Groups(plan=plan, size=given.shards_per_group)
+        groups = Groups(shards=shards, size=given.shards_per_group)
         passes = DynamoPasses(table=given.slots_table, client=dynamodb)
 
         def send(body: Mapping[str, Any], delay: timedelta = timedelta(0)) -> None:

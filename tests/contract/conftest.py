@@ -82,7 +82,7 @@ def stores_on(dynamodb: Any, sqs: Any, *, prefix: str) -> OnAws:
         tasks=DynamoTasks(
             table=names["items"],
             client=dynamodb,
-            plan=PLAN,
+            shards=PLAN,
             listing_shards=LISTING_SHARDS,
             retention=RETENTION,
         ),
@@ -105,7 +105,7 @@ def stores_on(dynamodb: Any, sqs: Any, *, prefix: str) -> OnAws:
             accounts_table=names["accounts"],
             journal_table=names["journal"],
             client=dynamodb,
-            plan=PLAN,
+            shards=PLAN,
             listing_shards=LISTING_SHARDS,
             pause=pauses.append,
             draw=lambda: 1.0,
@@ -136,7 +136,7 @@ def examples(now: datetime) -> Examples:
 @pytest.fixture(params=["memory", "aws", "aws, refusing without rows"])
 def tasks(request: pytest.FixtureRequest) -> Tasks:
     if request.param == "memory":
-        return MemoryTasks(plan=PLAN)
+        return MemoryTasks(shards=PLAN)
     found: OnAws = request.getfixturevalue("on_aws")
     boundary: Boundary = request.getfixturevalue("boundary")
     boundary.rowless = request.param != "aws"
@@ -155,7 +155,7 @@ def definitions(tasks: Tasks, request: pytest.FixtureRequest) -> Definitions:
 @pytest.fixture(params=["memory", "aws"])
 def ledger(request: pytest.FixtureRequest) -> Ledger:
     if request.param == "memory":
-        return MemoryLedger(plan=PLAN)
+        return MemoryLedger(shards=PLAN)
     found: OnAws = request.getfixturevalue("on_aws")
     return found.ledger
 

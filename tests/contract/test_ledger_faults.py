@@ -214,7 +214,7 @@ def test_another_number_of_listings_makes_no_deposit_twice(on_aws: OnAws, on_aws
         accounts_table=on_aws.names["accounts"],
         journal_table=on_aws.names["journal"],
         client=on_aws.dynamodb,
-        plan=PLAN,
+        shards=PLAN,
         listing_shards=16,
     )
     assert {posted.answer for posted in more.post(deposits)} <= {PostingAnswer.STALE, PostingAnswer.DONE}
@@ -231,7 +231,7 @@ def test_an_answer_that_gets_lost_is_known_under_another_number_of_listings(
         accounts_table=on_aws.names["accounts"],
         journal_table=on_aws.names["journal"],
         client=on_aws.dynamodb,
-        plan=PLAN,
+        shards=PLAN,
         listing_shards=16,
     )
     stumbled = steps.stumble(payment, now=on_aws_money.now, why="throttled", retry=RetryPolicy(), draw=0.5)

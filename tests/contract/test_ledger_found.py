@@ -260,7 +260,7 @@ def test_a_movement_has_its_key_under_any_number_of_listings(on_aws: OnAws, now:
         accounts_table=on_aws.names["accounts"],
         journal_table=on_aws.names["journal"],
         client=on_aws.dynamodb,
-        plan=PLAN,
+        shards=PLAN,
         listing_shards=16,
     )
     found = more.movements_of(posting.after for posting in settled if posting.after)

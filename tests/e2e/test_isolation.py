@@ -98,12 +98,12 @@ def test_webhooks_that_hang_make_no_other_tenant_late(
 def test_names_that_do_not_resolve_make_no_other_tenant_late(stack: RunningStack, receiver: Receiver) -> None:
     """Their tasks are written as if the names had resolved when the tasks were registered."""
     due = [ahead(5) + timedelta(seconds=SPAN * place / DEAD_NAMES) for place in range(DEAD_NAMES)]
-    plan = ShardPlan.parse("0=4")
-    tasks = dead_names("demo", due, plan)
+    shards = ShardPlan.parse("0=4")
+    tasks = dead_names("demo", due, shards)
     store = DynamoTasks(
         table=stack.tables["items"],
         client=stack.aws("dynamodb"),
-        plan=plan,
+        shards=shards,
         listing_shards=2,
         retention=timedelta(days=35),
     )

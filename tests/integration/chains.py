@@ -102,5 +102,5 @@ def definitions_of(world: World) -> DynamoDefinitions:
 
 def tasks_of(world: World) -> DynamoTasks:
     return DynamoTasks(
-        table=world.tables["items"], client=world.dynamodb, plan=PLAN, listing_shards=2, retention=DAY
+        table=world.tables["items"], client=world.dynamodb, shards=PLAN, listing_shards=2, retention=DAY
     )

@@ -35,7 +35,7 @@ class Stores:
             tasks=DynamoTasks(
                 table=world.tables["items"],
                 client=world.dynamodb,
-                plan=PLAN,
+                shards=PLAN,
                 listing_shards=2,
                 retention=timedelta(days=1),
             ),

@@ -43,7 +43,7 @@ class Stored:
     made: dict[str, Payment] = field(default_factory=dict)
 
     def grow(self, count: int, accounts: int) -> None:
-        found = list(listed.payments(self.client.tenant, count, accounts, plan=PLAN, now=self.now))
+        found = list(listed.payments(self.client.tenant, count, accounts, shards=PLAN, now=self.now))
         table = self.world.tables["payments"]
         listed.write(self.world.dynamodb, table, found, listing_shards=LISTING_SHARDS)
         self.made.update({payment.id: payment for payment in found})
@@ -148,7 +148,7 @@ def test_what_is_two_hours_overdue_is_in_the_plain_list_of_what_waits(
     overdue = stored.now - 120 * MINUTE
     swept(world, stored.now, left=instants.minute_of(overdue))
     stored.grow(200, 10)
-    (late,) = listed.payments(client.tenant, 1, 2, plan=PLAN, now=overdue)
+    (late,) = listed.payments(client.tenant, 1, 2, shards=PLAN, now=overdue)
     assert (late.planned_at, late.state) == (overdue, State.PENDING)
     table = world.tables["payments"]
     listed.write(world.dynamodb, table, [late], listing_shards=LISTING_SHARDS)

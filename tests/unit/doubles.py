@@ -79,8 +79,8 @@ class ScriptedTasks(Scripted, MemoryTasks):
     `refused` is never written. Rows of `unreadable` tasks exist, and this code cannot read them.
     """
 
-    def __init__(self, *, plan: ShardPlan = PLAN) -> None:
-        super().__init__(plan=plan)
+    def __init__(self, *, shards: ShardPlan = PLAN) -> None:
+        super().__init__(shards=shards)
         self.unavailable: defaultdict[str, int] = defaultdict(int)
         self.unanswered: defaultdict[str, int] = defaultdict(int)
         self.refused: set[str] = set()
@@ -168,8 +168,8 @@ class ScriptedLedger(Scripted, MemoryLedger):
     `refused` is never written. `posted` are the calls of `post`, each with its postings.
     """
 
-    def __init__(self, *, plan: ShardPlan = PLAN) -> None:
-        super().__init__(plan=plan)
+    def __init__(self, *, shards: ShardPlan = PLAN) -> None:
+        super().__init__(shards=shards)
         self.unavailable: defaultdict[str, int] = defaultdict(int)
         self.unanswered: defaultdict[str, int] = defaultdict(int)
         self.refused: set[str] = set()

@@ -78,7 +78,7 @@ class PaymentRegistrar:
     ledger: Ledger
     reservations: Reservations
     queue: Queue
-    plan: ShardPlan
+    shards: ShardPlan
     horizon: Horizon
     clock: Clock
     unique: Callable[[], bytes]
@@ -137,7 +137,7 @@ class PaymentRegistrar:
             tenant=tenant,
             key=f"pay {order.idempotency_key}",
             fingerprint=order.fingerprint,
-            item_id=self.plan.item_id(KIND, order.due_at, unique),
+            item_id=self.shards.item_id(KIND, order.due_at, unique),
             due_at=order.due_at,
             created_at=now,
             keep_until=None,

@@ -9,7 +9,7 @@ CHARACTERS: Final = frozenset(_ALPHABET)
 
 def encode(number: int, length: int) -> str:
     """The last `length` digits."""
-    return "".join(_ALPHABET[number >> 5 * place & 31] for place in reversed(range(length)))
+    return "".join(_ALPHABET[number >> 5 * digit & 31] for digit in reversed(range(length)))
 
 
 def decode(text: str) -> int:

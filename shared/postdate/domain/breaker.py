@@ -169,7 +169,7 @@ def turns(breaker: Breaker, begin: datetime, count: int, *, now: datetime) -> li
     The first call of all comes when the destination may be tried. All others come a second later, when the probe is
     likely to be over."""
     asks_from = breaker.asks_again_from(now)
-    found = [begin + _AFTER_THE_PROBE + place * TURN for place in range(count)]
+    found = [begin + _AFTER_THE_PROBE + number * TURN for number in range(count)]
     if begin == asks_from and breaker.state(now) is State.OPEN:
         found[0] = asks_from
     return [instants.whole(at) for at in found]

@@ -128,12 +128,12 @@ def _arranged(group: list[Posting]) -> list[Posting]:
     if _goes_both_ways(group):
         return group
 
-    def place(posting: Posting) -> tuple[bool, tuple[str, ...]]:
+    def rank(posting: Posting) -> tuple[bool, tuple[str, ...]]:
         if any(leg.available < 0 for leg in posting.legs):
             return True, ()
         return False, tuple(leg.account for leg in posting.legs)
 
-    return sorted(group, key=place)
+    return sorted(group, key=rank)
 
 
 def _goes_both_ways(group: Iterable[Posting]) -> bool:

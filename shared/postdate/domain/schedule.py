@@ -1,4 +1,4 @@
-"""The plan of a recurring task: a cron, its bounds, and the jitter of its runs."""
+"""The schedule of a recurring task: a cron, its bounds, and the jitter of its runs."""
 
 import hashlib
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ _SECOND: Final = timedelta(seconds=1)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Schedule:
-    """The plan of one definition. Jitter is a function of definition and wall time: an occurrence is always due at the
-    same instant, and plans that share a cron are due at different instants."""
+    """The occurrences of one definition. Jitter is a function of definition and wall time: an occurrence is always due
+    at the same instant, and definitions that share a cron are due at different instants."""
 
     # The cron with its time zone.
     cron: Cron
@@ -44,7 +44,7 @@ class Schedule:
         max_runs: int | None = None,
         jitter_seconds: int = 0,
     ) -> Self:
-        """The plan of a request. Raises ValidationFailed, with a reason for each field that makes no plan."""
+        """The schedule of a request. Raises ValidationFailed, with a reason for each field that makes no schedule."""
         wrong = []
         if start_at and end_at and end_at < start_at:
             wrong.append(("end_at", "is before start_at"))

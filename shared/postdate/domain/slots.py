@@ -53,14 +53,15 @@ class ShardPlan:
             raise ValueError(f"a shard plan starts at minute 0 and has 1 to {_SHARDS_MAX} shards: {text}")
         return cls(from_minutes=tuple(step[0] for step in steps), counts=tuple(step[1] for step in steps))
 
-    def shards(self, minute: int) -> int:
+    def count(self, minute: int) -> int:
+        """The number of shards of this minute."""
         return self.counts[bisect_right(self.from_minutes, minute) - 1]
 
     def slot(self, due_at: datetime, unique: bytes) -> Slot:
         """The slot for an instant; the shard follows from what is unique in the item's id."""
         minute = instants.minute_of(due_at)
         return Slot(
-            minute=minute, shard=int.from_bytes(hashlib.sha256(unique).digest()[:4]) % self.shards(minute)
+            minute=minute, shard=int.from_bytes(hashlib.sha256(unique).digest()[:4]) % self.count(minute)
         )
 
     def item_id(self, kind: str, due_at: datetime, unique: bytes) -> str:

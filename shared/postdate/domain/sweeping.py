@@ -75,14 +75,14 @@ class Watermark:
 class Groups:
     """Shards are swept in groups: the group is what one worker reads and what one checkpoint covers."""
 
-    plan: ShardPlan
+    shards: ShardPlan
     size: int
 
     def count(self, minute: int) -> int:
-        return -(-self.plan.shards(minute) // self.size)
+        return -(-self.shards.count(minute) // self.size)
 
     def slots(self, minute: int, group: int) -> list[Slot]:
-        shards = range(group * self.size, min((group + 1) * self.size, self.plan.shards(minute)))
+        shards = range(group * self.size, min((group + 1) * self.size, self.shards.count(minute)))
         return [Slot(minute=minute, shard=shard) for shard in shards]
 
 

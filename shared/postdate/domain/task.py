@@ -98,7 +98,7 @@ class Ack(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Destination:
-    """The place that receives the calls of a task."""
+    """The receiver of the calls of a task."""
 
     # The kind of destination, a name in `targets.registry.KINDS`.
     type: str
@@ -155,7 +155,7 @@ class HistoryLine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recurs:
-    """The place of a run in its recurring task. The function that writes the run's row sets all fields."""
+    """The position of a run in its recurring task. The function that writes the run's row sets all fields."""
 
     # The id of the recurring task; of the subscription for a delivery to one.
     definition: str
@@ -179,7 +179,7 @@ class Template:
     """The call that a request describes. An order for a one-time task has a template; so has a definition, for all of
     its runs."""
 
-    # The place that receives each call.
+    # The receiver of each call.
     destination: Destination
     # The content of each call.
     payload: Payload
@@ -217,7 +217,7 @@ class Task:
     created_at: datetime
     # The instant at which `due_at` was last set.
     moved_at: datetime
-    # The place that receives each call; from the template, as the next three fields.
+    # The receiver of each call; from the template, as the next three fields.
     destination: Destination
     # The content of each call. The API may have moved a long text to a row of its own.
     payload: Payload
@@ -247,7 +247,7 @@ class Task:
     ack: Ack = Ack.RESPONSE
     # The deadline: no attempt begins at this instant or later; None without a deadline.
     expires_at: datetime | None = None
-    # The place in a recurring task; None for a one-time task.
+    # The position in a recurring task; None for a one-time task.
     recurs: Recurs | None = None
     # The limits of the flow key, from the template; None without flow control.
     flow: FlowControl | None = None

@@ -37,7 +37,7 @@ class Actions:
     payments: str
     accounts: str
     journal: str
-    plan: ShardPlan
+    shards: ShardPlan
     listing_shards: int
 
     def of(self, together: Sequence[Posting], *, written: int) -> Iterator[RowAction]:
@@ -62,7 +62,7 @@ class Actions:
                 after = {name: value for name, value in after.items() if value != before.get(name)}
             yield RowAction(request=request, posting=posting, row=after)
             if posting.points:
-                slot = self.plan.slot(posting.after.due_at, unique_part(posting.after.id))
+                slot = self.shards.slot(posting.after.due_at, unique_part(posting.after.id))
                 pointer = pointer_attributes(posting.after, slot)
                 yield RowAction(request=_put(self.payments, pointer), posting=posting, row=pointer)
         if posting.movement is not None:

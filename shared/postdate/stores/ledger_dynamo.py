@@ -48,7 +48,7 @@ class DynamoLedger:
         accounts_table: str,
         journal_table: str,
         client: "BaseClient",
-        plan: ShardPlan,
+        shards: ShardPlan,
         listing_shards: int,
         pause: Callable[[float], None] = time.sleep,
         draw: Callable[[], float] = random.random,
@@ -58,7 +58,7 @@ class DynamoLedger:
             payments=payments_table,
             accounts=accounts_table,
             journal=journal_table,
-            plan=plan,
+            shards=shards,
             listing_shards=listing_shards,
         )
         self._payments = payment_row.payment_rows(payments_table)

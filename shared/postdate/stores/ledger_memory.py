@@ -17,8 +17,8 @@ from postdate.stores.timetable import TimetableEntry
 
 
 class MemoryLedger:
-    def __init__(self, *, plan: ShardPlan) -> None:
-        self._plan = plan
+    def __init__(self, *, shards: ShardPlan) -> None:
+        self._shards = shards
         self._accounts: dict[tuple[str, str], Account] = {}
         self._payments: dict[str, Payment] = {}
         self._movements: dict[str, Movement] = {}
@@ -148,7 +148,7 @@ class MemoryLedger:
         if after is not None:
             self._payments[after.id] = after
             if posting.points:
-                slot = self._plan.slot(after.due_at, unique_part(after.id))
+                slot = self._shards.slot(after.due_at, unique_part(after.id))
                 pointer = replace(_entry(after, False), phase=None, lease_until=None, accounts=())
                 self._pointers.setdefault(slot, []).append(pointer)
         if movement is not None:

@@ -52,7 +52,7 @@ class DynamoTasks:
         *,
         table: str,
         client: "BaseClient",
-        plan: ShardPlan,
+        shards: ShardPlan,
         listing_shards: int,
         retention: timedelta,
         author: Callable[[], str] = nobody,
@@ -63,7 +63,7 @@ class DynamoTasks:
         self._rows = task_row.task_rows(table)
         speak_through(self._rows, client)
         self._statements = Statements(table=table, client=client)
-        self._plan = plan
+        self._shards = shards
         self._listing_shards = listing_shards
         self._retention = retention
 
@@ -198,13 +198,13 @@ class DynamoTasks:
         return Statement(request={"Statement": text, "Parameters": parameters}, key=key)
 
     def _pointer(self, task: Task) -> Statement:
-        slot = self._plan.slot(task.due_at, unique_part(task.id))
+        slot = self._shards.slot(task.due_at, unique_part(task.id))
         return self._statements.insert(pointer_attributes(task, slot))
 
     def _for_audit(self, task: Task, at: datetime | None) -> Statement | None:
         if at is None:
             return None
-        slot = self._plan.slot(at, unique_part(task.id))
+        slot = self._shards.slot(at, unique_part(task.id))
         return self._statements.insert(pointer_attributes(task, slot, for_audit=True))
 
     def _written(self, changes: Sequence[_Change]) -> list[Written]:

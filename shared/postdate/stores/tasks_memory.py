@@ -22,8 +22,8 @@ class MemoryTasks:
     """`definitions_listed` are ids of definitions with their tenants, and with the list by state that each is in: they
     are listed among tasks."""
 
-    def __init__(self, *, plan: ShardPlan) -> None:
-        self._plan = plan
+    def __init__(self, *, shards: ShardPlan) -> None:
+        self._shards = shards
         self._tasks: dict[str, Task] = {}
         self._pointers: dict[Slot, list[TimetableEntry]] = {}
         self.definitions_listed: dict[str, tuple[str, Listing | None]] = {}
@@ -123,7 +123,7 @@ class MemoryTasks:
         return Written.DONE
 
     def _point(self, task: Task, at: datetime) -> None:
-        slot = self._plan.slot(at, unique_part(task.id))
+        slot = self._shards.slot(at, unique_part(task.id))
         self._pointers.setdefault(slot, []).append(replace(TimetableEntry.of(task), phase=None))
 
 

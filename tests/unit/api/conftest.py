@@ -128,7 +128,7 @@ class Service:
             "clock": self.clock,
             "unique": lambda: unique(next(numbers)),
         }
-        self.registrar = TaskRegistrar(reservations=self.reservations, plan=PLAN, **shared)
+        self.registrar = TaskRegistrar(reservations=self.reservations, shards=PLAN, **shared)
         self.flow = ScriptedFlow()
         self.places = PlaceCheck(flow=self.flow, clock=self.clock)
         self.changer = TaskChanger(places=self.places, **shared)
@@ -144,7 +144,7 @@ class Service:
         )
         rest = {name: shared[name] for name in ("queue", "horizon", "clock", "unique")}
         plans = {"definitions": self.definitions, "chain": self.chain, "templates": self.templates, **rest}
-        self.planner = DefinitionRegistrar(reservations=self.reservations, plan=PLAN, **plans)
+        self.planner = DefinitionRegistrar(reservations=self.reservations, shards=PLAN, **plans)
         self.definition_changer = DefinitionChanger(**plans)
         self.by_hand = ByHand(
             definitions=self.definitions,

@@ -31,7 +31,7 @@ class Notes(MemoryPasses):
 
 
 def unfinished(passes: MemoryPasses, clock: Clock) -> Unfinished:
-    return Unfinished(passes=passes, groups=Groups(plan=PLAN, size=2), horizon=HORIZON, clock=clock)
+    return Unfinished(passes=passes, groups=Groups(shards=PLAN, size=2), horizon=HORIZON, clock=clock)
 
 
 def healthy(clock: Clock) -> Unfinished:

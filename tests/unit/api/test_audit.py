@@ -22,7 +22,7 @@ class BehindLedger(MemoryLedger):
     """The first `behind` reads of its lists show nothing; `moves` changes an account at each read."""
 
     def __init__(self) -> None:
-        super().__init__(plan=PLAN)
+        super().__init__(shards=PLAN)
         self.behind = 0
         self.moves = False
 

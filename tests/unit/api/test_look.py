@@ -32,7 +32,7 @@ class Watching:
         self.tallies = MemoryTallies()
         self.flow = MemoryFlow()
         self.tasks = ScriptedTasks()
-        self.ledger = MemoryLedger(plan=PLAN)
+        self.ledger = MemoryLedger(shards=PLAN)
         self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         self.look = Look(
             passes=self.passes,
@@ -40,7 +40,7 @@ class Watching:
             flow=self.flow,
             calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
             depths={"tasks": lambda: Depth(waiting=3, in_flight=2, delayed=1)},
-            groups=Groups(plan=PLAN, size=2),
+            groups=Groups(shards=PLAN, size=2),
             horizon=self.horizon,
             beat=10 * SECOND,
             clock=self.clock,

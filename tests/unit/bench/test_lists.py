@@ -22,7 +22,7 @@ def test_what_is_missing_or_shown_twice_and_a_page_that_takes_too_long_break_the
 
 
 def test_the_payments_of_the_case_are_over_all_accounts_and_a_few_of_them_failed():
-    found = list(listed.payments("listed", 1000, 50, plan=ShardPlan.parse("0=4"), now=NOW))
+    found = list(listed.payments("listed", 1000, 50, shards=ShardPlan.parse("0=4"), now=NOW))
     assert len({payment.id for payment in found}) == 1000
     assert {payment.payer for payment in found} == {listed.account(number) for number in range(50)}
     states = [payment.state for payment in found]

@@ -118,7 +118,7 @@ def test_the_shards_of_a_minute_share_the_load():
 
 def test_a_shard_plan_steps_at_its_minutes_and_nowhere_else():
     plan = ShardPlan.parse("200=16,0=4,100=8")
-    steps = {minute: plan.shards(minute) for minute in (0, 99, 100, 199, 200, 10**8)}
+    steps = {minute: plan.count(minute) for minute in (0, 99, 100, 199, 200, 10**8)}
     assert steps == {0: 4, 99: 4, 100: 8, 199: 8, 200: 16, 10**8: 16}
 
 

@@ -34,7 +34,7 @@ class Bank:
 
     def __init__(self, *, first: int = 500) -> None:
         self.clock = ManualClock()
-        self.ledger = MemoryLedger(plan=PLAN)
+        self.ledger = MemoryLedger(shards=PLAN)
         self.ids: list[str] = []
         for name in NAMES[:2]:
             assert self.ledger.open(an_account(name, available=0, now=self.clock.now()))

@@ -42,7 +42,7 @@ def posted(postings: list[Posting]) -> list[list[dict[str, Any]]]:
         accounts_table="accounts",
         journal_table="journal",
         client=client,  # type: ignore[arg-type]
-        plan=PLAN,
+        shards=PLAN,
         listing_shards=2,
     )
     assert len(ledger.post(postings)) == len(postings)

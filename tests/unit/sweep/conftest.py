@@ -86,7 +86,7 @@ class Sweeping:
         self.tallies = ScriptedTallies()
         self.queue = ScriptedQueue(self.clock)
         self.payments_queue = ScriptedQueue(self.clock)
-        self.groups = Groups(plan=PLAN, size=shards_per_group)
+        self.groups = Groups(shards=PLAN, size=shards_per_group)
         self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         self.handed_out: list[list[Sweep]] = []
         self.sweeper = GroupSweeper(

@@ -116,7 +116,7 @@ class Race:
 
     def _registered(self, reservations, key):
         self.sweeping.tasks.before["add"].append(self.before_write)
-        registrar = TaskRegistrar(reservations=reservations, plan=PLAN, **self.use_cases)
+        registrar = TaskRegistrar(reservations=reservations, shards=PLAN, **self.use_cases)
         order = TaskOrder(
             due_at=self.due_at,
             template=Template(destination=HOOK, payload=Payload(text="{}"), retry=STEADY),

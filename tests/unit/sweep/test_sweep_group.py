@@ -27,7 +27,7 @@ def tasks(numbers, **fields):
 
 @given(shards=st.integers(1, 128), size=st.integers(1, 32))
 def test_every_shard_of_a_minute_is_in_exactly_one_group(shards, size):
-    groups = Groups(plan=ShardPlan.parse(f"0={shards}"), size=size)
+    groups = Groups(shards=ShardPlan.parse(f"0={shards}"), size=size)
     slots = [slot for group in range(groups.count(SLOT_MINUTE)) for slot in groups.slots(SLOT_MINUTE, group)]
     assert [slot.shard for slot in slots] == list(range(shards))
     assert {slot.minute for slot in slots} == {SLOT_MINUTE}

@@ -70,7 +70,7 @@ class TaskRegistrar:
     payloads: Payloads
     reservations: Reservations
     queue: Queue
-    plan: ShardPlan
+    shards: ShardPlan
     horizon: Horizon
     payload_kept: timedelta
     clock: Clock
@@ -125,7 +125,7 @@ class TaskRegistrar:
         unique = self.unique()
         name = f"{tenant} {order.idempotency_key or unique.hex()}"
         due_at = spread(order.due_at, seconds=order.spread_seconds, name=name)
-        id = self.plan.item_id(KIND, due_at, unique)
+        id = self.shards.item_id(KIND, due_at, unique)
         wanted = None
         if order.idempotency_key is not None:
             wanted = Reservation(

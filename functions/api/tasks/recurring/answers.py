@@ -70,7 +70,7 @@ class Preview(TypedDict):
 
 def of(given: Definition, *, runs: Sequence[Task], now: datetime) -> RecurringTask:
     """A recurring task as its owner sees it. `runs` are its newest runs, the newest first."""
-    plan, template = given.schedule, given.template
+    schedule, template = given.schedule, given.template
     last = next((run for run in runs if run.state is not State.PENDING and run.planned_at <= now), None)
     expires = template.expires_after
     return {
@@ -78,12 +78,12 @@ def of(given: Definition, *, runs: Sequence[Task], now: datetime) -> RecurringTa
         "status": given.state.value,
         "name": given.name,
         "tags": list(given.tags),
-        "cron": plan.cron.text,
-        "timezone": plan.cron.timezone,
-        "start_at": text_of(plan.start_at),
-        "end_at": text_of(plan.end_at),
-        "max_runs": plan.max_runs,
-        "jitter_seconds": plan.jitter_seconds,
+        "cron": schedule.cron.text,
+        "timezone": schedule.cron.timezone,
+        "start_at": text_of(schedule.start_at),
+        "end_at": text_of(schedule.end_at),
+        "max_runs": schedule.max_runs,
+        "jitter_seconds": schedule.jitter_seconds,
         "overlap": given.overlap.value,
         "catch_up": given.catch_up.value,
         "catch_up_window_seconds": given.catch_up_window // _SECOND,

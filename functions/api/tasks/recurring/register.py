@@ -66,7 +66,7 @@ class DefinitionRegistrar:
     templates: Templates
     reservations: Reservations
     queue: Queue
-    plan: ShardPlan
+    shards: ShardPlan
     horizon: Horizon
     clock: Clock
     unique: Callable[[], bytes]
@@ -112,7 +112,7 @@ class DefinitionRegistrar:
         """The definition that this order stands for, and the row of its key, if it has a key. No sweep visits the slot
         of a definition, so a new instant for its key only delays the first run."""
         unique = self.unique()
-        id = self.plan.item_id(KIND, instants.start_of(definitions.HOME_MINUTE), unique)
+        id = self.shards.item_id(KIND, instants.start_of(definitions.HOME_MINUTE), unique)
         new = _definition(tenant, order, id=id, now=now)
         refusal = order.refusal
         if refusal is None and self.chain.first(new, now=now) is None:

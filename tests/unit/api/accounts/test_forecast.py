@@ -111,7 +111,7 @@ class Slow(MemoryLedger):
     """Each look at payments takes a second."""
 
     def __init__(self, ledger, clock):
-        super().__init__(plan=PLAN)
+        super().__init__(shards=PLAN)
         self._ledger, self._clock = ledger, clock
         self.read = []
 

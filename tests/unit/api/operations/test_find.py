@@ -29,7 +29,7 @@ OTHER = Destination(type="webhook", address="https://other.example.com/a")
 
 @pytest.fixture
 def tasks():
-    return ScriptedTasks(plan=PLAN)
+    return ScriptedTasks(shards=PLAN)
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ class ScriptedLedger(Scripted, MemoryLedger):
     Its indexes are `lag` behind."""
 
     def __init__(self, clock: ManualClock) -> None:
-        super().__init__(plan=PLAN)
+        super().__init__(shards=PLAN)
         self.clock = clock
         self.lag = timedelta(0)
         self.written: dict[str, datetime] = {}
@@ -118,7 +118,7 @@ class Bank:
             "clock": self.clock,
         }
         self.registrar = PaymentRegistrar(
-            reservations=self.reservations, plan=PLAN, unique=self.unique, **shared
+            reservations=self.reservations, shards=PLAN, unique=self.unique, **shared
         )
         self.changer = PaymentChanger(**shared)
         self.executor = Executor(
