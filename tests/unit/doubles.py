@@ -165,7 +165,8 @@ class ScriptedDefinitions(Scripted, MemoryDefinitions):
 
 class ScriptedLedger(Scripted, MemoryLedger):
     """`unavailable` and `unanswered` name payments whose next postings are not made, or made without telling; what is
-    `refused` is never written. `posted` are the calls of `post`, each with its postings.
+    `refused` is never written. `posted` are the calls of `post`, each with its postings; `packed` tells which
+    of them let strangers go together.
     """
 
     def __init__(self, *, shards: ShardPlan = PLAN) -> None:
@@ -174,6 +175,7 @@ class ScriptedLedger(Scripted, MemoryLedger):
         self.unanswered: defaultdict[str, int] = defaultdict(int)
         self.refused: set[str] = set()
         self.posted: list[list[Posting]] = []
+        self.packed: list[bool] = []
 
     def payment(self, id: str) -> Payment | None:
         self._happens("payment")
@@ -183,10 +185,11 @@ class ScriptedLedger(Scripted, MemoryLedger):
         self._happens("payments")
         return super().payments(ids)
 
-    def post(self, postings: Sequence[Posting]) -> list[Posted]:
+    def post(self, postings: Sequence[Posting], *, together: bool = False) -> list[Posted]:
         self._happens("post")
         self.posted.append(list(postings))
-        return super().post(postings)
+        self.packed.append(together)
+        return super().post(postings, together=together)
 
     def opens(self, *names: str, available: int = 1_000, tenant: str = "demo") -> None:
         for name in names:

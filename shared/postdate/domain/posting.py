@@ -14,6 +14,8 @@ from postdate.domain.movement import Movement
 from postdate.domain.payment import Payment
 
 ACTIONS_MAX = 100
+# Postings of strangers in one transaction: each brings four rows, and each row may conflict with another worker.
+TOGETHER_MAX = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,6 +191,32 @@ def _transactions(group: Iterable[Posting]) -> Iterator[list[Posting]]:
         actions += posting.own_actions
         accounts = more
     yield chunk
+
+
+def packed(groups: Iterable[list[list[Posting]]]) -> list[list[list[list[Posting]]]]:
+    """Packs groups of one transaction each, so that one transaction may write the whole pack. A group of several
+    transactions is a pack of its own."""
+    packs: list[list[list[list[Posting]]]] = []
+    large: list[list[list[list[Posting]]]] = []
+    postings = rows = 0
+    for group in groups:
+        if len(group) > 1:
+            large.append([group])
+            continue
+        more, more_rows = len(group[0]), _rows(group[0])
+        if not packs or postings + more > TOGETHER_MAX or rows + more_rows > ACTIONS_MAX:
+            packs.append([])
+            postings = rows = 0
+        packs[-1].append(group)
+        postings, rows = postings + more, rows + more_rows
+    return [*packs, *large]
+
+
+def _rows(transaction: Iterable[Posting]) -> int:
+    """Counts the rows that these postings change together."""
+    together = list(transaction)
+    accounts = {account for posting in together for account in posting.accounts}
+    return len(accounts) + sum(posting.own_actions for posting in together)
 
 
 def summed(postings: Iterable[Posting]) -> dict[tuple[str, str], Total]:

@@ -104,10 +104,13 @@ class Ledger(Protocol):
         A payment that is given another instant leaves its place before it has the new one. Such a change also changes
         its payer's version."""
 
-    def post(self, postings: Sequence[Posting]) -> list[Posted]:
+    def post(self, postings: Sequence[Posting], *, together: bool = False) -> list[Posted]:
         """Writes each posting whole or not at all, those that share accounts together. What is wrong with one spoils
         no other. The answers are those that the postings would have one by one, in the order of their instants. A
-        payment may stand in one of them only."""
+        payment may stand in one of them only.
+
+        With `together` postings that share no account go together too: fewer requests, for a caller that is behind. If
+        such a transaction is refused, its parts are written one by one."""
 
     def movements(
         self, tenant: str, account: str, *, after: str, limit: int, whole: bool = False

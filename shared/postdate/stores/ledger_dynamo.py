@@ -18,7 +18,7 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.item import kind_of
 from postdate.domain.movement import Movement, behind, payment_movement_id
 from postdate.domain.payment import KIND, Payment
-from postdate.domain.posting import Posting, merged
+from postdate.domain.posting import Posting, merged, packed
 from postdate.domain.slots import ShardPlan, home, is_id
 from postdate.stores import account_row, batch_get, movement_row, payment_row
 from postdate.stores.faults import translated
@@ -225,15 +225,33 @@ class DynamoLedger:
         ]
         return _whole(batch_get.models(self._movements, keys))
 
-    def post(self, postings: Sequence[Posting]) -> list[Posted]:
+    def post(self, postings: Sequence[Posting], *, together: bool = False) -> list[Posted]:
         groups = merged(postings)
-        if len(groups) > 1:
-            with ThreadPoolExecutor(min(_WRITERS, len(groups))) as writers:
-                written = list(writers.map(self._post_group, groups))
+        packs = packed(groups) if together else [[group] for group in groups]
+        if len(packs) > 1:
+            with ThreadPoolExecutor(min(_WRITERS, len(packs))) as writers:
+                written = list(writers.map(self._post_pack, packs))
         else:
-            written = [self._post_group(group) for group in groups]
+            written = [self._post_pack(pack) for pack in packs]
         answers = {index: posted for group in written for index, posted in group.items()}
         return [answers[id(posting)] for posting in postings]
+
+    def _post_pack(self, pack: Sequence[Sequence[Sequence[Posting]]]) -> dict[int, Posted]:
+        """Tries one transaction for all groups once. If it was committed and its answer was lost, each group finds what
+        it would have written."""
+        if len(pack) > 1:
+            together = [posting for group in pack for posting in chain.from_iterable(group)]
+            written = instants.milliseconds(max(posting.at for posting in together))
+            actions = [action.request for action in self._actions.of(together, written=written)]
+            try:
+                if not self._cancelled(actions):
+                    return _each(together, Answer.DONE)
+            except (Unavailable, ClientError):
+                pass
+        answers: dict[int, Posted] = {}
+        for group in pack:
+            answers |= self._post_group(group)
+        return answers
 
     def _post_group(self, transactions: Sequence[Sequence[Posting]]) -> dict[int, Posted]:
         return awaiting(chain.from_iterable(transactions), self._post_in_order(transactions))

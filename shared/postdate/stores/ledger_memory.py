@@ -123,7 +123,7 @@ class MemoryLedger:
     def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, TimetableEntry]:
         return {id: _entry(each, fared) for id, each in self.payments(ids).items()}
 
-    def post(self, postings: Sequence[Posting]) -> list[Posted]:
+    def post(self, postings: Sequence[Posting], *, together: bool = False) -> list[Posted]:
         answers = {id(posting): self._post(posting) for posting in in_order(postings)}
         return [answers[id(posting)] for posting in postings]
 

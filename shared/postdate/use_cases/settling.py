@@ -53,10 +53,13 @@ class Settling:
         payments: Iterable[Payment],
         execution_ids: Mapping[str, str] = _NO_NAMES,
         authors: Mapping[str, str] = _NO_NAMES,
+        *,
+        together: bool = False,
     ) -> dict[str, Outcome]:
         """Each payment may be given once. One that has ended or is not due is answered as it is. `authors` sign the
-        changes of these payments."""
-        return _Attempt(self._ledger, self._clock, execution_ids, self._by, authors).make(payments)
+        changes of these payments. `together` is for callers that are behind, as the ledger describes it."""
+        attempt = _Attempt(self._ledger, self._clock, execution_ids, self._by, authors, together=together)
+        return attempt.make(payments)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,8 +78,11 @@ class _Attempt:
         execution_ids: Mapping[str, str],
         by: str,
         authors: Mapping[str, str],
+        *,
+        together: bool,
     ) -> None:
         self._ledger = ledger
+        self._together = together
         self._by = by
         self._authors = authors
         self._clock = clock
@@ -108,7 +114,8 @@ class _Attempt:
     def _post(self, steps: Sequence[_Step]) -> list[_Step]:
         """The steps that follow."""
         answers = self._ledger.post(
-            [step.posting.signed(self._authors.get(step.payment.id, self._by)) for step in steps]
+            [step.posting.signed(self._authors.get(step.payment.id, self._by)) for step in steps],
+            together=self._together,
         )
         now = self._clock.now()
         following: list[_Step] = []

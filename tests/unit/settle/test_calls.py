@@ -59,6 +59,15 @@ def test_all_whose_instant_has_come_are_posted_together_however_many():
     assert paying.money["alice"] == (0, 0)
 
 
+@pytest.mark.parametrize(("late", "packed"), [(0, False), (99, False), (100, True)])
+def test_a_worker_packs_payments_of_strangers_only_while_it_is_behind(paying, late, packed):
+    payments = [a_payment(number, due_at=START + SECOND) for number in range(2)]
+    paying.stores(*payments)
+    paying.ledger.before["payments"].append(lambda: paying.clock.move(SECOND + late * MILLISECOND))
+    paying.run(message(*payments))
+    assert paying.ledger.packed == [packed]
+
+
 def test_payments_are_read_before_their_instant_and_then_no_more(paying):
     """Only the transaction is left for the instant."""
     payment = a_payment(due_at=START + 2 * SECOND)

@@ -35,7 +35,7 @@ def settled(payer: str, payee: str, funding: Funding = Funding.RESERVE) -> Posti
     return money.settle(payment, now=DUE)
 
 
-def posted(postings: list[Posting]) -> list[list[dict[str, Any]]]:
+def posted(postings: list[Posting], *, together: bool = False) -> list[list[dict[str, Any]]]:
     client = Noted()
     ledger = DynamoLedger(
         payments_table="payments",
@@ -45,7 +45,7 @@ def posted(postings: list[Posting]) -> list[list[dict[str, Any]]]:
         shards=PLAN,
         listing_shards=2,
     )
-    assert len(ledger.post(postings)) == len(postings)
+    assert len(ledger.post(postings, together=together)) == len(postings)
     return client.transactions
 
 
@@ -90,3 +90,25 @@ def test_an_account_must_have_what_is_taken_from_it_whatever_it_receives_beside(
     values = alice["ExpressionAttributeValues"]
     assert (values[":available"], values[":available_needed"]) == ({"N": "-1"}, {"N": "3"})
     assert "#available >= :available_needed" in alice["ConditionExpression"]
+
+
+def test_payments_of_strangers_go_together_for_a_caller_that_is_behind() -> None:
+    strangers = [settled(f"payer-{number}", f"payee-{number}") for number in range(25)]
+    assert sorted(map(len, posted(strangers))) == [4] * 25
+    assert sorted(map(len, posted(strangers, together=True))) == [20, 40, 40]
+
+
+def test_a_pack_holds_no_more_rows_than_a_transaction_may() -> None:
+    families = [
+        settled(f"payer-{family}", f"payee-{family}-{number}") for family in range(6) for number in range(9)
+    ]
+    sizes = [len(transaction) for transaction in posted(families, together=True)]
+    assert len(sizes) == 6
+    assert max(sizes) <= 100
+
+
+def test_a_group_of_several_transactions_is_no_part_of_a_pack() -> None:
+    hot = [settled(f"payer-{number}", "hot") for number in range(60)]
+    transactions = posted([settled("alice", "bob"), *hot, settled("carol", "dave")], together=True)
+    (pack,) = [each for each in transactions if any("acme#alice" in str(row) for row in each)]
+    assert len(pack) == 8
