@@ -413,10 +413,10 @@ class _Lines(logging.Handler):
 def _told_apart(inside: Inside, post: Callable[..., Any]) -> Callable[..., Any]:
     """Calls of the ledger, for the checker of what each of them writes."""
 
-    def begun(ledger: DynamoLedger, postings: Any) -> Any:
+    def begun(ledger: DynamoLedger, postings: Any, **how: Any) -> Any:
         if inside.hub.current is not None:
             inside.hub.current.arrived.clear()
-        return post(ledger, postings)
+        return post(ledger, postings, **how)
 
     return begun
 

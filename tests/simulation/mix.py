@@ -538,6 +538,20 @@ def _mutual(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def _strangers(mix: Mix, draws: Random) -> Mix:
+    """Many pairs of accounts pay while the queue is down: late workers then settle payments that share no account."""
+    return replace(
+        _mutual(mix, draws),
+        accounts=draws.choice((8, 12)),
+        unfunded=0.5,
+        money=0.2,
+        batches=0.9,
+        requests=12,
+        executors=1,
+        rates={fault: max(rate, 0.01) for fault, rate in mix.rates.items()},
+    )
+
+
 def _restated(mix: Mix, draws: Random) -> Mix:
     """Accounts are set right while payments reach them and indexes are behind, some of them damaged by hand."""
     return replace(
@@ -884,6 +898,7 @@ THEMES: Final = {
     "impatient": _impatient,
     "frozen": _frozen,
     "mutual": _mutual,
+    "strangers": _strangers,
     "restated": _restated,
     "timely": _timely,
     "overslept": _overslept,
@@ -906,4 +921,4 @@ THEMES: Final = {
     "followed": _followed,
 }
 # A theme that came later changes nothing that earlier seeds have drawn.
-_DRAWN: Final = [theme for theme in THEMES if theme not in ("paused", "operated", "followed")]
+_DRAWN: Final = [theme for theme in THEMES if theme not in ("paused", "operated", "followed", "strangers")]

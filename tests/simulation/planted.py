@@ -493,6 +493,13 @@ BUGS: Final = (
         mix="mutual",
     ),
     _bug(
+        "a refused pack of strangers counts as written",
+        f"{_LEDGER}:DynamoLedger._post_pack",
+        "if not self._cancelled(actions):",
+        "if self._cancelled(actions) or True:",
+        mix="strangers",
+    ),
+    _bug(
         "a frozen account pays", f"{_ACCOUNT}:update_of", "if total.needs_active:", "if False:", mix="frozen"
     ),
     _bug(

@@ -54,13 +54,13 @@ class ScriptedLedger(Scripted, MemoryLedger):
         self._happens("accounts")
         return super().accounts(tenant, ids)
 
-    def post(self, postings: Sequence[Posting]) -> list[Posted]:
+    def post(self, postings: Sequence[Posting], *, together: bool = False) -> list[Posted]:
         self._happens("post")
         self.posted.append(list(postings))
         if self.unavailable:
             self.unavailable -= 1
             return [Posted(answer=PostingAnswer.UNAVAILABLE)] * len(postings)
-        done = super().post(postings)
+        done = super().post(postings, together=together)
         for posting in postings:
             for each in (posting.after, posting.movement):
                 if each is not None:
