@@ -8,7 +8,7 @@ from postdate.domain import money as steps
 from postdate.domain.account import Status
 from postdate.domain.payment import Funding
 from postdate.domain.posting import Posting
-from postdate.stores.ledger import Answer
+from postdate.stores.ledger import PostingAnswer
 from tests.boundary import Boundary, lost
 from tests.contract.conftest import OnAws
 from tests.contract.money import Money
@@ -28,7 +28,7 @@ def strangers(money: Money, *, short: int | None = None) -> list[Posting]:
     return postings
 
 
-def together(money: Money, postings: list[Posting]) -> list[Answer]:
+def together(money: Money, postings: list[Posting]) -> list[PostingAnswer]:
     return [posted.answer for posted in money.ledger.post(postings, together=True)]
 
 
@@ -37,25 +37,27 @@ def received(money: Money) -> list[int]:
 
 
 def test_all_are_written(money: Money) -> None:
-    assert together(money, strangers(money)) == [Answer.DONE] * PAIRS
+    assert together(money, strangers(money)) == [PostingAnswer.DONE] * PAIRS
     assert received(money) == [10] * PAIRS
 
 
 def test_one_that_falls_short_spoils_no_other(money: Money) -> None:
     answers = together(money, strangers(money, short=2))
-    assert answers == [Answer.SHORT if number == 2 else Answer.DONE for number in range(PAIRS)]
+    assert answers == [PostingAnswer.SHORT if number == 2 else PostingAnswer.DONE for number in range(PAIRS)]
     assert received(money) == [0 if number == 2 else 10 for number in range(PAIRS)]
 
 
 def test_one_that_changed_meanwhile_or_is_frozen_spoils_no_other(money: Money, now: datetime) -> None:
     postings = strangers(money)
-    assert money.answers(postings[0]) == [Answer.DONE]
+    assert money.answers(postings[0]) == [PostingAnswer.DONE]
     money.ledger.set_status(money.tenant, "payer-4", Status.FROZEN, now=now)
     answers = together(money, postings[1:])
-    assert answers == [Answer.FROZEN if number == 4 else Answer.DONE for number in range(1, PAIRS)]
+    assert answers == [
+        PostingAnswer.FROZEN if number == 4 else PostingAnswer.DONE for number in range(1, PAIRS)
+    ]
     assert postings[0].before is not None
     later = steps.settle(postings[0].before, now=now + timedelta(seconds=1))
-    assert together(money, [later, money.deposit("payee-4", 5)]) == [Answer.STALE, Answer.DONE]
+    assert together(money, [later, money.deposit("payee-4", 5)]) == [PostingAnswer.STALE, PostingAnswer.DONE]
     assert received(money) == [5 if number == 4 else 10 for number in range(PAIRS)]
 
 
@@ -68,7 +70,7 @@ def test_a_conflict_about_one_row_sends_each_by_itself(on_aws_money: Money, boun
     postings = strangers(on_aws_money)
     boundary.fail(WRITE, cancelled("TransactionConflict", *["None"] * (4 * PAIRS - 1)))
     before = len(boundary.asked(WRITE))
-    assert together(on_aws_money, postings) == [Answer.DONE] * PAIRS
+    assert together(on_aws_money, postings) == [PostingAnswer.DONE] * PAIRS
     assert len(boundary.asked(WRITE)) - before == 1 + PAIRS
     assert received(on_aws_money) == [10] * PAIRS
 
@@ -76,5 +78,5 @@ def test_a_conflict_about_one_row_sends_each_by_itself(on_aws_money: Money, boun
 def test_a_commit_whose_answer_is_lost_moves_the_money_once(on_aws_money: Money, boundary: Boundary) -> None:
     postings = strangers(on_aws_money)
     boundary.fail(WRITE, *[lost] * 5)
-    assert together(on_aws_money, postings) == [Answer.DONE] * PAIRS
+    assert together(on_aws_money, postings) == [PostingAnswer.DONE] * PAIRS
     assert received(on_aws_money) == [10] * PAIRS

@@ -592,7 +592,7 @@ BUGS: Final = (
         "a posting without an answer counts as done",
         f"{_LEDGER}:DynamoLedger._write",
         "_each(left, PostingAnswer.UNAVAILABLE)",
-        "_each(left, Answer.DONE)",
+        "_each(left, PostingAnswer.DONE)",
         mix="deaf",
     ),
     _bug(

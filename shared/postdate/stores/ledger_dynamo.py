@@ -245,7 +245,7 @@ class DynamoLedger:
             actions = [action.request for action in self._actions.of(together, written=written)]
             try:
                 if not self._cancelled(actions):
-                    return _each(together, Answer.DONE)
+                    return _each(together, PostingAnswer.DONE)
             except (Unavailable, ClientError):
                 pass
         answers: dict[int, Posted] = {}
