@@ -143,7 +143,7 @@ LOCAL: Final = Environment(
         # Short, because it is also the time after which a dead worker's payments come back: a batch waits 3 s for
         # its instants and needs a few more for its conflicts.
         "settle": Size(memory_mb=512, timeout_seconds=60, consumers=12),
-        "record": Size(memory_mb=512, timeout_seconds=60, streams=2),
+        "record": Size(memory_mb=512, timeout_seconds=60, streams=8),
         "operate": Size(memory_mb=512, timeout_seconds=60),
     },
     throttle=None,
@@ -180,7 +180,7 @@ DEV: Final = Environment(
         "sweep": Size(memory_mb=1024, timeout_seconds=300, consumers=2),
         "run_tasks": Size(memory_mb=1024, timeout_seconds=900, consumers=2),
         "settle": Size(memory_mb=1024, timeout_seconds=60, consumers=2),
-        "record": Size(memory_mb=1024, timeout_seconds=60, streams=2),
+        "record": Size(memory_mb=1024, timeout_seconds=60, streams=8),
         "operate": Size(memory_mb=1024, timeout_seconds=60),
     },
     throttle=Throttle(requests_per_second=100, burst=200),
@@ -197,7 +197,7 @@ STAGING: Final = Environment(
         "sweep": Size(memory_mb=1024, timeout_seconds=300, reserved=8, consumers=8),
         "run_tasks": Size(memory_mb=1024, timeout_seconds=900, reserved=100, consumers=90, slow_consumers=10),
         "settle": Size(memory_mb=1024, timeout_seconds=60, reserved=100, consumers=100),
-        "record": Size(memory_mb=1024, timeout_seconds=60, streams=2),
+        "record": Size(memory_mb=1024, timeout_seconds=60, streams=8),
         "operate": Size(memory_mb=1024, timeout_seconds=60),
     },
     throttle=Throttle(requests_per_second=500, burst=1000),
@@ -217,7 +217,7 @@ PROD: Final = Environment(
             memory_mb=1024, timeout_seconds=900, reserved=200, consumers=180, slow_consumers=20
         ),
         "settle": Size(memory_mb=1024, timeout_seconds=60, reserved=400, consumers=400),
-        "record": Size(memory_mb=1024, timeout_seconds=60, streams=2),
+        "record": Size(memory_mb=1024, timeout_seconds=60, streams=8),
         "operate": Size(memory_mb=1024, timeout_seconds=60),
     },
     throttle=Throttle(requests_per_second=2000, burst=4000),

@@ -31,6 +31,9 @@ HIDE: Final = "sqs:ChangeMessageVisibility"
 GET_OBJECT: Final = "s3:GetObject"
 # More would make a worker that dies repeat more; fewer would cost more invocations.
 EVENTS_AT_ONCE: Final = 100
+# The records of a stream that reach the recorder.
+NOTED: Final = {"dynamodb": {"NewImage": {"note": {"S": [{"exists": True}]}}}}
+OF_HEADS: Final = {"dynamodb": {"Keys": {"place": {"S": ["head"]}}}}
 START: Final = "states:StartExecution"
 ASSUME: Final = "sts:AssumeRole"
 MAKE_DATA_KEY: Final = "kms:GenerateDataKey"
@@ -55,6 +58,8 @@ KEY_ATTRIBUTES: Final = (
         "revoked_at",
         "spent",
         "spent_on",
+        "events",
+        "note",
     ),
 )
 
@@ -227,9 +232,21 @@ class Service(Stack):
         record.allow(state.payments.arn, BATCH_GET)
         record.allow(state.tasks.queue.queue_arn, SEND)
         record.allow(state.event_letters.queue.queue_arn, RECEIVE, DELETE)
-        for table in (state.items, state.payments):
+        for table, pattern in (
+            *((table, None) for table in (state.items, state.payments, state.keys, state.tenants)),
+            (state.subscriptions, None),
+            # These rows change with each payment, each task and each step; the recorder sees what is told alone.
+            *((table, NOTED) for table in (state.accounts, state.flow)),
+            (state.operations, OF_HEADS),
+        ):
             if (stream := table.table_stream_arn) is not None:
-                record.follow(stream, state.event_letters.queue, at_once=EVENTS_AT_ONCE, name=table.label)
+                record.follow(
+                    stream,
+                    state.event_letters.queue,
+                    at_once=EVENTS_AT_ONCE,
+                    name=table.label,
+                    pattern=pattern,
+                )
 
     def _operate(self) -> None:
         operate, state = self._function("operate"), self._state

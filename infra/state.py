@@ -32,25 +32,33 @@ class State(Stack):
         self.payments.index("by_state", by="state_listing", then="place", having=("payer", "payee"))
         self.payments.index("by_listing", by="listing", then="place")
         self.payments.index("by_payee", by="payee_listing", then="place")
-        self.accounts = Table(self, "accounts", environment=environment, by="account", expires=False)
+        self.accounts = Table(
+            self, "accounts", environment=environment, by="account", expires=False, streams=True
+        )
         self.accounts.index("by_tenant", by="tenant", then="account")
         self.journal = Table(self, "journal", environment=environment, by="listing", then="id", expires=False)
         self.journal.index("by_payer", by="listing", then="place", whole=True)
         self.journal.index("by_payee", by="payee_listing", then="place", whole=True)
         self.payloads = Table(self, "payloads", environment=environment, by="id")
         self.idempotency = Table(self, "idempotency", environment=environment, by="key")
-        self.tenants = Table(self, "tenants", environment=environment, by="tenant", expires=False)
-        self.keys = Table(self, "keys", environment=environment, by="key_id")
+        self.tenants = Table(
+            self, "tenants", environment=environment, by="tenant", expires=False, streams=True
+        )
+        self.keys = Table(self, "keys", environment=environment, by="key_id", streams=True)
         self.keys.index("by_tenant", by="tenant", then="key_id")
         self.data_keys = Table(self, "data_keys", environment=environment, by="owner", expires=False)
         self.secrets_key = SecretsKey(self, "secrets", environment=environment)
-        self.operations = Table(self, "operations", environment=environment, by="operation", then="place")
+        self.operations = Table(
+            self, "operations", environment=environment, by="operation", then="place", streams=True
+        )
         self.operations.index("by_tenant", by="tenant", then="operation")
-        self.flow = Table(self, "flow", environment=environment, by="tenant", then="name")
+        self.flow = Table(self, "flow", environment=environment, by="tenant", then="name", streams=True)
         self.flow.index("by_attention", by="attention", then="tenant")
         self.slots = Table(self, "slots", environment=environment, by="scope", then="name")
         self.events = Table(self, "events", environment=environment, by="subject", then="sequence")
-        self.subscriptions = Table(self, "subscriptions", environment=environment, by="tenant", then="id")
+        self.subscriptions = Table(
+            self, "subscriptions", environment=environment, by="tenant", then="id", streams=True
+        )
         # The table `events` has the shorter name in the template.
         self.event_letters = Letters(self, "events", environment=environment, construct_id="event_letters")
         self.payload_objects = Bucket(self, "payload_objects", environment=environment)

@@ -15,7 +15,10 @@ from cli.failure import Failure
 from cli.recovery import MONEY
 from infra.environments import ENVIRONMENTS
 
-TABLES: Final = ("items", *MONEY, "payloads", "idempotency", "tenants", "keys", "slots", "flow", "operations")
+TABLES: Final = (
+    *("items", *MONEY, "payloads", "idempotency", "tenants", "keys", "data_keys", "slots", "flow"),
+    *("operations", "events", "subscriptions"),
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -149,9 +149,11 @@ class Follower:
         """Returns when each record was taken or given up."""
         most = mapping.get("MaximumRetryAttempts")
         tries_max = 10**9 if most in (None, -1) else int(most) + 1
-        waiting = [(batch, 0)]
+        waiting = [(lambda_svc._apply_filter_criteria(batch, mapping), 0)]
         while waiting:
             part, tries = waiting.pop()
+            if not part:
+                continue
             result = lambda_svc._execute_function(function, {"Records": part})
             left = part if result.get("error") else _left(part, result)
             if not left:

@@ -62,7 +62,10 @@ def with_rate(answer: dict[str, Any]) -> dict[str, Any]:
 
 def operator(event: BaseProxyEvent) -> Caller:
     """An operator, for no tenant: one that the request names does not matter. Raises Forbidden for any other key."""
-    return wired().admission.operator(event["requestContext"], _shown(event))
+    given = wired()
+    found = given.admission.operator(event["requestContext"], _shown(event))
+    given.author.name = found.actor
+    return found
 
 
 def admit(event: BaseProxyEvent) -> None:

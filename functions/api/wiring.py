@@ -90,11 +90,15 @@ class Wired:
         self.workers = given.task_workers
         self.payloads_bucket = given.payloads_bucket
         self.payloads = DynamoPayloads(table=given.payloads_table, client=dynamodb)
-        self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
         self.author = Author()
+        self.flow = DynamoFlow(
+            table=given.flow_table, client=dynamodb, author=self.author, now=self.clock.now
+        )
         self.stored = Stored(flow=self.flow, clock=self.clock)
         self.places = PlaceCheck(flow=self.flow, clock=self.clock)
-        self.all_tenants = DynamoTenants(table=given.tenants_table, client=dynamodb)
+        self.all_tenants = DynamoTenants(
+            table=given.tenants_table, client=dynamodb, author=self.author, now=self.clock.now
+        )
         data_keys = KmsDataKeys(
             table=given.data_keys_table,
             client=dynamodb,
@@ -104,7 +108,9 @@ class Wired:
         self.vault, self.hashes = Vault(data_keys=data_keys, clock=self.clock), KeyHashes(data_keys)
         self.tenants = Cached(self._loaded, keep=_TENANT_KEPT, clock=self.clock)
         self.meter = Meter(flow=self.flow, clock=self.clock, find=self.tenant)
-        self.all_keys = DynamoKeys(table=given.keys_table, client=dynamodb)
+        self.all_keys = DynamoKeys(
+            table=given.keys_table, client=dynamodb, author=self.author, now=self.clock.now
+        )
         self.keys = Cached(self.all_keys.get, keep=_KEY_KEPT, clock=self.clock)
         self._rehash = Rehash(keys=self.all_keys, hashes=self.hashes)
         self.key_meter = KeyMeter(flow=self.flow, clock=self.clock)
@@ -249,7 +255,7 @@ class Wired:
             client=aws.client("dynamodb", tries=LEDGER_TRIES),
             shards=self._shards,
             listing_shards=self._given.listing_shards,
-        )
+        ).signed_by(self.author)
         queue = self._queue(self._given.payments_queue_url)
         self.payment_registrar = PaymentRegistrar(
             ledger=self.ledger,

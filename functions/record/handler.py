@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
-from functions.record import items, payments
 from functions.record.changes import Change, change_of
 from functions.record.letters import Rereader
 from functions.record.mend import Mender
+from functions.record.readers import readers
 from functions.record.record import Recorded, Recorder
 from functions.record.settings import Settings
 from postdate.domain.slots import ShardPlan
@@ -57,7 +57,7 @@ class Wired:
         self.recorder = Recorder(
             events=events,
             notify=notifier.notify,
-            readers={given.payments_table: payments.event_of, given.items_table: items.event_of},
+            readers=readers(given),
             clock=self.clock,
         )
         load = Items(client=dynamodb, items_table=given.items_table, payments_table=given.payments_table).load

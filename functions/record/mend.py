@@ -74,7 +74,13 @@ class Mender:
         return found
 
     def fill(self, subjects: Iterable[Subject], found: Mended) -> None:
-        """Makes the missing events of these subjects."""
+        """Makes the missing events of these subjects. Subjects other than items have no history: what is missing is
+        named."""
+        subjects = list(subjects)
+        for subject in subjects:
+            if kind_of_item(subject.id) != subject.kind and subject.kind != "plan":
+                found.subjects += 1
+                found.left += [subject.event_id(number) for number in self._gaps(subject)]
         wanted = [each for each in subjects if kind_of_item(each.id) == each.kind and each.kind != "plan"]
         items = self._load(each.id for each in wanted)
         by_tenant: dict[str, list[Event]] = defaultdict(list)
@@ -102,6 +108,10 @@ class Mender:
         newest = max((*recorded, *(event.sequence for event in missing)), default=0)
         left = set(range(1, newest)) - recorded - {event.sequence for event in missing} - told.keys()
         return missing, sorted(left)
+
+    def _gaps(self, subject: Subject) -> list[int]:
+        recorded = self._sequences(subject)
+        return sorted(set(range(1, max(recorded, default=0))) - recorded)
 
     def _sequences(self, subject: Subject) -> set[int]:
         found: set[int] = set()

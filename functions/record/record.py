@@ -10,7 +10,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from functions.record.changes import Change
 from postdate.domain import instants
@@ -22,6 +22,8 @@ from postdate.stores.events import ENTRIES_MAX, Entry, Events, FeedPage
 
 _FEEDS_KNOWN: Final = 1000
 _PAGES_AT_ONCE: Final = 100
+# The event or the events of a change.
+Reader: TypeAlias = Callable[[Change], Event | Sequence[Event] | None]
 # Each of them is another writer's page, or this one's own.
 _ROUNDS_MAX: Final = 50
 
@@ -58,7 +60,7 @@ class Recorder:
         self,
         *,
         events: Events,
-        readers: Mapping[str, Callable[[Change], Event | None]],
+        readers: Mapping[str, Reader],
         notify: Callable[[str, Sequence[Event]], None],
         clock: Clock,
     ) -> None:
@@ -74,12 +76,12 @@ class Recorder:
         by_tenant: dict[str, list[tuple[Event, str]]] = defaultdict(list)
         for change in changes:
             try:
-                event = self._readers[change.table](change)
+                told = self._readers[change.table](change)
             except Exception as error:
                 # Reading is pure: whatever it raises speaks of this record alone.
                 found.poisoned.append((change, error))
                 continue
-            if event is not None:
+            for event in [told] if isinstance(told, Event) else told or ():
                 by_tenant[event.subject.tenant].append((event, change.number))
         for tenant, pairs in by_tenant.items():
             once = {event.id: event for event, _ in pairs}

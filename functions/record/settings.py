@@ -5,6 +5,11 @@ from dataclasses import dataclass
 class Settings:
     payments_table: str
     items_table: str
+    accounts_table: str
+    keys_table: str
+    tenants_table: str
+    flow_table: str
+    operations_table: str
     events_table: str
     events_dlq_url: str
     events_kept_days: int

@@ -145,7 +145,9 @@ class Wired:
             clock=self.clock,
             subscribed=self.subscribed,
         )
-        self.flow = DynamoFlow(table=given.flow_table, client=dynamodb)
+        self.flow = DynamoFlow(
+            table=given.flow_table, client=dynamodb, author=lambda: AUTHOR, now=self.clock.now
+        )
         self.circuits = Circuits(flow=self.flow, clock=self.clock)
         self.flow_keys = FlowKeys(flow=self.flow, clock=self.clock)
         self.targets: Mapping[str, Target] = Targets(

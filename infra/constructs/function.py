@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from aws_cdk import Duration, aws_iam, aws_lambda, aws_sqs
 from constructs import Construct
@@ -123,9 +123,17 @@ class Function(aws_lambda.Function):
             max_concurrency=consumers,
         )
 
-    def follow(self, stream_arn: str, letters: aws_sqs.IQueue, *, at_once: int, name: str) -> None:
-        """Reads a table's stream in order. A batch that fails is split until the record at fault is alone, which then
-        joins the dead letters and lets the others pass."""
+    def follow(
+        self,
+        stream_arn: str,
+        letters: aws_sqs.IQueue,
+        *,
+        at_once: int,
+        name: str,
+        pattern: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Reads a table's stream in order, the records that fit the pattern alone. A batch that fails is split until
+        the record at fault is alone, which then joins the dead letters and lets the others pass."""
         self.allow(stream_arn, "dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
         self.allow(letters.queue_arn, "sqs:SendMessage")
         mapping = self.add_event_source_mapping(
@@ -136,6 +144,7 @@ class Function(aws_lambda.Function):
             report_batch_item_failures=True,
             bisect_batch_on_error=True,
             retry_attempts=STREAM_TRIES,
+            filters=[aws_lambda.FilterCriteria.filter(dict(pattern))] if pattern else None,
         )
         # The construct for this destination would also grant reads of the queue.
         made = mapping.node.default_child

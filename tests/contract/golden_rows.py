@@ -38,6 +38,7 @@ from postdate.domain.transitions import Failure
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.events import Entry as FeedEntry
 from postdate.stores.events import FeedPage
+from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.idempotency import Reservation
 from postdate.stores.keys import ApiKey
 from postdate.stores.ledger import PostingAnswer
@@ -48,7 +49,6 @@ from postdate.stores.timetable import TimetableEntry
 from tests.contract.conftest import OnAws
 from tests.contract.examples import PLAN, QUEUE, Examples, claim
 from tests.contract.recurring import everything
-from tests.contract.test_flow import another
 
 FOLDER: Final = Path(__file__).with_name("golden")
 RELEASE: Final = "0.1.0"
@@ -221,6 +221,7 @@ def _write_the_rest(on_aws: OnAws) -> None:
         scopes=frozenset({"tasks:read", "payments:write"}),
         accounts=frozenset({"rent"}),
         expires_at=NOW,
+        created_at=NOW,
     )
     on_aws.keys.put(key)
     on_aws.keys.put(replace(key, id="golden-operator", tenant=None, accounts=None, expires_at=None))
@@ -231,13 +232,23 @@ def _write_the_rest(on_aws: OnAws) -> None:
     on_aws.passes.next_beat(0, NOW)
     tally = MinuteTally(due=3, done=1, failed=1, retried=1, amount=70, lateness={0: 1, 21: 2})
     _tallies(on_aws).record(30_000_000, 3, {TENANT: {"payments": tally}})
-    flow = another(on_aws)
+    flow = DynamoFlow(
+        table=on_aws.names["flow"], client=on_aws.dynamodb, author=lambda: "key:k1", now=lambda: NOW
+    )
     flow.take(TENANT, "golden-rate", timedelta(seconds=2), now=NOW)
     flow.change_room(TENANT, "golden-room", Room(), Room(runs={_id(TASK, 1): NOW}, version=1))
     flow.change_breaker(
         _CIRCUIT,
         Breaker(),
-        Breaker(failures=3, opened=1, open_until=NOW, down_since=NOW - _MINUTE, error="no answer", version=1),
+        Breaker(
+            failures=3,
+            opened=1,
+            open_until=NOW,
+            down_since=NOW - _MINUTE,
+            error="no answer",
+            events=1,
+            version=1,
+        ),
     )
     flow.change_key(
         _FLOW_KEY,
@@ -337,7 +348,9 @@ def read(on_aws: OnAws) -> dict[str, Any]:
     slots = sorted({home(_id(TASK, number)) for number in range(1, 18)}) + [
         Slot(minute=home(_id(TASK, 1)).minute + 9, shard=shard) for shard in range(4)
     ]
-    flow = another(on_aws)
+    flow = DynamoFlow(
+        table=on_aws.names["flow"], client=on_aws.dynamodb, author=lambda: "key:k1", now=lambda: NOW
+    )
     definition = on_aws.definitions.get(_definition().id)
     found: dict[str, Any] = {
         "tasks": on_aws.tasks.get_many([*(_id(TASK, number) for number in range(1, 7)), _id("run", 5)]),

@@ -131,8 +131,12 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:subscriptions": {"dynamodb:Query"},
         "table:items": {"dynamodb:BatchGetItem", "dynamodb:PartiQLInsert"},
         "queue:tasks": {"sqs:SendMessage"},
-        "stream:items": FOLLOW,
-        "stream:payments": FOLLOW,
+        **{
+            f"stream:{name}": FOLLOW
+            for name in (
+                *("items", "payments", "accounts", "keys", "tenants", "subscriptions", "flow", "operations"),
+            )
+        },
         "table:payments": {"dynamodb:BatchGetItem"},
         "queue:events-dlq": {"sqs:DeleteMessage", "sqs:ReceiveMessage", "sqs:SendMessage"},
     },
@@ -182,7 +186,7 @@ GRANTED_BY_ATTRIBUTES: Final[dict[str, dict[str, tuple[set[str], set[str]]]]] = 
                 *("key_id", "secret_sha256", "tenant", "scopes", "accounts", "expires_at", "name"),
                 *("amount_max", "amount_per_day_max", "networks", "before_sha256", "before_until"),
                 *("actions", "read_only", "requests_a_second"),
-                *("made_by", "created_at", "revoked_at", "spent", "spent_on"),
+                *("made_by", "created_at", "revoked_at", "spent", "spent_on", "events", "note"),
             },
         )
     },

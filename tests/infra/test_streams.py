@@ -3,7 +3,10 @@ from tests.infra.synthesis import Stacks
 from tests.infra.test_permissions import WRITES, grants
 
 MAPPINGS = "AWS::Lambda::EventSourceMapping"
-FOLLOWED = {"items", "payments"}
+FOLLOWED = {
+    *("items", "payments", "accounts", "keys", "tenants", "subscriptions", "flow", "operations"),
+}
+FILTERED = {"accounts", "flow", "operations"}
 
 
 def test_the_tables_whose_changes_are_events_tell_the_row_before_and_after(stacks: Stacks) -> None:

@@ -1,6 +1,7 @@
 import json
 from collections.abc import Callable
 
+from cli.commands import recover
 from infra.environments import NEVER_EXPIRE
 from tests.infra.synthesis import Stacks, Template
 
@@ -160,3 +161,7 @@ def test_a_table_has_the_warm_throughput_that_its_environment_names(stacks: Stac
         if "WarmThroughput" in each
     }
     assert found == dict(stacks.environment.warm_writes)
+
+
+def test_every_table_can_be_named_as_restored(stacks: Stacks) -> None:
+    assert set(recover.TABLES) == {name.replace("-", "_") for name in stacks.all("AWS::DynamoDB::Table")}

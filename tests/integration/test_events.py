@@ -20,6 +20,8 @@ class Stream:
 
     def __init__(self, world: World, client: Client, table: str = "payments") -> None:
         self._table = table
+        described = world.dynamodb.describe_table(TableName=world.tables[table])["Table"]
+        self._keys = [each["AttributeName"] for each in described["KeySchema"]]
         self._world = world
         self._client = client
         self._known: dict[str, Any] = {}
@@ -28,21 +30,21 @@ class Stream:
         table = self._world.tables[self._table]
         found = []
         for row in self._world.dynamodb.scan(TableName=table, ConsistentRead=True)["Items"]:
-            id = row["id"]["S"]
+            id = "/".join(row[name]["S"] for name in self._keys)
             if row.get("tenant", {}).get("S") != self._client.tenant or self._known.get(id) == row:
                 continue
-            found.append(_record(table, self._known.get(id), row))
+            found.append(_record(table, self._known.get(id), row, self._keys))
             self._known[id] = row
         return found
 
 
-def _record(table: str, before: Any, after: Mapping[str, Any]) -> dict[str, Any]:
+def _record(table: str, before: Any, after: Mapping[str, Any], keys: list[str]) -> dict[str, Any]:
     return {
         "eventName": "MODIFY" if before else "INSERT",
         "eventSourceARN": f"arn:aws:dynamodb:us-east-1:000000000000:table/{table}/stream/1",
         "dynamodb": {
             "SequenceNumber": f"{next(_numbers):020d}",
-            "Keys": {name: after[name] for name in ("slot", "id")},
+            "Keys": {name: after[name] for name in keys},
             "NewImage": after,
             **({"OldImage": before} if before else {}),
         },

@@ -20,6 +20,8 @@ from functions.api.accounts.restate import Restater
 from functions.api.accounts.routes import ADMIN, READ
 from functions.api.audit import Auditor
 from functions.api.caller import Caller
+from functions.api.events import answers as events
+from functions.api.events.own import own
 from functions.api.forms import fingerprint, instant_of, parsed
 from functions.api.listing import Span, within
 from functions.api.operation import Routes
@@ -27,6 +29,7 @@ from functions.api.texts import pairs
 from functions.api.wiring import wired
 from postdate.domain.account import Account
 from postdate.domain.errors import ValidationFailed
+from postdate.domain.event import Subject
 from postdate.domain.movement import Type
 
 MONEY: Final = Routes("/api/v1/accounts/<account_id>")
@@ -142,6 +145,24 @@ def list_transactions(caller: Caller, account_id: str) -> answers.TransactionLis
         "next_cursor": shown.cursor,
         "follow_cursor": shown.follow,
     }
+
+
+@MONEY.serves(
+    "get",
+    "/events",
+    name="listAccountEvents",
+    summary="List the events of an account",
+    text="In order, from its opening: changes by administrators, deposits and adjustments. Payments have events of "
+    "their own. An event is here a moment after its change.",
+    scope=READ,
+    parameters=("limit", "cursor"),
+    codes=("validation_failed", "not_found"),
+)
+def list_events(caller: Caller, account_id: str) -> events.SubjectEvents:
+    account = _account(caller, account_id)
+    subject = Subject(tenant=caller.tenant, kind="account", id=account.id)
+    found = own(subject, requests.parameters(_event()), wired().events)
+    return {"events": [events.of(event) for event in found.events], "next_cursor": found.cursor}
 
 
 @MONEY.serves(

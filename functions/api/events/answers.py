@@ -57,6 +57,11 @@ class EventList(TypedDict):
     partial: Partial
 
 
+class SubjectEvents(TypedDict):
+    events: list[Event]
+    next_cursor: Cursor
+
+
 def of(given: event.Event) -> Event:
     """The same fields as in the body of a delivery."""
     return cast(Event, event_body.told(given))

@@ -11,7 +11,7 @@ from functions.api.forms import text_of
 from functions.api.payments import answers as payments
 from postdate.domain import instants, money, payment_event
 from postdate.domain.account import Account
-from postdate.domain.event import Actor, Event
+from postdate.domain.event import Actor, Event, Subject
 from postdate.domain.movement import Movement, Type, movement_id, place_at
 from postdate.domain.payment import KIND, Payment, Terms
 from postdate.domain.slots import Slot, item_id
@@ -51,6 +51,16 @@ def answers() -> dict[str, Any]:
         metadata=(("month", "2026-11"),),
     )
     recorded = _recorded(pending, done)
+    opened = Event(
+        subject=Subject(tenant="demo", kind="account", id="rent"),
+        type="account.opened",
+        sequence=1,
+        occurred_at=_CREATED,
+        recorded_at=_CREATED,
+        actor=Actor(type="key", id="0011223344556677"),
+        accounts=("rent",),
+        data={"after": {"status": "ACTIVE", "balance": 0, "available": 0, "reserved": 0}},
+    )
     trail = [payments.event(event) for event in recorded]
     feed = [events.of(event) for event in recorded]
     movements = [
@@ -66,6 +76,7 @@ def answers() -> dict[str, Any]:
         "PaymentEvents": {"events": trail, "next_cursor": None},
         "EventList": {"events": feed, "next_cursor": None, "follow_cursor": _CURSOR, "partial": False},
         "Event": feed[-1],
+        "SubjectEvents": {"events": [events.of(opened)], "next_cursor": None},
         "PaymentExecutions": {"executions": payments.executions(done)},
         "Executed": payments.executed(done),
         "Account": accounts.of(_ACCOUNT),

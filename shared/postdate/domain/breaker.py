@@ -75,6 +75,8 @@ class Breaker:
     error: str | None = None
     # The number of calls that were put off since it opened; 0 while it is closed.
     waiting: int = 0
+    # How often it opened and closed: the number of its newest event.
+    events: int = 0
     # 0 before the first change, one more with each. Conditional writes compare the version.
     version: int = 0
 
@@ -129,7 +131,12 @@ def answered(breaker: Breaker, *, now: datetime) -> Breaker:
     if breaker.open_until is None and not breaker.failures:
         return breaker
     closed_at = breaker.closed_at if breaker.open_until is None else now
-    return Breaker(closed_at=closed_at, slow_until=breaker.slow_until, version=breaker.version + 1)
+    return Breaker(
+        closed_at=closed_at,
+        slow_until=breaker.slow_until,
+        events=_closings(breaker),
+        version=breaker.version + 1,
+    )
 
 
 def slowed(breaker: Breaker, *, now: datetime) -> Breaker:
@@ -152,7 +159,7 @@ def reset(breaker: Breaker, *, now: datetime) -> Breaker:
     if breaker.open_until is None and not breaker.failures and breaker.slow_until is None:
         return breaker
     closed_at = breaker.closed_at if breaker.open_until is None else instants.whole(now)
-    return Breaker(closed_at=closed_at, version=breaker.version + 1)
+    return Breaker(closed_at=closed_at, events=_closings(breaker), version=breaker.version + 1)
 
 
 def probe(breaker: Breaker, *, now: datetime, until: datetime) -> Breaker | None:
@@ -195,8 +202,18 @@ def starts(breaker: Breaker, numbers: Sequence[int]) -> list[datetime]:
 
 def _opened(breaker: Breaker, now: datetime) -> Breaker:
     down_since = breaker.down_since or now
-    opened = replace(breaker, opened=breaker.opened + 1, down_since=down_since, probe_until=None)
+    opened = replace(
+        breaker,
+        opened=breaker.opened + 1,
+        down_since=down_since,
+        probe_until=None,
+        events=breaker.events + (breaker.open_until is None),
+    )
     return _next(opened, open_until=instants.whole(now + _open_for(opened, now)))
+
+
+def _closings(breaker: Breaker) -> int:
+    return breaker.events + (breaker.open_until is not None)
 
 
 def _open_for(breaker: Breaker, now: datetime) -> timedelta:

@@ -15,8 +15,8 @@ def told(event: Event) -> dict[str, Any]:
         "event_id": event.id,
         "type": event.type,
         "sequence": event.sequence,
-        "occurred_at": _text(event.occurred_at),
-        "recorded_at": _text(event.recorded_at),
+        "occurred_at": instant_text(event.occurred_at),
+        "recorded_at": instant_text(event.recorded_at),
         "actor": {"type": event.actor.type, "id": event.actor.id},
         "subject": subject,
         "data": dict(event.data),
@@ -30,5 +30,5 @@ def text_of(event: Event) -> str:
     return json.dumps(told(event), separators=(",", ":"), ensure_ascii=False)
 
 
-def _text(instant: datetime | None) -> str | None:
+def instant_text(instant: datetime | None) -> str | None:
     return None if instant is None else instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -13,6 +13,14 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "task": _OF_TASKS,
     "run": _OF_TASKS,
     "plan": ("created", "changed", "paused", "resumed", "finished", "cancelled"),
+    "account": ("opened", "closed", "frozen", "unfrozen", "deposited", "adjusted", "limits_changed"),
+    "tenant": ("created", "changed", "suspended", "resumed"),
+    "key": ("created", "rotated", "revoked"),
+    "secret": ("rotated",),
+    "subscription": ("created", "changed", "ended"),
+    "destination": ("opened", "closed"),
+    "flow_key": ("changed",),
+    "operation": ("started", "ended"),
 }
 TYPES: Final = tuple(f"{kind}.{name}" for kind, names in NAMES.items() for name in names)
 

@@ -12,14 +12,22 @@ from pynamodb.models import Model
 from postdate.domain import instants
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.posting import Total
+from postdate.stores import notes as noted
 from postdate.stores.attributes import AttributeMap, typed
+from postdate.stores.notes import COUNT, NOTE, Note
 from postdate.stores.rows import TableConnection
 
 # What a row without an attribute of this name means. The meaning of a stored row never changes, whatever the code's
 # own defaults become.
 _LIMITS: Final = {"amount_min": 1, "amount_max": 1_000_000, "delay_min": 1, "delay_max": 31_536_000}
+_STATUS_EVENTS: Final = {
+    Status.ACTIVE: "account.unfrozen",
+    Status.FROZEN: "account.frozen",
+    Status.CLOSED: "account.closed",
+}
 _CLOSED: Final = {"S": Status.CLOSED.value}
 _UNREAD: Final = "(attribute_not_exists(#journal) OR #journal < :place)"
+_COUNTED: Final = "#events = if_not_exists(#events, :none) + :noted"
 _NAME: Final = re.compile(r"#([a-z_]+)")
 
 
@@ -76,10 +84,11 @@ def keys_behind(tenant: str, after: str, prefix: str) -> tuple[str, str]:
     return first, key(tenant, f"{prefix}\x7f")
 
 
-def opening_of(table: str, account: Account) -> dict[str, Any]:
+def opening_of(table: str, account: Account, *, by: str = "") -> dict[str, Any]:
+    note = Note(type="account.opened", at=account.created_at, by=by)
     return {
         "TableName": table,
-        "Item": attributes_of(account),
+        "Item": attributes_of(account) | noted.first(note),
         "ConditionExpression": "attribute_not_exists(account)",
     }
 
@@ -122,11 +131,18 @@ def account_of(row: AccountRow) -> Account:
 
 
 def update_of(
-    table: str, tenant: str, total: Total, at: datetime, *, place: str | None = None
+    table: str,
+    tenant: str,
+    total: Total,
+    at: datetime,
+    *,
+    place: str | None = None,
+    notes: Sequence[Note] = (),
 ) -> dict[str, Any]:
     """Both parts change by their difference, so nothing has to be read before. Each part must have what is taken from
     it: what the same transaction brings does not count. `place` is the first one in the account's journal that the same
-    transaction writes: nobody may have read the journal to there."""
+    transaction writes: nobody may have read the journal to there. A payment takes the note of an earlier change away:
+    so the stream of a busy account brings the recorder nothing."""
     values = {
         ":at": instants.milliseconds(at),
         ":one": 1,
@@ -158,10 +174,14 @@ def update_of(
         names["#journal"] = "journal"
         typed_values[":place"] = {"S": place}
         conditions.append(_UNREAD)
+    names["#note"], told = NOTE, " REMOVE #note"
+    if notes:
+        names["#events"], told = COUNT, f", {_COUNTED}, #note = :note"
+        typed_values |= _notes(notes)
     return {
         "TableName": table,
         "Key": {"account": {"S": key(tenant, total.account)}},
-        "UpdateExpression": "SET #updated = :at ADD #available :available, #reserved :reserved, #version :one",
+        "UpdateExpression": f"SET #updated = :at{told} ADD #available :available, #reserved :reserved, #version :one",
         "ConditionExpression": " AND ".join(conditions),
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": typed_values,
@@ -183,36 +203,38 @@ def reading_of(table: str, tenant: str, id: str, place: str) -> dict[str, Any]:
 
 
 def status_update_of(
-    table: str, tenant: str, id: str, status: Status, at: datetime, *, version: int | None
+    table: str, tenant: str, id: str, status: Status, at: datetime, *, version: int | None, by: str = ""
 ) -> dict[str, Any]:
     """The update of the status. The condition: the account has another status and is not closed."""
     return _update_of(
         table,
         key(tenant, id),
-        at,
         sets={"status": {"S": status.value}},
         conditions=["#status <> :status", "#status <> :closed"],
         values={":closed": _CLOSED},
         version=version,
+        note=Note(type=_STATUS_EVENTS[status], at=at, by=by),
     )
 
 
-def closing_of(table: str, tenant: str, id: str, at: datetime, *, version: int | None) -> dict[str, Any]:
+def closing_of(
+    table: str, tenant: str, id: str, at: datetime, *, version: int | None, by: str = ""
+) -> dict[str, Any]:
     """The update that closes an account. The condition: the account is empty and not closed. A payment that holds or
     brings money either precedes this write, which is then refused, or follows it and is refused itself."""
     return _update_of(
         table,
         key(tenant, id),
-        at,
         sets={"status": _CLOSED},
         conditions=["#status <> :status", "#available = :none", "#reserved = :none"],
         values={":none": {"N": "0"}},
         version=version,
+        note=Note(type=_STATUS_EVENTS[Status.CLOSED], at=at, by=by),
     )
 
 
 def limits_update_of(
-    table: str, account: Account, limits: Limits, at: datetime, *, version: int | None
+    table: str, account: Account, limits: Limits, at: datetime, *, version: int | None, by: str = ""
 ) -> dict[str, Any]:
     """The update of the limits. The condition: the account has the limits of `account` and is not closed. Payments may
     change its balance meanwhile."""
@@ -222,34 +244,37 @@ def limits_update_of(
     return _update_of(
         table,
         key(account.tenant, account.id),
-        at,
         sets=wanted,
         removes=[name for name in known if name not in wanted],
         conditions=[*conditions, "#status <> :closed"],
         values={":closed": _CLOSED} | {f":was_{name}": value for name, value in known.items()},
         version=version,
+        note=Note(type="account.limits_changed", at=at, by=by),
     )
 
 
 def _update_of(
     table: str,
     account: str,
-    at: datetime,
     *,
     sets: AttributeMap,
     conditions: Sequence[str],
     values: AttributeMap,
+    note: Note,
     removes: Sequence[str] = (),
     version: int | None = None,
 ) -> dict[str, Any]:
     """An update of an account that exists, at `version` if one is given. Each `:name` of `sets` is a new value."""
     conditions = ["attribute_exists(#account)", *conditions]
     values = values | {f":{name}": value for name, value in sets.items()}
-    values |= {":at": {"N": str(instants.milliseconds(at))}, ":one": {"N": "1"}}
+    values |= {":at": {"N": str(instants.milliseconds(note.at))}, ":one": {"N": "1"}}
+    values |= _notes([note])
     if version is not None:
         conditions.append("#version = :version")
         values[":version"] = {"N": str(version)}
-    written = ", ".join(["#updated = :at", *(f"#{name} = :{name}" for name in sets)])
+    written = ", ".join(
+        ["#updated = :at", _COUNTED, "#note = :note", *(f"#{name} = :{name}" for name in sets)]
+    )
     removed = "".join(f"{', ' if index else ' REMOVE '}#{name}" for index, name in enumerate(removes))
     update = f"SET {written}{removed} ADD #version :one"
     condition = " AND ".join(conditions)
@@ -262,6 +287,14 @@ def _update_of(
             f"#{name}": name for name in sorted(set(_NAME.findall(f"{update} {condition}")))
         },
         "ExpressionAttributeValues": values,
+    }
+
+
+def _notes(notes: Sequence[Note]) -> AttributeMap:
+    return {
+        ":noted": {"N": str(len(notes))},
+        ":note": {"S": noted.text_of(notes)},
+        ":none": {"N": "0"},
     }
 
 

@@ -15,10 +15,12 @@ from postdate.domain import instants
 from postdate.domain.breaker import Breaker
 from postdate.domain.flow import Places, Room
 from postdate.domain.flow_key import FlowKey, Used
-from postdate.stores import batch_get
+from postdate.runtime.author import nobody
+from postdate.stores import batch_get, notes
 from postdate.stores.attributes import AttributeMap, milliseconds
 from postdate.stores.faults import translated
 from postdate.stores.flow import Circuit, Key, Timeline
+from postdate.stores.notes import Note
 from postdate.stores.rows import readable, the_one
 
 if TYPE_CHECKING:
@@ -34,13 +36,14 @@ _TRIES: Final = 8
 _KEYS_MAX: Final = 100
 _REMEMBERED_MAX: Final = 10_000
 _ROOM: Final = "room#"
-_KEY: Final = "key#"
+KEY: Final = "key#"
 _COUNTERS: Final = "counters#"
 _COUNTER: Final = re.compile(r"n([0-9]+)")
 # Of a tenant that registered nothing for a year nothing is counted.
 _COUNTERS_KEPT: Final = timedelta(days=410)
+_EVENTS_KEPT: Final = timedelta(days=800)
 _FORGOTTEN_AT_ONCE: Final = 8
-_BREAKER: Final = "breaker#"
+BREAKER: Final = "breaker#"
 _LAST: Final = "\U0010ffff"
 # Calls are counted beside changes of the breaker, in an attribute that no change but its closing touches.
 _COUNTED: Final = "waiting"
@@ -55,7 +58,17 @@ _INSTANTS: Final = frozenset({"since", "down_since", "open_until", "probe_until"
 class DynamoFlow:
     """The flow state in DynamoDB. The remembered end of a timeline only decides which update is tried first."""
 
-    def __init__(self, *, table: str, client: "BaseClient") -> None:
+    def __init__(
+        self,
+        *,
+        table: str,
+        client: "BaseClient",
+        author: Callable[[], str] = nobody,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`author` is noted in changes that are told as events, and so is the instant."""
+        self._author = author
+        self._now = now
         self._table = table
         self._client = client
         self._ends: dict[tuple[str, str], int] = {}
@@ -242,14 +255,14 @@ class DynamoFlow:
     def keys(self, keys: Iterable[Key]) -> Mapping[Key, FlowKey]:
         """A row that DynamoDB leaves out for now, or that cannot be read, must not let a paused key's runs through."""
         wanted = list(dict.fromkeys(keys))
-        rows = batch_get.rows(self._client, self._table, [_key(tenant, _KEY + key) for tenant, key in wanted])
+        rows = batch_get.rows(self._client, self._table, [_key(tenant, KEY + key) for tenant, key in wanted])
         found = {
-            (row["tenant"]["S"], row["name"]["S"].removeprefix(_KEY)): the_one(row, _flow_key) for row in rows
+            (row["tenant"]["S"], row["name"]["S"].removeprefix(KEY)): the_one(row, _flow_key) for row in rows
         }
         return dict.fromkeys(wanted, FlowKey()) | found
 
     def key(self, key: Key) -> FlowKey:
-        row = self._get(key[0], _KEY + key[1], consistent=True)
+        row = self._get(key[0], KEY + key[1], consistent=True)
         return FlowKey() if row is None else the_one(row, _flow_key)
 
     def change_key(self, key: Key, before: FlowKey, after: FlowKey) -> bool:
@@ -265,16 +278,17 @@ class DynamoFlow:
         if after.paused_at is None or after.paused_at != before.paused_at:
             gone.append(_COUNTED)
         set_to: dict[str, dict[str, Any]] = {f":{name}": _number(value) for name, value in there.items()}
+        set_to |= self._noted("flow_key.changed", after.version)
         if after.paused_at is None:
             gone.append("attention")
         else:
             set_to[":attention"] = {"S": _PAUSED}
-        return self._replaced(key[0], _KEY + key[1], set_to, gone, before=before.version)
+        return self._replaced(key[0], KEY + key[1], set_to, gone, before=before.version)
 
     def count_waiting(self, key: Key, more: int) -> None:
         self._update(
             key[0],
-            _KEY + key[1],
+            KEY + key[1],
             "ADD #waiting :more",
             where="attribute_exists(#paused)",
             names={"#waiting": "waiting", "#paused": "paused_at"},
@@ -283,7 +297,7 @@ class DynamoFlow:
 
     def used(self, tenant: str, keys: Iterable[str]) -> Mapping[str, Used]:
         wanted = list(dict.fromkeys(keys))
-        names = [prefix + key for key in wanted for prefix in (Timeline.RATE, _ROOM, _KEY)]
+        names = [prefix + key for key in wanted for prefix in (Timeline.RATE, _ROOM, KEY)]
         rows = batch_get.rows(self._client, self._table, [_key(tenant, name) for name in names])
         found = {row["name"]["S"]: row for row in rows}
 
@@ -292,7 +306,7 @@ class DynamoFlow:
 
         return {
             key: Used(
-                key=read(_KEY + key, _flow_key) or FlowKey(),
+                key=read(KEY + key, _flow_key) or FlowKey(),
                 places=read(Timeline.RATE + key, _places),
                 room=read(_ROOM + key, _room),
             )
@@ -303,7 +317,7 @@ class DynamoFlow:
         """Three queries: of timelines, of rooms, and of keys that were set."""
         found = {
             name.removeprefix(prefix)
-            for prefix in (Timeline.RATE, _ROOM, _KEY)
+            for prefix in (Timeline.RATE, _ROOM, KEY)
             for name in self._named(tenant, prefix, after, limit)
         }
         return sorted(found, key=str.encode)[:limit]
@@ -330,7 +344,7 @@ class DynamoFlow:
         wanted = list(dict.fromkeys(circuits))
         found = dict.fromkeys(wanted, Breaker())
         for start in range(0, len(wanted), _KEYS_MAX):
-            keys = [_key(tenant, _BREAKER + name) for tenant, name in wanted[start : start + _KEYS_MAX]]
+            keys = [_key(tenant, BREAKER + name) for tenant, name in wanted[start : start + _KEYS_MAX]]
             with translated():
                 answer = self._client.batch_get_item(RequestItems={self._table: {"Keys": keys}})
             for circuit, breaker in readable(answer["Responses"].get(self._table, ()), _circuit):
@@ -339,20 +353,30 @@ class DynamoFlow:
 
     def change_breaker(self, circuit: Circuit, before: Breaker, after: Breaker) -> bool:
         there = {name: value for name in _FIELDS if (value := getattr(after, name)) is not None}
+        if not after.events:
+            del there[notes.COUNT]
         gone = [name for name in _FIELDS if name not in there]
         latest = max([instants.EPOCH, *(there[name] for name in _INSTANTS & there.keys())])
         set_to = {f":{name}": _value(value) for name, value in there.items()}
-        set_to[":expires_at"] = _expiry(latest, _KEPT)
+        # The count of its events outlives the events: a number that began anew would be that of another event.
+        set_to[":expires_at"] = _expiry(latest, _EVENTS_KEPT if after.events else _KEPT)
+        if after.events != before.events:
+            opened = "closed" if after.open_until is None else "opened"
+            set_to |= self._noted(f"destination.{opened}", after.events)
         if after.open_until is None:
             gone += [_COUNTED, "attention"]
         else:
             set_to[":attention"] = {"S": _OPEN}
-        return self._replaced(circuit[0], _BREAKER + circuit[1], set_to, gone, before=before.version)
+        return self._replaced(circuit[0], BREAKER + circuit[1], set_to, gone, before=before.version)
+
+    def _noted(self, type: str, number: int) -> dict[str, dict[str, Any]]:
+        note = Note(type=type, at=self._now(), by=self._author())
+        return {f":{notes.COUNT}": _number(number), f":{notes.NOTE}": {"S": notes.text_of([note])}}
 
     def count_held(self, circuit: Circuit, more: int) -> None:
         self._update(
             circuit[0],
-            _BREAKER + circuit[1],
+            BREAKER + circuit[1],
             "ADD #waiting :more",
             where="attribute_exists(#open_until)",
             names={"#waiting": _COUNTED, "#open_until": "open_until"},
@@ -360,7 +384,7 @@ class DynamoFlow:
         )
 
     def held(self, *, limit: int, tenant: str | None = None) -> tuple[list[Circuit], list[Key]]:
-        return self._attended(_OPEN, _BREAKER, limit, tenant), self._attended(_PAUSED, _KEY, limit, tenant)
+        return self._attended(_OPEN, BREAKER, limit, tenant), self._attended(_PAUSED, KEY, limit, tenant)
 
     def _attended(self, attention: str, prefix: str, limit: int, tenant: str | None) -> list[tuple[str, str]]:
         of_one = {} if tenant is None else {":tenant": {"S": tenant}}
@@ -380,7 +404,7 @@ class DynamoFlow:
             "TableName": self._table,
             "KeyConditionExpression": "tenant = :tenant AND begins_with(#name, :breaker)",
             "ExpressionAttributeNames": {"#name": "name"},
-            "ExpressionAttributeValues": {":tenant": {"S": tenant}, ":breaker": {"S": _BREAKER}},
+            "ExpressionAttributeValues": {":tenant": {"S": tenant}, ":breaker": {"S": BREAKER}},
         }
         while True:
             with translated():
@@ -519,7 +543,7 @@ def _places(row: AttributeMap) -> Places:
 
 
 def _circuit(row: AttributeMap) -> tuple[Circuit, Breaker]:
-    return (row["tenant"]["S"], row["name"]["S"].removeprefix(_BREAKER)), _breaker(row)
+    return (row["tenant"]["S"], row["name"]["S"].removeprefix(BREAKER)), _breaker(row)
 
 
 def _breaker(row: AttributeMap) -> Breaker:

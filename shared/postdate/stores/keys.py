@@ -8,7 +8,7 @@ import secrets
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -19,9 +19,11 @@ from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
 from postdate.domain import instants
 from postdate.domain.scopes import INTERNAL as INTERNAL
 from postdate.domain.scopes import OPS as OPS
-from postdate.stores import batch_get
+from postdate.runtime.author import nobody
+from postdate.stores import batch_get, notes
 from postdate.stores.faults import is_refused, translated
 from postdate.stores.key_hashes import KeyHashes, is_keyed
+from postdate.stores.notes import Note
 from postdate.stores.rows import Row, TableConnection, readable, speak_through, the_one
 
 if TYPE_CHECKING:
@@ -247,6 +249,8 @@ class _Row(Row):
     revoked_at = NumberAttribute(null=True)
     spent_on = UnicodeAttribute(null=True)
     spent = NumberAttribute(null=True)
+    events = NumberAttribute(null=True)
+    note = UnicodeAttribute(null=True)
     by_tenant = _ByTenant()
 
 
@@ -255,7 +259,16 @@ _CHANGED: Final = ("secret_sha256", "before_sha256", "before_until", "expires_at
 
 
 class DynamoKeys:
-    def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
+    def __init__(
+        self,
+        *,
+        table: str,
+        client: "BaseClient | None" = None,
+        author: Callable[[], str] = nobody,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`author` and the instant `now` are noted in changes that are told as events."""
+
         class Rows(_Row):
             class Meta(TableConnection):
                 table_name = table
@@ -264,6 +277,8 @@ class DynamoKeys:
 
         speak_through(Rows, client)
         self._rows = Rows
+        self._author = author
+        self._now = now
 
     def get(self, id: str) -> ApiKey | None:
         with translated():
@@ -296,6 +311,9 @@ class DynamoKeys:
             attribute = getattr(self._rows, name)
             unchanged &= attribute.does_not_exist() if old[name] is None else attribute == old[name]
             actions.append(attribute.remove() if new[name] is None else attribute.set(new[name]))
+        if told := _told(before, after):
+            note = Note(type=told, at=self._now(), by=self._author())
+            actions += [self._rows.events.add(1), self._rows.note.set(notes.text_of([note]))]
         return self._written(after.id, actions, unchanged)
 
     def spend(self, id: str, amount: int, *, most: int, day: str) -> bool:
@@ -350,7 +368,19 @@ class DynamoKeys:
         return {key.id: key for key in readable(rows, _key_of) if key is not None}
 
     def _row(self, key: ApiKey) -> _Row:
-        return self._rows(key_id=key.id, **_values(key))
+        note = Note(type="key.created", at=key.created_at or self._now(), by=self._author())
+        return self._rows(key_id=key.id, **_values(key), events=1, note=notes.text_of([note]))
+
+
+def _told(before: ApiKey, after: ApiKey) -> str | None:
+    """The event of a change; None for another hash of the same secret, and for an end that is brought forward."""
+    if after.revoked_at is not None:
+        return "key.revoked" if before.revoked_at is None else None
+    rehashed = is_keyed(after.secret_sha256) and not is_keyed(before.secret_sha256)
+    moved = after.before_until != before.before_until
+    if after.secret_sha256 == before.secret_sha256 or (rehashed and not moved):
+        return None
+    return "key.rotated"
 
 
 def _values(key: ApiKey) -> dict[str, Any]:

@@ -1,17 +1,21 @@
 """Postings, as the actions of one transaction: a row each for what is theirs alone, and one for each account that they
 share."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-from postdate.domain.movement import place_at
+from postdate.domain.movement import Type, place_at
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting, Total, summed
 from postdate.domain.slots import ShardPlan, unique_part
+from postdate.runtime.author import nobody
 from postdate.stores import account_row, movement_row, payment_row
 from postdate.stores.attributes import AttributeMap
+from postdate.stores.notes import Note
 from postdate.stores.pointers import pointer_attributes
+
+_TOLD: Final = {Type.DEPOSIT: "account.deposited", Type.ADJUSTMENT: "account.adjusted"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,23 +36,27 @@ class RowAction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Actions:
-    """`payments`, `accounts` and `journal` are the tables' names."""
+    """`payments`, `accounts` and `journal` are the tables' names. `author` is noted in changes of an account that are
+    told as events."""
 
     payments: str
     accounts: str
     journal: str
     shards: ShardPlan
     listing_shards: int
+    author: Callable[[], str] = nobody
 
     def of(self, together: Sequence[Posting], *, written: int) -> Iterator[RowAction]:
         """`written` is the millisecond at which movements stand in the journal."""
         for posting in together:
             yield from self._own(posting, written)
         at = max(posting.at for posting in together)
-        places = _first_places(together, written)
+        places, notes = _first_places(together, written), self._notes(together)
         for (tenant, _), total in summed(together).items():
             place = places.get((tenant, total.account))
-            update = account_row.update_of(self.accounts, tenant, total, at, place=place)
+            update = account_row.update_of(
+                self.accounts, tenant, total, at, place=place, notes=notes.get((tenant, total.account), ())
+            )
             yield RowAction(request={"Update": update}, account=(tenant, total), place=place)
 
     def _own(self, posting: Posting, written: int) -> Iterator[RowAction]:
@@ -69,6 +77,29 @@ class Actions:
             movement = replace(posting.movement, place=place_at(written, posting.movement.id))
             row = movement_row.attributes_of(movement, listing_shards=self.listing_shards)
             yield RowAction(request=_put(self.journal, row), posting=posting, row=row)
+
+    def _notes(self, together: Sequence[Posting]) -> dict[tuple[str, str], list[Note]]:
+        """The notes of deposits and adjustments. What a payment moves is told by the payment."""
+        found: dict[tuple[str, str], list[Note]] = {}
+        for posting in together:
+            movement = posting.movement
+            if movement is None or movement.type not in _TOLD:
+                continue
+            data = {
+                "amount": sum(leg.available + leg.reserved for leg in posting.legs),
+                "transaction_id": movement.id,
+                "reason": movement.reason,
+                "reference": movement.reference,
+            }
+            note = Note(
+                type=_TOLD[movement.type],
+                at=posting.at,
+                by=self.author(),
+                data={name: value for name, value in data.items() if value is not None},
+            )
+            for leg in posting.legs:
+                found.setdefault((posting.tenant, leg.account), []).append(note)
+        return found
 
     def _attributes(self, payment: Payment) -> AttributeMap:
         return payment_row.attributes_of(payment, listing_shards=self.listing_shards)

@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from heapq import merge
 from itertools import chain, islice
@@ -20,6 +21,7 @@ from postdate.domain.movement import Movement, behind, payment_movement_id
 from postdate.domain.payment import KIND, Payment
 from postdate.domain.posting import Posting, merged, packed
 from postdate.domain.slots import ShardPlan, home, is_id
+from postdate.runtime.author import nobody
 from postdate.stores import account_row, batch_get, movement_row, payment_row
 from postdate.stores.faults import translated
 from postdate.stores.ledger import ListedPayment, PaymentsWanted, Posted, PostingAnswer
@@ -61,6 +63,7 @@ class DynamoLedger:
             shards=shards,
             listing_shards=listing_shards,
         )
+        self._author: Callable[[], str] = nobody
         self._payments = payment_row.payment_rows(payments_table)
         self._account_rows = account_row.account_rows(accounts_table)
         self._movements = movement_row.movement_rows(journal_table)
@@ -70,6 +73,12 @@ class DynamoLedger:
         self._listing_shards = listing_shards
         self._pause = pause
         self._draw = draw
+
+    def signed_by(self, author: Callable[[], str]) -> "DynamoLedger":
+        """The same ledger. The author is noted in changes of accounts that are told as events."""
+        self._author = author
+        self._actions = replace(self._actions, author=author)
+        return self
 
     def account(self, tenant: str, id: str) -> Account | None:
         with translated():
@@ -97,7 +106,11 @@ class DynamoLedger:
         return account.id in self.open_all([account])
 
     def open_all(self, accounts: Sequence[Account]) -> set[str]:
-        left = {account.id: {"Put": account_row.opening_of(self._accounts, account)} for account in accounts}
+        by = self._author()
+        left = {
+            account.id: {"Put": account_row.opening_of(self._accounts, account, by=by)}
+            for account in accounts
+        }
         for tried in range(_TRIES):
             names = list(left)
             reasons = self._cancelled(list(left.values()))
@@ -115,19 +128,23 @@ class DynamoLedger:
         self, tenant: str, id: str, status: Status, *, now: datetime, version: int | None = None
     ) -> Account | None:
         """In a transaction as well, so that nobody needs the right to write to accounts in any other way."""
-        update = account_row.status_update_of(self._accounts, tenant, id, status, now, version=version)
+        update = account_row.status_update_of(
+            self._accounts, tenant, id, status, now, version=version, by=self._author()
+        )
         self._written({"Update": update})
         return self.account(tenant, id)
 
     def close(self, tenant: str, id: str, *, now: datetime, version: int | None = None) -> Account | None:
-        closing = account_row.closing_of(self._accounts, tenant, id, now, version=version)
+        closing = account_row.closing_of(self._accounts, tenant, id, now, version=version, by=self._author())
         self._written({"Update": closing})
         return self.account(tenant, id)
 
     def set_limits(
         self, account: Account, limits: Limits, *, now: datetime, version: int | None = None
     ) -> Account | None:
-        update = account_row.limits_update_of(self._accounts, account, limits, now, version=version)
+        update = account_row.limits_update_of(
+            self._accounts, account, limits, now, version=version, by=self._author()
+        )
         self._written({"Update": update})
         return self.account(account.tenant, account.id)
 

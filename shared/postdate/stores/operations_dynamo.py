@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 KEPT: Final = timedelta(days=95)
-_HEAD: Final = "head"
+HEAD: Final = "head"
 _PAGE: Final = "page#"
 _SEATS: Final = "seats"
 _SHORT: Final = {outcome: outcome.value[0] for outcome in Outcome}
@@ -48,10 +48,10 @@ class DynamoOperations:
         self._put(_head_row(operation), before=0)
 
     def get(self, id: str) -> Operation | None:
-        row = self._get(id, _HEAD)
+        row = self._get(id, HEAD)
         if row is None:
             return None
-        for found in readable([row], _operation):
+        for found in readable([row], operation_of):
             return found
         raise Unreadable(f"{id} was written by newer code")
 
@@ -177,7 +177,7 @@ def _head_row(operation: Operation) -> AttributeMap:
     }
     texts = {
         "operation": operation.id,
-        "place": _HEAD,
+        "place": HEAD,
         "tenant": operation.tenant,
         "status": operation.state.value,
         "plan": compact(asked),
@@ -201,7 +201,7 @@ def _head_row(operation: Operation) -> AttributeMap:
     return typed(texts, numbers)
 
 
-def _operation(row: AttributeMap) -> Operation:
+def operation_of(row: AttributeMap) -> Operation:
     asked, found = json.loads(row["plan"]["S"]), json.loads(row["found"]["S"])
     rule = asked["stop_when"]
     return Operation(

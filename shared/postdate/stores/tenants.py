@@ -1,19 +1,25 @@
 """A tenant's settings: what it may call, and how its webhooks are signed."""
 
 import json
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist, PutError
 
 from postdate.domain.limits import REGISTERED_A_SECOND_OF
+from postdate.domain.sealed import is_sealed
 from postdate.domain.task import Destination
 from postdate.domain.tenancy import USUAL, Tenancy
+from postdate.runtime.author import nobody
 from postdate.runtime.metric import STANDARD, TIERS
+from postdate.stores import notes
 from postdate.stores.attributes import compact, instant, milliseconds
 from postdate.stores.faults import is_refused, translated
+from postdate.stores.notes import Note
 from postdate.stores.rows import Row, table_rows, the_one
 from postdate.stores.template_values import destination_of, destination_values
 
@@ -28,7 +34,8 @@ class Tenant:
     `destinations` are the pairs of kind and address that tasks may go to, of kinds that have a list.
     `default_target` is where jobs go that name no target; None if each has to name one.
     `signing_secrets`: the newest first; two of them live side by side while one replaces the other.
-    `signing_until`: the instant from which the second secret signs no more; None for no end."""
+    `signing_until`: the instant from which the second secret signs no more; None for no end.
+    `events` and `rotations` count the changes of the tenant and of its signing secret that were told as events."""
 
     id: str
     tier: str = STANDARD
@@ -38,6 +45,8 @@ class Tenant:
     signing_secrets: tuple[str, ...] = ()
     signing_until: datetime | None = None
     tenancy: Tenancy = USUAL
+    events: int = field(default=0, compare=False)
+    rotations: int = field(default=0, compare=False)
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
         """The secrets that sign now."""
@@ -54,6 +63,8 @@ class Tenant:
         return frozenset(address for each, address in self.destinations if each == kind)
 
 
+# The kind of the subject of its events.
+SECRET: Final = "secret"  # noqa: S105 (a name)
 _LISTS_BEFORE: Final = {"queue_urls": "sqs", "buses": "eventbridge"}
 
 
@@ -89,11 +100,25 @@ class _Row(Row):
     spread_seconds = NumberAttribute(null=True)
     suspended_because = UnicodeAttribute(null=True)
     version = NumberAttribute(null=True)
+    events = NumberAttribute(null=True)
+    rotations = NumberAttribute(null=True)
+    note = UnicodeAttribute(null=True)
 
 
 class DynamoTenants:
-    def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
+    def __init__(
+        self,
+        *,
+        table: str,
+        client: "BaseClient | None" = None,
+        author: Callable[[], str] = nobody,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`author` and the instant `now` are noted in changes that are told as events."""
+
         self._rows = table_rows(_Row, table, client)
+        self._author = author
+        self._now = now
 
     def get(self, id: str) -> Tenant | None:
         with translated():
@@ -115,9 +140,19 @@ class DynamoTenants:
             unchanged = version == before.tenancy.version
         else:
             unchanged = self._rows.tenant.exists() & version.does_not_exist()
+        names = _told(before, after)
+        counted = replace(
+            _next(before, after),
+            events=(before.events if before else 0) + ("tenant" in names),
+            rotations=(before.rotations if before else 0) + (SECRET in names),
+        )
+        row = self._row(counted)
+        if names:
+            told = [Note(type=".".join(name), at=self._now(), by=self._author()) for name in names.items()]
+            row.note = notes.text_of(told)
         with translated():
             try:
-                self._row(_next(before, after)).save(condition=unchanged)
+                row.save(condition=unchanged)
             except PutError as error:
                 if not is_refused(error):
                     raise
@@ -139,6 +174,8 @@ class DynamoTenants:
             spread_seconds=known.spread_seconds or None,
             suspended_because=known.suspended_because,
             version=known.version or None,
+            events=tenant.events or None,
+            rotations=tenant.rotations or None,
         )
         for name, kind in _LISTS_BEFORE.items():
             setattr(row, name, sorted(tenant.allowed(kind)))
@@ -167,11 +204,43 @@ def _tenant_of(row: _Row) -> Tenant:
             suspended_because=row.suspended_because,
             version=int(row.version or 0),
         ),
+        events=int(row.events or 0),
+        rotations=int(row.rotations or 0),
     )
 
 
 def _number(value: float | None) -> int | None:
     return None if value is None else int(value)
+
+
+def _told(before: Tenant | None, after: Tenant) -> dict[str, str]:
+    """The names of a change's events, by the kinds of their subjects. Empty if secrets were sealed and nothing else
+    changed."""
+    if before is None:
+        return {"tenant": "created"}
+    found = {SECRET: "rotated"} if _is_rotated(before, after) else {}
+    if before.tenancy.suspended_because != after.tenancy.suspended_because:
+        found["tenant"] = "resumed" if after.tenancy.suspended_because is None else "suspended"
+    elif _described(before) != _described(after):
+        found["tenant"] = "changed"
+    return found
+
+
+def _is_rotated(before: Tenant, after: Tenant) -> bool:
+    """False for the secrets of before in their sealed form."""
+    pairs = zip_longest(before.signing_secrets, after.signing_secrets, fillvalue="")
+    sealed = all(new == old or (is_sealed(new) and old and not is_sealed(old)) for old, new in pairs)
+    return not (sealed and before.signing_until == after.signing_until)
+
+
+def _described(tenant: Tenant) -> object:
+    target = tenant.default_target
+    headers = () if target is None else sorted(name for name, _ in (*target.headers, *target.sealed))
+    return (
+        *(tenant.tier, tenant.log_share, tenant.destinations),
+        target and (target.type, target.address, tuple(headers)),
+        replace(tenant.tenancy, version=0),
+    )
 
 
 def _next(before: Tenant | None, after: Tenant) -> Tenant:

@@ -8,7 +8,7 @@ from functions.api.reference.operations import OPERATIONS
 from postdate.domain.scopes import INTERNAL, OF_TENANTS, OPS
 
 SCOPES: Final = {
-    "accounts:read": "forecast getAccount listAccounts listTransactions",
+    "accounts:read": "forecast getAccount listAccountEvents listAccounts listTransactions",
     "admin": "adjust audit changeAccount closeAccount deposit freezeAccount openAccount openAccounts unfreezeAccount",
     "internal": "executePayment",
     "keys:read": "getKey listKeys",

@@ -24,7 +24,7 @@ BY_REQUEST: Final = frozenset(
             "executePayment",
         ),
         *("openAccount", "openAccounts", "changeAccount", "closeAccount", "freezeAccount", "unfreezeAccount"),
-        *("deposit", "adjust", "forecast", "audit", "getOverview"),
+        *("deposit", "adjust", "forecast", "listAccountEvents", "audit", "getOverview"),
         *("registerTasks", "changeTask", "pauseTask", "resumeTask", "backfillTask", "retryTask"),
         *("listRuns", "getRunOfTask", "getRun", "completeRun", "failRun", "extendRun", "retryRun"),
         *("registerJob", "listJobs", "getJob", "cancelJob"),

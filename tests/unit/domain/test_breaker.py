@@ -59,7 +59,7 @@ def test_an_answer_makes_it_forget_and_costs_nothing_when_there_is_nothing_to_fo
     assert breaker.answered(Breaker(version=7), now=START) == Breaker(version=7)
     assert breaker.answered(breaker.failed(Breaker(), 9, now=START), now=START) == Breaker(version=2)
     found = breaker.answered(opened(), now=START)
-    assert found == Breaker(version=2, closed_at=START)
+    assert found == Breaker(version=2, closed_at=START, events=2)
     assert found.state(START + RECOVERY - MILLISECOND) is State.RECOVERING
     assert found.state(START + RECOVERY) is State.CLOSED
 

@@ -1,0 +1,46 @@
+"""Changes of the table `operations` as events: its first start, and its end. A stop may be resumed and is no end."""
+
+from typing import Any, Final
+
+from functions.record.changes import Change
+from functions.record.noted import there
+from postdate.domain.event import Actor, Event, Subject
+from postdate.domain.operation import Operation, State
+from postdate.stores.operations_dynamo import HEAD, operation_of
+
+_ENDS: Final = frozenset({State.DONE, State.ABORTED})
+
+
+def event_of(change: Change) -> Event | None:
+    """None for pages of items, for the seats of a tenant, and for progress."""
+    if change.keys["place"]["S"] != HEAD:
+        return None
+    after = operation_of(change.after)
+    before = operation_of(change.before) if change.before else None
+    if after.state in _ENDS and (before is None or before.state not in _ENDS):
+        return _event(after, "ended", 2)
+    if after.started_at is not None and (before is None or before.started_at is None):
+        return _event(after, "started", 1)
+    return None
+
+
+def _event(given: Operation, name: str, sequence: int) -> Event:
+    plan = given.plan
+    after: dict[str, Any] = {
+        "status": given.state.value,
+        "action": plan.action.value,
+        "kind": plan.kind.value,
+        "reason": plan.reason,
+        "eligible": given.eligible,
+        "amount": given.amount,
+        "counts": {outcome.value: count for outcome, count in given.counts.items()},
+        "why": given.why,
+    }
+    return Event(
+        subject=Subject(tenant=given.tenant, kind="operation", id=given.id),
+        type=f"operation.{name}",
+        sequence=sequence,
+        occurred_at=given.changed_at,
+        actor=Actor(type="key", id=plan.actor) if name == "started" else Actor(type="operation", id=given.id),
+        data={"after": there(after)},
+    )
