@@ -22,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     _settings(change)
     suspend = _action(chosen, "suspend", "refuse registrations; what waits runs")
     suspend.add_argument("--reason", required=True)
+    _action(chosen, "replace-data-key", "seal its secrets by a new data key, from an hour on")
     _action(chosen, "resume", "accept registrations again")
 
 
@@ -36,6 +37,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 api.sure(f"Refuse the registrations of {options.id}?")
                 form = {"pending": "run", "reason": options.reason}
                 return {"tenants": [api.post(f"{PATH}/{options.id}/suspend", form)]}
+            case "replace-data-key":
+                api.sure(f"Replace the data key of {options.id}?")
+                return {"tenants": [], **api.post(f"{PATH}/{options.id}/replace-data-key", {})}
             case "resume":
                 return {"tenants": [api.post(f"{PATH}/{options.id}/resume", {})]}
             case _:
@@ -43,6 +47,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(answer: dict[str, Any]) -> str:
+    if "seals_from" in answer:
+        return f"The new data key seals from {answer['seals_from']}. The ones before open what they sealed."
     return "\n".join(_line(tenant) for tenant in answer["tenants"]) or "There is no tenant."
 
 

@@ -99,13 +99,14 @@ class Wired:
         self.all_tenants = DynamoTenants(
             table=given.tenants_table, client=dynamodb, author=self.author, now=self.clock.now
         )
-        data_keys = KmsDataKeys(
+        self.data_keys = KmsDataKeys(
             table=given.data_keys_table,
             client=dynamodb,
             kms=partial(aws.client, "kms"),
             key_id=given.secrets_key_id,
         )
-        self.vault, self.hashes = Vault(data_keys=data_keys, clock=self.clock), KeyHashes(data_keys)
+        self.vault = Vault(data_keys=self.data_keys, clock=self.clock)
+        self.hashes = KeyHashes(self.data_keys)
         self.tenants = Cached(self._loaded, keep=_TENANT_KEPT, clock=self.clock)
         self.meter = Meter(flow=self.flow, clock=self.clock, find=self.tenant)
         self.all_keys = DynamoKeys(

@@ -104,7 +104,8 @@ class RunChain:
             return {}
         found = self.definitions.get_many({run.task_id for run in runs})
         for definition in list(found.values()):
-            if definition.template.destination.headers:
+            destination = definition.template.destination
+            if destination.headers or destination.sealed:
                 found[definition.id] = self._sealed(definition)
         now = self.clock.now()
         known = [run for run in runs if run.task_id not in found.unreadable]
@@ -123,11 +124,15 @@ class RunChain:
         }
 
     def _sealed(self, definition: Definition) -> Definition:
-        """Seals the headers that an older release kept readable, in the definition's row and in the rows of its later
-        runs. The version stays: a change that was decided before remains valid, and leaves the sealed headers."""
+        """Seals the headers that an older release kept readable or a replaced data key sealed, in the definition's row
+        and in the rows of its later runs. The version stays: a change that was decided before remains valid, and leaves
+        the sealed headers."""
         template = definition.template
         with suppress(Unavailable):
             destination = self.vault.sealed(definition.tenant, template.destination)
+            destination = self.vault.renewed_headers(definition.tenant, destination)
+            if destination == template.destination:
+                return definition
             sealed = replace(definition, template=replace(template, destination=destination))
             self.definitions.change(definition, sealed)
             return sealed

@@ -107,12 +107,13 @@ class Sender:
         return replace(tenant, signing_secrets=tuple(secrets))
 
     def sealed(self, task: Task) -> Task:
-        """The task as it is to be written: headers that an older release kept readable are sealed, unless KMS cannot
-        be asked now."""
-        if not task.destination.headers:
+        """The task as it is to be written: headers that an older release kept readable are sealed, and those that a
+        replaced data key sealed are sealed anew, unless KMS cannot be asked now."""
+        if not task.destination.headers and not task.destination.sealed:
             return task
         with suppress(Unavailable):
-            return replace(task, destination=self._vault.sealed(task.tenant, task.destination))
+            sealed = self._vault.sealed(task.tenant, task.destination)
+            return replace(task, destination=self._vault.renewed_headers(task.tenant, sealed))
         return task
 
     def tier_of(self, tenant: str) -> str:

@@ -113,6 +113,25 @@ def test_a_suspended_tenant_reads_and_cancels_and_registers_nothing(client: Clie
     assert client.pay(key="p").status == 201
 
 
+def test_a_replaced_data_key_seals_from_an_hour_on_and_the_one_before_opens(
+    client: Client, world: World, operator: Client
+) -> None:
+    path = f"{PATH}/{client.tenant}/replace-data-key"
+    before = world.signing_secrets(client.tenant)
+    answer = operator.call("POST", path)
+    assert answer.status == 200, answer.body
+    wait = datetime.fromisoformat(answer.body["seals_from"]) - datetime.now(UTC)
+    assert timedelta(hours=1) < wait < timedelta(hours=1, minutes=5)
+    assert problem(operator.call("POST", path)) == (409, "invalid_state")
+    assert problem(client.call("POST", path)) == (403, "forbidden")
+    assert problem(operator.call("POST", f"{PATH}/nobody/replace-data-key")) == (404, "not_found")
+    assert world.signing_secrets(client.tenant) == before
+    new = client.call("POST", "/api/v1/signing-secrets/rotate", {"overlap_seconds": 60}).body[
+        "signing_secret"
+    ]
+    assert world.signing_secrets(client.tenant) == (new, *before)
+
+
 def test_what_registers_asks_for_the_tenant_first(client: Client, operator: Client) -> None:
     tenant = made(operator)["tenant_id"]
     assert problem(registered(client, tenant)) == (404, "not_found")

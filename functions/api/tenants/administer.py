@@ -6,7 +6,7 @@ import base64
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from functions.api.tenants.forms import LISTS, QuotasForm, SuspendForm, TenantChangeForm, TenantForm
 from functions.api.tenants.sealing import sealed
@@ -15,13 +15,16 @@ from postdate.domain.errors import Conflict, InvalidState, NotFound
 from postdate.domain.scopes import INTERNAL
 from postdate.domain.tenancy import USUAL, Tenancy
 from postdate.runtime.clock import Clock
+from postdate.stores.data_keys import DataKeys
 from postdate.stores.tenants import Tenant, Tenants
-from postdate.stores.vault import Vault
+from postdate.stores.vault import KEPT, Vault
 from postdate.targets.kind import check_listed
 from postdate.targets.registry import KINDS
 
 _TRIES = 3
 _SECRET_BYTES = 32
+# Clocks of copies differ, and a copy that reads a data key needs a moment.
+_CLOCKS_DIFFER = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +39,7 @@ class Told:
 class Registry:
     tenants: Tenants
     vault: Vault
+    data_keys: DataKeys
     clock: Clock
 
     def make(self, form: TenantForm) -> Told:
@@ -89,6 +93,15 @@ class Registry:
             return sealed(after, self.vault)
 
         return Told(tenant=self._changed(id, rotated), secret=secret)
+
+    def replace_data_key(self, id: str) -> datetime:
+        """Returns the instant from which the new data key seals. Until then every copy of each function has read it.
+        Raises Conflict while the last replacement has not begun to seal."""
+        now = self.clock.now()
+        seals_from = instants.whole(now + KEPT + _CLOCKS_DIFFER)
+        self.find(id)
+        self.data_keys.replace(id, seals_from=seals_from, now=now)
+        return seals_from
 
     def _changed(self, id: str, decide: Callable[[Tenant], Tenant]) -> Tenant:
         for _ in range(_TRIES):

@@ -54,6 +54,11 @@ class NewSigningSecret(TypedDict):
     ]
 
 
+class ReplacedDataKey(TypedDict):
+    tenant_id: str
+    seals_from: Annotated[Instant, told("From then on the new key seals.")]
+
+
 def of(given: tenants.Tenant) -> Tenant:
     known, lists = given.tenancy, {name: sorted(given.allowed(kind)) for name, kind in LISTS.items()}
     return {

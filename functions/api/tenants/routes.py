@@ -8,7 +8,7 @@ from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 
 from functions.api import listing, requests
 from functions.api.caller import Caller
-from functions.api.forms import parsed
+from functions.api.forms import parsed, text_of
 from functions.api.listing import Span
 from functions.api.operation import Routes
 from functions.api.tenants import answers
@@ -153,6 +153,24 @@ def resume(_: Caller, tenant_id: str) -> answers.Tenant:
     return answers.of(_registry().resume(tenant_id))
 
 
+@TENANTS.serves(
+    "post",
+    "/<tenant_id>/replace-data-key",
+    name="replaceDataKey",
+    summary="Replace a tenant's data key",
+    text="The new key seals the tenant's signing secrets and headers from `seals_from`, which is a little more than an "
+    "hour away: by then every copy of the functions knows it. The keys before open what they sealed. Rows are sealed "
+    "anew when they are used: tasks when they run, plans with their next run, the tenant's own secrets with the next "
+    "change of the tenant.",
+    example={"tenant_id": "acme", "seals_from": "2026-11-18T10:35:12.408Z"},
+    scope=OPS,
+    codes=("not_found", "invalid_state"),
+)
+def replace_data_key(_: Caller, tenant_id: str) -> answers.ReplacedDataKey:
+    seals_from = _registry().replace_data_key(tenant_id)
+    return {"tenant_id": tenant_id, "seals_from": text_of(seals_from)}
+
+
 @SECRETS.serves(
     "post",
     "/rotate",
@@ -179,4 +197,10 @@ def _event() -> BaseProxyEvent:
 
 
 def _registry() -> Registry:
-    return Registry(tenants=wired().all_tenants, vault=wired().vault, clock=wired().clock)
+    given = wired()
+    return Registry(
+        tenants=given.all_tenants,
+        vault=given.vault,
+        data_keys=given.data_keys,
+        clock=given.clock,
+    )

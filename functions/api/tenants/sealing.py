@@ -10,15 +10,19 @@ from postdate.stores.vault import SIGNING, Vault
 
 
 def sealed(tenant: Tenant, vault: Vault) -> Tenant:
-    """Raises Unavailable."""
+    """By the data key that seals now, also what an earlier key sealed. Raises Unavailable."""
     target = tenant.default_target
     return replace(
         tenant,
         signing_secrets=tuple(
-            each if is_sealed(each) else vault.seal(tenant.id, SIGNING, each)
+            vault.renewed(tenant.id, SIGNING, each)
+            if is_sealed(each)
+            else vault.seal(tenant.id, SIGNING, each)
             for each in tenant.signing_secrets
         ),
-        default_target=None if target is None else vault.sealed(tenant.id, target),
+        default_target=None
+        if target is None
+        else vault.renewed_headers(tenant.id, vault.sealed(tenant.id, target)),
     )
 
 

@@ -1,19 +1,27 @@
 """Data keys: one for each owner, 64 random bytes. A row holds the key wrapped by the environment's key in AWS KMS.
 
+The key of an owner can be replaced. The row then holds the new key beside those before, which still open what they
+sealed, and the instant from which the new key seals. Until then every copy of a function has read the row again.
+
 An owner is a tenant, or the service itself for the hashes of API keys. KMS checks the owner: the wrapped key of one
 owner cannot be opened as that of another.
 """
 
 import base64
+import json
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 from pynamodb.attributes import UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist, PutError
 
-from postdate.domain.errors import SecretBroken, Unavailable
+from postdate.domain import instants
+from postdate.domain.errors import Conflict, InvalidState, NotFound, SecretBroken, Unavailable
 from postdate.stores.faults import is_refused, translated
 from postdate.stores.rows import Row, table_rows
 
@@ -24,9 +32,27 @@ KEY_BYTES: Final = 64
 _TAMPERED: Final = frozenset({"InvalidCiphertextException", "IncorrectKeyException"})
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DataKey:
+    """`seals_from`: None for an owner's first key, which seals until a later one does."""
+
+    key: bytes
+    seals_from: datetime | None = None
+
+
 class DataKeys(Protocol):
     def get(self, owner: str) -> bytes | None:
-        """None if the owner has none. Raises Unavailable, and SecretBroken for a row that does not open."""
+        """The owner's first key; None if there is none. Raises Unavailable, and SecretBroken for a row that does not
+        open."""
+        ...
+
+    def all(self, owner: str) -> tuple[DataKey, ...]:
+        """The owner's keys, the oldest first; empty if there is none. Raises as `get` does."""
+        ...
+
+    def replace(self, owner: str, *, seals_from: datetime, now: datetime) -> None:
+        """Adds a key that seals from that instant. Raises NotFound for an owner without a key, InvalidState while the
+        last replacement has not begun to seal, Conflict if another one came first, and Unavailable."""
         ...
 
     def provide(self, owner: str) -> bytes:
@@ -38,6 +64,8 @@ class DataKeys(Protocol):
 class _Row(Row):
     owner = UnicodeAttribute(hash_key=True)
     wrapped = UnicodeAttribute()
+    # Later keys, the oldest first, as pairs of milliseconds and wrapped key. Older releases read `wrapped` only.
+    later = UnicodeAttribute(null=True)
 
 
 class KmsDataKeys:
@@ -51,22 +79,47 @@ class KmsDataKeys:
         self._key_id = key_id
 
     def get(self, owner: str) -> bytes | None:
+        row = self._row(owner)
+        return None if row is None else self._opened(owner, row.wrapped)
+
+    def all(self, owner: str) -> tuple[DataKey, ...]:
+        row = self._row(owner)
+        if row is None:
+            return ()
+        return (
+            DataKey(key=self._opened(owner, row.wrapped)),
+            *(
+                DataKey(key=self._opened(owner, wrapped), seals_from=instants.from_milliseconds(at))
+                for at, wrapped in _later(row)
+            ),
+        )
+
+    def replace(self, owner: str, *, seals_from: datetime, now: datetime) -> None:
+        row = self._row(owner)
+        if row is None:
+            raise NotFound(f"{owner} has no data key")
+        before, at = _later(row), instants.milliseconds(seals_from)
+        if before and before[-1][0] > instants.milliseconds(now):
+            raise _has_not_begun(owner)
+        _, wrapped = self._made(owner)
+        later: Any = self._rows.later
+        unchanged = later == row.later if row.later else later.does_not_exist()
+        text = json.dumps([*before, [at, wrapped]], separators=(",", ":"))
         with translated():
             try:
-                row = self._rows.get(owner, consistent_read=True)
-            except DoesNotExist:
-                return None
-        opened = self._asked(
-            "decrypt", owner, KeyId=self._key_id, CiphertextBlob=base64.b64decode(row.wrapped)
-        )
-        return bytes(opened["Plaintext"])
+                self._rows(owner=owner, wrapped=row.wrapped, later=text).save(
+                    condition=(self._rows.wrapped == row.wrapped) & unchanged
+                )
+            except PutError as error:
+                if not is_refused(error):
+                    raise
+                raise Conflict from error
 
     def provide(self, owner: str) -> bytes:
         known = self.get(owner)
         if known is not None:
             return known
-        made = self._asked("generate_data_key", owner, KeyId=self._key_id, NumberOfBytes=KEY_BYTES)
-        wrapped = base64.b64encode(made["CiphertextBlob"]).decode()
+        made, wrapped = self._made(owner)
         with translated():
             try:
                 row = self._rows(owner=owner, wrapped=wrapped)
@@ -79,7 +132,23 @@ class KmsDataKeys:
                 if stored is None:
                     raise Unavailable("a data key vanished") from error
                 return stored
-        return bytes(made["Plaintext"])
+        return made
+
+    def _row(self, owner: str) -> _Row | None:
+        with translated():
+            try:
+                return self._rows.get(owner, consistent_read=True)
+            except DoesNotExist:
+                return None
+
+    def _opened(self, owner: str, wrapped: str) -> bytes:
+        blob = base64.b64decode(wrapped)
+        return bytes(self._asked("decrypt", owner, KeyId=self._key_id, CiphertextBlob=blob)["Plaintext"])
+
+    def _made(self, owner: str) -> tuple[bytes, str]:
+        """A new key, and the same key wrapped."""
+        made = self._asked("generate_data_key", owner, KeyId=self._key_id, NumberOfBytes=KEY_BYTES)
+        return bytes(made["Plaintext"]), base64.b64encode(made["CiphertextBlob"]).decode()
 
     def _asked(self, operation: str, owner: str, **given: Any) -> dict[str, Any]:
         """Calls KMS. Raises Unavailable for every refusal: a disabled key or a missing right is a fault of the
@@ -98,12 +167,37 @@ class KmsDataKeys:
         return answer
 
 
+def _has_not_begun(owner: str) -> InvalidState:
+    return InvalidState("REPLACED", f"the last replacement of the data key of {owner} has not begun to seal")
+
+
+def _later(row: _Row) -> list[list[Any]]:
+    found: list[list[Any]] = json.loads(row.later) if row.later else []
+    return found
+
+
 class MemoryDataKeys:
     def __init__(self) -> None:
         self.keys = dict[str, bytes]()
+        self.later = dict[str, tuple[DataKey, ...]]()
+        self._lock = Lock()
 
     def get(self, owner: str) -> bytes | None:
         return self.keys.get(owner)
+
+    def all(self, owner: str) -> tuple[DataKey, ...]:
+        first = self.get(owner)
+        return () if first is None else (DataKey(key=first), *self.later.get(owner, ()))
+
+    def replace(self, owner: str, *, seals_from: datetime, now: datetime) -> None:
+        if owner not in self.keys:
+            raise NotFound(f"{owner} has no data key")
+        new = DataKey(key=secrets.token_bytes(KEY_BYTES), seals_from=seals_from)
+        with self._lock:
+            before = self.later.get(owner, ())
+            if before and before[-1].seals_from is not None and before[-1].seals_from > now:
+                raise _has_not_begun(owner)
+            self.later[owner] = (*before, new)
 
     def provide(self, owner: str) -> bytes:
         return self.keys.setdefault(owner, secrets.token_bytes(KEY_BYTES))

@@ -23,7 +23,7 @@ SCOPES: Final = {
     "payments:write": "cancelPayment cancelPaymentByPost changePayment schedulePayment schedulePayments",
     "ops": (
         "changeTenant getServiceOverview getTenant listDeadLetters listTenants makeTenant "
-        "redriveDeadLetters resumeTenant suspendTenant"
+        "redriveDeadLetters replaceDataKey resumeTenant suspendTenant"
     ),
     "tasks:read": (
         "getFlowKey getJob getLimits getOperation getOverview getRun getRunOfTask getTask listDestinations "

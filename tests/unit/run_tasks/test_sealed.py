@@ -9,7 +9,7 @@ from postdate.domain.task import Destination, State
 from postdate.stores.data_keys import MemoryDataKeys
 from postdate.stores.tenants import Tenant
 from postdate.stores.vault import SIGNING, Vault
-from tests.unit.doubles import a_task, message
+from tests.unit.doubles import START, a_task, message
 from tests.unit.run_tasks.plans import a_definition, run_at_start
 
 HEADERS = (("Authorization", "Bearer x"),)
@@ -97,3 +97,17 @@ def test_a_signing_secret_that_does_not_open_waits_for_a_person(running):
     running.stores(task)
     assert running.run(message(task)).postponed == 1
     assert running.target.started == []
+
+
+def test_headers_of_a_replaced_data_key_are_sealed_anew_by_the_claim(running):
+    data_keys = MemoryDataKeys()
+    task = to(Vault(data_keys=data_keys, clock=running.clock).sealed("demo", HOOK))
+    data_keys.replace("demo", seals_from=START, now=START)
+    running.vault = Vault(data_keys=data_keys, clock=running.clock)
+    running.stores(task)
+    running.run(message(task))
+    ((_, delivery),) = running.target.started
+    assert delivery.destination == HOOK
+    stored = running.stored(task)
+    assert stored.destination.sealed != task.destination.sealed
+    assert stored.destination == running.vault.sealed("demo", HOOK)

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postdate.domain.errors import SecretBroken, Unavailable
+from postdate.domain.errors import InvalidState, SecretBroken, Unavailable
 from postdate.domain.sealed import hash_of_sealed
 from postdate.domain.task import Destination
 from postdate.stores.data_keys import MemoryDataKeys
-from postdate.stores.vault import SIGNING, Vault
+from postdate.stores.vault import KEPT, SIGNING, Vault
 from tests.unit.doubles import ManualClock
 
 HOOK = Destination(
@@ -103,3 +103,76 @@ def test_a_data_key_is_asked_for_once_an_hour():
     clock.move(timedelta(hours=1))
     vault.open("acme", SIGNING, sealed)
     assert data_keys.asked == before + 1
+
+
+SEALS_LATER = KEPT + timedelta(minutes=5)
+
+
+class Copies:
+    """Copies of functions over the rows of one environment: one that knows the first key already, and a new one."""
+
+    def __init__(self) -> None:
+        self.clock, self.data_keys = ManualClock(), CountedDataKeys()
+        self.old = self.copy()
+        self.before = self.old.seal("acme", SIGNING, "secret")
+
+    def copy(self) -> Vault:
+        return Vault(data_keys=self.data_keys, clock=self.clock)
+
+    def replace(self) -> None:
+        now = self.clock.now()
+        self.data_keys.replace("acme", seals_from=now + SEALS_LATER, now=now)
+
+
+@pytest.fixture
+def copies():
+    found = Copies()
+    found.replace()
+    return found
+
+
+def test_a_replaced_data_key_seals_until_every_copy_knows_the_new_one(copies):
+    new = copies.copy()
+    copies.clock.move(SEALS_LATER - timedelta(seconds=1))
+    assert new.seal("acme", SIGNING, "secret") == copies.before
+    copies.clock.move(timedelta(seconds=1))
+    after = new.seal("acme", SIGNING, "secret")
+    assert after != copies.before
+    # A copy that knew the first key has read the row again by then.
+    assert copies.old.open("acme", SIGNING, after) == "secret"
+    assert copies.old.seal("acme", SIGNING, "secret") == after
+
+
+def test_keys_before_open_what_they_sealed_and_it_is_sealed_anew(copies):
+    copies.clock.move(SEALS_LATER)
+    sealed = copies.old.sealed("acme", HOOK)
+    copies.replace()
+    copies.clock.move(SEALS_LATER)
+    vault = copies.copy()
+    assert vault.open("acme", SIGNING, copies.before) == "secret"
+    renewed = vault.renewed_headers("acme", sealed)
+    assert renewed != sealed
+    assert vault.opened("acme", renewed) == vault.opened("acme", sealed) == HOOK
+    assert vault.renewed_headers("acme", renewed) == renewed
+
+
+def test_an_owner_with_one_key_renews_nothing(copies):
+    vault = copies.copy()
+    sealed = vault.sealed("zeta", HOOK)
+    asked = copies.data_keys.asked
+    for _ in range(100):
+        assert vault.renewed_headers("zeta", sealed) is sealed
+    assert copies.data_keys.asked == asked
+
+
+def test_a_second_replacement_waits_until_the_first_one_seals(copies):
+    with pytest.raises(InvalidState):
+        copies.replace()
+    copies.clock.move(SEALS_LATER)
+    copies.replace()
+
+
+def test_a_changed_text_opens_by_no_key(copies):
+    copies.clock.move(SEALS_LATER)
+    with pytest.raises(SecretBroken):
+        copies.copy().open("acme", SIGNING, copies.before[:-4] + "AAAA")
