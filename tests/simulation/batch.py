@@ -36,6 +36,10 @@ class Sort:
     given: str | None = None
 
     @property
+    def name(self) -> str:
+        return (self.theme or "all sorts") + (", short" if self.short else "")
+
+    @property
     def options(self) -> str:
         if self.given is not None:
             return f" --given '{self.given}'"
@@ -44,12 +48,14 @@ class Sort:
 
 @dataclass(kw_only=True, slots=True)
 class Told:
-    """Of some runs, all together; `broken` are the seeds that found something, with what they found."""
+    """Of some runs, all together; `broken` are the seeds that found something, with what they found. `reach` counts
+    how often each situation was reached, `runs_with` in how many runs."""
 
     seeds: int = 0
     calls: int = 0
     seconds: float = 0.0
     reach: Counter[str] = field(default_factory=Counter)
+    runs_with: Counter[str] = field(default_factory=Counter)
     broken: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, other: "Told") -> None:
@@ -57,6 +63,7 @@ class Told:
         self.calls += other.calls
         self.seconds += other.seconds
         self.broken += other.broken
+        self.runs_with += other.runs_with
         for name, times in other.reach.items():
             known = self.reach[name]
             self.reach[name] = max(known, times) if "most" in name else known + times
@@ -158,7 +165,17 @@ def _some(seeds: Sequence[int], sort: Sort) -> Told:
     for seed in seeds:
         result = run_one(seed, sort)
         broken = [] if result.broken is None else [(seed, result.broken)]
-        told.add(Told(seeds=1, calls=result.calls, seconds=result.seconds, reach=result.reach, broken=broken))
+        runs_with = Counter({name: 1 for name, times in result.reach.items() if times})
+        told.add(
+            Told(
+                seeds=1,
+                calls=result.calls,
+                seconds=result.seconds,
+                reach=result.reach,
+                runs_with=runs_with,
+                broken=broken,
+            )
+        )
     return told
 
 

@@ -67,6 +67,7 @@ SETTINGS: Final = {
     "LEASE_SECONDS": "40",
     "RETENTION_DAYS": "35",
     "EVENTS_KEPT_DAYS": "400",
+    "OIDC": "none",
     "EVENTS_DLQ_URL": "https://sqs.us-east-1.amazonaws.com/000000000000/sim-events-dlq",
     "LOOPBACK_DESTINATIONS": "true",
     "RESPONSE_TIMEOUT_SECONDS_MAX": "900",

@@ -106,7 +106,11 @@ def _parser() -> argparse.ArgumentParser:
         "minutes, no clocks that are far off, no long outages, one sweeper",
     )
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count(), help="processes (all cores)")
-    parser.add_argument("--reach", action="store_true", help="tell which situations were reached, how often")
+    parser.add_argument(
+        "--reach",
+        action="store_true",
+        help="tell which situations were reached, how often and in how many runs",
+    )
     return parser
 
 
@@ -190,7 +194,7 @@ def _batch(seeds: Sequence[int], jobs: int, told: bool, sort: Sort) -> int:
     seconds = time.monotonic() - began
     if told:
         for name, times in sorted(found.reach.items()):
-            print(f"{times:>9} {name}")
+            print(f"{times:>9} in {found.runs_with[name]:>6} runs: {name}")
     from tests.simulation.reach import missing
 
     enough = _REACHES_ALL.get(sort)
@@ -255,8 +259,9 @@ def _found(name: str, most: int, short: bool, kept: int | None) -> "Found":
     tries = [(theme, seed) for theme in ((bug.mix, None) if bug.mix else (None,)) for seed in seeds]
     with planted(bug):
         for runs, (theme, seed) in enumerate(tries, 1):
-            if broken := run_one(seed, Sort(theme=theme, short=short)).broken:
-                return Found(bug=bug, mix=theme or "all sorts", seed=seed, runs=runs, broken=broken)
+            sort = Sort(theme=theme, short=short or bug.short)
+            if broken := run_one(seed, sort).broken:
+                return Found(bug=bug, mix=sort.name, seed=seed, runs=runs, broken=broken)
     return Found(bug=bug, mix="all sorts", seed=most, runs=len(tries), broken=None)
 
 

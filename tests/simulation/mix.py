@@ -299,6 +299,8 @@ def drawn(draws: Random) -> Mix:
         operations=more.choice((0.0, 0.0, 0.0, 0.3)),
         recorded=more.choice((False, False, False, True)),
     )
+    if not quiet and more.random() < _LATER_SHARE:
+        return THEMES[more.choice(_LATER)](found, more)
     return found if quiet or not sometimes(0.4) else THEMES[draws.choice(_DRAWN)](found, draws)
 
 
@@ -370,6 +372,11 @@ def _contested(mix: Mix, draws: Random) -> Mix:
         span=MINUTE,
         requests=6,
     )
+
+
+def _contested_at_receivers(mix: Mix, draws: Random) -> Mix:
+    """Two workers deliver one run, and its receiver has the word: one of them extends the lease that the other has."""
+    return replace(_contested(mix, draws), explicit=1.0, payments=0.0)
 
 
 def _deadly(mix: Mix, draws: Random) -> Mix:
@@ -663,7 +670,7 @@ def _queued(mix: Mix, draws: Random) -> Mix:
         explicit=draws.choice((0.5, 1.0)),
         control=None,
         tempers=("takes",),
-        timeouts=(30, 120, 120),
+        timeouts=(30, 120, 240),
         planned_for=9 * MINUTE,
         requests=5,
     )
@@ -825,7 +832,10 @@ def _kept_and_crashing(mix: Mix, draws: Random) -> Mix:
 
 
 def _rewound(mix: Mix, draws: Random) -> Mix:
-    """Tables are restored while sweepers are at work, some of which stand still meanwhile."""
+    """Tables are restored while sweepers are at work, some of which stand still or cannot send meanwhile."""
+    outage = Outage(
+        service="sqs", start=draws.randrange(3 * MINUTE), duration=draws.choice((90, 150)) * SECOND
+    )
     return replace(
         mix,
         rewinds=draws.choice((1, 1, 2)),
@@ -833,7 +843,7 @@ def _rewound(mix: Mix, draws: Random) -> Mix:
         sweepers=draws.choice((1, 2, 3)),
         pause=min(mix.pause, 2 * MINUTE),
         delayed=0.0,
-        outage=None,
+        outage=draws.choice((None, outage)),
         fatal=0.0,
         lost=0,
         skew=min(mix.skew, 5 * SECOND),
@@ -889,6 +899,7 @@ def _paused(mix: Mix, draws: Random) -> Mix:
 THEMES: Final = {
     "deployed": _deployed,
     "contested": _contested,
+    "contested at receivers": _contested_at_receivers,
     "deadly": _deadly,
     "deaf": _deaf,
     "forsaken": _forsaken,
@@ -920,5 +931,8 @@ THEMES: Final = {
     "operated": _operated,
     "followed": _followed,
 }
-# A theme that came later changes nothing that earlier seeds have drawn.
-_DRAWN: Final = [theme for theme in THEMES if theme not in ("paused", "operated", "followed", "strangers")]
+# Themes that came later are drawn apart from the others, so that they change few runs of earlier seeds. `queued` is
+# among them once more, because a full queue is rare in runs of all other sorts.
+_LATER: Final = ("paused", "operated", "followed", "strangers", "contested at receivers", "queued")
+_LATER_SHARE: Final = 0.12
+_DRAWN: Final = [theme for theme in THEMES if theme not in _LATER or theme == "queued"]

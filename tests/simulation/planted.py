@@ -65,11 +65,12 @@ class Patch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bug:
-    """`mix` names one of the sorts of runs."""
+    """`mix` names one of the sorts of runs. `short` is set if short runs of the sort find the mistake sooner."""
 
     name: str
     patches: tuple[Patch, ...]
     mix: str | None = None
+    short: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,10 +90,16 @@ class Found:
 
 
 def _bug(
-    name: str, place: str, old: str, new: str, *more: tuple[str, str, str], mix: str | None = None
+    name: str,
+    place: str,
+    old: str,
+    new: str,
+    *more: tuple[str, str, str],
+    mix: str | None = None,
+    short: bool = False,
 ) -> Bug:
     patches = (Patch(place=place, old=old, new=new), *(Patch(place=p, old=o, new=n) for p, o, n in more))
-    return Bug(name=name, patches=patches, mix=mix)
+    return Bug(name=name, patches=patches, mix=mix, short=short)
 
 
 BUGS: Final = (
@@ -193,6 +200,7 @@ BUGS: Final = (
             '{"S": State.RUNNING.value},\n        {"N": str(task.token)},\n        {"S": task.holder or ""},',
             "",
         ),
+        mix="contested at receivers",
     ),
     _bug(
         "any stored row counts as the worker's own write",

@@ -16,7 +16,8 @@ from tests.simulation.rows import number, waits_for_a_person
 from tests.simulation.seen import Seen
 
 _AHEAD: Final = int(SETTINGS["OPEN_LEAD_SECONDS"]) * SECOND // MINUTE + 1
-_STEPS_OF_A_TICK: Final = 40
+_CALLS_OF_A_TICK: Final = 12
+_LOOKS_MAX: Final = 400
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,9 +42,18 @@ class Rewinding:
                 return
             self.engine.send("ticks", json.dumps({"kind": "tick"}))
             self.hub.stirred = True
-            for _ in range(self.hub.draws.randrange(_STEPS_OF_A_TICK)):
-                self.hub.park()
+            self._wait_for_a_tick()
             self._restore()
+
+    def _wait_for_a_tick(self) -> None:
+        """Until some sweeper has made so many calls of its tick; or not for ever, as no sweeper may be there."""
+        calls = self.hub.draws.randrange(1, _CALLS_OF_A_TICK)
+        for _ in range(_LOOKS_MAX):
+            at_work = [each for each in self.hub.actors if each.queue == "ticks" and each.request]
+            if any(each.calls >= calls for each in at_work):
+                self.seen.reach["restored in the middle of a tick"] += 1
+                return
+            self.hub.park(self.mix().latency // 4)
 
     def _restore(self) -> None:
         clock = self.engine.row("slots", "clock", "watermark") or {}
