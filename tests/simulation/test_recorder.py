@@ -7,7 +7,8 @@ from typing import Final
 import pytest
 
 from functions.record import record
-from tests.simulation.planted import Bug, Patch, planted
+from tests.simulation.mistakes.bug import Bug, Patch
+from tests.simulation.planted import planted
 from tests.simulation.recorder import recorded
 
 SEEDS: Final = 2000

@@ -1,0 +1,64 @@
+"""Mistakes about the recorder of events, and about followers of the feed."""
+
+from typing import Final
+
+from tests.simulation.mistakes.bug import API, RECORD, bug
+
+BUGS: Final = (
+    bug(
+        "an event that has a row counts as listed",
+        f"{RECORD}:Recorder._record",
+        "entries = [entry for entry in entries if entry not in listed]",
+        "entries = [Entry.of(event) for event in events if event.id not in there]",
+        mix="followed",
+    ),
+    bug(
+        "an event that has a row is listed again",
+        f"{RECORD}:Recorder._record",
+        "if there:",
+        "if False:",
+        mix="followed",
+    ),
+    bug(
+        "an event is looked for behind the newest page",
+        f"{RECORD}:Recorder._record",
+        "min(there.values())",
+        "max([end.number if end else 0, *there.values()])",
+        mix="followed",
+    ),
+    bug(
+        "entries are lost when another recorder writes the page first",
+        f"{RECORD}:Recorder._append",
+        "if self._events.append(page):",
+        "if self._events.append(page) or True:",
+        mix="followed",
+    ),
+    bug(
+        "a page of a feed leaves a number out",
+        f"{RECORD}:Recorder._append",
+        "number=end.number + 1 if end else 1",
+        "number=end.number + 2 if end else 1",
+        mix="followed",
+    ),
+    bug(
+        "changes that are not written count as recorded",
+        f"{RECORD}:Recorder.record",
+        "found.failed |= {number for _, number in pairs}",
+        "pass",
+        mix="followed",
+    ),
+    bug(
+        "a follower goes on behind the page that it has not finished",
+        f"{API}.events.feed:_Reading._places",
+        "place > at",
+        "place[0] > at[0]",
+        mix="followed",
+    ),
+    bug(
+        "a version of a task is no event",
+        "postdate.domain.task_event:task_event",
+        "sequence=after.version",
+        "sequence=max(1, after.version - 1)",
+        mix="followed",
+    ),
+)

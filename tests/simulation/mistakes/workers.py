@@ -1,0 +1,83 @@
+"""Mistakes about busy workers, and about calls to AWS that have no end or reach another tenant."""
+
+from typing import Final
+
+from tests.simulation.mistakes.bug import BATCH, CLAIMING, GATE, INTAKE, LEDGER, TASKS, bug
+
+BUGS: Final = (
+    bug(
+        "a busy worker receives no messages",
+        f"{INTAKE}:Intake.asks_at",
+        "if self.asks or",
+        "if True or",
+        mix="kept",
+    ),
+    bug(
+        "a worker deletes messages before it handles them",
+        f"{INTAKE}:Intake.let_go",
+        "self._open.keys() - set(unfinished)",
+        "list(self._open)",
+        mix="kept and crashing",
+    ),
+    bug(
+        "a worker deletes messages that it could not finish",
+        f"{INTAKE}:Intake.let_go",
+        "for message in done if message.message_id not in failed",
+        "for message in done",
+        mix="kept and crashing",
+    ),
+    bug(
+        "calls to a slow destination stay where they are",
+        f"{GATE}:Gate.elsewhere",
+        "return {id for id, way in ways.items() if way in slow}",
+        "return set()",
+        (f"{GATE}:Gate._past_breakers", "known[way].is_slow(now)", "False"),
+        mix="kept",
+    ),
+    bug(
+        "a destination is slow at once",
+        "functions.run_tasks.in_flight:InFlight.begin",
+        "self._watched.append((now, delivery, circuit))",
+        "self._watched.append((now - SLOW_AFTER, delivery, circuit))",
+        mix="kept",
+    ),
+    bug(
+        "a moved call is lost",
+        f"{BATCH}:Batch.move",
+        "self.outbox.move(call.due, call.message)",
+        "pass",
+        mix="kept",
+    ),
+    bug(
+        "conflicts are tried again without an end",
+        f"{LEDGER}:DynamoLedger._write",
+        "patience -= 1",
+        "patience -= 0",
+        mix="frozen",
+    ),
+    bug(
+        "a claim that cannot be written is tried without an end",
+        f"{CLAIMING}:Claiming.claim",
+        "in range(_TRIES)",
+        "in range(1000)",
+        mix="deaf",
+    ),
+    bug(
+        "a list is made of another tenant's rows",
+        f"{TASKS}:DynamoTasks._list",
+        "listing_key(wanted.tenant,",
+        'listing_key("zeta",',
+    ),
+    bug(
+        "a task is listed as another tenant's",
+        "postdate.stores.task_row:_listings",
+        "listing_key(task.tenant,",
+        'listing_key("zeta",',
+    ),
+    bug(
+        "a worker reads another tenant than the task's",
+        "functions.run_tasks.sending:Sender.prefetch",
+        "self._tenant(tenant)",
+        'self._tenant("zeta")',
+    ),
+)
