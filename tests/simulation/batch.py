@@ -29,7 +29,7 @@ _COLLECTED_AFTER: Final = 50_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sort:
-    """Of runs: `theme` as mix.py names it, and whether they are short; or one mix for all of them, as its text."""
+    """Sort of runs: `theme` is a name of `themes`, or one mix in `given`, as text, is for all of them."""
 
     theme: str | None = None
     short: bool = False
@@ -74,7 +74,7 @@ class Told:
 
 
 def mix_for(seed: int, sort: Sort) -> "Mix":
-    from tests.simulation.mix import drawn, short, themed
+    from tests.simulation.drawing import drawn, short, themed
     from tests.simulation.shrink import mix_of
 
     if sort.given is not None:

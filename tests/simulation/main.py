@@ -91,7 +91,9 @@ def _parser() -> argparse.ArgumentParser:
         "--only", metavar="TEXT", default="", help="of mistakes and flows, those with this in their name"
     )
     parser.add_argument(
-        "--mix", metavar="NAME", help="with --seeds and --replay: runs of one sort only, as mix.py names them"
+        "--mix",
+        metavar="NAME",
+        help="with --seeds and --replay: runs of one sort only, as themes/ names them",
     )
     parser.add_argument(
         "--given", metavar="MIX", help="with --seeds, --replay and --shrink: what --shrink has told"

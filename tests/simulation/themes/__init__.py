@@ -1,0 +1,47 @@
+"""Sorts of runs that are each bad in one way: most mistakes show within ten runs of the right sort.
+
+The order of the themes is part of what a seed draws, so a new theme goes to the end.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from tests.simulation.mix import Mix
+from tests.simulation.themes import calm, faults, money, pressure, recurring
+
+THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
+    "deployed": faults.deployed,
+    "contested": faults.contested,
+    "contested at receivers": faults.contested_at_receivers,
+    "deadly": faults.deadly,
+    "deaf": faults.deaf,
+    "forsaken": faults.forsaken,
+    "forgotten": faults.forgotten,
+    "moved": calm.moved,
+    "quiet": calm.quiet,
+    "impatient": faults.impatient,
+    "frozen": money.frozen,
+    "mutual": money.mutual,
+    "strangers": money.strangers,
+    "restated": money.restated,
+    "timely": recurring.timely,
+    "overslept": recurring.overslept,
+    "cut off": faults.cut_off,
+    "queued": recurring.queued,
+    "zoned": recurring.zoned,
+    "crowded": pressure.crowded,
+    "backlogged": pressure.backlogged,
+    "acknowledged": pressure.acknowledged,
+    "acknowledged in a room": pressure.acknowledged_in_a_room,
+    "broken down": pressure.broken_down,
+    "overbooked": pressure.overbooked,
+    "restored": pressure.restored,
+    "kept": pressure.kept,
+    "kept and crashing": pressure.kept_and_crashing,
+    "rewound": faults.rewound,
+    "closing": money.closing,
+    "paused": pressure.paused,
+    "operated": faults.operated,
+    "followed": faults.followed,
+}

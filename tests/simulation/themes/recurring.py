@@ -1,0 +1,80 @@
+"""Themes about the runs of recurring tasks."""
+
+from dataclasses import replace
+from random import Random
+
+from tests.simulation.hub import SECOND
+from tests.simulation.mix import HOUR, MINUTE, Mix, Outage
+from tests.simulation.themes.calm import quiet
+
+
+def timely(mix: Mix, draws: Random) -> Mix:
+    """Chains of runs, many of which are slow, late, paused and changed."""
+    return replace(
+        mix,
+        recurring=1.0,
+        payments=0.0,
+        control=None,
+        explicit=draws.choice((0.0, 0.5)),
+        skew=min(mix.skew, 5 * SECOND),
+        delayed=0.0,
+        requests=8,
+        span=4 * MINUTE,
+        tempers=("takes", "takes", "is slow", "refuses"),
+        timeouts=(120,),
+        down=None,
+    )
+
+
+def overslept(mix: Mix, draws: Random) -> Mix:
+    """Chains of runs whose calls cannot be sent for more than an hour: the audits of empty minutes go on meanwhile."""
+    outage = Outage(
+        service="sqs", start=draws.randrange(2 * MINUTE), duration=draws.choice((75, 100)) * MINUTE
+    )
+    return replace(
+        mix,
+        rates={},
+        recurring=1.0,
+        payments=0.0,
+        explicit=0.0,
+        control=None,
+        down=None,
+        outage=outage,
+        ends_within=4 * HOUR,
+        skew=min(mix.skew, 5 * SECOND),
+        latency=min(mix.latency, 5_000),
+        delayed=0.0,
+        fatal=0.0,
+        clients=1,
+        requests=4,
+        tries=3,
+        tempers=("takes",),
+    )
+
+
+def queued(mix: Mix, draws: Random) -> Mix:
+    """Recurring tasks whose runs last, wait for one another and are in nobody else's way."""
+    return replace(
+        quiet(mix, draws),
+        recurring=1.0,
+        overlaps=("queue",),
+        payments=0.0,
+        explicit=draws.choice((0.5, 1.0)),
+        control=None,
+        tempers=("takes",),
+        timeouts=(30, 120, 240),
+        planned_for=9 * MINUTE,
+        requests=5,
+    )
+
+
+def zoned(mix: Mix, draws: Random) -> Mix:
+    """The clocks of a zone are moved while tasks recur by them, and little else goes wrong."""
+    return replace(
+        quiet(mix, draws),
+        recurring=1.0,
+        payments=0.0,
+        control=None,
+        tempers=("takes",),
+        zone_moves=(draws.randrange(3 * MINUTE), draws.choice((-2, -1, 1, 2)) * MINUTE),
+    )
