@@ -104,6 +104,9 @@ class Service:
     def patch(self, path: str, body: object) -> Any:
         return self.send("PATCH", path, body)
 
+    def put(self, path: str, body: object) -> Any:
+        return self.send("PUT", path, body)
+
     def delete(self, path: str) -> Any:
         return self.send("DELETE", path)
 

@@ -4,15 +4,12 @@ import { render } from "./preact.js";
 import { useEffect, useRef, useState } from "./hooks.js";
 import { send, session } from "./api.js";
 import { Field, go, hrefOf, html, Loading, routeOf, Trouble, useRoute } from "./parts.js";
-import { Account, Accounts } from "./accounts.js";
-import { New } from "./create.js";
-import { Event, Events } from "./events.js";
-import { Key, Keys } from "./keys.js";
+import { Event, Events, Key, Keys, Subscription, Subscriptions } from "./applications.js";
 import { pageOf } from "./lists.js";
+import { Account, Accounts, Payment, Payments } from "./money.js";
 import { Now } from "./now.js";
 import { Dead, Destinations, FlowKey, FlowKeys, Operation, Operations } from "./operating.js";
-import { Payment, Payments } from "./payments.js";
-import { Run, Task, Tasks } from "./tasks.js";
+import { New, Run, Task, Tasks } from "./tasks.js";
 
 // Each page by its name in the address: title, the scope that it reads with, list and item.
 const PAGES = {
@@ -22,6 +19,7 @@ const PAGES = {
   runs: { title: "Runs", scope: "tasks:read", item: Run },
   accounts: { title: "Accounts", scope: "accounts:read", list: Accounts, item: Account },
   events: { title: "Events", scope: "events:read", list: Events, item: Event },
+  subscriptions: { title: "Subscriptions", scope: "events:read", list: Subscriptions, item: Subscription },
   dead: { title: "Dead letters", scope: "tasks:read", list: Dead },
   operations: { title: "Operations", scope: "tasks:read", list: Operations, item: Operation },
   "flow-keys": { title: "Flow keys", scope: "tasks:read", list: FlowKeys, item: FlowKey },

@@ -1,7 +1,7 @@
-// A list of the API as a page: filters and cursor in the address, the newest first where the API can.
+// A list of the API as a page: filters and cursor in the address, the newest first where the API can. Links, and charts.
 
 import { useMemo } from "./hooks.js";
-import { amount, attempt, Field, go, hrefOf, html, Shown, usePoll } from "./parts.js";
+import { amount, attempt, Field, go, hrefOf, html, instantOf, Shown, usePoll } from "./parts.js";
 
 const LIMIT = 50;
 const EVERY_MS = 5_000;
@@ -30,7 +30,7 @@ export function Rows({ caption, page, id, query, path, things, columns, of, empt
 
 // Fields of an address that are instants are typed without an offset and are UTC.
 const instants = (given) => Object.fromEntries(Object.entries(given).map(([name, value]) =>
-  [name, ["from", "until", "since"].includes(name) ? attempt(() => new Date(`${value}Z`).toISOString()) || value : value]));
+  [name, ["from", "until", "since"].includes(name) ? attempt(() => instantOf(value)) || value : value]));
 
 function Filters({ page, filters, query }) {
   const any = filters.some(({ name }) => query[name]);
@@ -66,8 +66,39 @@ function Pager({ page, id, query, body }) {
 export const money = (name) => (row) => amount(row[name]);
 
 export const link = (page, id, text = id) => (id ? html`<a href=${hrefOf(page, id)}>${text}</a>` : "–");
-const KINDS = { pay: "payments", task: "tasks", run: "runs", op: "operations", evt: "events" };
+const KINDS = { pay: "payments", task: "tasks", run: "runs", op: "operations", evt: "events", sub: "subscriptions" };
 export const pageOf = (id) => KINDS[id.split("_")[0]] || "accounts";
 export const linkOf = (id) => link(pageOf(id), id);
 export const late = (row) => (row.lateness_ms === null ? "–" : `${row.lateness_ms} ms`);
 export const addressOf = ({ url, queue_url, topic_arn, bus }) => url || queue_url || topic_arn || bus || "";
+
+// Charts as SVG. Each has a name, and a table beside it has the exact figures: positions alone may be rounded.
+const WIDTH = 600;
+const HEIGHT = 120;
+const rounded = (value) => Math.round(value * 10) / 10;
+
+export function Steps({ label, start, until, points }) {
+  const now = Date.now();
+  const span = Math.max(Date.parse(until) - now, 1);
+  const highest = Math.max(Number(start), ...points.map(({ value }) => Number(value)), 1);
+  const x = (at) => rounded(Math.min(Math.max((Date.parse(at) - now) / span, 0), 1) * WIDTH);
+  const y = (value) => rounded(HEIGHT - (Number(value) / highest) * (HEIGHT - 8) - 2);
+  const line = [`M0 ${y(start)}`, ...points.map(({ at, value }) => `H${x(at)}V${y(value)}`), `H${WIDTH}`].join("");
+  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}: from ${amount(start)} to ${amount(points.at(-1)?.value ?? start)}">
+    <path class="line" d=${line} /></svg>`;
+}
+
+// One bar for each value, in parts: `parts` are pairs of a class and a function of the row.
+export function Bars({ label, rows, parts }) {
+  const total = (row) => parts.reduce((sum, [, of]) => sum + Number(of(row)), 0);
+  const highest = Math.max(...rows.map(total), 1);
+  const wide = WIDTH / Math.max(rows.length, 1);
+  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${label}>${rows.map((row, place) => {
+    let base = HEIGHT;
+    return parts.map(([tone, of]) => {
+      const high = (Number(of(row)) / highest) * (HEIGHT - 4);
+      base -= high;
+      return high > 0 && html`<rect class=${tone} x=${rounded(place * wide)} y=${rounded(base)} width=${rounded(Math.max(wide - 1, 1))} height=${rounded(high)} />`;
+    });
+  })}</svg>`;
+}

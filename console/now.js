@@ -1,9 +1,8 @@
 // Now: how the last hour fared, minute by minute, and what is to come.
 
-import { useMemo } from "./hooks.js";
-import { ago, amount, attempt, html, Instant, Shown, usePoll } from "./parts.js";
-import { link, Table } from "./lists.js";
-import { Bars } from "./charts.js";
+import { useMemo, useState } from "./hooks.js";
+import { ago, amount, attempt, html, Instant, Shown, State, usePoll } from "./parts.js";
+import { Bars, link, Table } from "./lists.js";
 
 const EVERY_MS = 5_000;
 const NEXT = 8;
@@ -15,7 +14,20 @@ const shortly = (at) => at.slice(11, 16);
 export const Now = ({ caller }) => html`<h1 tabindex="-1">Now</h1>
   ${caller.scopes.includes("tasks:read") && html`<${LastHour} path="api/v1/overview" />`}
   ${caller.scopes.includes("payments:read") && html`<${ToCome} />`}
+  ${caller.scopes.includes("admin") && html`<${Books} />`}
   ${caller.scopes.includes("ops") && html`<${Service} />`}`;
+
+// An audit reads every account, so it is made when it is asked for.
+function Books() {
+  const [asked, setAsked] = useState(false);
+  const found = usePoll(asked && "api/v1/audit", { every: 0 });
+  return html`<section><h2>The books</h2><p><button onClick=${() => (asked ? found.again() : setAsked(true))}>Audit</button></p>
+    ${asked && html`<${Shown} found=${found}>${({ checks }) => html`<${Table} caption="Audit" rows=${checks} of=${(row) => row.name} columns=${[
+      ["Check", (row) => row.name],
+      ["Result", (row) => html`<${State} of=${row.ok ? "right" : "wrong"} tone=${row.ok ? "good" : "bad"} />`],
+      ["Checked", (row) => html`<${Instant} at=${row.checked_at} precise />`, "wide"],
+    ]} />`}</${Shown}>`}</section>`;
+}
 
 function LastHour({ path }) {
   const found = usePoll(path, { every: EVERY_MS });

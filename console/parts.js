@@ -84,6 +84,9 @@ export function usePoll(path, { method = "GET", query, body: sent, every = POLL_
 export const amount = (units) => (units === null || units === undefined ? "–" : BigInt(units).toLocaleString("en-US"));
 const pad = (text) => text.replace("T", " ").replace(/\.\d+Z?$|Z$/, "");
 
+// An instant that is typed has no offset, and is UTC.
+export const instantOf = (text) => new Date(`${text}Z`).toISOString();
+
 export function Instant({ at, precise = false }) {
   if (!at) return "–";
   return html`<time datetime=${at} title=${`${at} (${ago(at)})`}>${precise ? at.replace("T", " ").replace("Z", "") : pad(at)}</time>`;

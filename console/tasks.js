@@ -1,6 +1,8 @@
-// Tasks: the list, a task that runs once, a task that recurs, and one run.
+// Tasks: the list, a task that runs once, a task that recurs, and one run. The forms for what is new, payments too.
 
-import { Action, ago, Facts, html, Instant, Raw, Shown, State, usePoll } from "./parts.js";
+import { useState } from "./hooks.js";
+import { curl, send, valueOf, whole } from "./api.js";
+import { Action, ago, attempt, Command, Facts, Field, go, hrefOf, html, Instant, instantOf, Raw, Shown, State, Trouble, usePoll } from "./parts.js";
 import { addressOf, late, link, List, Rows, Table } from "./lists.js";
 
 const PATH = "api/v1/tasks";
@@ -78,7 +80,7 @@ function OnceActions({ task, path, caller, done }) {
   return html`<p class="buttons" role="group" aria-label="Actions">
     <${Action} ...${may} label="Reschedule" allowed=${task.status === "PENDING"} fields=${[
       { name: "at", label: "Planned for (UTC)", type: "datetime-local", step: 1, required: true, value: task.run_at.slice(0, 19) },
-    ]} request=${({ at }) => ({ method: "PATCH", path, version, body: { run_at: new Date(`${at}Z`).toISOString() } })} />
+    ]} request=${({ at }) => ({ method: "PATCH", path, version, body: { run_at: instantOf(at) } })} />
     <${Action} ...${may} label="Retry" allowed=${task.status === "DEAD"} text="Its attempts are counted anew."
       request=${() => ({ method: "POST", path: `${path}/retry` })} />
     <${Action} ...${may} label="Cancel task" danger allowed=${waits} request=${() => ({ method: "DELETE", path, version })} />
@@ -93,6 +95,10 @@ function PlanActions({ task, path, caller, done }) {
     <${Action} ...${may} label="Pause" allowed=${task.status === "ACTIVE"} fields=${[{ name: "reason", label: "Reason" }]}
       request=${({ reason }) => ({ method: "POST", path: `${path}/pause`, body: reason ? { reason } : {} })} />
     <${Action} ...${may} label="Resume" allowed=${task.status === "PAUSED"} request=${() => ({ method: "POST", path: `${path}/resume` })} />
+    <${Action} ...${may} label="Backfill" text="Runs the plan's instants of the past." done=${({ operation_id: id }) => go("operations", id)} fields=${[
+      { name: "from", label: "From (UTC)", type: "datetime-local", step: 1, required: true },
+      { name: "to", label: "To (UTC)", type: "datetime-local", step: 1, required: true },
+    ]} request=${({ from, to }) => ({ method: "POST", path: `${path}/backfill`, body: { from: instantOf(from), to: instantOf(to) } })} />
     <${Action} ...${may} label="Cancel task" danger allowed=${task.status !== "CANCELLED"} text="No further run is planned."
       request=${() => ({ method: "DELETE", path, version: task.version })} />
   </p>`;
@@ -130,9 +136,9 @@ function Next({ id, version }) {
 }
 
 // The instants of a plan. The request is a POST, for the plan is its body; it changes nothing.
-export const usePreview = (body, stamp) => usePoll(`${PATH}/preview`, { method: "POST", body, every: 0, stamp });
+const usePreview = (body, stamp) => usePoll(`${PATH}/preview`, { method: "POST", body, every: 0, stamp });
 
-export const Preview = ({ body }) => body.next.length === 0 ? html`<p class="quiet">It does not run again.</p>`
+const Preview = ({ body }) => body.next.length === 0 ? html`<p class="quiet">It does not run again.</p>`
   : html`<${Table} caption="Next instants" rows=${body.next} of=${(row) => row.at} columns=${NEXT} />`;
 
 const NEXT = [
@@ -162,4 +168,97 @@ export function Run({ id, caller }) {
       <h2>Attempts</h2>
       <${Table} caption="Attempts" rows=${run.attempts} of=${(row) => row.started_at} columns=${ATTEMPTS} />
       <${Raw} body=${run} />`}</${Shown}>`;
+}
+
+// New: the request is shown as it is typed.
+const AT = { name: "at", label: "Instant (UTC)", type: "datetime-local", step: 1, required: true };
+const TARGET = [
+  { name: "type", label: "Target", options: ["webhook", "sqs"], value: "webhook" },
+  { name: "address", label: "Address", hint: "The URL of a webhook or of a queue", required: true },
+  { name: "payload", label: "Payload (JSON)", rows: 4, value: "{}" },
+  { name: "name", label: "Name" },
+];
+const targetOf = ({ type, address }) => (type === "sqs" ? { type, queue_url: address } : { type, url: address });
+const taskOf = (given) => ({ target: targetOf(given), payload: valueOf(given.payload), ...(given.name ? { name: given.name } : {}) });
+
+// Each kind by its name: title, scope, fields, the request that the fields make, and the page of what was made.
+const KINDS = {
+  payment: {
+    title: "Payment", scope: "payments:write", made: ({ payment_id: id }) => ["payments", id],
+    fields: [
+      { name: "from", label: "From account", required: true },
+      { name: "to", label: "To account", required: true },
+      { name: "amount", label: "Amount", required: true, inputmode: "numeric", pattern: "[1-9][0-9]*" },
+      AT,
+      { name: "funding", label: "Funding", options: ["reserve", "at_execution"], value: "reserve" },
+      { name: "description", label: "Description" },
+    ],
+    request: ({ from, to, amount, at, funding, description }) => ({
+      path: "api/v1/payments/schedule",
+      body: {
+        from_account_id: from, to_account_id: to, amount: whole(amount), scheduled_time: instantOf(at), funding,
+        ...(description ? { description } : {}),
+      },
+    }),
+  },
+  task: {
+    title: "Task", scope: "tasks:write", made: ({ task_id: id }) => ["tasks", id],
+    fields: [AT, ...TARGET],
+    request: (given) => ({ path: PATH, body: { run_at: instantOf(given.at), ...taskOf(given) } }),
+  },
+  cron: {
+    title: "Cron", scope: "tasks:write", made: ({ task_id: id }) => ["tasks", id],
+    fields: [
+      { name: "cron", label: "Cron", hint: "Minute, hour, day of month, month, day of week", required: true, value: "30 2 * * *" },
+      { name: "timezone", label: "Time zone", required: true, value: "Europe/Berlin" },
+      ...TARGET,
+    ],
+    request: (given) => ({ path: PATH, body: { cron: given.cron, timezone: given.timezone, ...taskOf(given) } }),
+  },
+};
+
+export function New({ query, caller }) {
+  const name = KINDS[query.kind] ? query.kind : "payment";
+  return html`<h1 tabindex="-1">New</h1>
+    <nav class="buttons" aria-label="Kinds">${Object.entries(KINDS).map(([each, { title }]) => html`
+      <a class="button" href=${hrefOf("new", "", { kind: each })} aria-current=${each === name ? "page" : null}>${title}</a>`)}</nav>
+    <${Form} key=${name} kind=${KINDS[name]} caller=${caller} />`;
+}
+
+function Form({ kind, caller }) {
+  const [values, setValues] = useState(() => Object.fromEntries(kind.fields.map((field) => [field.name, field.value || ""])));
+  const [problem, setProblem] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const [idempotencyKey, setIdempotencyKey] = useState(() => crypto.randomUUID());
+  const may = caller.scopes.includes(kind.scope);
+  const asked = () => ({ ...kind.request(values), idempotencyKey });
+  const set = (name) => (value) => {
+    setValues((known) => ({ ...known, [name]: value }));
+    setIdempotencyKey(crypto.randomUUID());
+  };
+  async function submit(event) {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      const { path, ...given } = asked();
+      go(...kind.made((await send("POST", path, given)).body));
+    } catch (error) {
+      setProblem(error.errors ? error : { message: error.message, errors: [] });
+      setBusy(false);
+    }
+  }
+  const shown = attempt(asked);
+  return html`<div class="two"><form onSubmit=${submit}>
+      ${kind.fields.map((field) => html`<${Field} ...${field} value=${values[field.name]} set=${set(field.name)} />`)}
+      ${problem && html`<${Trouble} problem=${problem} />`}
+      <p class="buttons"><button class="main" disabled=${!may || busy} title=${may ? "" : `This key lacks the scope ${kind.scope}.`}>Register</button></p>
+    </form>
+    <div>${"cron" in values && html`<h2>Next instants</h2><${Previewed} cron=${values.cron} timezone=${values.timezone} />`}
+      ${shown && html`<${Command} text=${curl("POST", shown.path, shown)} />`}</div></div>`;
+}
+
+function Previewed({ cron, timezone }) {
+  const found = usePreview({ cron, timezone, count: 8 });
+  return html`<${Shown} found=${found}>${(body) => html`<${Preview} body=${body} />`}</${Shown}>`;
 }

@@ -16,7 +16,7 @@ PostdateError
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 
 class PostdateError(Exception):
@@ -101,6 +101,8 @@ _BROKEN: Final = 500
 
 def error_of(status: int, told: object) -> ApiError:
     """The error for an answer that is not a success."""
-    problem: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    problem: Mapping[str, Any] = {}
+    if isinstance(told, Mapping):
+        problem = cast("Mapping[str, Any]", told)
     kind = _BY_CODE.get(str(problem.get("code"))) or _BY_STATUS.get(status)
     return (kind or (Unavailable if status >= _BROKEN else ApiError))(status, problem)

@@ -14,11 +14,14 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from cli import tenants
 from cli.local import aws
+from cli.local.once import ROOT
 from cli.local.place import Place
 from tests.browser import chromium
 from tests.e2e import conftest as e2e
 from tests.e2e.conftest import RunningStack
 
+# The screenshots of the last run.
+PICTURES: Final = ROOT / ".build" / "browser"
 AXE: Final = Path(__file__).with_name("axe.min.js")
 WIDE: Final = (1920, 1080)
 NARROW: Final = (320, 640)
@@ -35,7 +38,8 @@ EXPECTED_NOISE: Final = "Failed to load resource: the server responded with a st
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--stack", type=int, help="the port of a running local stack to use")
-    parser.addoption("--pictures", type=Path, help="the folder to write the screenshots to")
+    parser.addoption("--pictures", type=Path, default=PICTURES, help="the folder to write the screenshots to")
+    parser.addoption("--readme", action="store_true", help="write the picture of README.md anew")
 
 
 @pytest.fixture(scope="session")
@@ -72,9 +76,10 @@ class Console:
     pictures: Path
     complaints: list[str] = field(default_factory=list)
 
-    def open(self, key: str | None = None, at: str = "", *, tenant: str = "") -> Page:
+    def open(self, key: str | None = None, at: str = "", *, tenant: str = "", reload: bool = True) -> Page:
         """Signs in with the demo tenant's key, or another, and opens that place."""
-        self.page.goto(self.stack.console_url)
+        if reload:
+            self.page.goto(self.stack.console_url)
         self.page.get_by_label("API key").fill(key or self.stack.api_key)
         if tenant:
             self.page.get_by_label("Tenant").fill(tenant)
@@ -110,16 +115,19 @@ class Console:
 
 @pytest.fixture
 def opened(
-    browser: Browser, stack: RunningStack, pytestconfig: pytest.Config, tmp_path: Path
+    browser: Browser, stack: RunningStack, pytestconfig: pytest.Config
 ) -> Iterator[Callable[..., Console]]:
     """Makes consoles of a size, and fails the test for anything that the browser complained about."""
     contexts: list[BrowserContext] = []
     consoles: list[Console] = []
-    pictures = pytestconfig.getoption("--pictures") or tmp_path
+    pictures: Path = pytestconfig.getoption("--pictures")
     pictures.mkdir(parents=True, exist_ok=True)
 
     def open_console(size: tuple[int, int] = WIDE, **settings: Any) -> Console:
         context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **settings)
+        context.set_default_navigation_timeout(
+            3 * PATIENCE_MS
+        )  # the first page of all waits for cold functions
         context.add_init_script(REPORTS)
         contexts.append(context)
         console = Console(stack=stack, page=context.new_page(), pictures=pictures)

@@ -61,6 +61,16 @@ class TestSignIn:
         expect(page.get_by_label("API key")).to_be_visible()
         assert page.evaluate("sessionStorage.length") == 0
 
+    def test_a_place_that_was_asked_for_meanwhile_is_kept(self, console: Console) -> None:
+        console.page.goto(console.stack.console_url)
+        console.page.evaluate("""() => new MutationObserver((_, observer) => {
+          if (!document.querySelector("nav")) return;
+          observer.disconnect();
+          location.hash = "#/payments";
+        }).observe(document.body, { childList: true, subtree: true })""")
+        page = console.open(reload=False)
+        expect(page.get_by_role("heading", name="Payments", exact=True)).to_be_visible()
+
     def test_an_operator_names_a_tenant(self, console: Console) -> None:
         page = console.open(console.stack.operator_key, tenant="demo")
         expect(page.get_by_role("banner")).to_contain_text("demo")
@@ -282,6 +292,7 @@ class TestKeyboard:
         expect(page.get_by_label("API key")).to_be_focused()
         page.keyboard.type(console.stack.api_key)
         page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Now", exact=True)).to_be_focused()
         page.get_by_role("link", name="Payments", exact=True).focus()
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Payments", exact=True)).to_be_focused()

@@ -19,6 +19,7 @@ const location = { href: "https://example.test/docs", hash: "" };
 const fetched = async (path) => ({ json: async () => JSON.parse(path === "openapi.json" ? description : "") });
 const [, script] = page.match(/<script>([^]*?)<\/script>/);
 
-new Function("document", "location", "fetch", script)(document, location, fetched);
+const sessionStorage = { getItem: () => null };
+new Function("document", "location", "fetch", "sessionStorage", script)(document, location, fetched, sessionStorage);
 await new Promise((done) => setTimeout(done));
 process.stdout.write(found.main.text);

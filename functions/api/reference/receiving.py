@@ -6,6 +6,7 @@
 from typing import Any, Final
 
 from functions.api.reference.shapes import INSTANT, NUMBER, TEXT, Schema, told
+from postdate.domain import event_types
 
 PARAGRAPHS: Final = (
     "A run that is due is one HTTP request to its task's URL: the task's method, the payload as the body, the headers "
@@ -64,22 +65,46 @@ ANSWERS: Final[dict[str, str]] = {
 }
 
 
+EVENTS: Final = (
+    "A subscription (`POST /api/v1/subscriptions`) sends each event of its types that fits its filter to its target. A "
+    "delivery is a run: it has the headers above, is signed with the subscription's own secret, and is retried. The "
+    "body is the event. An event arrives at least once: keep its `event_id`. With `ordered`, the events of one subject "
+    "arrive in the order of `sequence`. The answer 410 ends the subscription.",
+    *(
+        f"About a {kind}: " + ", ".join(f"`{kind}.{name}`" for name in names) + "."
+        for kind, names in event_types.NAMES.items()
+    ),
+)
+
+
 def webhooks() -> dict[str, Any]:
     """The entry `webhooks` of the OpenAPI document, which leaves `Content-Type` to the body."""
-    operation = {
-        "operationId": "receiveRun",
-        "summary": "What a receiver gets and answers",
-        "description": "\n\n".join(PARAGRAPHS),
+    of_run = _received(
+        "receiveRun",
+        "What a receiver gets and answers",
+        PARAGRAPHS,
+        told({}, "The task's payload."),
+        ANSWERS,
+    )
+    gone = {"410": "The subscription ends, and no event follows."}
+    event = {"$ref": "#/components/schemas/Event"}
+    of_event = _received("receiveEvent", "What a subscriber gets and answers", EVENTS, event, ANSWERS | gone)
+    return {"run": {"post": of_run}, "event": {"post": of_event}}
+
+
+def _received(
+    name: str, summary: str, paragraphs: tuple[str, ...], body: dict[str, Any], answers: dict[str, str]
+) -> dict[str, Any]:
+    return {
+        "operationId": name,
+        "summary": summary,
+        "description": "\n\n".join(paragraphs),
         "security": [],
         "parameters": [
             {"name": name, "in": "header", "required": True, "schema": schema, "description": text}
             for name, (schema, text) in HEADERS.items()
             if name != "Content-Type"
         ],
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": told({}, "The task's payload.")}},
-        },
-        "responses": {status: {"description": text} for status, text in ANSWERS.items()},
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": {status: {"description": text} for status, text in answers.items()},
     }
-    return {"run": {"post": operation}}

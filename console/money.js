@@ -1,0 +1,200 @@
+// Payments with their timelines, and accounts with their journals and what is to come.
+
+import { textOf, whole } from "./api.js";
+import { Action, ago, amount, Facts, go, html, Instant, instantOf, Raw, Shown, State, usePoll } from "./parts.js";
+import { late, link, List, money, Rows, Steps, Table } from "./lists.js";
+
+const PAYMENT_STATES = ["", "PENDING", "EXECUTING", "COMPLETED", "FAILED", "CANCELLED"];
+const FINAL = ["COMPLETED", "FAILED", "CANCELLED"];
+const PAYMENTS = "api/v1/payments";
+
+const PAYMENT_FILTERS = [
+  { name: "status", label: "Status", options: PAYMENT_STATES },
+  { name: "account_id", label: "Account" },
+  { name: "from", label: "From (UTC)", type: "datetime-local", step: 1 },
+  { name: "until", label: "Until (UTC)", type: "datetime-local", step: 1 },
+];
+
+const PAYMENT_COLUMNS = [
+  ["Scheduled for", (row) => link("payments", row.payment_id, html`<${Instant} at=${row.scheduled_time} />`)],
+  ["Status", (row) => html`<${State} of=${row.status} />`],
+  ["Amount", money("amount"), "number"],
+  ["From", (row) => row.from_account_id, "wide"],
+  ["To", (row) => row.to_account_id, "wide"],
+  ["Late", late, "number wide"],
+  ["Payment", (row) => html`<code>${row.payment_id}</code>`, "wide"],
+];
+
+export const Payments = ({ query }) => html`<${List} title="Payments" page="payments" path=${PAYMENTS} things="payments"
+  filters=${PAYMENT_FILTERS} columns=${PAYMENT_COLUMNS} of=${(row) => row.payment_id} query=${query}
+  always=${{ order: query.order || "desc" }} empty="No payment fits." />`;
+
+export function Payment({ id, caller }) {
+  const path = `${PAYMENTS}/${encodeURIComponent(id)}`;
+  const found = usePoll(path, { every: 1_000, until: (payment) => FINAL.includes(payment.status) });
+  return html`<h1 tabindex="-1">Payment</h1><p><code>${id}</code></p>
+    <${Shown} found=${found}>${(payment) => html`
+      <p role="status" class="lead"><${State} of=${payment.status} /> ${told(payment)}</p>
+      <${PaymentActions} ...${{ payment, path, caller }} done=${found.again} />
+      <${Facts} of=${facts(payment)} />
+      <${Timeline} path=${path} version=${payment.version} />
+      <${Raw} body=${payment} />`}</${Shown}>`;
+}
+
+function told({ status, scheduled_time: at, lateness_ms: late, error_message: error }) {
+  if (status === "PENDING") return `It is due ${ago(at)}.`;
+  if (status === "COMPLETED") return `The money moved ${late} ms after its instant.`;
+  return error || "";
+}
+
+const facts = (payment) => [
+  ["Amount", amount(payment.amount)],
+  ["From", link("accounts", payment.from_account_id)],
+  ["To", link("accounts", payment.to_account_id)],
+  ["Scheduled for", html`<${Instant} at=${payment.scheduled_time} precise />`],
+  ["Registered", html`<${Instant} at=${payment.created_at} precise />`],
+  payment.executed_at && ["Executed", html`<${Instant} at=${payment.executed_at} precise />`],
+  payment.cancelled_at && ["Cancelled", html`<${Instant} at=${payment.cancelled_at} precise />`],
+  ["Funding", payment.funding],
+  payment.description && ["Description", payment.description],
+  ...Object.entries(payment.metadata).map(([name, value]) => [name, value]),
+  ["Attempts", payment.attempts],
+  ["Version", payment.version],
+  payment.error_code && ["Error", html`<code>${payment.error_code}</code> ${payment.error_message}`],
+];
+
+function PaymentActions({ payment, path, caller, done }) {
+  const pending = payment.status === "PENDING";
+  const refusal = `The payment is ${payment.status}.`;
+  const may = { caller, scope: "payments:write", allowed: pending, refusal, done };
+  const { version } = payment;
+  return html`<p class="buttons" role="group" aria-label="Actions">
+    <${Action} ...${may} label="Reschedule" fields=${[
+      { name: "at", label: "Scheduled for (UTC)", type: "datetime-local", step: 1, required: true, value: payment.scheduled_time.slice(0, 19) },
+    ]} request=${({ at }) => ({ method: "PATCH", path, version, body: { scheduled_time: instantOf(at) } })} />
+    <${Action} ...${may} label="Change amount" fields=${[
+      { name: "amount", label: "Amount", required: true, inputmode: "numeric", pattern: "[1-9][0-9]*", value: String(payment.amount) },
+    ]} request=${({ amount: digits }) => ({ method: "PATCH", path, version, body: { amount: whole(digits) } })} />
+    <${Action} ...${may} label="Cancel payment" danger text="What is held for it becomes available again. A cancelled payment stays cancelled."
+      request=${() => ({ method: "POST", path: `${path}/cancel`, version })} />
+  </p>`;
+}
+
+// The fields that the event replaced, with the values before and after.
+const changes = ({ before, after }) => Object.keys(before || {}).filter((name) => !["status", "version"].includes(name))
+  .map((name) => ` · ${name} ${shown(before[name])} → ${shown(after[name])}`).join("");
+const shown = (value) => (value === null || value === undefined ? "–" : typeof value === "object" ? textOf(value) : String(value));
+
+function Timeline({ path, version }) {
+  const events = usePoll(`${path}/events`, { every: 0, stamp: version });
+  const executions = usePoll(`${path}/executions`, { every: 0, stamp: version });
+  return html`<h2>Timeline</h2>
+    <${Shown} found=${events}>${(body) => html`<ol class="timeline">${body.events.map((event) => html`<li>
+      <${Instant} at=${event.occurred_at} precise /> ${link("events", event.event_id, html`<strong>${event.event_type}</strong>`)}
+      <span class="quiet">by ${event.actor.type} ${event.actor.id}${changes(event.data)}</span></li>`)}</ol>`}</${Shown}>
+    <h2>Attempts</h2>
+    <${Shown} found=${executions}>${(body) => body.executions.length === 0 ? html`<p class="quiet">None yet.</p>` : html`
+      <${Table} caption="Attempts" rows=${body.executions} of=${(row) => row.execution_id} columns=${ATTEMPTS} />`}</${Shown}>`;
+}
+
+const ATTEMPTS = [
+  ["Started", (row) => html`<${Instant} at=${row.started_at} precise />`],
+  ["Outcome", (row) => html`<${State} of=${row.status} />`],
+  ["Ended", (row) => html`<${Instant} at=${row.completed_at} precise />`, "wide"],
+  ["Error", (row) => row.error_message || "–", "wide"],
+];
+
+const ACCOUNTS = "api/v1/accounts";
+const FORECAST_MS = 30_000;
+
+const ACCOUNT_FILTERS = [
+  { name: "prefix", label: "Begins with" },
+  { name: "status", label: "Status", options: ["", "ACTIVE", "FROZEN", "CLOSED"] },
+];
+
+const ACCOUNT_COLUMNS = [
+  ["Account", (row) => link("accounts", row.account_id)],
+  ["Status", (row) => html`<${State} of=${row.status} />`],
+  ["Balance", money("balance"), "number"],
+  ["Available", money("available"), "number wide"],
+  ["Held", money("reserved"), "number wide"],
+];
+
+export const Accounts = ({ query, caller }) => html`<${List} title="Accounts" page="accounts" path=${ACCOUNTS} things="accounts"
+  filters=${ACCOUNT_FILTERS} columns=${ACCOUNT_COLUMNS} of=${(row) => row.account_id} query=${query} empty="No account fits.">
+  <p class="buttons" role="group" aria-label="Actions"><${Action} caller=${caller} scope="admin" label="Open an account"
+    done=${({ account_id: id }) => go("accounts", id)} fields=${[{ name: "id", label: "Account", required: true }]}
+    request=${({ id }) => ({ method: "POST", path: ACCOUNTS, body: { account_id: id } })} /></p></${List}>`;
+
+export function Account({ id, query, caller }) {
+  const path = `${ACCOUNTS}/${encodeURIComponent(id)}`;
+  const found = usePoll(path);
+  return html`<h1 tabindex="-1">Account</h1><p><code>${id}</code></p>
+    <${Shown} found=${found}>${(account) => html`
+      <p role="status" class="lead"><${State} of=${account.status} /> ${amount(account.balance)}</p>
+      <${AccountActions} ...${{ account, path, caller, done: found.again }} />
+      <${Facts} of=${[
+        ["Balance", amount(account.balance)],
+        ["Available", amount(account.available)],
+        ["Held for payments", amount(account.reserved)],
+        ["Greatest payment", amount(account.limits.amount_max)],
+        ["Opened", html`<${Instant} at=${account.created_at} />`],
+        ["Version", account.version],
+      ]} />
+      <${Forecast} path=${path} version=${account.version} />
+      <h2>Journal</h2>
+      <${Rows} caption="Journal" page="accounts" id=${id} query=${query} path=${`${path}/transactions`} things="transactions"
+        limit=${20} columns=${JOURNAL} of=${(row) => row.transaction_id} empty="Nothing was moved yet." />
+      <p><a href=${`#/payments?account_id=${encodeURIComponent(id)}`}>Payments of this account</a></p>
+      <${Raw} body=${account} />`}</${Shown}>`;
+}
+
+const JOURNAL = [
+  ["Written", (row) => html`<${Instant} at=${row.completed_at} />`],
+  ["Type", (row) => row.type],
+  ["Amount", (row) => `${row.direction === "OUT" ? "−" : "+"}${amount(row.amount)}`, "number"],
+  ["Counterparty", (row) => link("accounts", row.counterparty), "wide"],
+  ["Payment", (row) => link("payments", row.payment_id), "wide"],
+];
+
+function AccountActions({ account, path, caller, done }) {
+  const may = { caller, scope: "admin", refusal: `The account is ${account.status}.`, done };
+  return html`<p class="buttons" role="group" aria-label="Actions">
+    <${Action} ...${may} label="Deposit" allowed=${account.status === "ACTIVE"} fields=${[
+      { name: "amount", label: "Amount", required: true, inputmode: "numeric", pattern: "[1-9][0-9]*" },
+      { name: "reference", label: "Reference" },
+    ]} request=${({ amount: digits, reference }, idempotencyKey) => ({
+      method: "POST", path: `${path}/deposits`, idempotencyKey, body: { amount: whole(digits), ...(reference ? { reference } : {}) } })} />
+    <${Action} ...${may} label="Adjust" text="Corrects the balance, also downwards. The journal keeps the reason." fields=${[
+      { name: "amount", label: "Amount", required: true, pattern: "-?[1-9][0-9]*" },
+      { name: "reason", label: "Reason", required: true },
+    ]} request=${({ amount: digits, reason }, idempotencyKey) => ({
+      method: "POST", path: `${path}/adjustments`, idempotencyKey, body: { amount: whole(digits), reason } })} />
+    <${Action} ...${may} label="Change limit" fields=${[
+      { name: "amount", label: "Greatest payment", required: true, inputmode: "numeric", pattern: "[1-9][0-9]*", value: String(account.limits.amount_max) },
+    ]} request=${({ amount: digits }) => ({ method: "PATCH", path, body: { limits: { amount_max: whole(digits) } } })} />
+    <${Action} ...${may} label="Freeze" danger allowed=${account.status === "ACTIVE"} text="A frozen account neither pays nor is paid."
+      request=${() => ({ method: "POST", path: `${path}/freeze` })} />
+    <${Action} ...${may} label="Unfreeze" allowed=${account.status === "FROZEN"} request=${() => ({ method: "POST", path: `${path}/unfreeze` })} />
+    <${Action} ...${may} label="Close" danger allowed=${account.status !== "CLOSED" && account.balance === 0}
+      refusal="Only an empty account can be closed." text="A closed account stays closed." request=${() => ({ method: "POST", path: `${path}/close` })} />
+  </p>`;
+}
+
+function Forecast({ path, version }) {
+  const found = usePoll(`${path}/forecast`, { every: FORECAST_MS, stamp: version });
+  return html`<h2>The next 30 days</h2><${Shown} found=${found}>${(body) => html`
+    ${body.falls_short_at && html`<p class="bad"><strong>It falls short</strong> at <${Instant} at=${body.falls_short_at} precise />.</p>`}
+    ${body.movements.length === 0 ? html`<p class="quiet">No payment is planned.</p>` : html`
+      <${Steps} label="Balance until ${body.until.slice(0, 10)}" start=${body.balance} until=${body.until}
+        points=${body.movements.map(({ at, balance }) => ({ at, value: balance }))} />
+      <details><summary>As a table</summary><${Table} caption="Planned movements" rows=${body.movements} of=${(row) => row.payment_id} columns=${PLANNED} /></details>`}
+    ${body.partial && html`<p class="quiet">More movements follow.</p>`}`}</${Shown}>`;
+}
+
+const PLANNED = [
+  ["Instant", (row) => html`<${Instant} at=${row.at} />`],
+  ["Amount", money("amount"), "number"],
+  ["Balance", money("balance"), "number"],
+  ["Payment", (row) => link("payments", row.payment_id), "wide"],
+];

@@ -1,0 +1,67 @@
+"""A program as a user of the client writes it: checked by mypy and pyright at their strictest, and never run."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, assert_type
+
+from postdate_client import (
+    AsyncClient,
+    Client,
+    Followed,
+    InsufficientFunds,
+    PostdateError,
+    Retry,
+    Unavailable,
+    webhooks,
+)
+
+
+def pay(url: str, key: str) -> str:
+    with Client(url, key, retry=Retry(), timeout_seconds=5.0, deadline_seconds=30.0) as postdate:
+        assert_type(postdate, Client)
+        payment = postdate.schedule_payment(
+            from_account_id="alice",
+            to_account_id="bob",
+            amount=250,
+            delay_seconds=5,
+            idempotency_key="order-4711",
+        )
+        assert_type(payment, dict[str, Any])
+        assert_type(postdate.payments(status="PENDING"), Iterator[dict[str, Any]])
+        try:
+            return str(postdate.wait_for_payment(payment["payment_id"])["status"])
+        except InsufficientFunds as error:
+            assert_type(error.request_id, str)
+            return error.code
+        except Unavailable as error:
+            return f"{error.status}"
+
+
+async def follow(url: str, key: str) -> None:
+    async with AsyncClient(url, key) as postdate:
+        assert_type(postdate, AsyncClient)
+        task = await postdate.register_task(
+            target={"type": "sqs", "queue_url": "https://queue"}, delay_seconds=5, payload={"order": 4711}
+        )
+        assert_type(await postdate.wait_for_task(task["task_id"]), dict[str, Any])
+        followed = postdate.events.follow(type="payment.*")
+        assert_type(followed, AsyncIterator[Followed])
+        async for each in followed:
+            assert_type(each.cursor, str | None)
+            assert_type(each.event, dict[str, Any])
+
+
+def receive(body: bytes, headers: dict[str, str], secret: str) -> int:
+    try:
+        webhooks.verify(body, headers, secret)
+    except webhooks.Refused as error:
+        assert_type(str(error), str)
+        return 401
+    return 200
+
+
+if __name__ == "__main__":
+    try:
+        pay("https://api", "key")
+    except PostdateError:
+        asyncio.run(follow("https://api", "key"))
