@@ -145,7 +145,8 @@ export function Account({ id, query, caller }) {
       <h2>Journal</h2>
       <${Rows} caption="Journal" page="accounts" id=${id} query=${query} path=${`${path}/transactions`} things="transactions"
         limit=${20} columns=${JOURNAL} of=${(row) => row.transaction_id} empty="Nothing was moved yet." />
-      <p><a href=${`#/payments?account_id=${encodeURIComponent(id)}`}>Payments of this account</a></p>
+      <p class="buttons"><a href=${`#/payments?account_id=${encodeURIComponent(id)}`}>Payments of this account</a>
+        <a href=${`#/events?account_id=${encodeURIComponent(id)}`}>Events of this account</a></p>
       <${Raw} body=${account} />`}</${Shown}>`;
 }
 

@@ -48,6 +48,7 @@ unfreezeAccount           request             call                        accoun
 deposit                   request             call                        accounts       Deposit
 adjust                    request             call                        accounts       Adjust
 listTransactions          transactions        call                        accounts       Journal
+listAccountEvents         request             tail                        accounts       Events of this account
 forecast                  request             call                        accounts       The next 30 days
 registerTask              register_task       call                        new            Register
 listTasks                 tasks               next                        tasks          Tasks
@@ -92,15 +93,15 @@ listOperationItems        request             operations show             operat
 startOperation            request             operations start            operations     Start
 stopOperation             request             operations stop             operations     Stop
 resumeOperation           request             operations resume           operations     Resume
-listFlowKeys              request             call                        flow-keys      Flow keys
-getFlowKey                request             call                        flow-keys      Flow key
-changeFlowKey             request             call                        flow-keys      Pin values
-pauseFlowKey              request             call                        flow-keys      Pause
-resumeFlowKey             request             call                        flow-keys      Resume
-listDestinations          request             call                        destinations   Destinations
-probeDestination          request             call                        destinations   Probe
-resetDestination          request             call                        destinations   Reset
-listDeadLetters           request             call                        dead           Look again
+listFlowKeys              request             flow-keys list              flow-keys      Flow keys
+getFlowKey                request             flow-keys show              flow-keys      Flow key
+changeFlowKey             request             flow-keys pin               flow-keys      Pin values
+pauseFlowKey              request             flow-keys pause             flow-keys      Pause
+resumeFlowKey             request             flow-keys resume            flow-keys      Resume
+listDestinations          request             destinations list           destinations   Destinations
+probeDestination          request             destinations probe          destinations   Probe
+resetDestination          request             destinations reset          destinations   Reset
+listDeadLetters           request             letters                     dead           Look again
 redriveDeadLetters        request             call                        -
 getLimits                 request             call                        -
 audit                     request             call                        now            Audit
