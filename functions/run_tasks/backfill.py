@@ -5,11 +5,11 @@ wait, writes the step after it and calls that one.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from functions.run_tasks.inside import InsideTarget
 from postdate.domain import definition as definitions
 from postdate.domain.backfill import BackfillStep, task_of
 from postdate.domain.definition import Definition
@@ -17,11 +17,10 @@ from postdate.domain.due import Due, Via, pack
 from postdate.domain.errors import InvalidState, Unavailable
 from postdate.domain.recurrence import Runs
 from postdate.domain.task import State, Task
-from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
 from postdate.stores.tasks import Tasks, Written
-from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report, Untried, internal_error
+from postdate.targets.base import Delivery
 
 # After so many the time is looked at.
 _PART: Final = 5
@@ -29,34 +28,18 @@ _THERE: Final = frozenset({Written.DONE, Written.CONFLICT})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BackfillTarget:
+class BackfillTarget(InsideTarget):
     """`made_for` is how long after its end runs of a task may still be made."""
 
     definitions: Definitions
     tasks: Tasks
     runs: Runs
     queue: Queue
-    clock: Clock
     made_for: timedelta
-    pool: Executor
 
-    def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
-        for delivery in deliveries:
-            self.pool.submit(self._deliver, delivery, report)
-
-    def _deliver(self, delivery: Delivery, report: Report) -> None:
-        receipt: Receipt
-        try:
-            until = self.clock.now() + timedelta(seconds=delivery.timeout_seconds)
-            self._take(BackfillStep.read(delivery.payload.decode()), until, delivery.depth)
-            receipt = Delivered()
-        except Unavailable:
-            receipt = Untried(reason="a table or a queue did not answer in time")
-        except InvalidState as error:
-            receipt = Failed(reason=str(error), retry=False)
-        except Exception as error:
-            receipt = internal_error(error)
-        report(delivery, receipt)
+    def carry_out(self, delivery: Delivery) -> None:
+        until = self.clock.now() + timedelta(seconds=delivery.timeout_seconds)
+        self._take(BackfillStep.read(delivery.payload.decode()), until, delivery.depth)
 
     def _take(self, step: BackfillStep, until: datetime, depth: int) -> None:
         definition = self.definitions.get(step.schedule.definition_id)

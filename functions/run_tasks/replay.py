@@ -5,10 +5,10 @@ that one.
 """
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Final
 
+from functions.run_tasks.inside import InsideTarget
 from postdate.domain import subscription as rules
 from postdate.domain.due import Due, Packet, Via, pack
 from postdate.domain.errors import InvalidState, Unavailable
@@ -16,12 +16,11 @@ from postdate.domain.event import Event
 from postdate.domain.replay import STEP_EVENTS, STEP_PAGES, Step, task_of
 from postdate.domain.subscription import State, Subscription
 from postdate.domain.task import State as TaskState
-from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
 from postdate.stores.events import Events, FeedPage, page_before
 from postdate.stores.subscriptions import Subscriptions
 from postdate.stores.tasks import Written
-from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report, Untried, internal_error
+from postdate.targets.base import Delivery
 from postdate.use_cases.notifying import Notifier
 
 _THERE: Final = frozenset({Written.DONE, Written.CONFLICT})
@@ -29,29 +28,13 @@ _AUTHOR: Final = "function:run_tasks"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ReplayTarget:
+class ReplayTarget(InsideTarget):
     events: Events
     subscriptions: Subscriptions
     notifier: Notifier
-    clock: Clock
-    pool: Executor
 
-    def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
-        for delivery in deliveries:
-            self.pool.submit(self._deliver, delivery, report)
-
-    def _deliver(self, delivery: Delivery, report: Report) -> None:
-        receipt: Receipt
-        try:
-            self._take(Step.read(delivery.payload.decode()), delivery.tenant)
-            receipt = Delivered()
-        except Unavailable:
-            receipt = Untried(reason="a table or a queue did not answer in time")
-        except InvalidState as error:
-            receipt = Failed(reason=str(error), retry=False)
-        except Exception as error:
-            receipt = internal_error(error)
-        report(delivery, receipt)
+    def carry_out(self, delivery: Delivery) -> None:
+        self._take(Step.read(delivery.payload.decode()), delivery.tenant)
 
     def _take(self, step: Step, tenant: str) -> None:
         subscription = self.subscriptions.get(tenant, step.subscription)
