@@ -21,31 +21,53 @@ _KEPT_BACK: Final = {
 
 @dataclass(kw_only=True, slots=True)
 class TaskTally:
-    """`kept_back` are runs that did not begin at their instant, by what became of them instead. `failure_classes`
-    counts attempts by the names of `metric.ATTEMPTS_FAILED`. `done` are the ids of tasks that succeeded."""
+    """The counts of one batch. The handler emits them as metrics and log lines when the batch has ended."""
 
+    # Messages of the event, and those that the worker took later.
     packets: int = 0
+    # Messages that a worker had received before.
     redelivered: int = 0
+    # Attempts that began.
     claimed: int = 0
+    # Tasks that succeeded.
     succeeded: int = 0
+    # Deliveries whose receiver will report the outcome later.
     accepted: int = 0
+    # Tasks that wait for another attempt.
     retried: int = 0
+    # Tasks that used up their attempts.
     dead: int = 0
+    # Tasks whose deadline passed.
     expired: int = 0
+    # Calls without effect.
     dropped: int = 0
+    # Calls that were sent again.
     deferred: int = 0
+    # Claims that were given a later instant.
     postponed: int = 0
+    # Calls that were moved to the lane for slow destinations.
     moved: int = 0
+    # Outcomes that a newer claim had overtaken.
     fenced_off: int = 0
+    # Claims that took a task from a worker whose lease was over.
     leases_expired: int = 0
+    # Runs that did not begin at their instant, by their state after it.
     kept_back: Counter[State] = field(default_factory=Counter)
+    # Failed attempts, by the names of `metric.ATTEMPTS_FAILED`.
     failure_classes: Counter[str] = field(default_factory=Counter)
+    # Tasks that succeeded or died, by the tier of their tenant.
     tier_ended: Counter[str] = field(default_factory=Counter)
+    # The lateness of first attempts, by the tier of their tenant.
     tier_lateness_ms: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    # The time from the claim to the receipt, of each attempt.
     execution_ms: list[float] = field(default_factory=list)
+    # The lateness of each first attempt.
     lateness_ms: list[float] = field(default_factory=list)
+    # Tasks whose attempt failed.
     failures: list[Task] = field(default_factory=list)
+    # The ids of tasks that succeeded.
     done: list[str] = field(default_factory=list)
+    # The ids of messages that SQS delivers again.
     failed_messages: set[str] = field(default_factory=set)
 
     def tell(self) -> None:

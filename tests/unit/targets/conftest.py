@@ -23,6 +23,13 @@ NOW = datetime(2026, 11, 18, 10, 5, 0, 250_000, tzinfo=UTC)
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
+class Inline:
+    """An executor that runs each piece of work on the spot."""
+
+    def submit(self, function: Callable[..., object], *args: object) -> None:
+        function(*args)
+
+
 class Receiver:
     """Reads request after request and lets `answer` do what it wants with the socket; False ends the connection."""
 

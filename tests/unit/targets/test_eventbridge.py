@@ -8,16 +8,10 @@ from moto import mock_aws
 from postdate.domain.errors import DestinationNotAllowed
 from postdate.targets.base import Delivered, Failed
 from postdate.targets.eventbridge import EVENTBRIDGE, EventBridgeTarget
+from tests.unit.targets.conftest import Inline
 
 BUS = "postdate-destination-a"
 OTHER = "postdate-destination-b"
-
-
-class Inline:
-    """An executor that runs what it gets on the spot."""
-
-    def submit(self, function, *args):
-        function(*args)
 
 
 class Client:

@@ -10,18 +10,12 @@ from standardwebhooks import Webhook
 from postdate.domain.errors import DestinationNotAllowed
 from postdate.targets.base import Delivered, Failed
 from postdate.targets.sns import SNS, SnsTarget
+from tests.unit.targets.conftest import Inline
 
 ARN = "arn:aws:sns:us-east-1:123456789012:postdate-destination-a"
 OTHER = "arn:aws:sns:us-east-1:123456789012:postdate-destination-b"
 FIFO = ARN + ".fifo"
 SECRET = "whsec_" + base64.b64encode(b"s" * 24).decode()
-
-
-class Inline:
-    """An executor that runs what it gets on the spot."""
-
-    def submit(self, function, *args):
-        function(*args)
 
 
 class Client:

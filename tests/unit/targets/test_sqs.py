@@ -13,18 +13,12 @@ from postdate.domain.errors import DestinationNotAllowed
 from postdate.domain.task import Ack
 from postdate.targets.base import Delivered, Failed
 from postdate.targets.sqs import SQS, SqsTarget
+from tests.unit.targets.conftest import Inline
 
 URL = "https://sqs.us-east-1.amazonaws.com/123456789012/postdate-destination-a"
 OTHER = "https://sqs.us-east-1.amazonaws.com/123456789012/postdate-destination-b"
 FIFO = URL + ".fifo"
 SECRET = "whsec_" + base64.b64encode(b"s" * 24).decode()
-
-
-class Inline:
-    """An executor that runs what it gets on the spot."""
-
-    def submit(self, function, *args):
-        function(*args)
 
 
 class Client:
