@@ -27,7 +27,7 @@ Transaction = list[dict[str, Any]]
 
 
 class _Noted:
-    """As much of a client as the ledger writes with."""
+    """The part of a client that the ledger writes with."""
 
     def __init__(self) -> None:
         self.transactions: list[Transaction] = []

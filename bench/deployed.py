@@ -30,7 +30,7 @@ _ARRIVES_WITHIN_SECONDS: Final = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """As much of Lambda's as our handlers look at."""
+    """The part of Lambda's context that the handlers read."""
 
     function_name: str
     memory_limit_in_mb: int = 512
@@ -88,7 +88,8 @@ class Calls:
             done += self._batch(phase, deleted_in)
 
     def _batch(self, phase: str, deleted_in: str) -> int:
-        """As Lambda does: receive, call, delete. An empty receive is not counted, a busy queue has none."""
+        """Receives, calls the handler, and deletes, like Lambda. An empty receive is not counted, a busy queue has
+        none."""
         with self._meter.phase("empty"):
             received = self._sqs.receive_message(
                 QueueUrl=self._queue_url, MaxNumberOfMessages=_BATCH, AttributeNames=["All"]

@@ -86,7 +86,7 @@ def register_all(bed: Bed, pairs: Iterable[Pair], ahead_seconds: float) -> Ran[s
 
 
 def keyed(form: dict[str, Any]) -> dict[str, Any]:
-    """As a batch names it."""
+    """The same body with its key, as a batch names it."""
     return form | {"idempotency_key": str(uuid4())}
 
 

@@ -265,7 +265,7 @@ def _by_run(seen: Seen) -> dict[str, list[Arrival]]:
 
 
 def _earliest(seen: Seen) -> dict[str, int]:
-    """When each may begin: as its client was told, and a run as its cron says."""
+    """The instant at which each item may begin: the one that its client was told, or that of its cron."""
     runs = {task.id: milliseconds(task.planned_at) for task in seen.tasks.values() if task.recurs is not None}
     return runs | {each.id: each.earliest_ms for each in seen.notes.promised}
 

@@ -36,7 +36,7 @@ class Call:
     asked: Mapping[str, Any]
 
     def names(self, text: str) -> bool:
-        """Whether it speaks of this id, table or queue."""
+        """True if the call names this id, table or queue."""
         return text in json.dumps(self.asked, ensure_ascii=False)
 
 
@@ -152,7 +152,7 @@ def timed_out(request: AWSPreparedRequest, send: Send) -> AWSResponse:
 
 
 def raising(kind: type[Exception]) -> Fault:
-    """Nothing is done, and botocore sees this error."""
+    """Fails the call with this error before it has an effect."""
 
     def fault(request: AWSPreparedRequest, send: Send) -> AWSResponse:
         raise kind(endpoint_url=request.url)

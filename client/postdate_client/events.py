@@ -1,4 +1,4 @@
-"""What a follower of the feed gets."""
+"""The values that a follower of the feed receives."""
 
 from dataclasses import dataclass
 from typing import Any

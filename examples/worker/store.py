@@ -1,4 +1,4 @@
-"""What the worker remembers: the work and the key that it belongs to, written in one transaction."""
+"""The worker's memory: the work and the key that it belongs to, written in one transaction."""
 
 import sqlite3
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Work: TypeAlias = Callable[[sqlite3.Connection], None]
 
 
 class Seen(Enum):
-    """What is known of a run: NEW is to be done, DONE was done before, OVERTAKEN has a newer attempt elsewhere."""
+    """The knowledge about a run: NEW is to be done, DONE was done before, OVERTAKEN has a newer attempt elsewhere."""
 
     NEW = auto()
     DONE = auto()

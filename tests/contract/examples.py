@@ -104,5 +104,5 @@ def cancel(task: Task) -> Transition:
 
 
 def started(task: Task) -> datetime:
-    """When the newest attempt began."""
+    """The start of the newest attempt."""
     return next(line.at for line in reversed(task.history) if line.to is State.RUNNING)

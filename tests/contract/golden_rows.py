@@ -396,7 +396,7 @@ def _plain_text(value: object) -> str:
 
 
 def plain(value: Any) -> Any:
-    """As JSON can say it."""
+    """The value in types that JSON has."""
     match value:
         case Enum():
             return value.name

@@ -43,7 +43,7 @@ def flow(request: pytest.FixtureRequest) -> Flow:
 
 
 def another(on_aws: OnAws) -> DynamoFlow:
-    """As another worker has it: it remembers nothing."""
+    """The store as another worker has it, without any memory."""
     return DynamoFlow(table=on_aws.names["flow"], client=on_aws.dynamodb)
 
 

@@ -182,7 +182,7 @@ def test_payments_have_their_movements_by_key(money: Money) -> None:
 
 
 def test_the_journal_is_in_the_order_in_which_it_was_written(money: Money) -> None:
-    """Whatever the minutes were for which the payments were registered."""
+    """The order of writing counts, not the minutes that the payments were registered for."""
     money.accounts(alice=100, bob=0)
     later, sooner = (
         money.registered("alice", "bob", 1, due_at=money.now + place * MINUTE) for place in (9, 1)

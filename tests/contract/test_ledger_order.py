@@ -18,7 +18,7 @@ DONE, SHORT, UNAVAILABLE = PostingAnswer.DONE, PostingAnswer.SHORT, PostingAnswe
 
 
 def unfunded(money: Money, payer: str, payee: str, amount: int, *, minute: int = 0) -> Payment:
-    """Nothing is held for it: the balance decides when it is settled, an hour later."""
+    """A payment without a hold: the balance decides at its settlement, an hour later."""
     due_at = money.now + minute * MINUTE
     return money.registered(payer, payee, amount, funding=Funding.AT_EXECUTION, due_at=due_at)
 

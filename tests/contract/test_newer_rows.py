@@ -19,7 +19,7 @@ Attributes = Mapping[str, dict[str, Any]]
 
 
 def changed(on_aws: OnAws, table: str, key: Attributes, **attributes: dict[str, Any]) -> None:
-    """As newer code may have written it."""
+    """The row as newer code may have written it."""
     on_aws.dynamodb.update_item(
         TableName=on_aws.names[table],
         Key=key,

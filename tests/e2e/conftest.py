@@ -46,12 +46,12 @@ class RunningStack(Stack):
 
     @property
     def vault(self) -> Vault:
-        """What seals and opens the secrets of its tenants. Use it while speaking to the place."""
+        """The vault of the stack's tenants. Use it while speaking to the place."""
         return secrets.vault(self.tables)
 
     @property
     def key_table(self) -> tenants.KeyTable:
-        """Its API keys. Use it while speaking to the place."""
+        """The API keys of the stack. Use it while speaking to the place."""
         return secrets.key_table(self.tables)
 
     def log(self, lines: int = LOG_LINES_SHOWN) -> str:

@@ -41,7 +41,7 @@ def form(url: str, due_at: datetime, **fields: Any) -> dict[str, Any]:
 
 
 def arrived(receiver: Receiver, ids: set[str], *, seconds: float) -> dict[str, float]:
-    """When each of them first arrived."""
+    """The instant of the first arrival of each run."""
     deadline = time.monotonic() + seconds
     while True:
         found: dict[str, float] = {}

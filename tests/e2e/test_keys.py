@@ -34,7 +34,7 @@ def test_a_revoked_key_is_refused_everywhere_within_the_bound_under_load(stack: 
     stop_at = time.monotonic() + 60
 
     def use() -> list[tuple[float, float, int]]:
-        """When each request began and ended, and its status, until the key has been refused for three seconds."""
+        """The start, the end and the status of each request, until the key has been refused for three seconds."""
         seen, refused_since = list[tuple[float, float, int]](), 0.0
         with Client(stack.api_url, key["key"]) as client:
             while time.monotonic() < stop_at:

@@ -49,7 +49,7 @@ def test_no_environment_waits_longer_than_a_minute_for_an_answer(stacks: Stacks)
 
 @cache
 def _imports(module: str, function: str) -> bool:
-    """Whether the function's code, started alone, imports this module."""
+    """True if the function's code, started alone, imports this module."""
     code = f"import sys, functions.{function}.handler; print({module!r} in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return ran.stdout.strip() == "True"

@@ -50,7 +50,7 @@ class Chain:
         return sorted(tasks.get_many(ids).values(), key=lambda run: run.planned_at)
 
     def end_lease(self) -> None:
-        """As if the time of last night's run had passed."""
+        """Ends the lease as if last night's run had taken that long."""
         self.world.dynamodb.update_item(
             TableName=self.world.tables["items"],
             Key={"slot": {"S": self.run.home.key}, "id": {"S": self.run.id}},

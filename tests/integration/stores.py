@@ -49,7 +49,7 @@ class Stores:
 
 
 def cancelled(*reasons: dict[str, Any]) -> Fault:
-    """As AWS words it when a transaction is not carried out."""
+    """The error of AWS for a transaction that was not carried out."""
     return refused("TransactionCanceledException", CancellationReasons=list(reasons))
 
 

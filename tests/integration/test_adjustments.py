@@ -71,7 +71,7 @@ def test_one_key_is_one_adjustment_by_an_amount_or_to_the_journal(
 def test_what_the_audit_names_is_set_right_by_a_person_and_the_journal_tells_of_it(
     payer: Client, world: World
 ) -> None:
-    """Somebody has written into the row beside the ledger: a hold is gone, and a part of the balance."""
+    """A person wrote into the row beside the ledger: a hold is gone, and a part of the balance."""
     held = payer.pay(key="held", delay_seconds=600).headers["location"]
     assert payer.get("/api/v1/audit").body["ok"]
     rewritten(world, payer, available=70, reserved=0)

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request is said as a problem with a stable code."""
+"""Each error of a request is answered as a problem with a stable code."""
 
 import base64
 import json

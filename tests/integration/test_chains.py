@@ -143,7 +143,7 @@ def test_whatever_a_run_met_it_has_one_outcome_and_there_is_one_to_come(
 
 
 def ends(world: World, made: Chain, records: list[Record]) -> None:
-    """As the queue would give out what it holds, and as if the time of a lease had passed."""
+    """Delivers the messages of the queue as if the time of a lease had passed."""
     if states(made)[0] is State.RUNNING:
         made.end_lease()
     assert world.run(records) == []

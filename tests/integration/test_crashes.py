@@ -287,7 +287,7 @@ def test_a_change_that_meets_a_transaction_is_told_to_come_again(
 
 
 def end_lease(world: World, client: Client) -> None:
-    """As if its time had passed."""
+    """Ends the lease as if its time had passed."""
     rows = world.dynamodb.scan(TableName=world.tables["items"], ConsistentRead=True)["Items"]
     (row,) = [row for row in rows if row["tenant"] == {"S": client.tenant} and "lease" in row]
     world.dynamodb.update_item(

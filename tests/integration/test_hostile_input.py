@@ -115,7 +115,7 @@ def test_an_instant_outside_1970_to_2200_is_refused_everywhere(client: Client, e
 
 
 def test_a_crowd_of_unknown_fields_is_told_in_a_small_answer_with_little_memory(client: Client) -> None:
-    """As many as a body of 1 MB holds: they took hundreds of megabytes and were told one by one."""
+    """A body of 1 MB full of unknown fields: they took hundreds of megabytes and were named one by one."""
     body = json.dumps({f"f{number:05}": 0 for number in range(70_000)}, separators=(",", ":"))
     tracemalloc.start()
     answer = client.call("POST", TASKS, body)
@@ -134,7 +134,7 @@ def test_many_wrong_fields_with_long_names_are_told_in_twenty_lines(client: Clie
 
 @pytest.mark.parametrize("char", ['"', "\\", "🐈", "家", "x"])
 def test_a_batch_and_a_list_fit_into_an_answer_of_lambda(client: Client, char: str) -> None:
-    """As much metadata as a payment may have, of characters that take the most room."""
+    """The largest metadata that a payment may have, of characters that take the most room."""
     client.accounts(alice=100, bob=0)
     metadata = {f"{number:02}{char * 38}": char * 500 for number in range(20)}
     payments = [

@@ -132,7 +132,7 @@ class Drill:
         return found
 
     def has_rested(self, account: str) -> None:
-        """As long as an account has to be unchanged before it is set right."""
+        """Waits for as long as an account has to be unchanged before it is set right."""
         self.world.dynamodb.update_item(
             TableName=self.world.tables["accounts"],
             Key={"account": {"S": f"{self.client.tenant}#{account}"}},

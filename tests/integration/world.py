@@ -40,7 +40,7 @@ _API: Final = Lock()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """As much of Lambda's as our handlers look at; each invocation has an id of its own."""
+    """The part of Lambda's context that the handlers read. Each invocation has an id of its own."""
 
     function_name: str = "postdate-test"
     memory_limit_in_mb: int = 512

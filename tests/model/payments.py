@@ -41,7 +41,7 @@ class Leg(NamedTuple):
 
 
 class Post(NamedTuple):
-    """As a posting: decided and not yet written. `movement` is (id, payer, payee, amount)."""
+    """A posting of the model: decided and not yet written. `movement` is (id, payer, payee, amount)."""
 
     before: P | tuple[()]
     after: P

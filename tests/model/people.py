@@ -54,7 +54,7 @@ class Around:
         return then not in self._plan.audits or bool(self._plan.losses) or self._is_quiet(world)
 
     def _is_slow(self, world: World) -> bool:
-        """Somebody could go on, and nobody has to wait for an instant."""
+        """True if a part of the system could act now, and none has to wait for an instant."""
         if any(worker.doing != "idle" and worker.message.due <= world.now for worker in world.workers):
             return True
         waiting = any(message.visible <= world.now and message.due <= world.now for message in world.queue)

@@ -86,7 +86,7 @@ class _Tree:
 
 
 def search(system: System) -> Found:
-    """Nothing that it makes is garbage before it ends."""
+    """Searches without garbage collection, because nothing is garbage before the end."""
     gc.disable()
     try:
         return _search(system)

@@ -128,7 +128,7 @@ def i13_one_item(after: World) -> str | None:
 
 
 def wrong_ends(world: World) -> Iterator[str]:
-    """Nothing is under way, and nothing more will happen by itself."""
+    """The broken promises of a state in which nothing is under way and nothing more happens by itself."""
     task = world.task
     if not task:
         if "registered" in world.told:

@@ -32,7 +32,7 @@ class T(NamedTuple):
 
 
 class Change(NamedTuple):
-    """As a transition: decided and not yet written."""
+    """A transition of the model: decided and not yet written."""
 
     before: T
     after: T

@@ -25,7 +25,7 @@ _LOST: Final = 0.15
 
 @dataclass(kw_only=True, slots=True)
 class Context:
-    """As much of Lambda's as our handlers look at."""
+    """The part of Lambda's context that the handlers read."""
 
     hub: Hub
     until: int

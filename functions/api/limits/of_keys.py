@@ -27,14 +27,14 @@ _POLICY: Final = "requests"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rate:
-    """What is left of a key's limit. `whole_after`: the seconds until all of it may be used again."""
+    """The rest of a key's limit. `whole_after`: the seconds until all of it may be used again."""
 
     most: int
     left: int
     whole_after: int
 
     def headers(self) -> dict[str, str]:
-        """As draft-ietf-httpapi-ratelimit-headers-10 names them."""
+        """The headers of draft-ietf-httpapi-ratelimit-headers-10."""
         seconds = int(WINDOW.total_seconds())
         return {
             "RateLimit-Policy": f'"{_POLICY}";q={self.most};w={seconds}',

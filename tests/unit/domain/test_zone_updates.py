@@ -26,7 +26,7 @@ def test_a_zone_of_our_own_shows_what_it_was_told() -> None:
 
 
 def planned(cron: str, ahead: timedelta, **fields: object) -> Definition:
-    """As it is read by code whose database has the clocks of the zone that far ahead of UTC."""
+    """The definition as read by code whose database has the clocks of the zone that far ahead of UTC."""
     found = a_definition(overlap=Overlap.ALLOW, **fields)
     parsed = replace(Cron.parse(cron), zone=zone(KEY, ahead))
     return replace(found, schedule=Schedule(cron=parsed, definition_id=found.id))

@@ -153,7 +153,7 @@ def test_a_record_before_the_act_is_missed(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def finds(kind: str, *, again: bool) -> bool:
-    """Whether some place of that fault breaks the promise."""
+    """True if a fault at some call breaks the promise."""
     for place in range(1, 40):
         try:
             carried_out(kind, place, again=again, idle=False)

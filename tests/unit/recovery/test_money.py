@@ -117,7 +117,7 @@ class Bank:
             setattr(self.ledger, name, copy(rows))
 
     def recovers(self, kept, since, *, dry=False):
-        """As the command does: pages and all."""
+        """Recovers page by page, like the command."""
         use_case = Money(
             ledger=self.ledger, clock=self.clock, restored=Restored(kept=kept, since=since), dry=dry
         )

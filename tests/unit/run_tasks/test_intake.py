@@ -51,7 +51,7 @@ def hangs(running, *tasks, moves=2 * SECOND):
 
 
 def ends(running, task, end):
-    """When this task is delivered, those that hang are answered."""
+    """Answers the deliveries that hang when this task is delivered."""
 
     def answer(delivery, report):
         report(delivery, TAKEN)

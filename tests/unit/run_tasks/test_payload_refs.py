@@ -67,7 +67,7 @@ def test_what_another_attempt_would_find_again_is_final(running, body, why):
     "ref", ["s3://objects/other/a", "s3://elsewhere/demo/a", "s3://objects/demo/../other/a"]
 )
 def test_what_is_not_the_tenants_is_not_even_asked_for(running, ref):
-    """As when a row was written by somebody who knew no better."""
+    """A row that was written without the check of the API."""
     task = a_task(payload=Payload(ref=ref))
     running.objects.kept |= {"other/a": b"1", "demo/a": b"1", "demo/../other/a": b"1"}
     running.stores(task)

@@ -80,7 +80,7 @@ def test_what_cannot_be_opened_now_costs_no_attempt(running, what):
 
 
 def test_headers_of_another_tenant_end_the_task(running):
-    """Somebody has written to the table: no attempt makes them readable."""
+    """A person wrote into the table: no attempt makes the headers readable."""
     running.vault.seal("demo", SIGNING, "whsec_bmV3")
     task = to(running.vault.sealed("other", HOOK))
     running.stores(task)

@@ -23,7 +23,7 @@ def is_slow(running, way=HERE):
 
 
 def slow(running, way=HERE):
-    """As another worker has noticed a moment ago."""
+    """Marks the destination as slow, as another worker would have done a moment ago."""
     before = running.flow.breakers([way])[way]
     assert running.flow.change_breaker(way, before, rules.slowed(before, now=running.clock.now()))
 
@@ -40,7 +40,7 @@ def takes(running, task, time):
 
 
 def _later(running, tell):
-    """When the worker has looked around."""
+    """The instant after the worker has looked around."""
     asked = running.further.ask
 
     def ask(took, visible_after):

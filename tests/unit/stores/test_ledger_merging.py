@@ -63,7 +63,7 @@ def test_payments_of_one_payer_share_a_transaction_wherever_they_stood() -> None
 
 
 def test_a_payment_from_what_another_one_brought_comes_after_it() -> None:
-    """Nothing was reserved for either, and they do not fit into one transaction."""
+    """Two payments without holds that do not fit into one transaction."""
     others = [settled("alice", f"shop-{number}", Funding.AT_EXECUTION) for number in range(40)]
     first, last = (
         settled("zoe", "alice", Funding.AT_EXECUTION),

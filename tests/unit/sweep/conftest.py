@@ -47,7 +47,7 @@ class ScriptedPasses(MemoryPasses):
 
 
 class ScriptedTallies(MemoryTallies):
-    """Nothing is written while it `refuses`."""
+    """Tallies that write nothing while they `refuse`."""
 
     def __init__(self) -> None:
         super().__init__()

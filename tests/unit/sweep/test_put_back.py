@@ -68,7 +68,7 @@ class Restored:
         return copy(tasks._tasks), {slot: copy(each) for slot, each in tasks._pointers.items()}
 
     def restores(self, backup):
-        """Whatever waits in the queue is lost as well."""
+        """Restores the tables; the messages in the queue are lost as well."""
         self.sweeping.tasks._tasks, self.sweeping.tasks._pointers = backup
         object.__setattr__(self.sweeping.ticker, "tables", RESTORED)
         self.sweeping.queue.take()

@@ -282,7 +282,7 @@ class TestKeys:
 
     @pytest.mark.parametrize("before_end", [SECOND, MINUTE - 6 * SECOND])
     def test_a_retry_takes_up_a_first_try_only_while_its_minute_lasts(self, bank, before_end):
-        """As one who registers anew: then the closing pass sees what he writes."""
+        """After that minute the retry registers anew, so that a closing pass sees its row."""
         crashed(bank, idempotency_key="k", due_at=SOON)
         bank.clock.sleep_until(START + MINUTE - before_end)
         assert bank.registered(idempotency_key="k", due_at=FAR).due_at == SOON

@@ -177,7 +177,7 @@ def test_a_first_attempt_that_runs_for_days_is_in_the_list_of_what_runs(since):
 
 
 def test_a_task_that_was_put_off_for_days_is_in_the_list_of_what_runs():
-    """Its place is that of its planned instant, and the audit of that minute has ended."""
+    """The list is ordered by the planned instant, and the audit of that minute has ended."""
     later = START + timedelta(days=3)
     put_off = transitions.wait(a_task(1, due_at=START), now=START, until=later, why="no place").after
     running, clock = claimed(put_off), ManualClock(later)

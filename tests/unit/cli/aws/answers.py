@@ -1,4 +1,4 @@
-"""As much of AWS as the command line asks before it deploys, answered on this machine."""
+"""The part of AWS that the command line asks before it deploys, answered on this machine."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -31,7 +31,7 @@ def given(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
 
 @pytest.fixture
 def closed_port() -> Iterator[int]:
-    """Nobody listens there: the port is kept and not listened on."""
+    """A port without a listener: the test holds it and does not listen."""
     with socket.socket() as kept:
         kept.bind(("127.0.0.1", 0))
         yield kept.getsockname()[1]

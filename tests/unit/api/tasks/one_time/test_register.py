@@ -180,7 +180,7 @@ class TestKeys:
         assert service.registered(idempotency_key="k", due_at=now) == answer
 
     def test_a_retry_takes_up_a_first_try_only_while_its_minute_lasts(self, service):
-        """As one who registers anew: then the closing pass sees what he writes."""
+        """After that minute the retry registers anew, so that a closing pass sees its row."""
         crashed(service, idempotency_key="k", due_at=SOON)
         crashed(service, idempotency_key="l", due_at=SOON)
         service.clock.sleep_until(START + MINUTE - SECOND)
