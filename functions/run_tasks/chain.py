@@ -106,7 +106,7 @@ class RunChain:
         for definition in list(found.values()):
             destination = definition.template.destination
             if destination.headers or destination.sealed:
-                found[definition.id] = self._sealed(definition)
+                found[definition.id] = self._seal(definition)
         now = self.clock.now()
         known = [run for run in runs if run.task_id not in found.unreadable]
         before = look_back(self.tasks, self.runs, [run for run in known if in_turn(run)], found, now=now)
@@ -123,7 +123,7 @@ class RunChain:
             for run in runs
         }
 
-    def _sealed(self, definition: Definition) -> Definition:
+    def _seal(self, definition: Definition) -> Definition:
         """Seals the headers that an older release kept readable or a replaced data key sealed, in the definition's row
         and in the rows of its later runs. The version stays: a change that was decided before remains valid, and leaves
         the sealed headers."""

@@ -101,7 +101,7 @@ class Circuits:
     def turns(self, circuit: Circuit, count: int) -> list[datetime]:
         """Returns the instants at which `count` refused calls ask again."""
         breaker, now = self.breaker(circuit), self._clock.now()
-        begin = self._taken(Timeline.TURNS, circuit, count * rules.TURN, breaker.asks_again_from(now))
+        begin = self._take_turns(Timeline.TURNS, circuit, count * rules.TURN, breaker.asks_again_from(now))
         return rules.turns(breaker, begin, count, now=now)
 
     def count_held(self, circuit: Circuit, more: int) -> None:
@@ -113,11 +113,13 @@ class Circuits:
         """Returns the instants at which `count` calls to a recovering destination may begin."""
         breaker, now = self.breaker(circuit), self._clock.now()
         zero = breaker.closed_at or now
-        begin = self._taken(Timeline.STARTS, circuit, count * _ONE, zero + rules.begun(breaker, now) * _ONE)
+        begin = self._take_turns(
+            Timeline.STARTS, circuit, count * _ONE, zero + rules.begun(breaker, now) * _ONE
+        )
         first = (begin - zero) // _ONE
         return rules.starts(breaker, range(first, first + count))
 
-    def _taken(self, of: Timeline, circuit: Circuit, width: timedelta, begin: datetime) -> datetime:
+    def _take_turns(self, of: Timeline, circuit: Circuit, width: timedelta, begin: datetime) -> datetime:
         try:
             return self._flow.take(*circuit, width, now=begin, of=of)
         except Unavailable:

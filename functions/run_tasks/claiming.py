@@ -61,7 +61,7 @@ class Claiming:
         changes: list[Change] = []
         for attempt in range(_TRIES):
             followed, decided = self._follow(decided)
-            changes += self._admitted(followed)
+            changes += self._pass_gate(followed)
             of = sorted_out(changes, self._tasks.commit([change for _, change in changes]))
             self._start(of[Written.DONE])
             self._batch.fail(call for call, _ in of[Written.REFUSED])
@@ -108,7 +108,7 @@ class Claiming:
             return ready, asking
         waiting, lost = [], []
         for (call, claim), link in zip(asking, links, strict=True):
-            step = self._decided(call) if link.step is ClaimStep.BEGIN else link.step
+            step = self._decide_one(call) if link.step is ClaimStep.BEGIN else link.step
             match step:
                 case Transition():
                     ready.append((call, step))
@@ -124,7 +124,7 @@ class Claiming:
                     self._batch.fail([call])
         return ready, waiting + self._decide(lost, reload=True)
 
-    def _admitted(self, claims: list[Change]) -> list[Change]:
+    def _pass_gate(self, claims: list[Change]) -> list[Change]:
         """Also moves, holds or defers the calls that the gate keeps back."""
         admitted = []
         changes = self._gate.admit([claim for _, claim in claims])
@@ -144,9 +144,9 @@ class Claiming:
         if reload and calls:
             with suppress(Unavailable):
                 self._batch.known |= self._tasks.get_many(call.due.id for call in calls)
-        return [(call, change) for call in calls if (change := self._decided(call))]
+        return [(call, change) for call in calls if (change := self._decide_one(call))]
 
-    def _decided(self, call: Call) -> Transition | None:
+    def _decide_one(self, call: Call) -> Transition | None:
         """Also defers, buries or drops the call."""
         task = self._batch.known.get(call.due.id)
         if task is None:

@@ -256,7 +256,7 @@ class Gate:
             wanting.setdefault((task.tenant, flow.key), []).append((index, claim, flow.interval))
         for key, some in wanting.items():
             try:
-                taken = self._taken(key, [(claim.before, width) for _, claim, width in some], now)
+                taken = self._take_places(key, [(claim.before, width) for _, claim, width in some], now)
             except Unavailable:
                 yield from ((index, None) for index, _, _ in some)
                 continue
@@ -270,7 +270,7 @@ class Gate:
                 elif now < at:
                     yield index, self._postponed(claim, now, at, "its key has a place then", placed=True)
 
-    def _taken(
+    def _take_places(
         self, key: _Key, wanting: Sequence[tuple[Task, timedelta]], now: datetime
     ) -> list[datetime | None]:
         """The places of these tasks, None for a task whose end would come first. All are taken at once, or one by one
@@ -302,14 +302,14 @@ class Gate:
             if flow is not None and flow.parallelism is not None:
                 wanting.setdefault((task.tenant, flow.key), []).append((index, claim))
         for key, some in wanting.items():
-            turns = self._entered(key, [claim.after for _, claim in some], now)
+            turns = self._enter_room(key, [claim.after for _, claim in some], now)
             for index, claim in some:
                 if turns is None:
                     yield index, None
                 elif until := turns.get(claim.after.name_in_room):
                     yield index, self._postponed(claim, now, until, "as many of its key are on as may be")
 
-    def _entered(self, key: _Key, tasks: list[Task], now: datetime) -> dict[str, datetime] | None:
+    def _enter_room(self, key: _Key, tasks: list[Task], now: datetime) -> dict[str, datetime] | None:
         names = [task.name_in_room for task in tasks]
         flows = [self._flow_of(task) for task in tasks]
         parallelism = min(flow.parallelism for flow in flows if flow is not None and flow.parallelism)

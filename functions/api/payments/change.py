@@ -44,7 +44,7 @@ class PaymentChanger:
         def decide(payment: Payment, now: datetime) -> Posting | None:
             return money.cancel(payment, now=now, operator=caller.operates)
 
-        return self._changed(caller, id, version, decide)
+        return self._change(caller, id, version, decide)
 
     def edit(
         self,
@@ -68,7 +68,7 @@ class PaymentChanger:
             self._check_limits(payment, amount, due_at, now, instant_field)
             return posting
 
-        payment = self._changed(caller, id, version, decide)
+        payment = self._change(caller, id, version, decide)
         if due_at is not None:
             calls.send([payment], queue=self.queue, horizon=self.horizon, now=self.clock.now())
         return payment
@@ -86,7 +86,7 @@ class PaymentChanger:
         if due_at is not None:
             account.limits.check_delay(due_at - now, field=instant_field)
 
-    def _changed(
+    def _change(
         self,
         caller: Caller,
         id: str,

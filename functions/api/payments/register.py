@@ -127,11 +127,11 @@ class PaymentRegistrar:
 
     def _draft(self, tenant: str, order: PaymentOrder, now: datetime) -> _Draft | PostdateError:
         try:
-            return self._reserved(tenant, order, now)
+            return self._reserve(tenant, order, now)
         except PostdateError as error:
             return error
 
-    def _reserved(self, tenant: str, order: PaymentOrder, now: datetime) -> _Draft:
+    def _reserve(self, tenant: str, order: PaymentOrder, now: datetime) -> _Draft:
         unique = self.unique()
         wanted = Reservation(
             tenant=tenant,

@@ -48,7 +48,7 @@ class Acknowledger:
             _refuse_others(task, token)
             return transitions.succeed(task, now=self.clock.now(), why="completed")
 
-        task = self._changed(tenant, id, decide)
+        task = self._change(tenant, id, decide)
         self.rooms.leave(task)
         return task
 
@@ -60,7 +60,7 @@ class Acknowledger:
             failure = Failure(why=error or "its receiver said so", final=final)
             return transitions.fail(task, now=self.clock.now(), failure=failure, draw=self.draw())
 
-        task = self._changed(tenant, id, decide)
+        task = self._change(tenant, id, decide)
         self._call(task)
         self.rooms.leave(task)
         return task
@@ -81,7 +81,7 @@ class Acknowledger:
             raise Conflict
         raise Unavailable
 
-    def _changed(self, tenant: str, id: str, decide: Callable[[Task], Transition | None]) -> Task:
+    def _change(self, tenant: str, id: str, decide: Callable[[Task], Transition | None]) -> Task:
         for _ in range(_TRIES):
             task = self.load(tenant, id)
             transition = decide(task)

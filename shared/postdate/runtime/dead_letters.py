@@ -78,7 +78,7 @@ class SqsLetters:
                 {"Id": str(index), "ReceiptHandle": letter.receipt, "VisibilityTimeout": 0}
                 for index, letter in enumerate(some)
             ]
-            self._tried("change_message_visibility_batch", entries)
+            self._call_batch("change_message_visibility_batch", entries)
 
     def delete(self, letters: Iterable[Letter]) -> set[str]:
         gone: set[str] = set()
@@ -86,11 +86,11 @@ class SqsLetters:
             entries = [
                 {"Id": str(index), "ReceiptHandle": letter.receipt} for index, letter in enumerate(some)
             ]
-            done = self._tried("delete_message_batch", entries)
+            done = self._call_batch("delete_message_batch", entries)
             gone |= {letter.id for place, letter in enumerate(some) if str(place) in done}
         return gone
 
-    def _tried(self, operation: str, entries: list[dict[str, Any]]) -> set[str]:
+    def _call_batch(self, operation: str, entries: list[dict[str, Any]]) -> set[str]:
         """Calls a batch operation of SQS, and returns the ids of the entries that succeeded."""
         try:
             answer = getattr(self._client, operation)(QueueUrl=self._url, Entries=entries)

@@ -77,7 +77,7 @@ class DynamoFlow:
         self, tenant: str, key: str, width: timedelta, *, now: datetime, of: Timeline = Timeline.RATE
     ) -> datetime:
         kept = _TIMELINE_KEPT if of is Timeline.RATE else _KEPT
-        begin = self._taken(tenant, of + key, width, now, _FOR_EVER, kept=kept)
+        begin = self._take_next(tenant, of + key, width, now, _FOR_EVER, kept=kept)
         if begin is None:
             raise RuntimeError("a timeline reaches beyond all time")
         return begin
@@ -96,9 +96,9 @@ class DynamoFlow:
         if latest < now:
             return None
         kept = _TIMELINE_KEPT if of is Timeline.RATE else _KEPT
-        return self._taken(tenant, of + key, width, now, latest, kept=kept, count=count)
+        return self._take_next(tenant, of + key, width, now, latest, kept=kept, count=count)
 
-    def _taken(
+    def _take_next(
         self,
         tenant: str,
         name: str,
@@ -116,7 +116,7 @@ class DynamoFlow:
         ahead = self._ends.get((tenant, name), 0) >= at
         for _ in range(_TRIES):
             moved = {":wide": _number(wide), ":most": _number(most)}
-            written, row = self._tried(
+            written, row = self._try_update(
                 tenant,
                 name,
                 f"SET #ends = {'#ends + :wide' if ahead else ':end'}, #step = :step, #expires = :expires",
@@ -283,7 +283,7 @@ class DynamoFlow:
             gone.append("attention")
         else:
             set_to[":attention"] = {"S": _PAUSED}
-        return self._replaced(key[0], KEY + key[1], set_to, gone, before=before.version)
+        return self._replace_fields(key[0], KEY + key[1], set_to, gone, before=before.version)
 
     def count_waiting(self, key: Key, more: int) -> None:
         self._update(
@@ -367,7 +367,7 @@ class DynamoFlow:
             gone += [_COUNTED, "attention"]
         else:
             set_to[":attention"] = {"S": _OPEN}
-        return self._replaced(circuit[0], BREAKER + circuit[1], set_to, gone, before=before.version)
+        return self._replace_fields(circuit[0], BREAKER + circuit[1], set_to, gone, before=before.version)
 
     def _noted(self, type: str, number: int) -> dict[str, dict[str, Any]]:
         note = Note(type=type, at=self._now(), by=self._author())
@@ -424,7 +424,7 @@ class DynamoFlow:
         row: AttributeMap | None = answer.get("Item")
         return row
 
-    def _replaced(
+    def _replace_fields(
         self,
         tenant: str,
         name: str,
@@ -460,10 +460,10 @@ class DynamoFlow:
         values: Mapping[str, Mapping[str, Any]],
     ) -> AttributeMap | None:
         """Returns the row as written, or None if the condition did not hold."""
-        written, row = self._tried(tenant, name, change, where=where, names=names, values=values)
+        written, row = self._try_update(tenant, name, change, where=where, names=names, values=values)
         return row if written else None
 
-    def _tried(
+    def _try_update(
         self,
         tenant: str,
         name: str,

@@ -131,12 +131,12 @@ class DynamoLedger:
         update = account_row.status_update_of(
             self._accounts, tenant, id, status, now, version=version, by=self._author()
         )
-        self._written({"Update": update})
+        self._write_row({"Update": update})
         return self.account(tenant, id)
 
     def close(self, tenant: str, id: str, *, now: datetime, version: int | None = None) -> Account | None:
         closing = account_row.closing_of(self._accounts, tenant, id, now, version=version, by=self._author())
-        self._written({"Update": closing})
+        self._write_row({"Update": closing})
         return self.account(tenant, id)
 
     def set_limits(
@@ -145,7 +145,7 @@ class DynamoLedger:
         update = account_row.limits_update_of(
             self._accounts, account, limits, now, version=version, by=self._author()
         )
-        self._written({"Update": update})
+        self._write_row({"Update": update})
         return self.account(account.tenant, account.id)
 
     def payment(self, id: str) -> Payment | None:
@@ -222,7 +222,7 @@ class DynamoLedger:
         return list(islice(merge(*sides, key=lambda row: str(row.place)), limit))
 
     def close_journal(self, tenant: str, account: str, place: str) -> None:
-        self._written({"Update": account_row.reading_of(self._accounts, tenant, account, place)})
+        self._write_row({"Update": account_row.reading_of(self._accounts, tenant, account, place)})
 
     def has(self, movement: Movement) -> bool:
         key = movement_row.key(movement, listing_shards=self._listing_shards)
@@ -337,7 +337,7 @@ class DynamoLedger:
             for index, (action, reason) in enumerate(refused)
         ]
 
-    def _written(self, action: dict[str, Any]) -> bool:
+    def _write_row(self, action: dict[str, Any]) -> bool:
         """Writes one row in a transaction of its own; returns False if the condition does not hold."""
         for tried in range(_TRIES):
             reasons = [reason["Code"] for reason in self._cancelled([action]).values()]

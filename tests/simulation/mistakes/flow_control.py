@@ -14,14 +14,14 @@ BUGS: Final = (
     ),
     bug(
         "a place is given twice",
-        f"{FLOW}:DynamoFlow._taken",
+        f"{FLOW}:DynamoFlow._take_next",
         '"attribute_not_exists(#ends) OR #ends < :now"',
         '"attribute_not_exists(#ends) OR #ends < :now OR attribute_exists(#ends)"',
         mix="crowded",
     ),
     bug(
         "a place is given after the end of the lifetime",
-        f"{GATE}:Gate._taken",
+        f"{GATE}:Gate._take_places",
         "now=now, latest=latest - _MOMENT,",
         "now=now, latest=latest + timedelta(days=365),",
         mix="backlogged",
@@ -152,7 +152,7 @@ BUGS: Final = (
     ),
     bug(
         "a start is given twice",
-        f"{FLOW}:DynamoFlow._taken",
+        f"{FLOW}:DynamoFlow._take_next",
         "'#ends + :wide' if ahead else ':end'",
         "':end'",
         mix="restored",

@@ -95,7 +95,7 @@ BUGS: Final = (
     ),
     bug(
         "the run to come may begin while its plan is changed",
-        f"{API}.tasks.recurring.change:DefinitionChanger._changed",
+        f"{API}.tasks.recurring.change:DefinitionChanger._change",
         "None if coming is None else end(coming)",
         "None",
         (f"{BEFORE}:_ended_first", "lines[run.id].to_end if plan and is_current(run, plan) else ()", "()"),
@@ -156,7 +156,7 @@ BUGS: Final = (
         "definition.state is definitions.State.PAUSED",
         "False",
         (
-            f"{API}.tasks.recurring.change:DefinitionChanger._changed",
+            f"{API}.tasks.recurring.change:DefinitionChanger._change",
             "None if coming is None else end(coming)",
             "None",
         ),
@@ -176,7 +176,7 @@ BUGS: Final = (
         "definition.plan != recurs.plan",
         "False",
         (
-            f"{API}.tasks.recurring.change:DefinitionChanger._changed",
+            f"{API}.tasks.recurring.change:DefinitionChanger._change",
             "None if coming is None else end(coming)",
             "None",
         ),

@@ -50,14 +50,14 @@ BUGS: Final = (
     ),
     bug(
         "a change counts although another request was faster",
-        f"{API}.tasks.one_time.change:TaskChanger._changed",
+        f"{API}.tasks.one_time.change:TaskChanger._change",
         "written is Written.DONE",
         "written is not Written.UNAVAILABLE",
         mix="contested",
     ),
     bug(
         "If-Match is not checked",
-        f"{API}.payments.change:PaymentChanger._changed",
+        f"{API}.payments.change:PaymentChanger._change",
         "version != payment.version",
         "False",
         mix="moved",

@@ -46,7 +46,7 @@ class TaskChanger:
         return task
 
     def cancel(self, tenant: str, id: str, *, version: int | None) -> Task:
-        return self._changed(tenant, id, version, transitions.cancel)
+        return self._change(tenant, id, version, transitions.cancel)
 
     def edit(
         self, tenant: str, id: str, *, version: int | None, due_at: datetime | None, **changes: Any
@@ -62,7 +62,7 @@ class TaskChanger:
                 self._refuse_without_place(transition.after)
             return transition
 
-        task = self._changed(tenant, id, version, decide)
+        task = self._change(tenant, id, version, decide)
         if due_at is not None:
             calls.send([task], queue=self.queue, horizon=self.horizon, now=self.clock.now())
         return task
@@ -72,7 +72,7 @@ class TaskChanger:
         if refusal is not None:
             raise refusal
 
-    def _changed(
+    def _change(
         self, tenant: str, id: str, version: int | None, decide: Callable[..., Transition | None]
     ) -> Task:
         for _ in range(_TRIES):

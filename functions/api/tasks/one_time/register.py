@@ -82,8 +82,8 @@ class TaskRegistrar:
 
         def prepared(order: TaskOrder) -> _Draft | PostdateError:
             try:
-                reservation, registered = self._reserved(tenant, order, now)
-                stored = self._stored_form(registered.task)
+                reservation, registered = self._reserve(tenant, order, now)
+                stored = self._store_payload(registered.task)
             except PostdateError as error:
                 return error
             return _Draft(order=order, reservation=reservation, registered=registered, stored=stored)
@@ -118,10 +118,11 @@ class TaskRegistrar:
 
         return [answer(draft) for draft in drafts]
 
-    def _reserved(
+    def _reserve(
         self, tenant: str, order: TaskOrder, now: datetime
     ) -> tuple[Reservation | None, RegisteredTask]:
-        """The task that this order stands for: a new one, or the one its key stood for before."""
+        """Reserves the key of the order, if it has one, and returns the task that it stands for: a new one, or an
+        earlier one."""
         unique = self.unique()
         name = f"{tenant} {order.idempotency_key or unique.hex()}"
         due_at = spread(order.due_at, seconds=order.spread_seconds, name=name)
@@ -163,7 +164,7 @@ class TaskRegistrar:
     def _is_written(self, id: str) -> bool:
         return self.tasks.get(id) is not None
 
-    def _stored_form(self, task: Task) -> Task:
+    def _store_payload(self, task: Task) -> Task:
         if task.payload.text is None or self.tasks.fits(task):
             return task
         key = f"{task.id}#{task.version}"

@@ -68,7 +68,7 @@ class DefinitionChanger:
             )
             return self._on_a_new_plan(changed)
 
-        before, after = self._changed(tenant, id, version, decide)
+        before, after = self._change(tenant, id, version, decide)
         if before.template.payload.key not in (None, after.template.payload.key):
             self.templates.let_go(before.template.payload, now=self.clock.now())
         return after
@@ -77,7 +77,7 @@ class DefinitionChanger:
         def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
             return definitions.pause(definition, now=now, reached=reached, reason=reason)
 
-        return self._changed(tenant, id, None, decide)[1]
+        return self._change(tenant, id, None, decide)[1]
 
     def resume(self, tenant: str, id: str) -> Definition:
         def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
@@ -86,18 +86,18 @@ class DefinitionChanger:
                 raise InvalidState(definition.state, f"no run is left: {nothing_left(resumed)}")
             return None if resumed is None else self._on_a_new_plan(resumed)
 
-        return self._changed(tenant, id, None, decide)[1]
+        return self._change(tenant, id, None, decide)[1]
 
     def cancel(self, tenant: str, id: str, *, version: int | None) -> Definition:
         def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
             return definitions.cancel(definition, now=now)
 
-        before, after = self._changed(tenant, id, version, decide, goes_on=False)
+        before, after = self._change(tenant, id, version, decide, goes_on=False)
         if before is not after:
             self.templates.let_go(after.template.payload, now=self.clock.now())
         return after
 
-    def _changed(
+    def _change(
         self,
         tenant: str,
         id: str,
@@ -120,7 +120,7 @@ class DefinitionChanger:
                 raise VersionMismatch(f"the task has version {before.version}")
             after = self.templates.stored(after, now=now)
             # The first run of the new chain goes before the change. Without the change that run is void.
-            first = self._begun(before, after, now)
+            first = self._begin(before, after, now)
             end = partial(_ended, after, now=now)
             written = self.definitions.change(before, after, None if coming is None else end(coming))
             if written is Written.DONE:
@@ -141,7 +141,7 @@ class DefinitionChanger:
                 raise Unavailable
         raise Conflict
 
-    def _begun(self, before: Definition, after: Definition, now: datetime) -> Task | None:
+    def _begin(self, before: Definition, after: Definition, now: datetime) -> Task | None:
         """Begins the new chain, if there is one. A paused task begins its chain when it is resumed."""
         if after.plan == before.plan:
             return None

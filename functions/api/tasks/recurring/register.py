@@ -87,7 +87,7 @@ class DefinitionRegistrar:
 
     def _planned(self, tenant: str, order: RecurringOrder) -> RegisteredDefinition:
         now = self.clock.now()
-        reservation, planned = self._reserved(tenant, order, now)
+        reservation, planned = self._reserve(tenant, order, now)
         if planned.replayed and (known := self.definitions.get(planned.definition.id)):
             return self._first(tenant, order, reservation, planned, known)
         # What an earlier try with this key has left behind is no run of this one's plan.
@@ -106,7 +106,7 @@ class DefinitionRegistrar:
             self.chain.drop(first, now=self.clock.now())
         return self._first(tenant, order, reservation, planned, known)
 
-    def _reserved(
+    def _reserve(
         self, tenant: str, order: RecurringOrder, now: datetime
     ) -> tuple[Reservation | None, RegisteredDefinition]:
         """The definition that this order stands for, and the row of its key, if it has a key. No sweep visits the slot
