@@ -17,7 +17,7 @@ from postdate.runtime.agenda import Call, in_turn
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
 from postdate.runtime.outbox import Outbox
-from postdate.stores.tasks import Written
+from postdate.stores.tasks import Tasks, Written
 
 SOON: Final = timedelta(seconds=2)
 
@@ -39,8 +39,9 @@ class Worker:
 
 
 class Batch:
-    def __init__(self, worker: Worker, outbox: Outbox) -> None:
+    def __init__(self, worker: Worker, outbox: Outbox, tasks: Tasks) -> None:
         self._worker = worker
+        self._tasks = tasks
         self.outbox = outbox
         self.known: dict[str, Task] = {}
         self.agenda: deque[Call] = deque()
@@ -50,6 +51,16 @@ class Batch:
     @property
     def failed_messages(self) -> Collection[str]:
         return self.tally.failed_messages | self.outbox.failed_messages
+
+    def commit(self, changes: Sequence[Change]) -> dict[Written, list[Change]]:
+        """Writes these changes, and returns them by the answer of the table. The messages of refused changes come back,
+        because a person has to look at these."""
+        found: dict[Written, list[Change]] = {each: [] for each in Written}
+        written = self._tasks.commit([change for _, change in changes])
+        for pair, answer in zip(changes, written, strict=True):
+            found[answer].append(pair)
+        self.fail(call for call, _ in found[Written.REFUSED])
+        return found
 
     def plan(self, calls: Iterable[Call]) -> None:
         self.agenda = deque(in_turn([*self.agenda, *calls]))
@@ -113,10 +124,3 @@ class Batch:
 
     def fail(self, calls: Iterable[Call]) -> None:
         self.tally.failed_messages |= {call.message.message_id for call in calls}
-
-
-def sorted_out(changes: Sequence[Change], written: Sequence[Written]) -> dict[Written, list[Change]]:
-    found: dict[Written, list[Change]] = {each: [] for each in Written}
-    for pair, done in zip(changes, written, strict=True):
-        found[done].append(pair)
-    return found

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from functions.run_tasks.batch import Batch, Change, Worker, sorted_out
+from functions.run_tasks.batch import Batch, Change, Worker
 from functions.run_tasks.chain import ClaimStep, Ends, RunChain, asks
 from functions.run_tasks.delivering import Delivering
 from functions.run_tasks.gate import Elsewhere, Gate, Waits
@@ -62,9 +62,8 @@ class Claiming:
         for attempt in range(_TRIES):
             followed, decided = self._follow(decided)
             changes += self._pass_gate(followed)
-            of = sorted_out(changes, self._tasks.commit([change for _, change in changes]))
+            of = self._batch.commit(changes)
             self._start(of[Written.DONE])
-            self._batch.fail(call for call, _ in of[Written.REFUSED])
             changes = of[Written.UNAVAILABLE]
             if (changes or decided) and attempt < _TRIES - 1:
                 clock.sleep_until(clock.now() + _PAUSE * (attempt + self._worker.draw()))

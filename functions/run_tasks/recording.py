@@ -9,25 +9,22 @@ the task from the same message, and died.
 from datetime import datetime, timedelta
 from typing import Final, assert_never
 
-from functions.run_tasks.batch import SOON, Batch, Change, Worker, sorted_out
+from functions.run_tasks.batch import SOON, Batch, Change, Worker
 from functions.run_tasks.delivering import Delivering
 from functions.run_tasks.gate import Gate
 from postdate.domain.due import Due
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
 from postdate.runtime.agenda import Call
-from postdate.stores.tasks import Tasks, Written
+from postdate.stores.tasks import Written
 
 _PAUSE: Final = timedelta(milliseconds=50)
 
 
 class Recording:
-    def __init__(
-        self, batch: Batch, worker: Worker, *, tasks: Tasks, gate: Gate, delivering: Delivering
-    ) -> None:
+    def __init__(self, batch: Batch, worker: Worker, *, gate: Gate, delivering: Delivering) -> None:
         self._batch = batch
         self._worker = worker
-        self._tasks = tasks
         self._gate = gate
         self._delivering = delivering
         self._unwritten: list[Change] = []
@@ -43,11 +40,11 @@ class Recording:
         """Commits these outcomes and those left from before. What cannot be written now is written later, as long as
         this worker lives and holds the lease."""
         changes = [*self._unwritten, *outcomes]
-        of = sorted_out(changes, self._tasks.commit([change for _, change in changes]))
+        of = self._batch.commit(changes)
         for call, change in of[Written.DONE]:
             self.record(call, change)
-        self._call_again(of[Written.CONFLICT])
-        self._batch.fail(call for call, _ in of[Written.REFUSED])
+        if fenced_off := of[Written.CONFLICT]:
+            self._call_again(fenced_off)
         kept = of[Written.UNAVAILABLE]
         if kept and self._worker.seconds_left() <= 0:
             self._batch.fail(call for call, _ in kept)

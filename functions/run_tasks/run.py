@@ -59,7 +59,7 @@ class TaskRunner:
         self._in_flight = in_flight
         self._inbox: queue.SimpleQueue[Finished | list[Received]] = queue.SimpleQueue()
         self._stalled = Stalled(in_flight)
-        self._batch = Batch(worker, outbox)
+        self._batch = Batch(worker, outbox, tasks)
         self._batch.is_traced = sender.is_traced
         self._delivering = Delivering(
             self._batch,
@@ -69,7 +69,7 @@ class TaskRunner:
             in_flight=in_flight,
             report=self._inbox.put,
         )
-        self._recording = Recording(self._batch, worker, tasks=tasks, gate=gate, delivering=self._delivering)
+        self._recording = Recording(self._batch, worker, gate=gate, delivering=self._delivering)
         self._claiming = Claiming(
             self._batch,
             worker,
