@@ -41,7 +41,8 @@ def _code(error: PynamoDBException) -> str | None:
 
 
 def passes(code: str) -> bool:
-    """Inside a batch's answer the codes come without the suffix that they have as errors."""
+    """True for a code of AWS that a later try may not meet again. In the answer to a batch, codes lack the suffix that
+    they have as errors."""
     return code.removesuffix("Exception") in _PASSING
 
 

@@ -37,7 +37,7 @@ def judged(
     answers: dict[int, Posted] = {}
     crowded: set[int] = set()
     for action, reason in refused:
-        # DynamoDB names a reason for each action, also for those that it did not refuse.
+        # A passing reason, such as another transaction at the same row, is no answer: the caller tries again.
         if passes(reason["Code"]):
             continue
         unmet = reason["Code"] == UNMET
