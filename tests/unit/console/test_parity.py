@@ -119,6 +119,7 @@ getTenant                 request             call                        -
 changeTenant              request             tenants change              -
 suspendTenant             request             tenants suspend             -
 resumeTenant              request             tenants resume              -
+replaceDataKey            request             tenants replace-data-key    -
 health                    request             call                        -
 description               request             call                        -
 documentation             request             call                        -
@@ -134,7 +135,7 @@ NOT_IN_THE_CONSOLE: Final = {
     "jobs are tasks, and the console shows them as such": {"registerJob", "listJobs", "getJob", "cancelJob"},
     "administered by command": {
         *("rotateSigningSecret", "makeTenant", "listTenants", "getTenant", "changeTenant"),
-        *("suspendTenant", "resumeTenant", "getLimits"),
+        *("suspendTenant", "resumeTenant", "getLimits", "replaceDataKey"),
     },
     "a page or a file, and no action": {"health", "description", "documentation", "console"},
 }  # fmt: skip
