@@ -35,6 +35,7 @@ EVENTS_AT_ONCE: Final = 100
 NOTED: Final = {"dynamodb": {"NewImage": {"note": {"S": [{"exists": True}]}}}}
 OF_HEADS: Final = {"dynamodb": {"Keys": {"place": {"S": ["head"]}}}}
 START: Final = "states:StartExecution"
+ALARMS: Final = "cloudwatch:DescribeAlarms"
 ASSUME: Final = "sts:AssumeRole"
 MAKE_DATA_KEY: Final = "kms:GenerateDataKey"
 OPEN_DATA_KEY: Final = "kms:Decrypt"
@@ -84,6 +85,7 @@ class Service(Stack):
             | {
                 "PAYLOADS_ROLE_ARN": self._reader_arn,
                 "OPERATION_MACHINE_ARN": self._machine_arn("operation"),
+                "ALARM_PREFIX": environment.named(""),
             }
         )
         self._layer = Layer(
@@ -134,6 +136,7 @@ class Service(Stack):
         api.allow(state.operations.arn, GET, PUT, QUERY)
         api.allow(state.operations.index_arn("by_tenant"), QUERY)
         api.allow(self._machine_arn("operation"), START)
+        api.allow_everywhere(ALARMS, "CloudWatch tells composite alarms only to a right to all alarms.")
         api.allow(state.tasks.queue.queue_arn, SEND)
         api.allow(state.payments_queue.queue.queue_arn, SEND)
         return api

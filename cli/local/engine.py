@@ -193,4 +193,5 @@ if __name__ == "__main__":
     quickened()
     kept_whole()
     _beside("streams").patched()
+    _beside("cloudwatch").patched()
     runpy.run_module("ministack", run_name="__main__", alter_sys=True)

@@ -20,6 +20,7 @@ class Settings:
     subscriptions_table: str
     operations_table: str
     operation_machine_arn: str
+    alarm_prefix: str
     payloads_bucket: str
     tasks_queue_url: str
     payments_queue_url: str

@@ -17,7 +17,8 @@ from functions.api.operations.backfill import Backfills
 from functions.api.operations.find import Finder
 from functions.api.operations.plan import Planner as OperationsPlanner
 from functions.api.overview.calendar import Calendars
-from functions.api.overview.look import Look
+from functions.api.overview.look import ALARMS_KEPT, DEPTHS_KEPT, Look
+from functions.api.overview.remembered import Remembered
 from functions.api.payments.allowance import Allowance
 from functions.api.payments.change import PaymentChanger as PaymentChanger
 from functions.api.payments.execute import Executor
@@ -43,6 +44,7 @@ from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
 from postdate.domain.sweeping import Groups, Horizon
 from postdate.domain.task import LIFETIME, Destination
 from postdate.runtime import aws, settings
+from postdate.runtime.alarms import firing
 from postdate.runtime.author import Author
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import SystemClock
@@ -302,7 +304,15 @@ class Wired:
             tallies=DynamoTallies(table=given.slots_table, client=dynamodb),
             flow=self.flow,
             calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
-            depths={name: partial(depth, sqs, url) for name, url in urls.items()},
+            depths={
+                name: Remembered(partial(depth, sqs, url), keep=DEPTHS_KEPT, clock=self.clock)
+                for name, url in urls.items()
+            },
+            alarms=Remembered(
+                partial(firing, partial(aws.client, "cloudwatch"), given.alarm_prefix),
+                keep=ALARMS_KEPT,
+                clock=self.clock,
+            ),
             groups=groups,
             horizon=self._horizon,
             beat=timedelta(seconds=given.tick_seconds),

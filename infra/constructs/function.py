@@ -84,6 +84,11 @@ class Function(aws_lambda.Function):
             self._grant("*", unscoped)
             waive(self._own_role, "IAM5[Resource::*]", UNSCOPED)
 
+    def allow_everywhere(self, action: str, reason: str) -> None:
+        """Allows a call that knows no resource to name, or needs all of them."""
+        self._grant("*", [action])
+        waive(self._own_role, "IAM5[Resource::*]", reason)
+
     def allow_in_transactions(self, table: str, *actions: str) -> None:
         """Allows these writes only as parts of TransactWriteItems."""
         self.add_to_role_policy(

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from typing import Final
 
+RUNBOOK: Final = "docs/runbook.md"
 # An API's id is known only after its deployment.
 API_ID = "${ApiId}"
 
@@ -83,3 +85,8 @@ class Composite:
     @property
     def runbook(self) -> str:
         return self.entry or self.name
+
+
+def described(row: Alarm | Composite) -> str:
+    """The description of an alarm on AWS. The overview reads its meaning and its entry of the runbook from it."""
+    return f"{row.meaning} Runbook: {RUNBOOK}#{row.runbook}"

@@ -1,10 +1,13 @@
-"""Alarms about functions and tables that reach their limits."""
+"""Alarms about functions that reach their limits, or are behind their stream."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from infra.environments import Environment
 from infra.watch.alarm import Alarm, Series, Severity
 from infra.watch.series import MINUTE, of_function
+
+_EVENTS_BEHIND_MILLISECONDS: Final = 600_000
 
 
 def capacity_alarms(environment: Environment) -> Iterator[Alarm]:
@@ -40,6 +43,22 @@ def capacity_alarms(environment: Environment) -> Iterator[Alarm]:
         severity=Severity.TICKET,
         series={"running": Series(namespace="AWS/Lambda", name="ConcurrentExecutions", statistic="Maximum")},
         threshold=0.8 * environment.concurrency_quota,
+        datapoints=3,
+        periods=5,
+    )
+    yield Alarm(
+        name="events_behind",
+        meaning="Changes wait for more than 10 minutes to be recorded as events.",
+        severity=Severity.TICKET,
+        series={
+            "age": Series(
+                namespace="AWS/Lambda",
+                name="IteratorAge",
+                statistic="Maximum",
+                dimensions=(("FunctionName", environment.named("record")),),
+            )
+        },
+        threshold=_EVENTS_BEHIND_MILLISECONDS,
         datapoints=3,
         periods=5,
     )

@@ -7,6 +7,7 @@ No emulator evaluates dimensions, math, M of N or composite alarms, so this modu
 import ast
 import math
 import operator
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,18 +31,19 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Samples:
-    """Values emitted, by metric and dimensions: pairs of a second and a value."""
+    """Values emitted, by metric and dimensions: pairs of a second and a value, in the order of time."""
 
     of: dict[Key, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
 
     def add(
         self, namespace: str, name: str, dimensions: tuple[tuple[str, str], ...], *, at: float, value: float
     ) -> None:
-        self.of[namespace, name, dimensions].append((at, value))
+        insort(self.of[namespace, name, dimensions], (at, value))
 
     def value(self, series: Series, *, start: float, end: float) -> float | None:
-        found = self.of.get((series.namespace, series.name, series.dimensions), ())
-        return statistic(series.statistic, [value for at, value in found if start <= at < end])
+        found = self.of.get((series.namespace, series.name, series.dimensions), [])
+        first, last = (bisect_left(found, (at, -math.inf)) for at in (start, end))
+        return statistic(series.statistic, [value for _, value in found[first:last]])
 
 
 def statistic(name: str, values: Iterable[float]) -> float | None:

@@ -6,12 +6,11 @@ from aws_cdk import CfnOutput, Duration, Stack, aws_cloudwatch, aws_cloudwatch_a
 from constructs import Construct
 
 from infra.environments import Environment
-from infra.watch.alarm import API_ID, Alarm, Comparison, Composite, Missing, Series, Severity
+from infra.watch.alarm import API_ID, Alarm, Comparison, Composite, Missing, Series, Severity, described
 from infra.watch.dashboards import add_dashboards
 from infra.watch.queries import QUERIES, Query
 from infra.watch.table import alarms, composites
 
-RUNBOOK: Final = "docs/runbook.md"
 _MISSING: Final = {
     Missing.MISSING: aws_cloudwatch.TreatMissingData.MISSING,
     Missing.IGNORE: aws_cloudwatch.TreatMissingData.IGNORE,
@@ -78,7 +77,7 @@ class Watch(Stack):
             self,
             alarm.name,
             alarm_name=self._environment.named(alarm.name),
-            alarm_description=_described(alarm),
+            alarm_description=described(alarm),
             metric=measured,
             threshold=alarm.threshold,
             comparison_operator=_COMPARISON[alarm.comparison],
@@ -99,7 +98,7 @@ class Watch(Stack):
             self,
             composite.name,
             composite_alarm_name=self._environment.named(composite.name),
-            alarm_description=_described(composite),
+            alarm_description=described(composite),
             alarm_rule=aws_cloudwatch.AlarmRule.from_string(rule),
         )
         alarm.node.add_dependency(*(made[part] for part in composite.parts))
@@ -122,7 +121,3 @@ class Watch(Stack):
             action = aws_cloudwatch_actions.SnsAction(self._topics[severity])
             alarm.add_alarm_action(action)
             alarm.add_ok_action(action)
-
-
-def _described(alarm: Alarm | Composite) -> str:
-    return f"{alarm.meaning} Runbook: {RUNBOOK}#{alarm.runbook}"

@@ -5,6 +5,8 @@ from typing import Final
 Grants = dict[str, set[str]]
 
 TRACES: Final = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+# Composite alarms are told only to a right to all alarms.
+ALARMS: Final = {"cloudwatch:DescribeAlarms"}
 LOGS: Final = {"logs:CreateLogStream", "logs:PutLogEvents"}
 CONSUME: Final = {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
 FOLLOW: Final = {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
@@ -36,7 +38,7 @@ DESTINATIONS_LOCALLY: Final[Grants] = {
 
 GRANTED: Final[dict[str, Grants]] = {
     "api": {
-        "*": TRACES,
+        "*": TRACES | ALARMS,
         "logs:/aws/lambda/api": LOGS,
         "table:items": {
             "dynamodb:BatchGetItem",

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from tests.infra.permissions import (
+    ALARMS,
     GRANTED,
     GRANTED_BY_ATTRIBUTES,
     GRANTED_BY_OWNERS,
@@ -128,13 +129,13 @@ def test_no_action_is_a_wildcard(stacks: Stacks) -> None:
                 assert not [action for action in actions if "*" in action]
 
 
-def test_on_aws_only_traces_go_to_every_resource(stacks: Stacks) -> None:
+def test_on_aws_only_traces_and_alarms_are_of_every_resource(stacks: Stacks) -> None:
     if stacks.environment.name == "local":
         return
     for role in GRANTED:
         assert grants(stacks, role).get("*", set()) == (
             TRACES if role in stacks.environment.traced else set()
-        )
+        ) | (ALARMS if role == "api" else set())
 
 
 def test_every_statement_of_a_role_allows(stacks: Stacks) -> None:

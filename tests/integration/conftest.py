@@ -50,6 +50,7 @@ SETTINGS = {
     "PAYLOADS_BUCKET": "integration-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/integration-payload-reader",
     "OPERATION_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:integration-operation",
+    "ALARM_PREFIX": "postdate-integration-",
     "PAYMENT_ATTEMPTS_MAX": "3",
     "PAYMENT_RETRY_SECONDS": "1",
     "PAYMENT_RETRY_MAX_SECONDS": "300",

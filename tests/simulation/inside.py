@@ -77,6 +77,7 @@ SETTINGS: Final = {
     "PAYLOADS_BUCKET": "sim-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/sim-payload-reader",
     "OPERATION_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:sim-operation",
+    "ALARM_PREFIX": "postdate-sim-",
     "PAYMENT_ATTEMPTS_MAX": "3",
     "PAYMENT_RETRY_SECONDS": "2",
     "PAYMENT_RETRY_MAX_SECONDS": "300",

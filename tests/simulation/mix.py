@@ -46,7 +46,8 @@ CRASHES: Final = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
 class Outage:
     """A service that answers nothing for a while, from `start` on after the run began; `conflicts` are
     accounts that everybody writes to: each transaction that moves money is refused. With `workers` those who run tasks
-    are cut off from DynamoDB, and nobody else is."""
+    are cut off from DynamoDB, and nobody else is; with `keys` only the table of keys is out, with `sweep` only the
+    table of payments, and only for the sweep."""
 
     service: str
     start: int

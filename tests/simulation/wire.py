@@ -283,6 +283,10 @@ class Wire:
                 return call.moves_money
             case "workers":
                 return call.service == "dynamodb" and actor.name.startswith("run_tasks")
+            case "keys":
+                return call.about.startswith("keys ")
+            case "sweep":
+                return call.about == "payments" and actor.name.startswith("sweep")
             case service:
                 return service == call.service
 

@@ -14,6 +14,7 @@ from functions.api.overview import look as looks
 from functions.api.overview.look import Looked, Minute, OfTenant
 from postdate.domain import instants
 from postdate.domain.tally import PAYMENTS, TASKS, MinuteTally
+from postdate.runtime.alarms import Firing
 
 
 class TaskFigures(TypedDict):
@@ -101,9 +102,21 @@ class Overview(LastHour):
     calendar: Calendar
 
 
+class FiringAlarm(TypedDict):
+    alarm: str
+    severity: Annotated[str, told("`page` or `ticket`.")]
+    since: Instant
+    meaning: str
+    runbook: Annotated[str, told("The entry of the alarm in docs/runbook.md.")]
+
+
 class ServiceOverview(LastHour):
     queues: list[QueueDepth]
     sweep: SweepState
+    alarms: Annotated[
+        list[FiringAlarm] | None,
+        told("Those that fire, pages first, up to 10 s old. Null if CloudWatch does not tell."),
+    ]
 
 
 def of_tenant(looked: OfTenant, *, payments: bool) -> Overview:
@@ -142,6 +155,17 @@ def of_service(looked: Looked) -> ServiceOverview:
             "swept_until": text_of(until),
             "heartbeat_at": text_of(sweeping.heartbeat_at),
         },
+        "alarms": None if looked.alarms is None else [_alarm(each) for each in looked.alarms],
+    }
+
+
+def _alarm(firing: Firing) -> FiringAlarm:
+    return {
+        "alarm": firing.name,
+        "severity": firing.severity,
+        "since": text_of(firing.since),
+        "meaning": firing.meaning,
+        "runbook": firing.runbook,
     }
 
 

@@ -15,6 +15,7 @@ from postdate.domain import instants
 from postdate.domain.breaker import Breaker
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
 from postdate.domain.tally import MinuteTally
+from postdate.runtime.alarms import Firing
 from postdate.runtime.clock import Clock
 from postdate.runtime.depths import Depth
 from postdate.stores.flow import Circuit, Flow, Key
@@ -23,6 +24,9 @@ from postdate.stores.tallies import Tallies
 
 MINUTES_SHOWN: Final = 60
 HELD_SHOWN: Final = 100
+# SQS counts to some seconds, and an alarm's state changes once a minute.
+DEPTHS_KEPT: Final = timedelta(seconds=5)
+ALARMS_KEPT: Final = timedelta(seconds=10)
 _BEATS_MISSED: Final = 3
 _AT_ONCE: Final = 8
 _OPENED_BY: Final = frozenset(Stage)
@@ -69,19 +73,23 @@ class OfTenant(LastHour):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Looked(LastHour):
+    """`alarms` are those that fire; None if they are not known now."""
+
     sweeping: Sweeping
     queues: Mapping[str, Depth]
+    alarms: list[Firing] | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Look:
-    """`depths` are those of the queues by name, each read when it is called."""
+    """`depths` are those of the queues by name, and `alarms` those that fire; each is read when it is called."""
 
     passes: Passes
     tallies: Tallies
     flow: Flow
     calendars: Calendars
     depths: Mapping[str, Callable[[], Depth]]
+    alarms: Callable[[], list[Firing] | None]
     groups: Groups
     horizon: Horizon
     beat: timedelta
@@ -111,6 +119,7 @@ class Look:
             done = readers.submit(self._passes, range(shown.start, self.horizon.last_minute(now) + 1))
             mark, beat = readers.submit(self.passes.watermark), readers.submit(self.passes.beat)
             held = readers.submit(self._held, None)
+            alarms = readers.submit(self.alarms)
             depths = {name: readers.submit(depth) for name, depth in self.depths.items()}
             return Looked(
                 at=now,
@@ -118,6 +127,7 @@ class Look:
                 sweeping=self._sweeping(now, done.result(), mark.result(), beat.result()),
                 held=held.result(),
                 queues={name: depth.result() for name, depth in depths.items()},
+                alarms=alarms.result(),
             )
 
     def _held(self, tenant: str | None) -> Held:

@@ -33,8 +33,8 @@ def get(caller: Caller) -> answers.Overview:
     "/ops/overview",
     name="getServiceOverview",
     summary="How the service fares",
-    text="Of all tenants: each minute of the last hour, the queues and the sweep. For operators; the request names "
-    "no tenant.",
+    text="Of all tenants: each minute of the last hour, the queues, the sweep and the alarms "
+    "that fire. For operators; the request names no tenant.",
     scope=OPS,
     codes=(),
 )

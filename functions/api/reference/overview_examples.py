@@ -9,6 +9,7 @@ from functions.api.overview.look import Held, Looked, Minute, OfTenant, Sweeping
 from postdate.domain import breaker, instants
 from postdate.domain.breaker import Breaker
 from postdate.domain.tally import MinuteTally, bucket_of
+from postdate.runtime.alarms import Firing
 from postdate.runtime.depths import Depth
 
 _NOW: Final = datetime(2026, 11, 18, 10, 6, 20, 117_000, tzinfo=UTC)
@@ -32,6 +33,15 @@ def answers() -> dict[str, Any]:
             is_alive=True, behind_minutes=0, watermark=_MINUTE - 60, heartbeat_at=_NOW - timedelta(seconds=21)
         ),
         queues={"tasks": Depth(waiting=2, in_flight=7, delayed=15)},
+        alarms=[
+            Firing(
+                name="destination_down",
+                severity="ticket",
+                since=_NOW - timedelta(minutes=3),
+                meaning="A destination failed so often that it is no longer called.",
+                runbook="docs/runbook.md#destination_down",
+            )
+        ],
     )
     coming = Due(tasks=2, payments=1, amount=250)
     minute = instants.minute_of(_NOW) + 14

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from functions.api.overview import answers
 from functions.api.overview.calendar import REACHES, READ_MAX, Calendars
 from functions.api.overview.look import MINUTES_SHOWN, Look
+from functions.api.overview.remembered import Remembered
 from postdate.domain import breaker as rules
 from postdate.domain import flow_key as flow_keys
 from postdate.domain import instants
@@ -13,6 +14,7 @@ from postdate.domain.flow_key import FlowKey
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
 from postdate.domain.tally import MinuteTally
 from postdate.domain.task import State
+from postdate.runtime.alarms import Firing
 from postdate.runtime.depths import Depth
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.ledger_memory import MemoryLedger
@@ -33,6 +35,7 @@ class Watching:
         self.flow = MemoryFlow()
         self.tasks = ScriptedTasks()
         self.ledger = MemoryLedger(shards=PLAN)
+        self.firing: list[Firing] | None = []
         self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         self.look = Look(
             passes=self.passes,
@@ -40,6 +43,7 @@ class Watching:
             flow=self.flow,
             calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
             depths={"tasks": lambda: Depth(waiting=3, in_flight=2, delayed=1)},
+            alarms=lambda: self.firing,
             groups=Groups(shards=PLAN, size=2),
             horizon=self.horizon,
             beat=10 * SECOND,
@@ -107,6 +111,28 @@ def test_a_group_that_is_not_opened_counts_as_behind() -> None:
     assert watching.behind(timedelta(0)) == 4
 
 
+def test_alarms_that_fire_are_told_with_their_entry_of_the_runbook() -> None:
+    watching = Watching()
+    since = watching.clock.now()
+    watching.firing = [
+        Firing(
+            name="overdue", severity="ticket", since=since, meaning="Late.", runbook="docs/runbook.md#overdue"
+        )
+    ]
+    (told,) = answers.of_service(watching.look.at_service())["alarms"] or ()
+    assert (told["alarm"], told["severity"], told["meaning"]) == ("overdue", "ticket", "Late.")
+    watching.firing = None
+    assert answers.of_service(watching.look.at_service())["alarms"] is None
+
+
+def test_a_value_is_read_again_when_it_is_old() -> None:
+    clock, read = ManualClock(), iter(range(9))
+    remembered = Remembered(lambda: next(read), keep=5 * SECOND, clock=clock)
+    assert [remembered(), remembered()] == [0, 0]
+    clock.move(5 * SECOND)
+    assert remembered() == 1
+
+
 def test_before_the_first_sweep_everything_is_behind() -> None:
     watching = Watching()
     watching.look = Look(
@@ -115,6 +141,7 @@ def test_before_the_first_sweep_everything_is_behind() -> None:
         flow=watching.flow,
         calendars=watching.look.calendars,
         depths={},
+        alarms=lambda: None,
         groups=watching.look.groups,
         horizon=watching.horizon,
         beat=10 * SECOND,

@@ -68,6 +68,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     },
     **{f"throttles_{function}": ({"throttles": 0}, {"throttles": 1}) for function in PROD.functions},
     "concurrency": ({"running": 800}, {"running": 801}),
+    "events_behind": ({"age": 600_000}, {"age": 600_001}),
     # One of the series is enough: the others have no values at all.
     **{f"throttled_{table}": ({}, {"writes": 1}) for table in ("items", "payments", "accounts", "journal")},
     **{f"throttled_{table}": ({}, {"reads": 1}) for table in ("idempotency", "flow")},
