@@ -24,6 +24,7 @@ PLATFORMS: Final[dict[str, tuple[str, ...]]] = {
 AWS_SERVICES_USED: Final = frozenset(
     {
         "appconfigdata",
+        "cloudwatch",
         "dynamodb",
         "dynamodbstreams",
         "kms",
