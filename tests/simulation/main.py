@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -240,7 +241,10 @@ def _planted(most: int, jobs: int, only: str, write: bool, short: bool) -> int:
         for done in as_completed([pool.submit(_found, name, most, short, kept.get(name)) for name in names]):
             found.append(each := done.result())
             told = each.broken or "MISSED"
-            print(f"{each.seed:>6}  {each.bug.name} ({each.mix}): {told[:160]}", flush=True)
+            print(
+                f"{'' if each.seed is None else each.seed:>6}  {each.bug.name} ({each.mix}): {told[:160]}",
+                flush=True,
+            )
     missed = sum(each.broken is None for each in found)
     seconds = time.monotonic() - began
     print(
@@ -257,6 +261,14 @@ def _found(name: str, most: int, short: bool, kept: int | None) -> "Found":
     from tests.simulation.planted import BUGS, Found, planted
 
     (bug,) = (each for each in BUGS if each.name == name)
+    if bug.test is not None:
+        fails = (
+            subprocess.run([sys.executable, "-m", "tests.simulation.tested", name], check=False).returncode
+            == 0
+        )
+        return Found(
+            bug=bug, mix="one test", seed=None, runs=1, broken=f"Broken: {bug.test}" if fails else None
+        )
     seeds = [*([] if kept is None else [kept]), *range(most)]
     tries = [(theme, seed) for theme in ((bug.mix, None) if bug.mix else (None,)) for seed in seeds]
     with planted(bug):

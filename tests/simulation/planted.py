@@ -51,18 +51,18 @@ BUGS: Final = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """`seed` of the runs called `mix` showed the mistake, after so many runs; `broken` is the invariant that did not
-    hold, or None if all held."""
+    """The run that showed a mistake: its `mix` and `seed`, and the invariant that did not hold, or None if all held.
+    `runs` counts the tries. There is no seed if a test shows the mistake."""
 
     bug: Bug
     mix: str
-    seed: int
+    seed: int | None
     runs: int
     broken: str | None
 
     @property
     def check(self) -> str:
-        return check_of(self.broken or "")
+        return self.bug.test or check_of(self.broken or "")
 
 
 @contextmanager
@@ -78,9 +78,14 @@ def planted(bug: Bug) -> Iterator[None]:
 
 
 def prepared() -> None:
-    """All mistakes are read from the code as it is now, and each of them applies."""
+    """Reads all mistakes from the code as it is now. Raises LookupError if one of them does not apply."""
     for bug in BUGS:
-        _changes(bug)
+        applies(bug)
+
+
+def applies(bug: Bug) -> bool:
+    """True if the mistake changes the code. Raises LookupError if its text does not stand there exactly once."""
+    return all(function.__code__ != code for function, code in _changes(bug))
 
 
 def page(found: Sequence[Found]) -> str:
@@ -91,7 +96,8 @@ def page(found: Sequence[Found]) -> str:
         "Written by `postdate-sim --planted N --write`; `make prove` plants all of them. Each mistake is put into the",
         "code in memory, and the run of its seed must break an invariant. If that run holds, as after a change of the",
         "code, the seeds from 0 to N run until one breaks. The checkers of the invariants are in",
-        "`tests/simulation/checkers.py`.",
+        "`tests/simulation/checkers.py`. A mistake without a seed shows in the simulation too seldom: the test that it",
+        "names must fail while the mistake is in the code.",
         "",
         f"{len(found)} mistakes, {sum(each.broken is None for each in found)} missed.",
         "",
@@ -99,7 +105,9 @@ def page(found: Sequence[Found]) -> str:
         "|---|---|---|---|",
     ]
     lines += [
-        f"| {each.bug.name} | {each.mix} | {each.seed} | {each.check or '**nothing**'} |" for each in found
+        f"| {each.bug.name} | {each.mix} | {'-' if each.seed is None else each.seed} "
+        f"| {each.check if each.broken else '**nothing**'} |"
+        for each in found
     ]
     return "\n".join(lines) + "\n"
 

@@ -50,12 +50,14 @@ class Patch:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bug:
-    """`mix` names one of the sorts of runs. `short` is set if short runs of the sort find the mistake sooner."""
+    """`mix` names one of the sorts of runs. `short` is set if short runs of the sort find the mistake sooner.
+    `test` is the test that fails on a mistake which the simulation finds too seldom; no run is made for it."""
 
     name: str
     patches: tuple[Patch, ...]
     mix: str | None = None
     short: bool = False
+    test: str | None = None
 
 
 def bug(
@@ -66,6 +68,7 @@ def bug(
     *more: tuple[str, str, str],
     mix: str | None = None,
     short: bool = False,
+    test: str | None = None,
 ) -> Bug:
     patches = (Patch(place=place, old=old, new=new), *(Patch(place=p, old=o, new=n) for p, o, n in more))
-    return Bug(name=name, patches=patches, mix=mix, short=short)
+    return Bug(name=name, patches=patches, mix=mix, short=short, test=test)

@@ -127,7 +127,7 @@ BUGS: Final = (
     bug(
         "a breaker never closes",
         f"{BREAKER}:answered",
-        "return Breaker(closed_at=closed_at, slow_until=breaker.slow_until, version=breaker.version + 1)",
+        "closed_at = breaker.closed_at if breaker.open_until is None else now",
         "return breaker",
         mix="broken down",
     ),

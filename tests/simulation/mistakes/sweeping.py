@@ -50,7 +50,7 @@ BUGS: Final = (
         f"{SWEEP}.tick:Ticker._raise_watermark",
         "done.epoch == mark.epoch",
         "True",
-        mix="rewound",
+        test="tests/unit/sweep/test_put_back.py::test_a_pass_that_could_not_be_made_again_holds_the_watermark",
     ),
     bug(
         "packets that the queue refused are lost",
