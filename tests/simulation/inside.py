@@ -52,7 +52,7 @@ from postdate.stores.ledger_dynamo import DynamoLedger
 from tests.machine import Interpreted
 from tests.simulation import quick
 from tests.simulation.engine import Engine
-from tests.simulation.hub import SECOND, Hub
+from tests.simulation.hub import SECOND, Hub, Stuck
 from tests.simulation.memory import Memory
 from tests.simulation.mix import SHARDS_PER_GROUP
 from tests.simulation.newer import form_of_newer_code
@@ -322,6 +322,8 @@ def _shortened(inside: Inside, service: str, whole: Callable[..., Any]) -> Calla
     """Half of a run's time would go to what botocore does for calls that simply succeed."""
 
     def call(operation: str, asked: dict[str, Any]) -> Any:
+        if inside.hub.current is not None and inside.hub.current.met is not None:
+            raise Stuck(f"{operation} would be answered with the outcome of an earlier call")
         if operation in _WITH_TOKEN:
             asked = {"ClientRequestToken": inside.drawn_bytes(16).hex(), **asked}
         if service == "kms":
@@ -330,11 +332,21 @@ def _shortened(inside: Inside, service: str, whole: Callable[..., Any]) -> Calla
         inside.deadline().check(operation)
         answer = inside.wire.direct(service, operation, asked)
         if answer is None:
-            return whole(operation, asked)
+            return _repeated(inside, lambda: whole(operation, asked))
         _Quota().release(1)
         return answer
 
     return call
+
+
+def _repeated(inside: Inside, whole: Callable[[], Any]) -> Any:
+    """Makes the call through botocore, which finds the outcome of the first try. When botocore makes no try, because
+    the time is up, the outcome must not be left for the actor's next call."""
+    try:
+        return whole()
+    finally:
+        if (actor := inside.hub.current) is not None:
+            actor.met = None
 
 
 @contextmanager
