@@ -39,6 +39,8 @@ class Settings:
     task_workers: int
     account_amount_cap: int = 1_000_000_000
     events_kept_days: int = 400
+    # Requests of the feed that may wait for long; each holds a copy of `api` meanwhile.
+    waiting_requests: int = 2
     # The OpenID Connect issuer whose people may sign in, as JSON with the fields of `Oidc` (runtime/issuer.py).
     oidc: str = "none"
 
@@ -134,6 +136,7 @@ LOCAL: Final = Environment(
         lease_seconds=20,
         loopback_destinations=True,
         task_workers=16,
+        waiting_requests=6,
     ),
     functions={
         "api": Size(memory_mb=512, timeout_seconds=29),
@@ -190,7 +193,7 @@ DEV: Final = Environment(
 
 STAGING: Final = Environment(
     name="staging",
-    settings=Settings(shard_plan="0=32", listing_shards=8, task_workers=100),
+    settings=Settings(shard_plan="0=32", listing_shards=8, task_workers=100, waiting_requests=12),
     functions={
         "api": Size(memory_mb=1024, timeout_seconds=29, reserved=50),
         "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=50),
@@ -208,7 +211,9 @@ STAGING: Final = Environment(
 # The reservations leave 100 of an account's first 1,000 concurrent executions free, as Lambda demands.
 PROD: Final = Environment(
     name="prod",
-    settings=Settings(shard_plan="0=128", shards_per_group=32, listing_shards=16, task_workers=200),
+    settings=Settings(
+        shard_plan="0=128", shards_per_group=32, listing_shards=16, task_workers=200, waiting_requests=40
+    ),
     functions={
         "api": Size(memory_mb=1769, timeout_seconds=29, reserved=150),
         "authorize": Size(memory_mb=512, timeout_seconds=10, reserved=118),

@@ -34,6 +34,7 @@ EVENTS_AT_ONCE: Final = 100
 # The records of a stream that reach the recorder.
 NOTED: Final = {"dynamodb": {"NewImage": {"note": {"S": [{"exists": True}]}}}}
 OF_HEADS: Final = {"dynamodb": {"Keys": {"place": {"S": ["head"]}}}}
+PUBLISH: Final = "events:PutEvents"
 START: Final = "states:StartExecution"
 ALARMS: Final = "cloudwatch:DescribeAlarms"
 ASSUME: Final = "sts:AssumeRole"
@@ -235,6 +236,7 @@ class Service(Stack):
         record.allow(state.payments.arn, BATCH_GET)
         record.allow(state.tasks.queue.queue_arn, SEND)
         record.allow(state.event_letters.queue.queue_arn, RECEIVE, DELETE)
+        record.allow(state.events_bus.event_bus_arn, PUBLISH)
         for table, pattern in (
             *((table, None) for table in (state.items, state.payments, state.keys, state.tenants)),
             (state.subscriptions, None),

@@ -1,4 +1,4 @@
-from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import CfnOutput, Duration, Stack, aws_events
 from aws_cdk.aws_sqs import IQueue
 from constructs import Construct
 
@@ -61,6 +61,12 @@ class State(Stack):
         )
         # The table `events` has the shorter name in the template.
         self.event_letters = Letters(self, "events", environment=environment, construct_id="event_letters")
+        self.events_bus = aws_events.EventBus(
+            self,
+            "events_bus",
+            event_bus_name=environment.named("events"),
+            description="Every event of every tenant",
+        )
         self.payload_objects = Bucket(self, "payload_objects", environment=environment)
         # AWS refuses a queue whose messages come back while the function that has them may still run.
         self.tasks, self.payments_queue, self.ticks = (
@@ -117,5 +123,6 @@ class State(Stack):
             "PAYMENTS_DLQ_URL": self.payments_queue.dead_letters.queue_url,
             "TICKS_QUEUE_URL": self.ticks.queue.queue_url,
             "TICKS_DLQ_URL": self.ticks.dead_letters.queue_url,
+            "EVENTS_BUS": self.events_bus.event_bus_name,
             "EVENTS_DLQ_URL": self.event_letters.queue.queue_url,
         }

@@ -41,3 +41,4 @@ class Settings:
     account_amount_cap: int
     task_workers: int
     events_kept_days: int
+    waiting_requests: int

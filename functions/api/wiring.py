@@ -8,6 +8,7 @@ from functools import cache, partial
 
 from functions.api.accounts.deposit import Cashier
 from functions.api.admission import Admission
+from functions.api.events.waiting import Seats
 from functions.api.keys.rehash import Rehash
 from functions.api.letters.show import DeadLetters, Item
 from functions.api.limits.meter import Meter
@@ -97,6 +98,7 @@ class Wired:
             table=given.flow_table, client=dynamodb, author=self.author, now=self.clock.now
         )
         self.stored = Stored(flow=self.flow, clock=self.clock)
+        self.seats = Seats(flow=self.flow, clock=self.clock, total=given.waiting_requests)
         self.places = PlaceCheck(flow=self.flow, clock=self.clock)
         self.all_tenants = DynamoTenants(
             table=given.tenants_table, client=dynamodb, author=self.author, now=self.clock.now

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
+from functions.record.bus import published
 from functions.record.changes import Change, change_of
 from functions.record.letters import Rereader
 from functions.record.mend import Mender
@@ -57,6 +58,7 @@ class Wired:
         self.recorder = Recorder(
             events=events,
             notify=notifier.notify,
+            publish=published(given.events_bus, aws.client("events")),
             readers=readers(given),
             clock=self.clock,
         )

@@ -7,7 +7,7 @@ ids that follow from the event, so each is made once.
 """
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, TypeAlias
@@ -54,7 +54,8 @@ class Recorded:
 
 class Recorder:
     """`readers` make a change of each table an event. `notify` makes the deliveries of a tenant's events, in the order
-    of each subject; it is called again for the same events after a crash."""
+    of each subject; it is called again for the same events after a crash. `publish` puts them on the bus, once or
+    more: last, so that a bus that fails keeps no event out of the feed. None where there is no bus."""
 
     def __init__(
         self,
@@ -63,9 +64,11 @@ class Recorder:
         readers: Mapping[str, Reader],
         notify: Callable[[str, Sequence[Event]], None],
         clock: Clock,
+        publish: Callable[[str, Sequence[Event]], None] | None = None,
     ) -> None:
         self._events = events
         self._notify = notify
+        self._publish = publish
         self._readers = readers
         self._clock = clock
         self._ends: OrderedDict[str, _End] = OrderedDict()
@@ -96,12 +99,21 @@ class Recorder:
     def record_events(self, tenant: str, events: Sequence[Event]) -> int:
         """Records one tenant's events and makes their deliveries. Returns how many of them were there already. Raises
         Unavailable: the caller repeats all."""
-        doubled = self._record(tenant, events)
+        stamped, there = self._record(tenant, events)
         self._notify(tenant, events)
-        return doubled
+        if self._publish is not None:
+            self._publish(tenant, self._as_recorded(stamped, there))
+        return len(there)
 
-    def _record(self, tenant: str, events: Sequence[Event]) -> int:
-        """Records the events of one tenant; returns how many of them were there already."""
+    def _as_recorded(self, stamped: Sequence[Event], there: Set[str]) -> list[Event]:
+        """Those that were there have the instant of their first recording."""
+        keys = [(event.subject, event.sequence) for event in stamped if event.id in there]
+        stored = self._events.some(keys) if keys else {}
+        return [stored.get((event.subject, event.sequence), event) for event in stamped]
+
+    def _record(self, tenant: str, events: Sequence[Event]) -> tuple[list[Event], Set[str]]:
+        """Records the events of one tenant; returns them with their instant, and the ids of those that were there
+        already."""
         end = self._end(tenant)
         now = self._clock.now()
         stamped = [replace(event, recorded_at=now) for event in events]
@@ -113,7 +125,7 @@ class Recorder:
             end = newest or end
         for start in range(0, len(entries), ENTRIES_MAX):
             end = self._append(tenant, entries[start : start + ENTRIES_MAX], end)
-        return len(there)
+        return stamped, there.keys()
 
     def _append(self, tenant: str, entries: Sequence[Entry], end: _End | None) -> _End | None:
         """Writes the page behind `end`, which has none of these entries on it or before it, and returns the feed's new

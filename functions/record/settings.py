@@ -13,6 +13,7 @@ class Settings:
     events_table: str
     events_dlq_url: str
     events_kept_days: int
+    events_bus: str
     subscriptions_table: str
     tasks_queue_url: str
     shard_plan: str

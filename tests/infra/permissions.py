@@ -141,6 +141,7 @@ GRANTED: Final[dict[str, Grants]] = {
         },
         "table:payments": {"dynamodb:BatchGetItem"},
         "queue:events-dlq": {"sqs:DeleteMessage", "sqs:ReceiveMessage", "sqs:SendMessage"},
+        "bus:events": {"events:PutEvents"},
     },
     "operate": {
         "logs:/aws/lambda/operate": LOGS,

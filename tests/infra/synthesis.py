@@ -22,6 +22,7 @@ NAMED_BY: Final = {
     "AWS::IAM::Role": ("role", "RoleName"),
     "AWS::S3::Bucket": ("bucket", "BucketName"),
     "AWS::KMS::Key": ("key", "Description"),
+    "AWS::Events::EventBus": ("bus", "Name"),
 }
 
 Template = dict[str, Any]

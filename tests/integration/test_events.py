@@ -1,13 +1,16 @@
 """Changes of payments through the real functions: rows, their stream's records, the recorder, the feed."""
 
 import json
+import time
 from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
 import pytest
 
+from functions.api.events.waiting import OWNER, ROOM
 from functions.record.handler import handler as record
+from postdate.stores.flow_dynamo import DynamoFlow
 from tests.boundary import Boundary, refused
 from tests.integration.world import Client, Context, World
 
@@ -180,3 +183,11 @@ def test_a_task_and_a_plan_are_told_with_the_key_that_changed_them(client: Clien
     assert "hidden" not in json.dumps(events)
     for event in events:
         assert client.get(f"/api/v1/events/{event['event_id']}").body == event
+
+
+def test_a_wait_of_more_than_two_seconds_takes_a_seat_and_leaves_it(client: Client, world: World) -> None:
+    began = time.monotonic()
+    assert client.get("/api/v1/events", query="wait_seconds=3").body["events"] == []
+    assert time.monotonic() - began >= 3
+    room = DynamoFlow(table=world.tables["flow"], client=world.dynamodb).room(OWNER, ROOM)
+    assert (room.version, room.runs) == (1, {})

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from functions.api import listing
+from functions.api.events.waiting import Seats
 from functions.api.forms import instant_of
 from functions.api.listing import Span
 from postdate.domain.errors import ValidationFailed
@@ -20,9 +21,10 @@ from postdate.stores.events import Entry, Events, FeedPage, page_before
 
 ORDERS: Final = ("asc", "desc")
 WAIT_SECONDS_MAX: Final = 20
-# A waiting request holds a copy of `api`. With longer waits the followers of one tenant could hold all copies.
-_WAIT_MOST: Final = timedelta(seconds=2)
+# A waiting request holds a copy of `api`: for longer than this only from a seat.
+_WITHOUT_SEAT: Final = timedelta(seconds=2)
 _LOOKS_EVERY: Final = timedelta(milliseconds=250)
+_LOOKS_LATER: Final = timedelta(milliseconds=500)
 _PAGES_AT_ONCE: Final = 50
 _ROUNDS_MAX: Final = 20
 _TYPE: Final = re.compile(r"\*|[a-z_]{1,40}\.(\*|[a-z_]{1,40})")
@@ -96,15 +98,32 @@ class Shown:
     partial: bool = False
 
 
-def page(query: Query, events: Events, *, clock: Clock) -> Shown:
-    """Waits for the next event as long as the query says, if there is none."""
-    ends_at = clock.now() + min(query.wait, _WAIT_MOST)
+def page(query: Query, events: Events, *, clock: Clock, seats: Seats, id: str) -> Shown:
+    """Waits for the next event as long as the query says, if there is none. `id` names the request. Without a free
+    seat a request waits for two seconds at most."""
+    began = clock.now()
+    shown = _waited(
+        query, events, clock, looks_every=_LOOKS_EVERY, until=began + min(query.wait, _WITHOUT_SEAT)
+    )
+    if _is_told(shown, query) or query.wait <= _WITHOUT_SEAT:
+        return shown
+    with seats.taken(query.tenant, id, query.wait) as is_seated:
+        if not is_seated:
+            return shown
+        return _waited(query, events, clock, looks_every=_LOOKS_LATER, until=began + query.wait)
+
+
+def _waited(query: Query, events: Events, clock: Clock, *, looks_every: timedelta, until: datetime) -> Shown:
     while True:
         shown = _Reading(query, events, listing.within(clock)).shown()
         now = clock.now()
-        if shown.events or shown.partial or query.newest_first or now >= ends_at:
+        if _is_told(shown, query) or now >= until:
             return shown
-        clock.sleep_until(min(ends_at, now + _LOOKS_EVERY))
+        clock.sleep_until(min(until, now + looks_every))
+
+
+def _is_told(shown: Shown, query: Query) -> bool:
+    return bool(shown.events) or shown.partial or query.newest_first
 
 
 class _Reading:

@@ -34,7 +34,8 @@ READ: Final = "events:read"
 )
 def list_events(caller: Caller) -> answers.EventList:
     query = Query.of(caller.tenant, requests.parameters(_event()))
-    shown = page(query, wired().events, clock=wired().clock)
+    id = _event()["requestContext"]["requestId"]
+    shown = page(query, wired().events, clock=wired().clock, seats=wired().seats, id=id)
     return {
         "events": [answers.of(event) for event in shown.events],
         "next_cursor": shown.cursor,

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from functions.api.events.feed import Query, Shown, page
+from functions.api.events.waiting import OWNER, ROOM, Seats
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.event import Event, Subject
+from postdate.domain.flow import Room
 from postdate.stores.events import Entry, FeedPage
 from postdate.stores.events_memory import MemoryEvents
+from postdate.stores.flow_memory import MemoryFlow
 from tests.unit.doubles import MINUTE, SECOND, START, ManualClock
 
 
@@ -21,6 +24,7 @@ class Recording:
     clock: ManualClock = field(default_factory=ManualClock)
     pages: int = 0
     log: str = "1a"
+    flow: MemoryFlow = field(default_factory=MemoryFlow)
 
     def record(
         self, *sequences: int, id: str = "pay_1", type: str = "payment.changed", **fields: Any
@@ -42,7 +46,8 @@ class Recording:
         )
 
     def shown(self, **parameters: str) -> Shown:
-        return page(Query.of("demo", parameters), self.events, clock=self.clock)
+        seats = Seats(flow=self.flow, clock=self.clock, total=4)
+        return page(Query.of("demo", parameters), self.events, clock=self.clock, seats=seats, id="r")
 
     def sequences(self, **parameters: str) -> list[int]:
         return [event.sequence for event in self.shown(**parameters).events]
@@ -145,11 +150,27 @@ def test_a_reader_may_wait_for_the_next_event(recording: Recording) -> None:
     assert recording.clock.now() < began + 2 * SECOND
 
 
-def test_no_wait_holds_a_copy_of_the_function_for_long(recording: Recording) -> None:
-    """All tenants share the copies: 150 waits of 20 s would leave none of prod's for anybody else."""
+def test_a_wait_lasts_as_long_as_it_asks_and_gives_its_seat_back(recording: Recording) -> None:
     began = recording.clock.now()
     assert recording.sequences(wait_seconds="20") == []
+    assert recording.clock.now() == began + 20 * SECOND
+    assert recording.flow.room(OWNER, ROOM).runs == {}
+
+
+@pytest.mark.parametrize("seated", [["demo/a", "demo/b"], ["x/a", "y/b", "x/c", "y/d"]])
+def test_without_a_seat_no_wait_holds_a_copy_of_the_function_for_long(
+    recording: Recording, seated: list[str]
+) -> None:
+    """All tenants share the copies. One of them has half of the seats."""
+    began = recording.clock.now()
+    taken = Room(runs=dict.fromkeys(seated, began + 20 * SECOND), version=1)
+    assert recording.flow.change_room(OWNER, ROOM, Room(), taken)
+    assert recording.sequences(wait_seconds="20") == []
     assert recording.clock.now() == began + 2 * SECOND
+    recording.clock.move(18 * SECOND)
+    again = recording.clock.now()
+    assert recording.sequences(wait_seconds="20") == [], "the seats of requests that died are free again"
+    assert recording.clock.now() == again + 20 * SECOND
 
 
 def test_a_cursor_of_a_feed_that_expired_leads_to_the_begin_of_the_new_one(recording: Recording) -> None:
