@@ -18,12 +18,14 @@ from typing import Any, Final
 from greenlet import greenlet
 
 from functions.api.events.feed import Query, page
+from functions.api.events.waiting import Seats
 from functions.record.changes import Change
 from functions.record.record import Recorder
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Event, Subject
 from postdate.stores.events import Entry, FeedPage
 from postdate.stores.events_memory import MemoryEvents
+from postdate.stores.flow_memory import MemoryFlow
 from tests.simulation.seen import Broken
 
 # Of its own: the module `run` takes the place of the clock and of AWS for the whole process.
@@ -251,7 +253,9 @@ class World:
             asked = {"limit": str(self.random.randint(1, 5))} | (
                 {"cursor": self._cursor} if self._cursor else {}
             )
-            shown = page(Query.of(TENANTS[0], asked), self.store, clock=_Reader())
+            reader = _Reader()
+            seats = Seats(flow=MemoryFlow(), clock=reader, total=1)
+            shown = page(Query.of(TENANTS[0], asked), self.store, clock=reader, seats=seats, id="r")
             self._seen += shown.events
             self._cursor = shown.follow or self._cursor
             if not to_end or not shown.events:
