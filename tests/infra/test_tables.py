@@ -149,6 +149,7 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
         "PaymentsDlqUrl": "queue:payments-dlq",
         "TicksQueueUrl": "queue:ticks",
         "TicksDlqUrl": "queue:ticks-dlq",
+        "EventsBus": "bus:events",
         "EventsDlqUrl": "queue:events-dlq",
     }
     assert {"ApiUrl", "ApiId"} <= set(stacks.service["Outputs"])

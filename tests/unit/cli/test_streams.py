@@ -137,3 +137,18 @@ def test_the_tries_of_a_record_end(monkeypatch: pytest.MonkeyPatch) -> None:
     consumer.deliver(1)
     assert len(consumer.batches) == 4
     assert consumer.letters == [["0"]]
+
+
+def test_a_record_that_does_not_fit_the_mappings_filter_is_not_delivered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pattern = {"dynamodb": {"NewImage": {"note": {"S": [{"exists": True}]}}}}
+    consumer = Consumer(monkeypatch, lambda _: failing())
+    batch = [
+        {"dynamodb": {"SequenceNumber": "0", "NewImage": {"available": {"N": "5"}}}},
+        {"dynamodb": {"SequenceNumber": "1", "NewImage": {"note": {"S": "[]"}}}},
+    ]
+    mapping = MAPPING | {"FilterCriteria": {"Filters": [{"Pattern": json.dumps(pattern)}]}}
+    Follower().deliver(mapping, {}, batch)
+    Follower().deliver(mapping, {}, batch[:1])
+    assert consumer.batches == [["1"]]
