@@ -76,7 +76,6 @@ SETTINGS: Final = {
     "SLOW_LANE": "true",
     "TASK_WORKERS": "16",
     "WAITING_REQUESTS": "4",
-    "OIDC": "none",
     "PAYLOADS_BUCKET": "sim-payloads",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/sim-payload-reader",
     "OPERATION_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:sim-operation",
