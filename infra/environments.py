@@ -11,7 +11,7 @@ from typing import Final
 from postdate.domain.slots import ShardPlan
 
 # Tables whose rows stay until a person removes them.
-NEVER_EXPIRE: Final = frozenset({"accounts", "journal", "tenants", "data_keys"})
+NEVER_EXPIRE: Final = frozenset({"accounts", "journal", "tenants", "data_keys", "switches"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

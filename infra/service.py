@@ -124,6 +124,7 @@ class Service(Stack):
         api.allow(state.keys.index_arn("by_tenant"), QUERY)
         api.allow_attributes(state.keys.arn, KEY_ATTRIBUTES, PUT, UPDATE)
         api.allow(state.data_keys.arn, GET, PUT)
+        api.allow(state.switches.arn, GET, BATCH_GET, PUT, SCAN)
         api.allow_data_keys(state.secrets_key.key_arn, MAKE_DATA_KEY, OPEN_DATA_KEY)
         api.allow(state.events.arn, QUERY, BATCH_GET)
         api.allow(state.subscriptions.arn, GET, PUT, QUERY)
@@ -155,6 +156,7 @@ class Service(Stack):
         sweep.allow(state.items.arn, QUERY, BATCH_GET)
         sweep.allow(state.payments.arn, QUERY, BATCH_GET)
         sweep.allow(state.slots.arn, GET, QUERY, PUT, UPDATE, BATCH_WRITE)
+        sweep.allow(state.switches.arn, BATCH_GET)
         sweep.allow(state.tasks.queue.queue_arn, SEND)
         sweep.allow(state.payments_queue.queue.queue_arn, SEND)
         sweep.allow(state.ticks.queue.queue_arn, SEND)
@@ -165,6 +167,7 @@ class Service(Stack):
         run_tasks.allow(state.items.arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
         run_tasks.allow(state.payloads.arn, BATCH_GET)
         run_tasks.allow(state.tenants.arn, GET)
+        run_tasks.allow(state.switches.arn, BATCH_GET)
         run_tasks.allow(state.data_keys.arn, GET, PUT)
         run_tasks.allow_data_keys(
             state.secrets_key.key_arn, MAKE_DATA_KEY, OPEN_DATA_KEY, owners=NOT_OF_API_KEYS
@@ -220,6 +223,7 @@ class Service(Stack):
         settle, state = self._function("settle", recurs=True), self._state
         settle.allow(state.payments.arn, BATCH_GET)
         settle.allow(state.accounts.arn, BATCH_GET)
+        settle.allow(state.switches.arn, BATCH_GET)
         settle.allow_in_transactions(state.payments.arn, PUT, UPDATE)
         settle.allow_in_transactions(state.accounts.arn, UPDATE)
         settle.allow_in_transactions(state.journal.arn, PUT)

@@ -51,6 +51,7 @@ class State(Stack):
         self.operations = Table(
             self, "operations", environment=environment, by="operation", then="place", streams=True
         )
+        self.switches = Table(self, "switches", environment=environment, by="name", expires=False)
         self.operations.index("by_tenant", by="tenant", then="operation")
         self.flow = Table(self, "flow", environment=environment, by="tenant", then="name", streams=True)
         self.flow.index("by_attention", by="attention", then="tenant")
@@ -112,6 +113,7 @@ class State(Stack):
             self.subscriptions,
             self.operations,
             self.data_keys,
+            self.switches,
         )
         return {f"{table.label.upper()}_TABLE": table.name for table in tables} | {
             "PAYLOADS_BUCKET": self.payload_objects.bucket_name,

@@ -40,6 +40,11 @@ class Call:
         return text in json.dumps(self.asked, ensure_ascii=False)
 
 
+def _reads_switches(asked: Mapping[str, Any]) -> bool:
+    tables = asked.get("RequestItems")
+    return isinstance(tables, Mapping) and all(name.endswith("switches") for name in tables)
+
+
 @dataclass(kw_only=True, slots=True)
 class _Plan:
     operations: frozenset[str]
@@ -49,9 +54,10 @@ class _Plan:
 
 @dataclass(slots=True)
 class Boundary:
-    """Every request of the API looks at its key, now and then in a table: these calls are neither noted nor failed,
-    unless a test `admits` them. While it is `rowless`, writes are refused without the row in their way. While it
-    `refuses`, it refuses what AWS would refuse and leaves unread what is too much to read at once."""
+    """Every request of the API looks at its key, and every worker at the switches, now and then in a table: these calls
+    are neither noted nor failed, unless a test `admits` them. While it is `rowless`, writes are refused without the row
+    in their way. While it `refuses`, it refuses what AWS would refuse and leaves unread what is too much to read at
+    once."""
 
     calls: list[Call] = field(default_factory=list)
     admits: bool = False
@@ -87,7 +93,9 @@ class Boundary:
         if service not in ("dynamodb", "sqs"):
             return None
         call = Call(operation=operation, asked=json.loads(request.body or b"{}"))
-        if not self.admits and str(call.asked.get("TableName", "")).endswith("keys"):
+        if not self.admits and (
+            str(call.asked.get("TableName", "")).endswith("keys") or _reads_switches(call.asked)
+        ):
             return None
         self.calls.append(call)
         for plan in self._plans:

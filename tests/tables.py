@@ -16,6 +16,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "flow": ("tenant", "name"),
     "events": ("subject", "sequence"),
     "operations": ("operation", "place"),
+    "switches": ("name",),
     "subscriptions": ("tenant", "id"),
 }
 INDEXES: Final[dict[str, dict[str, tuple[str, ...]]]] = {

@@ -43,6 +43,12 @@ def show(answer: dict[str, Any]) -> str:
         f"{each['last_error']}"
         for each in answer["destinations"]
     ]
+    lines += [
+        f"SWITCHED OFF {each['name']} since {each['off_at']}"
+        if not each["on"]
+        else f"CATCHING UP {each['name']} until {each['caught_up_at']}"
+        for each in answer.get("switches", ())
+    ]
     lines += [f"PAUSED {each['tenant']} flow key {each['key']}" for each in answer["paused_flow_keys"]]
     lines += [
         f"{each['severity'].upper()} {each['alarm']}: {each['meaning']}" for each in answer["firing"] or ()

@@ -33,6 +33,7 @@ STATUS: Mapping[type[errors.PostdateError], HTTPStatus] = {
     errors.QuotaExceeded: HTTPStatus.TOO_MANY_REQUESTS,
     errors.RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
     errors.Conflict: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.ReadOnly: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 _COMES_BACK = (errors.Conflict, errors.Unavailable)
@@ -62,7 +63,7 @@ def problem(error: Exception, request_id: str) -> Problem:
     known = isinstance(error, errors.PostdateError) and status is not HTTPStatus.INTERNAL_SERVER_ERROR
     code = (
         "unavailable"
-        if status is HTTPStatus.SERVICE_UNAVAILABLE
+        if status is HTTPStatus.SERVICE_UNAVAILABLE and not isinstance(error, errors.ReadOnly)
         else error.code
         if isinstance(error, errors.PostdateError)
         else "internal"

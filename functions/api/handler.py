@@ -28,6 +28,7 @@ from functions.api.overview import routes as overview
 from functions.api.payments import routes as payments
 from functions.api.runs import routes as runs
 from functions.api.subscriptions import routes as subscriptions
+from functions.api.switches import routes as switches
 from functions.api.tasks import routes as tasks
 from functions.api.tasks.recurring import routes as recurring
 from functions.api.tenants import routes as tenants
@@ -62,6 +63,7 @@ app.include_router(audit.AUDIT.router)
 app.include_router(overview.OVERVIEW.router)
 app.include_router(keys.KEYS.router)
 app.include_router(WHOAMI.router)
+app.include_router(switches.SWITCHES.router)
 app.include_router(tenants.TENANTS.router)
 app.include_router(tenants.SECRETS.router)
 app.include_router(pages.router)

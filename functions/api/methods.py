@@ -10,7 +10,7 @@ from typing import Final
 
 _PARAMETER: Final = re.compile(r"\\{[a-z_]+\\}")
 # In the order in which they are told.
-_METHODS: Final = ("GET", "HEAD", "POST", "PATCH", "DELETE")
+_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 
 def taken_by(path: str) -> tuple[str, ...]:

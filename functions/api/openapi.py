@@ -155,7 +155,9 @@ def _failures(operation: Operation) -> dict[str, Any]:
     known = _problems()
     by_status: dict[str, list[str]] = {}
     of_body = problems.OF_BODIES if operation.body else ()
-    for code in dict.fromkeys((*operation.codes, *of_body, *problems.ALWAYS[operation.scheme])):
+    of_writes = ("read_only",) if operation.is_refused_while_read_only else ()
+    codes_of_all = (*operation.codes, *of_body, *problems.ALWAYS[operation.scheme], *of_writes)
+    for code in dict.fromkeys(codes_of_all):
         by_status.setdefault(str(known[code]["value"]["status"]), []).append(code)
     failures: dict[str, Any] = {}
     for status, codes in sorted(by_status.items()):

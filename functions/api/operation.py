@@ -36,7 +36,8 @@ class Operation:
     """`codes` are the errors beside those that every operation with a key may answer. `scheme` is how the key is shown.
     `examples` are bodies. `route` serves it; what the route returns is the answer, and `example` is one, unless the
     examples of its resource have one under the name of its schema. Operations without a `route` name the schema of
-    their answer.
+    their answer. With `while_read_only` it is served then,
+    whatever its method is.
     """
 
     method: str
@@ -55,7 +56,16 @@ class Operation:
     parameters: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
+    while_read_only: bool = False
     route: Callable[..., Any] | None = None
+
+    @property
+    def reads(self) -> bool:
+        return self.method == "get" or (self.scope or "").endswith(":read")
+
+    @property
+    def is_refused_while_read_only(self) -> bool:
+        return not (self.reads or self.while_read_only)
 
     @property
     def answer_types(self) -> tuple[type, ...]:
@@ -79,7 +89,8 @@ class Routes:
 
     A route is called with whoever calls, who has the operation's scope, and with the parameters of the path. So a scope
     that is described is a scope that is asked for. A route with the scope of operators acts for no tenant. A route
-    reads if its method is GET or its scope is one for reading.
+    reads if its method is GET or its scope is one for reading. Routes that write are refused while the API is
+    read-only, unless they say otherwise.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -89,7 +100,7 @@ class Routes:
 
     def serves(
         self,
-        method: Literal["get", "post", "patch", "delete"],
+        method: Literal["get", "post", "put", "patch", "delete"],
         path: str,
         *,
         name: str,
@@ -104,36 +115,40 @@ class Routes:
         example: Mapping[str, Any] | None = None,
         parameters: tuple[str, ...] = (),
         headers: tuple[str, ...] = (),
+        while_read_only: bool = False,
     ) -> Callable[[Route[P, R]], Route[P, R]]:
         def served(route: Route[P, R]) -> Route[P, R]:
-            whole, reads = f"{self._prefix}{path}", method == "get" or scope.endswith(":read")
+            whole = f"{self._prefix}{path}"
+            operation = Operation(
+                method=method,
+                path=_PARAMETER.sub(r"{\1}", whole),
+                name=name,
+                summary=summary,
+                text=text,
+                status=status,
+                body=body,
+                body_needed=body_needed,
+                examples=examples,
+                example=example,
+                scope=scope,
+                parameters=(*_PARAMETER.findall(whole), *parameters),
+                headers=headers,
+                codes=codes,
+                while_read_only=while_read_only,
+                route=route,
+            )
 
             def answer(*given: P.args, **named: P.kwargs) -> R:
                 event = self.router.current_event
                 caller = requests.operator(event) if scope == OPS else requests.caller(event, scope)
-                return route(caller.performs(name, scope=scope, reads=reads), *given, **named)
+                caller = caller.performs(name, scope=scope, reads=operation.reads)
+                if operation.is_refused_while_read_only:
+                    requests.check_writable()
+                return route(caller, *given, **named)
 
             answer.__name__ = name
             self.router.route(whole, method=method.upper())(answer)
-            self.operations.append(
-                Operation(
-                    method=method,
-                    path=_PARAMETER.sub(r"{\1}", whole),
-                    name=name,
-                    summary=summary,
-                    text=text,
-                    status=status,
-                    body=body,
-                    body_needed=body_needed,
-                    examples=examples,
-                    example=example,
-                    scope=scope,
-                    parameters=(*_PARAMETER.findall(whole), *parameters),
-                    headers=headers,
-                    codes=codes,
-                    route=route,
-                )
-            )
+            self.operations.append(operation)
             return route
 
         return served

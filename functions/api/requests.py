@@ -17,9 +17,11 @@ from postdate.domain.errors import (
     LoopRefused,
     Malformed,
     PayloadTooLarge,
+    ReadOnly,
     UnsupportedMediaType,
     ValidationFailed,
 )
+from postdate.domain.switch import API_WRITES
 from postdate.domain.task import DEPTH_MAX
 
 AnswerT = TypeVar("AnswerT", bound=Mapping[str, object])
@@ -66,6 +68,15 @@ def operator(event: BaseProxyEvent) -> Caller:
     found = given.admission.operator(event["requestContext"], _shown(event))
     given.author.name = found.actor
     return found
+
+
+def check_writable() -> None:
+    """Raises ReadOnly while an operator has switched off writes. If the switch cannot be read, its last position
+    counts; without one, requests are served."""
+    board = wired().switchboard
+    board.look([API_WRITES])
+    if not board.last(API_WRITES).on:
+        raise ReadOnly
 
 
 def admit(event: BaseProxyEvent) -> None:

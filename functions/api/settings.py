@@ -16,6 +16,7 @@ class Settings:
     journal_table: str
     flow_table: str
     slots_table: str
+    switches_table: str
     events_table: str
     subscriptions_table: str
     operations_table: str

@@ -67,6 +67,8 @@ from postdate.stores.operations_dynamo import DynamoOperations
 from postdate.stores.passes import DynamoPasses
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.subscriptions_dynamo import DynamoSubscriptions
+from postdate.stores.switchboard import Switchboard
+from postdate.stores.switches import DynamoSwitches
 from postdate.stores.tallies import DynamoTallies
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants, Tenant
@@ -77,6 +79,8 @@ from postdate.use_cases.settling import Settling
 _TENANT_KEPT = timedelta(seconds=5)
 # How long a revoked key still works. Each copy of the function reads a key that it is shown once in that time.
 _KEY_KEPT = timedelta(seconds=2)
+# How long a switch that was turned still has its former position for requests.
+_SWITCHES_KEPT = timedelta(milliseconds=1500)
 # Longer than any attempt of its task may begin, by clocks that differ and deliveries that take their time.
 PAYLOAD_KEPT = LIFETIME + timedelta(days=5)
 
@@ -97,6 +101,8 @@ class Wired:
         self.flow = DynamoFlow(
             table=given.flow_table, client=dynamodb, author=self.author, now=self.clock.now
         )
+        self.switches = DynamoSwitches(table=given.switches_table, client=dynamodb)
+        self.switchboard = Switchboard(switches=self.switches, clock=self.clock, read_every=_SWITCHES_KEPT)
         self.stored = Stored(flow=self.flow, clock=self.clock)
         self.seats = Seats(flow=self.flow, clock=self.clock, total=given.waiting_requests)
         self.places = PlaceCheck(flow=self.flow, clock=self.clock)
@@ -281,6 +287,7 @@ class Wired:
             keys=self.all_keys,
             hashes=self.hashes,
             keep=self._rehash.keep,
+            switchboard=self.switchboard,
             clock=self.clock,
         )
         self.cashier = Cashier(
@@ -305,6 +312,7 @@ class Wired:
             passes=passes,
             tallies=DynamoTallies(table=given.slots_table, client=dynamodb),
             flow=self.flow,
+            switches=self.switches,
             calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
             depths={
                 name: Remembered(partial(depth, sqs, url), keep=DEPTHS_KEPT, clock=self.clock)

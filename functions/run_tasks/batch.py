@@ -115,6 +115,10 @@ class Batch:
             self.outbox.send_on(call.due, call.message, not_before=soon)
         self.outbox.send()
 
+    def stop(self, call: Call, until: datetime) -> None:
+        self.tally.stopped += 1
+        self.outbox.send_on(call.due, call.message, not_before=until)
+
     def move(self, calls: Iterable[Call]) -> None:
         """Moves calls to the queue for slow destinations."""
         for call in calls:

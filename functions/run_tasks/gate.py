@@ -19,6 +19,7 @@ from typing import Final
 
 from functions.run_tasks.circuits import Circuits, circuit
 from functions.run_tasks.flow_keys import FlowKeys
+from functions.run_tasks.stops import Stops
 from postdate.domain import flow as rules
 from postdate.domain import transitions
 from postdate.domain.breaker import State as BreakerState
@@ -59,7 +60,7 @@ Admitted = Transition | Waits | Elsewhere | None
 
 
 class Gate:
-    """Made anew for each batch; the circuits outlive it."""
+    """Made anew for each batch; the circuits outlive it. `stops` are switches: they come before a decision is made."""
 
     def __init__(
         self,
@@ -67,10 +68,12 @@ class Gate:
         flow: Flow,
         circuits: Circuits,
         flow_keys: FlowKeys,
+        stops: Stops,
         clock: Clock,
         lease: timedelta,
         moves_slow: bool,
     ) -> None:
+        self.stops = stops
         self._flow = flow
         self._circuits = circuits
         self._flow_keys = flow_keys

@@ -23,6 +23,7 @@ from functions.run_tasks.replay import ReplayTarget
 from functions.run_tasks.run import TaskRunner
 from functions.run_tasks.sending import OwnPayloads, Sender
 from functions.run_tasks.settings import Settings
+from functions.run_tasks.stops import Stops
 from functions.run_tasks.subscribed import Subscribed
 from functions.run_tasks.tally import TaskTally
 from postdate.domain.backfill import TARGET_TYPE as BACKFILL
@@ -45,6 +46,8 @@ from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.objects_s3 import S3Objects
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.subscriptions_dynamo import DynamoSubscriptions
+from postdate.stores.switchboard import Switchboard
+from postdate.stores.switches import DynamoSwitches
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants
 from postdate.stores.vault import Vault
@@ -150,6 +153,9 @@ class Wired:
         )
         self.circuits = Circuits(flow=self.flow, clock=self.clock)
         self.flow_keys = FlowKeys(flow=self.flow, clock=self.clock)
+        self.switchboard = Switchboard(
+            switches=DynamoSwitches(table=given.switches_table, client=dynamodb), clock=self.clock
+        )
         self.targets: Mapping[str, Target] = Targets(
             Parts(client=aws.client, now=self.clock.now, loopback_allowed=given.loopback_destinations),
             inside={BACKFILL: self._backfills(retention), REPLAY: self._replays(shards)},
@@ -248,6 +254,7 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> TaskRunne
             flow=given.flow,
             circuits=given.circuits,
             flow_keys=given.flow_keys,
+            stops=Stops(given.switchboard, given.clock),
             clock=given.clock,
             lease=given.lease,
             moves_slow=given.moves_slow and lane is given.tasks_lane,

@@ -10,11 +10,11 @@ One thread decides and commits; destinations work in threads of their own and re
 due goes before an outcome that waits to be written, and nothing waits for a slow neighbour.
 
 A worker that deliveries keep from ending takes further messages itself (see `intake`), and no tenant's deliveries use
-up what it can have in flight (see `in_flight`).
+up what it can have in flight (see `in_flight`). Tasks that an operator has stopped wait in the queue (see `stops`).
 """
 
 import queue
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from functions.run_tasks.batch import Batch, Worker
@@ -29,6 +29,7 @@ from functions.run_tasks.sending import Sender
 from functions.run_tasks.tally import TaskTally
 from postdate.domain.due import PACKET_ITEMS_MAX
 from postdate.domain.errors import Unavailable
+from postdate.domain.task import Task
 from postdate.runtime.agenda import Call, calls_of, in_turn, take_due
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
@@ -57,6 +58,7 @@ class TaskRunner:
         self._sender = sender
         self._intake = intake
         self._in_flight = in_flight
+        self._stops = gate.stops
         self._inbox: queue.SimpleQueue[Finished | list[Received]] = queue.SimpleQueue()
         self._stalled = Stalled(in_flight)
         self._batch = Batch(worker, outbox, tasks)
@@ -110,12 +112,15 @@ class TaskRunner:
             self._take_news(now)
         elif (looks_at := self._in_flight.looks_at) is not None and looks_at <= now:
             self._gate.slowed(self._in_flight.slow(now))
+        elif (stops_at := self._stops_at) is not None and stops_at <= now:
+            soon = [call for call in agenda if call.at <= agenda[0].at]
+            self._stops.look_for(agenda[0].at, self._with_tasks(soon))
         elif (asks_at := self._intake.asks_at(len(agenda))) is not None and asks_at <= now:
             self._let_go()
             self._intake.ask(self._inbox.put)
         else:
             due_at = agenda[0].at if agenda else None
-            instants = (self._renew_at, due_at, writes_at, patience_ends, asks_at, looks_at)
+            instants = (self._renew_at, due_at, writes_at, patience_ends, asks_at, looks_at, stops_at)
             self._take_news(min(at for at in instants if at is not None))
 
     def _calls(self, messages: Sequence[Received]) -> list[Call]:
@@ -180,7 +185,7 @@ class TaskRunner:
 
     def _begin(self, calls: list[Call]) -> None:
         """Runs of recurring tasks come second: what has to be known and written first must make no other task late."""
-        calls = self._stalled.with_capacity(calls, self._worker.clock.now())
+        calls = self._allowed(self._stalled.with_capacity(calls, self._worker.clock.now()))
         recurring = {id for id, task in self._batch.known.items() if task.recurs is not None}
         for taken in (
             [call for call in calls if call.due.id not in recurring],
@@ -188,6 +193,27 @@ class TaskRunner:
         ):
             if taken:
                 self._claiming.claim(taken)
+
+    def _allowed(self, calls: list[Call]) -> list[Call]:
+        """The calls of tasks that no switch stops now. The others are sent again, to ask later."""
+        allowed = []
+        for call, until in zip(calls, self._stops.until(self._with_tasks(calls)), strict=True):
+            if until is None:
+                allowed.append(call)
+            else:
+                self._batch.stop(call, until)
+        if len(allowed) < len(calls):
+            self._batch.outbox.send()
+        return allowed
+
+    def _with_tasks(self, calls: Iterable[Call]) -> list[tuple[Call, Task | None]]:
+        return [(call, self._batch.known.get(call.due.id)) for call in calls]
+
+    @property
+    def _stops_at(self) -> datetime | None:
+        """The instant of the next look at the switches."""
+        agenda = self._batch.agenda
+        return self._stops.looks_at(agenda[0], self._batch.known.get(agenda[0].due.id)) if agenda else None
 
     def _renew(self) -> None:
         """Long work keeps what it holds: the messages, and the lease of each task that is still running."""

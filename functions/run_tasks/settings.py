@@ -27,6 +27,8 @@ class Settings:
     events_kept_days: int
     # The table of subscriptions.
     subscriptions_table: str
+    # The table of what operators have stopped.
+    switches_table: str
     # The queue of calls for tasks.
     tasks_queue_url: str
     # The queue of calls to slow destinations.

@@ -47,6 +47,8 @@ class TaskTally:
     postponed: int = 0
     # Calls that were moved to the lane for slow destinations.
     moved: int = 0
+    # Calls that were sent again because a switch stops their tasks.
+    stopped: int = 0
     # Outcomes that a newer claim had overtaken.
     fenced_off: int = 0
     # Claims that took a task from a worker whose lease was over.
@@ -86,6 +88,7 @@ class TaskTally:
             metric.CALLS_DEFERRED: self.deferred,
             metric.CALLS_POSTPONED: self.postponed,
             metric.CALLS_MOVED: self.moved,
+            metric.CALLS_STOPPED: self.stopped,
             metric.FENCED_OFF: self.fenced_off,
             metric.MESSAGES_FAILED: len(self.failed_messages),
         }

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from functions.settle.run import PaymentRunner, PaymentTally
 from functions.settle.settings import Settings
+from functions.settle.stops import Stops
 from postdate.domain.due import DELAY_MAX
 from postdate.domain.payment import Payment, State
 from postdate.domain.retry import RetryPolicy
@@ -19,6 +20,8 @@ from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received, SqsQueue
 from postdate.runtime.visibility import Visibility
 from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
+from postdate.stores.switchboard import Switchboard
+from postdate.stores.switches import DynamoSwitches
 
 _LATE_MS: Final = 1000
 
@@ -46,6 +49,10 @@ class Wired:
             client=aws.client("dynamodb", tries=LEDGER_TRIES),
             shards=ShardPlan.parse(given.shard_plan),
             listing_shards=given.listing_shards,
+        )
+        self.switchboard = Switchboard(
+            switches=DynamoSwitches(table=given.switches_table, client=aws.client("dynamodb")),
+            clock=self.clock,
         )
 
 
@@ -80,6 +87,7 @@ def _runner() -> PaymentRunner:
         extend_messages=given.visibility.extend,
         clock=given.clock,
         lease=given.lease,
+        stops=Stops(given.switchboard, given.clock),
         retry=given.retry,
         draw=random.random,
     )
@@ -99,6 +107,7 @@ def _tell(tally: PaymentTally, messages: Sequence[Received]) -> None:
         metric.BOOKS_DISAGREE: tally.disagreeing,
         metric.CALLS_DROPPED: tally.dropped,
         metric.CALLS_DEFERRED: tally.deferred,
+        metric.CALLS_STOPPED: tally.stopped,
         metric.MESSAGES_FAILED: len(tally.failed_messages),
     }
     emit_all(values)

@@ -6,14 +6,18 @@ that dies after it noted a stumble, before it sent the retry's message or the de
 well: delivered again, it finds the payment waiting or left to a person, and sends it.
 
 There is one thread. Everything whose instant has come is settled in one call: the ledger knows what goes together.
+
+What an operator has stopped is sent again with a pause and is settled in order afterwards (see `stops`).
 """
 
+from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from functions.settle.stops import Stops
 from postdate.domain import money
 from postdate.domain.due import WAIT_MAX, Due
 from postdate.domain.errors import Unavailable
@@ -51,6 +55,8 @@ class PaymentTally:
     dropped: int = 0
     # Calls that were sent again.
     deferred: int = 0
+    # Calls that were sent again because a switch stops their payments.
+    stopped: int = 0
     # The time from the instant to the answer of the commit, of each completed payment.
     lateness_ms: list[float] = field(default_factory=list)
     # The time from the instant to the decision, of each completed payment.
@@ -76,6 +82,7 @@ class PaymentRunner:
         extend_messages: Callable[[Iterable[Received], timedelta], None],
         clock: Clock,
         lease: timedelta,
+        stops: Stops,
         retry: RetryPolicy,
         draw: Callable[[], float],
     ) -> None:
@@ -85,6 +92,7 @@ class PaymentRunner:
         self._extend_messages = extend_messages
         self._clock = clock
         self._lease = lease
+        self._stops = stops
         self._retry = retry
         self._draw = draw
         self._known: dict[str, Payment] = {}
@@ -101,17 +109,60 @@ class PaymentRunner:
                 self._extend_messages(messages, self._lease + WAIT_MAX)
                 renew_at = now + self._lease / 2
             elif self._agenda[0].at <= now:
-                self._settle(take_due(self._agenda, now))
+                self._settle(self._allowed(take_due(self._agenda, now)))
             else:
                 self._outbox.send()
-                self._clock.sleep_until(min(renew_at, self._agenda[0].at))
+                self._sleep(renew_at)
         self._outbox.send()
         self._tally.failed_messages |= self._outbox.failed_messages
         return self._tally
 
+    def _sleep(self, renew_at: datetime) -> None:
+        """Until the next payment, with a look at the switches shortly before."""
+        at = self._agenda[0].at
+        tenants = [call.message.packet.tenant for call in self._agenda if call.at == at]
+        looks_at = self._stops.looks_at(tenants, at)
+        if looks_at is not None and looks_at <= self._clock.now():
+            self._stops.look_for(tenants, at)
+        else:
+            self._clock.sleep_until(min(renew_at, looks_at or at))
+
+    def _allowed(self, calls: Iterable[Call]) -> list[Call]:
+        """The calls of payments that no switch stops now. The others follow later: soon enough for this worker to wait,
+        or in a message of their own."""
+        found = list(calls)
+        if not found:
+            return found
+        self._stops.look(call.message.packet.tenant for call in found)
+        now, allowed = self._clock.now(), []
+        for call in found:
+            until = self._stops.until(call.message.packet.tenant, call.due.due_at)
+            if until is None:
+                allowed.append(call)
+            elif until <= now + WAIT_MAX and not self._stops.is_off(call.message.packet.tenant):
+                insort(self._agenda, replace(call, at=until), key=lambda each: each.at)
+            else:
+                self._send_later(call, until)
+        return allowed
+
+    def _is_stopped(self, call: Call) -> bool:
+        """True if the switches may be the reason why an attempt failed: then it was none."""
+        self._stops.look([call.message.packet.tenant])
+        return self._stops.is_off(call.message.packet.tenant)
+
+    def _send_later(self, call: Call, until: datetime) -> None:
+        self._tally.stopped += 1
+        self._outbox.send_on(call.due, call.message, not_before=until)
+
     def _read(self, messages: Sequence[Received]) -> None:
-        """Puts the calls on the agenda in the order of their instants."""
-        calls = calls_of(messages, self._clock.now())
+        """Puts the calls on the agenda in the order of their instants. Of stopped payments nothing is read."""
+        now = self._clock.now()
+        calls = calls_of(messages, now)
+        late = self._allowed(call for call in calls if call.at <= now)
+        calls = [*late, *(call for call in calls if call.at > now), *self._agenda]
+        self._agenda.clear()
+        if not calls:
+            return
         try:
             self._known = self._ledger.payments(call.due.id for call in calls)
         except Unavailable:
@@ -122,16 +173,19 @@ class PaymentRunner:
     def _settle(self, calls: Sequence[Call]) -> None:
         to_settle = [call for call in calls if self._admit(call)]
         began_at = self._clock.now()
-        outcomes = self._settling.attempt(
-            (self._known[call.due.id] for call in to_settle),
-            authors={call.due.id: call.message.packet.by for call in to_settle if call.message.packet.by},
-            together=any(call.at <= began_at - BEHIND for call in to_settle),
-        )
+        with self._stops.bounding(call.message.packet.tenant for call in to_settle):
+            outcomes = self._settling.attempt(
+                (self._known[call.due.id] for call in to_settle),
+                authors={call.due.id: call.message.packet.by for call in to_settle if call.message.packet.by},
+                together=any(call.at <= began_at - BEHIND for call in to_settle),
+            )
         stuck = []
         for call in to_settle:
             outcome = outcomes[call.due.id]
             self._known[call.due.id] = outcome.payment
-            if outcome.stuck is not None:
+            if outcome.stuck is not None and self._is_stopped(call):
+                self._send_later(call, self._clock.now())
+            elif outcome.stuck is not None:
                 stuck.append((call, outcome.payment, outcome.stuck))
                 self._tally.disagreeing += outcome.disagrees
             elif outcome.ended_at is not None:

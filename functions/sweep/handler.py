@@ -18,6 +18,8 @@ from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import emit, logger, metrics
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.passes import DynamoPasses
+from postdate.stores.switchboard import Switchboard
+from postdate.stores.switches import DynamoSwitches
 from postdate.stores.tallies import DynamoTallies
 from postdate.stores.timetable import DynamoTimetable
 
@@ -68,6 +70,9 @@ class Wired:
             },
             groups=groups,
             horizon=horizon,
+            switchboard=Switchboard(
+                switches=DynamoSwitches(table=given.switches_table, client=dynamodb), clock=clock
+            ),
             clock=clock,
         )
         self.ticker = Ticker(

@@ -11,6 +11,8 @@ class Settings:
     payments_table: str
     # The table of finished passes, of the watermark and of the heartbeat.
     slots_table: str
+    # The table of what operators have stopped.
+    switches_table: str
     # The queue of calls for tasks.
     tasks_queue_url: str
     # The queue of calls for payments.

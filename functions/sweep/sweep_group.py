@@ -5,6 +5,9 @@ A crash before the note makes the next sweeper repeat the pass. That is harmless
 The closing pass also tallies how the minute's items fared, for the overview, from the rows that it has read. A tally
 that cannot be written holds no pass up: then the overview shows nothing of that group's minute. Its note says how many
 items wait for their first attempt, so that lists of PENDING items know where to look.
+
+An audit sends no call again for an item that an operator's switch stops: its call comes back by itself, and a second
+one each hour would only add work. The item is audited again when the switch is on.
 """
 
 from collections import Counter
@@ -13,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 
 from postdate.domain import instants, payment, task
 from postdate.domain.due import Via, pack
@@ -20,11 +24,13 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.item import Phase, kind_of
 from postdate.domain.slots import Slot
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Sweep, is_settled, wants_call
+from postdate.domain.switch import SETTLEMENT, of_tenant
 from postdate.domain.tally import tallied
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
 from postdate.runtime.queue import Queue
 from postdate.stores.passes import Passes
+from postdate.stores.switchboard import Switchboard
 from postdate.stores.tallies import Tallies
 from postdate.stores.timetable import Timetable, TimetableEntry
 
@@ -57,6 +63,7 @@ class GroupSweeper:
     queues: Mapping[frozenset[str], Queue]
     groups: Groups
     horizon: Horizon
+    switchboard: Switchboard
     clock: Clock
 
     def sweep(self, sweep: Sweep) -> Swept:
@@ -81,6 +88,8 @@ class GroupSweeper:
             return Swept()
         # The calls go before the note of the pass: a crash in between repeats the pass, and repeated calls do no harm.
         calls = [entry for slot, entry in found if self._wants(sweep, slot, entry, opened_at, now)]
+        if sweep.stage is Stage.AUDIT:
+            calls = self._not_stopped(calls)
         self._send(calls, _VIA[sweep.stage])
         if sweep.stage is Stage.OPEN:
             self.passes.record(progress)
@@ -102,6 +111,15 @@ class GroupSweeper:
             progress = replace(progress, audited_at=now)
         self.passes.record(progress)
         return Swept(sent=len(calls), overdue=tuple(entry.due.id for entry in calls))
+
+    def _not_stopped(self, calls: Sequence[TimetableEntry]) -> list[TimetableEntry]:
+        names = [_switches_of(entry) for entry in calls]
+        self.switchboard.look(chain.from_iterable(names))
+        return [
+            entry
+            for entry, needed in zip(calls, names, strict=True)
+            if all(self.switchboard.last(name).on for name in needed)
+        ]
 
     def _send(self, calls: Sequence[TimetableEntry], via: Via) -> None:
         """To all queues, whatever one of them says: payments do not wait for tasks. Then the pass is made again."""
@@ -183,6 +201,11 @@ def together(entries: Iterable[TimetableEntry]) -> list[TimetableEntry]:
         return sorted(((uses[entry.tenant, account], account) for account in entry.accounts), reverse=True)
 
     return sorted(found, key=busiest, reverse=True)
+
+
+def _switches_of(entry: TimetableEntry) -> list[str]:
+    names = [of_tenant(entry.tenant)]
+    return [SETTLEMENT, *names] if kind_of(entry.due.id) == payment.KIND else names
 
 
 def _is_settled(entry: TimetableEntry, now: datetime) -> bool:

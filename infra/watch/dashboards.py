@@ -226,7 +226,8 @@ def _payments(page: _Page) -> list[aws_cloudwatch.IWidget]:
         page.logged(
             "Calls and messages",
             "settle",
-            *(metric.CALLS_DROPPED, metric.CALLS_DEFERRED, metric.MESSAGES_FAILED),
+            *(metric.CALLS_DROPPED, metric.CALLS_DEFERRED, metric.CALLS_STOPPED),
+            metric.MESSAGES_FAILED,
             metric.PAYMENTS_STUMBLED,
         ),
     ]
@@ -279,7 +280,8 @@ def _tasks(page: _Page) -> list[aws_cloudwatch.IWidget]:
         page.logged(
             "Calls and messages",
             "run_tasks",
-            *(metric.CALLS_DROPPED, metric.CALLS_DEFERRED, metric.MESSAGES_FAILED),
+            *(metric.CALLS_DROPPED, metric.CALLS_DEFERRED, metric.CALLS_STOPPED),
+            metric.MESSAGES_FAILED,
             metric.FENCED_OFF,
         ),
     ]

@@ -31,6 +31,7 @@ from postdate.domain.slots import Slot, home, item_id
 from postdate.domain.subscription import Filter, Subscription
 from postdate.domain.subscription import State as SubscriptionState
 from postdate.domain.sweeping import Progress, Stage, Watermark
+from postdate.domain.switch import Switch, turned
 from postdate.domain.tally import MinuteTally
 from postdate.domain.task import KIND as TASK
 from postdate.domain.task import Ack, Destination, Payload, Recurs, Task
@@ -43,6 +44,7 @@ from postdate.stores.idempotency import Reservation
 from postdate.stores.keys import ApiKey
 from postdate.stores.ledger import PostingAnswer
 from postdate.stores.operations_dynamo import DynamoOperations
+from postdate.stores.switches import DynamoSwitches
 from postdate.stores.tallies import DynamoTallies
 from postdate.stores.tenants import Tenant
 from postdate.stores.timetable import TimetableEntry
@@ -260,6 +262,9 @@ def _write_the_rest(on_aws: OnAws) -> None:
     _operations(on_aws).add(_operation(), pages_of(_operation().id, [sent]))
     on_aws.events.put([_event(), replace(_event(), sequence=2, reconstructed=True)], after={TENANT: 3})
     on_aws.subscriptions.add(_subscription())
+    off = turned(Switch(name="settlement"), on=False, now=NOW - _MINUTE, by="key:1", why="wrong rates")
+    _switches(on_aws).change(Switch(name="settlement"), off)
+    _switches(on_aws).change(off, turned(off, on=True, now=NOW, by="key:2", why="corrected"))
     on_aws.events.append(
         FeedPage(tenant=TENANT, log="1a", number=4, recorded_at=NOW, entries=(FeedEntry.of(_event()),))
     )
@@ -379,8 +384,13 @@ def read(on_aws: OnAws) -> dict[str, Any]:
         "feed": on_aws.events.pages(TENANT, limit=9),
         "subscriptions": on_aws.subscriptions.all(TENANT),
         "flow_key": flow.key(_FLOW_KEY),
+        "switch": _switches(on_aws).get("settlement"),
     }
     return {name: plain(value) for name, value in found.items()}
+
+
+def _switches(on_aws: OnAws) -> DynamoSwitches:
+    return DynamoSwitches(table=on_aws.names["switches"], client=on_aws.dynamodb)
 
 
 def _tallies(on_aws: OnAws) -> DynamoTallies:

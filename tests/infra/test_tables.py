@@ -21,6 +21,7 @@ KEYS = {
     "events": ["subject", "sequence"],
     "operations": ["operation", "place"],
     "subscriptions": ["tenant", "id"],
+    "switches": ["name"],
 }
 
 
@@ -139,6 +140,7 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
         "EventsTable": "table:events",
         "SubscriptionsTable": "table:subscriptions",
         "OperationsTable": "table:operations",
+        "SwitchesTable": "table:switches",
         "DataKeysTable": "table:data-keys",
         "SecretsKeyId": "key:secrets",
         "PayloadsBucket": "bucket:payload-objects-<AWS::AccountId>-<AWS::Region>",

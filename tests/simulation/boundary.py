@@ -31,7 +31,7 @@ _ASKS: Final = _READS | {"SendMessageBatch"}
 # A request that sets an account right reads the account ten times: two looks of five tries.
 _LOOKS: Final = 10
 # Rows that many items share: each of these items may ask for them.
-_SHARED: Final = frozenset({"accounts", "data_keys", "flow", "tenants"})
+_SHARED: Final = frozenset({"accounts", "data_keys", "flow", "switches", "tenants"})
 # A tenant's own key bears its name here.
 _OWNED_BY_KEY: Final = frozenset(
     {"accounts", "flow", "journal", "idempotency", "tenants", "data_keys", "keys", LISTS}

@@ -9,7 +9,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.simulation import audits, boundary, chains, flows, items, money, operations, queues, streams
+from tests.simulation import (
+    audits,
+    boundary,
+    chains,
+    flows,
+    items,
+    money,
+    operations,
+    queues,
+    streams,
+    switched,
+)
 from tests.simulation.engine import Change
 from tests.simulation.hub import Actor
 from tests.simulation.seen import Seen
@@ -50,6 +61,7 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     flows.a_destination_is_slow_that_kept_somebody_waiting,
     flows.slow_destinations_have_a_lane,
     operations.i24_an_operation_changes_what_it_planned,
+    switched.i25_notes_what_is_off,
 )
 AT_THE_END: Final[tuple[Callable[[Seen], None], ...]] = (
     items.i11_nothing_is_lost,
@@ -209,5 +221,9 @@ INVARIANTS: Final[dict[str, Shown]] = {
             operations.i24_reports_are_true,
         ),
         elsewhere=("test_each_item_is_acted_on_once_whatever_fails",),
+    ),
+    "I25": Shown(
+        here=(switched.i25_notes_what_is_off, switched.i25_nothing_settles_while_it_is_off),
+        elsewhere=("test_settlement_stops_within_two_seconds_and_goes_on_in_order",),
     ),
 }

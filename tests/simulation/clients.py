@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from postdate.domain import instants
+from tests.simulation import switched
 from tests.simulation.bookkeeping import Bookkeeping
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
@@ -161,7 +162,8 @@ class Clients:
         actor.path, actor.items_asked = path, _items_in(form)
         path, _, query = path.partition("?")
         # Cancelling what waits for a person takes an operator, who names the tenant.
-        operates = path.startswith("/api/v1/payments/") and path.endswith("/cancel")
+        cancels = path.startswith("/api/v1/payments/") and path.endswith("/cancel")
+        operates = cancels or path.startswith(switched.PATH)
         key_id = OPERATOR if operates else actor.tenant
         event: dict[str, Any] = {
             "version": "2.0",
@@ -281,6 +283,9 @@ class Clients:
         if others and draws.random() < 0.05:
             self._intrude(actor, draws.choice(others))
         own = self.items.get(str(actor.tenant), [])
+        if self.mix().switched and draws.random() < 0.2:
+            switched.turn(self, actor)
+            return
         if self.mix().operations and draws.random() < self.mix().operations:
             self.operating.something(actor)
             return

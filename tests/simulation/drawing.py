@@ -15,7 +15,11 @@ _NEWEST: Final = (Fault.UNREAD, Fault.ROWLESS)
 # among them once more, because a full queue is rare in runs of all other sorts.
 _LATER: Final = ("paused", "operated", "followed", "strangers", "contested at receivers", "queued")
 _LATER_SHARE: Final = 0.12
-_DRAWN: Final = [theme for theme in THEMES if theme not in _LATER or theme == "queued"]
+# Runs of all sorts do not draw it, so that no earlier seed changes.
+_BY_NAME: Final = frozenset({"switched"})
+_DRAWN: Final = [
+    theme for theme in THEMES if theme not in _BY_NAME and (theme not in _LATER or theme == "queued")
+]
 
 
 def drawn(draws: Random) -> Mix:

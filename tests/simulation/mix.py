@@ -148,6 +148,7 @@ class Mix:
     closing: float = field(default=0.0, repr=False)
     operations: float = field(default=0.0, repr=False)
     recorded: bool = field(default=False, repr=False)
+    switched: bool = field(default=False, repr=False)
 
     @property
     def is_at_once(self) -> bool:

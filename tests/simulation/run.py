@@ -23,7 +23,7 @@ from postdate.stores import account_row, movement_row
 from postdate.stores.data_keys import KEY_BYTES, MemoryDataKeys
 from postdate.stores.key_hashes import OWNER, KeyHashes
 from postdate.stores.vault import SIGNING, Vault
-from tests.simulation import boundary, chains, checkers, items, operations, poison, queues, zoned
+from tests.simulation import boundary, chains, checkers, items, operations, poison, queues, switched, zoned
 from tests.simulation.bookkeeping import RESTING
 from tests.simulation.clients import INTERNAL, OPERATOR, SCOPES, SECRET, Clients
 from tests.simulation.destination import OTHER_QUEUE, QUEUE, SIGNING_SECRET
@@ -387,7 +387,7 @@ class Run:
 
     def _asked(self, actor: Actor, call: Call) -> None:
         touched = list(boundary.touched_by(call))
-        for check in boundary.BEFORE_EACH:
+        for check in (*boundary.BEFORE_EACH, switched.i25_nothing_settles_while_it_is_off):
             check(self.seen, actor, call, touched)
         operations.i24_an_operation_calls_what_it_planned(self.seen, actor, call)
 

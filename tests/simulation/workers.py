@@ -10,6 +10,7 @@ from typing import Any, Final
 from postdate.runtime.further import Took
 from postdate.runtime.queue import Received
 from postdate.targets.base import Delivery, Receipt, Report
+from tests.simulation import switched
 from tests.simulation.destination import Destination
 from tests.simulation.engine import RECEIVES, Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
@@ -63,7 +64,9 @@ class Functions:
         """One more worker of this kind: its name, and what it keeps from event to event."""
         number = self._copies.get(kind, 0)
         self._copies[kind] = number + 1
-        return f"{kind}-{number}", INSIDE.wired(kind, number, self.shards)
+        wired = INSIDE.wired(kind, number, self.shards)
+        switched.arrange(wired, real=self.mix().switched)
+        return f"{kind}-{number}", wired
 
     def poll(self, kind: str, queue: str) -> Actor:
         name, wired = self.copy(kind)

@@ -2,7 +2,7 @@
 
 A page is shown only when nothing can be written before its end any more, so whoever follows the journal misses
 nothing: the account's row notes how far the journal was shown, and a commit that was decided before and comes later
-goes behind that.
+goes behind that. While the note cannot be written, pages end where the journal was shown before.
 """
 
 import re
@@ -15,7 +15,7 @@ from functions.api.accounts.find import find
 from functions.api.forms import instant_of
 from functions.api.listing import Span
 from postdate.domain import instants
-from postdate.domain.errors import ValidationFailed
+from postdate.domain.errors import Unavailable, ValidationFailed
 from postdate.domain.movement import KIND, Movement, place_at
 from postdate.stores.ledger import Ledger
 
@@ -33,7 +33,7 @@ class JournalPage:
 
 
 def page(tenant: str, account: str, parameters: Mapping[str, str], ledger: Ledger) -> JournalPage:
-    """Raises NotFound for an account that is not there."""
+    """Raises NotFound for an account that is not there, and Unavailable if nothing of the page may be shown now."""
     listing.only_known(parameters, "since")
     since = instant_of("since", parameters["since"]) if "since" in parameters else None
     span = Span.of(parameters, "transactions", tenant, account, parameters.get("since"))
@@ -49,8 +49,14 @@ def page(tenant: str, account: str, parameters: Mapping[str, str], ledger: Ledge
     if shown := found[: span.limit]:
         last = shown[-1].place
         if known.journal_read_to < last:
-            ledger.close_journal(tenant, known.id, last)
-            found = read()
+            try:
+                ledger.close_journal(tenant, known.id, last)
+            except Unavailable:
+                last = known.journal_read_to
+                if shown[0].place > last:
+                    raise
+            else:
+                found = read()
     else:
         last = ""
     shown = [movement for movement in found[: span.limit] if movement.place <= last]

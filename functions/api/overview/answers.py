@@ -12,6 +12,7 @@ from functions.api.forms import text_of
 from functions.api.overview import calendar as calendars
 from functions.api.overview import look as looks
 from functions.api.overview.look import Looked, Minute, OfTenant
+from functions.api.switches.answers import SwitchState, state_of
 from postdate.domain import instants
 from postdate.domain.tally import PAYMENTS, TASKS, MinuteTally
 from postdate.runtime.alarms import Firing
@@ -113,6 +114,7 @@ class FiringAlarm(TypedDict):
 class ServiceOverview(LastHour):
     queues: list[QueueDepth]
     sweep: SweepState
+    switches: Annotated[list[SwitchState], told("Those that are off, or whose payments are being caught up.")]
     alarms: Annotated[
         list[FiringAlarm] | None,
         told("Those that fire, pages first, up to 10 s old. Null if CloudWatch does not tell."),
@@ -155,6 +157,7 @@ def of_service(looked: Looked) -> ServiceOverview:
             "swept_until": text_of(until),
             "heartbeat_at": text_of(sweeping.heartbeat_at),
         },
+        "switches": [state_of(each) for each in looked.switches],
         "alarms": None if looked.alarms is None else [_alarm(each) for each in looked.alarms],
     }
 

@@ -14,12 +14,14 @@ from functions.api.overview.calendar import Calendar, Calendars
 from postdate.domain import instants
 from postdate.domain.breaker import Breaker
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
+from postdate.domain.switch import Switch
 from postdate.domain.tally import MinuteTally
 from postdate.runtime.alarms import Firing
 from postdate.runtime.clock import Clock
 from postdate.runtime.depths import Depth
 from postdate.stores.flow import Circuit, Flow, Key
 from postdate.stores.passes import Passes
+from postdate.stores.switches import Switches
 from postdate.stores.tallies import Tallies
 
 MINUTES_SHOWN: Final = 60
@@ -77,6 +79,7 @@ class Looked(LastHour):
 
     sweeping: Sweeping
     queues: Mapping[str, Depth]
+    switches: list[Switch]
     alarms: list[Firing] | None
 
 
@@ -87,6 +90,7 @@ class Look:
     passes: Passes
     tallies: Tallies
     flow: Flow
+    switches: Switches
     calendars: Calendars
     depths: Mapping[str, Callable[[], Depth]]
     alarms: Callable[[], list[Firing] | None]
@@ -119,6 +123,7 @@ class Look:
             done = readers.submit(self._passes, range(shown.start, self.horizon.last_minute(now) + 1))
             mark, beat = readers.submit(self.passes.watermark), readers.submit(self.passes.beat)
             held = readers.submit(self._held, None)
+            switches = readers.submit(self.switches.all)
             alarms = readers.submit(self.alarms)
             depths = {name: readers.submit(depth) for name, depth in self.depths.items()}
             return Looked(
@@ -127,6 +132,7 @@ class Look:
                 sweeping=self._sweeping(now, done.result(), mark.result(), beat.result()),
                 held=held.result(),
                 queues={name: depth.result() for name, depth in depths.items()},
+                switches=[each for each in switches.result() if not each.is_caught_up(now)],
                 alarms=alarms.result(),
             )
 

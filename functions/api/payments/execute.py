@@ -1,18 +1,22 @@
 """Settles a payment at the word of another service, which names the execution. Repeats are harmless: what has ended is
 told as it ended."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from functions.api.payments.answers import Executed, executed
 from functions.api.payments.change import PaymentChanger
 from functions.api.refusals import books_disagree
-from postdate.domain.errors import InvalidState, Unauthenticated, Unavailable
+from postdate.domain.errors import InvalidState, Stopped, Unauthenticated, Unavailable
 from postdate.domain.payment import Payment, State
 from postdate.domain.scopes import INTERNAL
+from postdate.domain.switch import SETTLEMENT, of_tenant
+from postdate.runtime import deadline
 from postdate.runtime.clock import Clock
 from postdate.stores.key_hashes import KeyHashes
 from postdate.stores.keys import Keys, Shown, split
+from postdate.stores.switchboard import Switchboard
 from postdate.use_cases.settling import Settling
 
 
@@ -23,6 +27,7 @@ class Executor:
     keys: Keys
     hashes: KeyHashes
     keep: Callable[[Shown], None]
+    switchboard: Switchboard
     clock: Clock
 
     def admit(self, token: str) -> None:
@@ -36,13 +41,29 @@ class Executor:
         self.keep(Shown(key, parts[1]))
 
     def execute(self, id: str, execution_id: str) -> Executed:
+        """Raises Stopped while a switch stops this payment, also if that cannot be told now."""
         payment = self.changer.load(None, id)
-        outcome = self.settling.attempt([payment], {id: execution_id})[id]
+        with self._unless_stopped(payment):
+            outcome = self.settling.attempt([payment], {id: execution_id})[id]
         if outcome.stuck and outcome.disagrees:
             raise books_disagree(payment.payer, outcome.stuck)
         if outcome.stuck:
             raise Unavailable
         return _told(outcome.payment)
+
+    @contextmanager
+    def _unless_stopped(self, payment: Payment) -> Iterator[None]:
+        """No transaction begins in here once the reading of the switches counts no more."""
+        names = [SETTLEMENT, of_tenant(payment.tenant)]
+        self.switchboard.look(names)
+        for name in () if payment.state.is_final else names:
+            switch = self.switchboard.known(name)
+            released_at = None if switch is None else switch.released_at(payment.due_at)
+            if released_at is None or released_at > max(payment.due_at, self.clock.now()):
+                raise Stopped(f"{name} is switched off, or its payments are being caught up")
+        seconds_left = self.switchboard.seconds_left
+        with deadline.of_this_process().within(lambda: seconds_left(names), only="TransactWriteItems"):
+            yield
 
 
 def _told(payment: Payment) -> Executed:

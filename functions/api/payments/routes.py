@@ -239,6 +239,7 @@ def execute(payment_id: str) -> answers.Executed:
     """For another service of ours, not for a tenant: it may execute any payment that is due."""
     executor = wired().payment_executor
     executor.admit(_event().headers.get("x-internal-auth") or "")
+    requests.check_writable()
     form = parsed(ExecutionForm, requests.body(_event()))
     return executor.execute(payment_id, form.execution_id)
 

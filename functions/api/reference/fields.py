@@ -187,6 +187,9 @@ PARAMETERS: Final[dict[str, Schema]] = {
     "delivery_status": _query("status", "Only deliveries in this state.", enum_of(task.State)),
     "event_id": _path("event_id", "The id of an event."),
     "flow_key": _path("flow_key", "The name of a flow key, percent-encoded."),
+    "switch_name": _path(
+        "switch_name", "`settlement`, `api_writes`, `tenant:<id>` or `target:<type>`, percent-encoded or not."
+    ),
     "destination_id": _path("destination_id", "The id of a destination, from the list."),
     "operation_id": _path("operation_id", "The id of an operation."),
     "queue": _path("queue", "`tasks` or `payments`."),
@@ -236,6 +239,6 @@ HEADERS: Final[dict[str, Schema]] = {
     "WWW-Authenticate": {"description": "The scheme: Bearer.", "schema": TEXT},
 }
 ERROR_HEADERS: Final = {
-    "Retry-After": frozenset({"idempotency_in_progress", "unavailable"}),
+    "Retry-After": frozenset({"idempotency_in_progress", "read_only", "unavailable"}),
     "WWW-Authenticate": frozenset({"unauthenticated"}),
 }

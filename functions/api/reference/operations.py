@@ -18,6 +18,7 @@ from functions.api.overview.routes import OVERVIEW
 from functions.api.payments.routes import PAYMENTS
 from functions.api.runs.routes import RUNS
 from functions.api.subscriptions.routes import SUBSCRIPTIONS
+from functions.api.switches.routes import SWITCHES
 from functions.api.tasks.recurring.routes import RECURRING
 from functions.api.tasks.routes import TASKS
 from functions.api.tenants.routes import SECRETS, TENANTS
@@ -73,6 +74,7 @@ GROUPS: Final = (
     ("overview", "How the items of the last hour fared.", tuple(OVERVIEW.operations)),
     ("keys", "API keys and signing secrets of a tenant.", (*KEYS.operations, *SECRETS.operations)),
     ("tenants", "Tenants, for operators.", tuple(TENANTS.operations)),
+    ("switches", "What operators have stopped.", tuple(SWITCHES.operations)),
     ("service", "Health and description of the API.", _PAGES),
     ("caller", "The key that asks.", tuple(WHOAMI.operations)),
 )

@@ -6,7 +6,7 @@ from typing import Any, Final
 from functions.api.overview import answers as overview
 from functions.api.overview.calendar import REACHES, Calendar, Due
 from functions.api.overview.look import Held, Looked, Minute, OfTenant, Sweeping
-from postdate.domain import breaker, instants
+from postdate.domain import breaker, instants, switch
 from postdate.domain.breaker import Breaker
 from postdate.domain.tally import MinuteTally, bucket_of
 from postdate.runtime.alarms import Firing
@@ -33,6 +33,8 @@ def answers() -> dict[str, Any]:
             is_alive=True, behind_minutes=0, watermark=_MINUTE - 60, heartbeat_at=_NOW - timedelta(seconds=21)
         ),
         queues={"tasks": Depth(waiting=2, in_flight=7, delayed=15)},
+        switches=[
+            switch.turned(switch.Switch(name="target:sqs"), on=False, now=_NOW, by="key:3f9a", why="full")
         alarms=[
             Firing(
                 name="destination_down",

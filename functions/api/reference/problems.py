@@ -108,6 +108,11 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
         "Use a new key, or send the first body again.",
     ),
     (
+        errors.ReadOnly(),
+        "An operator has switched off all writes of the API.",
+        "Send the request again later, with the same Idempotency-Key. Reads are served meanwhile.",
+    ),
+    (
         errors.IdempotencyInProgress(),
         "Another request with this Idempotency-Key is still in progress.",
         "Wait for `Retry-After` seconds and send the same request again.",

@@ -26,6 +26,8 @@
     ├── Conflict              another process was faster: load again, decide again
     │   └── IdempotencyInProgress
     └── Unavailable           retry later: a service did not answer, or throttled the call
+        ├── ReadOnly              retry when an operator has switched writes of the API on again
+        ├── Stopped               retry when an operator has switched settlement on again
         ├── Unreadable            retry at newer code, which wrote what this code cannot read
         └── SecretBroken          a stored secret was changed or moved: a person has to look
 
@@ -59,6 +61,16 @@ class Unavailable(PostdateError):
     """A required service did not answer."""
 
     code = "unavailable"
+
+
+class ReadOnly(Unavailable):
+    """An operator has switched off all writes. Reads are served."""
+
+    code = "read_only"
+
+
+class Stopped(Unavailable):
+    """An operator has switched off what this request does."""
 
 
 class Unreadable(Unavailable):

@@ -1,6 +1,7 @@
 """The instant from which on a function begins no call to AWS, so that it can still say that AWS is slow.
 
-A function serves one event at a time, so a process has one deadline, which the threads of that event share.
+A function serves one event at a time, so a process has one deadline, which the threads of that event share. A part of
+the event may have an earlier one of its own, for some calls only.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,21 +13,23 @@ from postdate.domain.errors import Unavailable
 
 class Deadline:
     def __init__(self) -> None:
-        self._seconds_left: Callable[[], float] | None = None
+        self._limits: dict[str, Callable[[], float]] = {}
 
     @contextmanager
-    def within(self, seconds_left: Callable[[], float]) -> Iterator[None]:
-        """Holds the calls of one event to the seconds that this tells."""
-        self._seconds_left = seconds_left
+    def within(self, seconds_left: Callable[[], float], *, only: str = "") -> Iterator[None]:
+        """Holds the calls of one event to the seconds that this tells: all of them, or those of the operation `only`.
+        Both kinds of limits count at once."""
+        self._limits[only] = seconds_left
         try:
             yield
         finally:
-            self._seconds_left = None
+            self._limits.pop(only, None)
 
     def check(self, call: str) -> None:
-        """Raises Unavailable once no second is left."""
-        if self._seconds_left is not None and self._seconds_left() <= 0:
-            raise Unavailable(f"no time was left for {call}")
+        """Raises Unavailable once no second is left. A call is named by its operation, with or without its service."""
+        for only, seconds_left in list(self._limits.items()):
+            if call.endswith(only) and seconds_left() <= 0:
+                raise Unavailable(f"no time was left for {call}")
 
 
 _OF_THIS_PROCESS = Deadline()

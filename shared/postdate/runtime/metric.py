@@ -189,6 +189,12 @@ CALLS_DROPPED: Final = Metric(
     functions=("run_tasks", "settle"),
     in_logs=True,
 )
+CALLS_STOPPED: Final = Metric(
+    name="CallsStopped",
+    meaning="Calls sent again because an operator's switch stops their items.",
+    functions=("run_tasks", "settle"),
+    in_logs=True,
+)
 CALLS_DEFERRED: Final = Metric(
     name="CallsDeferred",
     meaning="Calls sent again because their instant is further away than a worker waits.",

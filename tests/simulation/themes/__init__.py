@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 
 from tests.simulation.mix import Mix
-from tests.simulation.themes import calm, faults, money, pressure, recurring
+from tests.simulation.themes import calm, faults, money, pressure, recurring, stops
 
 THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "deployed": faults.deployed,
@@ -44,4 +44,5 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "paused": pressure.paused,
     "operated": faults.operated,
     "followed": faults.followed,
+    "switched": stops.switched,
 }

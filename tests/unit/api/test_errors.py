@@ -18,6 +18,7 @@ EXAMPLES = {
     errors.InvalidState: errors.InvalidState("DEAD", "a task that is DEAD cannot be changed"),
 }
 ON_THE_WIRE = {
+    errors.ReadOnly: (503, "read_only"),
     errors.Malformed: (400, "malformed"),
     errors.ValidationFailed: (422, "validation_failed"),
     errors.Unauthenticated: (401, "unauthenticated"),

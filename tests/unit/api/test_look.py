@@ -19,6 +19,7 @@ from postdate.runtime.depths import Depth
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.passes import MemoryPasses
+from postdate.stores.switches import MemorySwitches
 from postdate.stores.tallies import MemoryTallies
 from tests.unit.doubles import MINUTE, PLAN, SECOND, ManualClock, ScriptedTasks, a_task, in_state
 
@@ -33,6 +34,7 @@ class Watching:
         self.passes = MemoryPasses()
         self.tallies = MemoryTallies()
         self.flow = MemoryFlow()
+        self.switches = MemorySwitches()
         self.tasks = ScriptedTasks()
         self.ledger = MemoryLedger(shards=PLAN)
         self.firing: list[Firing] | None = []
@@ -41,6 +43,7 @@ class Watching:
             passes=self.passes,
             tallies=self.tallies,
             flow=self.flow,
+            switches=self.switches,
             calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
             depths={"tasks": lambda: Depth(waiting=3, in_flight=2, delayed=1)},
             alarms=lambda: self.firing,
@@ -139,6 +142,7 @@ def test_before_the_first_sweep_everything_is_behind() -> None:
         passes=MemoryPasses(),
         tallies=watching.tallies,
         flow=watching.flow,
+        switches=watching.switches,
         calendars=watching.look.calendars,
         depths={},
         alarms=lambda: None,

@@ -23,7 +23,8 @@ SCOPES: Final = {
     "payments:write": "cancelPayment cancelPaymentByPost changePayment schedulePayment schedulePayments",
     "ops": (
         "changeTenant getServiceOverview getTenant listDeadLetters listTenants makeTenant "
-        "redriveDeadLetters replaceDataKey resumeTenant suspendTenant"
+        "redriveDeadLetters replaceDataKey resumeTenant suspendTenant "
+        "getSwitch listSwitches turnSwitch"
     ),
     "tasks:read": (
         "getFlowKey getJob getLimits getOperation getOverview getRun getRunOfTask getTask listDestinations "

@@ -19,6 +19,7 @@ from functions.run_tasks.intake import Intake
 from functions.run_tasks.replay import ReplayTarget
 from functions.run_tasks.run import TaskRunner
 from functions.run_tasks.sending import OwnPayloads, Sender
+from functions.run_tasks.stops import Stops
 from functions.run_tasks.subscribed import Subscribed
 from functions.run_tasks.tally import TaskTally
 from postdate.domain.due import Due, Via
@@ -34,6 +35,8 @@ from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.objects import Found, MemoryObjects
 from postdate.stores.payloads import MemoryPayloads
 from postdate.stores.subscriptions import MemorySubscriptions
+from postdate.stores.switchboard import Switchboard
+from postdate.stores.switches import MemorySwitches
 from postdate.stores.tasks import Written
 from postdate.stores.tenants import MemoryTenants
 from postdate.stores.vault import Vault
@@ -97,6 +100,7 @@ class Running:
         self.definitions = ScriptedDefinitions(tasks=self.tasks)
         self.flow = flow or MemoryFlow()
         self.circuits = Circuits(flow=self.flow, clock=self.clock)
+        self.switches = MemorySwitches()
         self.flow_keys = FlowKeys(flow=self.flow, clock=self.clock)
         self.vault = Vault(data_keys=MemoryDataKeys(), clock=self.clock)
         self.payloads = MemoryPayloads()
@@ -197,6 +201,7 @@ class Running:
                 flow=self.flow,
                 circuits=self.circuits,
                 flow_keys=self.flow_keys,
+                stops=Stops(Switchboard(switches=self.switches, clock=self.clock), self.clock),
                 clock=self.clock,
                 lease=LEASE,
                 moves_slow=self.moves_slow,

@@ -6,10 +6,13 @@ from datetime import timedelta
 import pytest
 
 from functions.settle.run import PaymentRunner, PaymentTally
+from functions.settle.stops import Stops
 from postdate.domain.due import Due, Via
 from postdate.domain.payment import Payment
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
+from postdate.stores.switchboard import Switchboard
+from postdate.stores.switches import MemorySwitches
 from postdate.use_cases.settling import Settling
 from tests.unit.doubles import LEASE, STEADY, ManualClock, ScriptedLedger, ScriptedQueue, message
 
@@ -25,6 +28,7 @@ class Paying:
         self.ledger.opens(*self.NAMES)
         self.queue = ScriptedQueue(self.clock)
         self.dead_letters = ScriptedQueue(self.clock)
+        self.switches = MemorySwitches()
         self.extended: list[tuple[list[str], timedelta]] = []
 
     def stores(self, *payments: Payment) -> None:
@@ -47,6 +51,7 @@ class Paying:
             extend_messages=self._extend,
             clock=self.clock,
             lease=LEASE,
+            stops=Stops(Switchboard(switches=self.switches, clock=self.clock), self.clock),
             retry=STEADY,
             draw=lambda: 0.5,
         )

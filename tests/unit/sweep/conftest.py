@@ -15,6 +15,8 @@ from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Sweep, Wa
 from postdate.domain.tally import Fared
 from postdate.domain.task import Task
 from postdate.stores.passes import MemoryPasses
+from postdate.stores.switchboard import Switchboard
+from postdate.stores.switches import MemorySwitches
 from postdate.stores.tallies import MemoryTallies, Sums
 from postdate.stores.tasks import Written
 from postdate.stores.timetable import TimetableEntry
@@ -84,6 +86,7 @@ class Sweeping:
         if swept_before:
             self._closed(instants.minute_of(self.clock.now()) - 2)
         self.tallies = ScriptedTallies()
+        self.switches = MemorySwitches()
         self.queue = ScriptedQueue(self.clock)
         self.payments_queue = ScriptedQueue(self.clock)
         self.groups = Groups(shards=PLAN, size=shards_per_group)
@@ -96,6 +99,7 @@ class Sweeping:
             queues={frozenset({"task", "run"}): self.queue, frozenset({"pay"}): self.payments_queue},
             groups=self.groups,
             horizon=self.horizon,
+            switchboard=Switchboard(switches=self.switches, clock=self.clock),
             clock=self.clock,
         )
         self.ticker = Ticker(

@@ -7,10 +7,11 @@ import pytest
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.sweeping import Stage
+from postdate.domain.switch import turned
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
 from postdate.stores.tasks import Written
-from tests.unit.doubles import LEASE, MINUTE, PLAN, SECOND, START, in_state
+from tests.unit.doubles import LEASE, MINUTE, PLAN, SECOND, START, a_payment, in_state
 from tests.unit.run_tasks.plans import a_definition, run_at_start
 
 HOUR = 60 * MINUTE
@@ -90,3 +91,22 @@ def test_a_run_that_is_noted_as_missed_needs_no_audit(sweeping):
     slot = PLAN.slot(sweeping.clock.now(), b"x" * 10)
     slots = [replace(slot, shard=shard) for shard in range(4)]
     assert [entry for slot in slots for entry in sweeping.tasks.due_in(slot)] == []
+
+
+@pytest.mark.parametrize("name", ["settlement", "tenant:demo"])
+def test_an_audit_sends_no_second_call_for_a_stopped_payment_and_looks_again_when_it_goes_on(sweeping, name):
+    payment = a_payment(due_at=START + MINUTE)
+    sweeping.tasks.others.append(payment)
+    turn(sweeping, name, on=False)
+    sweeping.ticks(until=START + 3 * HOUR, every=5 * MINUTE)
+    calls = [packet.via for packet, _ in sweeping.payments_queue.take()]
+    assert Via.AUDIT not in calls
+    turn(sweeping, name, on=True)
+    sweeping.ticks(until=sweeping.clock.now() + 2 * HOUR, every=5 * MINUTE)
+    assert {packet.via for packet, _ in sweeping.payments_queue.take()} == {Via.AUDIT}
+
+
+def turn(sweeping, name, *, on):
+    before = sweeping.switches.get(name)
+    after = turned(before, on=on, now=sweeping.clock.now(), by="key:1", why="test")
+    assert sweeping.switches.change(before, after)

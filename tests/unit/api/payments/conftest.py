@@ -25,6 +25,8 @@ from postdate.stores.key_hashes import KeyHashes, plain_hash_of
 from postdate.stores.keys import ApiKey, MemoryKeys
 from postdate.stores.ledger import ListedPayment, PaymentsWanted, Posted, PostingAnswer
 from postdate.stores.ledger_memory import MemoryLedger
+from postdate.stores.switchboard import Switchboard
+from postdate.stores.switches import MemorySwitches
 from postdate.use_cases.settling import Settling
 from tests.unit.api.conftest import LockedReservations
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START, ManualClock, Scripted, ScriptedQueue, unique
@@ -108,6 +110,7 @@ class Bank:
             ),
             ApiKey(id="out", secret_sha256=plain_hash_of("secret"), tenant="demo", scopes=frozenset({"ops"})),
         )
+        self.switches = MemorySwitches()
         horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         numbers = count(1)
         self.unique = lambda: unique(next(numbers))
@@ -127,6 +130,7 @@ class Bank:
             keys=self.keys,
             hashes=KeyHashes(MemoryDataKeys()),
             keep=lambda shown: None,
+            switchboard=Switchboard(switches=self.switches, clock=self.clock),
             clock=self.clock,
         )
         for id in ("payer", "payee", "third"):

@@ -1,0 +1,55 @@
+"""Tasks that an operator's switch stops: those of a tenant, or to one kind of destination.
+
+A stopped task stays as it is, and its call is sent again with a pause, as if no worker had had it. A task whose end
+comes meanwhile is EXPIRED when its switch is on again. Switches that cannot be read stay as they were read last.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from postdate.domain.switch import of_target, of_tenant
+from postdate.domain.task import Task
+from postdate.runtime.agenda import Call
+from postdate.runtime.clock import Clock
+from postdate.stores.switchboard import Switchboard
+
+# The switches are read so long before the instant: then nothing is read at the instant.
+LOOK_AHEAD: Final = timedelta(milliseconds=150)
+
+
+class Stops:
+    """Made anew for each batch; the switchboard outlives it."""
+
+    def __init__(self, switchboard: Switchboard, clock: Clock) -> None:
+        self._board = switchboard
+        self._clock = clock
+        self._looked_for: datetime | None = None
+
+    def looks_at(self, call: Call, task: Task | None) -> datetime | None:
+        """The instant for the next look, before this call is due; None if a look for that instant has been made or is
+        not needed."""
+        if self._looked_for == call.at or not self._board.is_stale(_names(call, task), call.at):
+            return None
+        return call.at - LOOK_AHEAD
+
+    def look_for(self, at: datetime, calls: Iterable[tuple[Call, Task | None]]) -> None:
+        self._looked_for = at
+        self._look(calls)
+
+    def until(self, calls: Sequence[tuple[Call, Task | None]]) -> list[datetime | None]:
+        """For each of these calls None, or the instant at which it asks again because it is stopped."""
+        self._look(calls)
+        now, found = self._clock.now(), list[datetime | None]()
+        for call, task in calls:
+            off = [switch for name in _names(call, task) if not (switch := self._board.last(name)).on]
+            found.append(now + max(switch.pause(now) for switch in off) if off else None)
+        return found
+
+    def _look(self, calls: Iterable[tuple[Call, Task | None]]) -> None:
+        self._board.look(name for call, task in calls for name in _names(call, task))
+
+
+def _names(call: Call, task: Task | None) -> list[str]:
+    names = [of_tenant(call.message.packet.tenant)]
+    return names if task is None else [*names, of_target(task.destination.type)]
