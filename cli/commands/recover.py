@@ -17,7 +17,7 @@ from infra.environments import ENVIRONMENTS
 
 TABLES: Final = (
     *("items", *MONEY, "payloads", "idempotency", "tenants", "keys", "data_keys", "slots", "flow"),
-    *("operations", "events", "subscriptions"),
+    *("operations", "events", "subscriptions", "switches"),
 )
 
 
