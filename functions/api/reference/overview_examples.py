@@ -35,6 +35,7 @@ def answers() -> dict[str, Any]:
         queues={"tasks": Depth(waiting=2, in_flight=7, delayed=15)},
         switches=[
             switch.turned(switch.Switch(name="target:sqs"), on=False, now=_NOW, by="key:3f9a", why="full")
+        ],
         alarms=[
             Firing(
                 name="destination_down",
