@@ -224,6 +224,6 @@ INVARIANTS: Final[dict[str, Shown]] = {
     ),
     "I25": Shown(
         here=(switched.i25_notes_what_is_off, switched.i25_nothing_settles_while_it_is_off),
-        elsewhere=("test_settlement_stops_within_two_seconds_and_goes_on_in_order",),
+        elsewhere=("test_stopped_payments_wait_and_are_settled_in_order",),
     ),
 }
