@@ -6,7 +6,7 @@ from typing import Final
 
 from infra.environments import Environment
 from infra.watch import emf
-from infra.watch.alarm import Alarm, Composite
+from infra.watch.alarm import Alarm, Composite, Missing
 from infra.watch.evaluate import Samples, State, Watch
 from infra.watch.table import alarms, composites
 
@@ -28,6 +28,9 @@ class Live:
         self._watch.states = dict.fromkeys(self._watch.states, State.OK)
         self.since = dict.fromkeys(self._watch.states, 0.0)
         self._looked_at = 0
+        missing = {each.name for each in alarms(environment) if each.missing is Missing.BREACHING}
+        made = {each.name for each in composites(environment) if missing & set(each.parts)}
+        self._on_missing_data = missing | made
 
     @property
     def states(self) -> dict[str, State]:
@@ -52,14 +55,17 @@ class Live:
         end = (int(now) // _MINUTE + 1) * _MINUTE
         for at in range(max(began, self._looked_at), end, _MINUTE):
             self._look(at, now=at)
-        self._look(end, now=now)
+        self._look(end, now=now, young=end < began)
         # The minute that runs is looked at once more when it is over.
         self._looked_at = end
         self._forget(now - KEPT_SECONDS)
 
-    def _look(self, at: int, *, now: float) -> None:
+    def _look(self, at: int, *, now: float, young: bool = False) -> None:
+        """On a young stack, data that is missing says nothing."""
         before = dict(self._watch.states)
         self._watch.look(self.samples, at=at)
+        if young:
+            self._watch.states |= dict.fromkeys(self._on_missing_data, State.OK)
         for name, state in self._watch.states.items():
             if state is not before[name]:
                 self.since[name] = now

@@ -43,6 +43,15 @@ def test_a_sweep_that_is_not_woken_fires_its_page() -> None:
     assert live.states["timer_down"] is State.ALARM
 
 
+def test_a_young_stack_whose_sweep_has_not_run_is_not_told_to_be_down() -> None:
+    live = Live(LOCAL)
+    live.add(line("api", BEGAN + 5, Requests=1))
+    live.add(line("settle", BEGAN + 6, BooksDisagree=1))
+    live.look(BEGAN + 10)
+    assert live.states["timer_down"] is live.states["tick_missing"] is State.OK
+    assert live.states["balance_inconsistency"] is State.ALARM
+
+
 def test_nothing_is_said_of_a_stack_without_a_sample() -> None:
     live = Live(LOCAL)
     live.look(BEGAN)
