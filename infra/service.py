@@ -29,6 +29,9 @@ RECEIVE: Final = "sqs:ReceiveMessage"
 DELETE: Final = "sqs:DeleteMessage"
 HIDE: Final = "sqs:ChangeMessageVisibility"
 GET_OBJECT: Final = "s3:GetObject"
+PUT_OBJECT: Final = "s3:PutObject"
+LIST_BUCKET: Final = "s3:ListBucket"
+DESCRIBE: Final = "dynamodb:DescribeTable"
 # More would make a worker that dies repeat more; fewer would cost more invocations.
 EVENTS_AT_ONCE: Final = 100
 # The records of a stream that reach the recorder.
@@ -97,8 +100,9 @@ class Service(Stack):
         self._sweep()
         self._run_tasks()
         self._settle()
-        self._record()
+        record = self._record()
         self._operate()
+        self._reconcile(record)
         self._tick()
 
     def _api(self) -> Function:
@@ -231,7 +235,7 @@ class Service(Stack):
         settle.allow(state.payments_queue.dead_letters.queue_arn, SEND)
         settle.consume(state.payments_queue.queue, at_once=10, consumers=self._size("settle").consumers)
 
-    def _record(self) -> None:
+    def _record(self) -> Function:
         """Adds the recorder of events, which may insert rows of events and of their deliveries and change none."""
         record, state = self._function("record"), self._state
         record.allow(state.events.arn, QUERY, BATCH_GET, PARTIQL_INSERT)
@@ -256,6 +260,7 @@ class Service(Stack):
                     name=table.label,
                     pattern=pattern,
                 )
+        return record
 
     def _operate(self) -> None:
         operate, state = self._function("operate"), self._state
@@ -272,6 +277,31 @@ class Service(Stack):
         operate.allow(state.tasks.dead_letters.queue_arn, SEND)
         operate.allow(self._machine_arn("operation"), START)
         StateMachine(self, "operation", environment=self._environment, calls={"Operate": operate})
+
+    def _reconcile(self, record: Function) -> None:
+        """Adds the nightly check. It reads whole tables of money, and writes nothing but its reports."""
+        reconcile, state = self._function("reconcile"), self._state
+        for table in (state.accounts, state.payments, state.journal):
+            reconcile.allow(table.arn, SCAN, DESCRIBE, BATCH_GET)
+        reconcile.allow(state.accounts.arn, GET)
+        reconcile.allow(state.accounts.index_arn("by_tenant"), QUERY)
+        for table in (state.payments, state.journal):
+            for index in ("by_listing" if table is state.payments else "by_payer", "by_payee"):
+                reconcile.allow(table.index_arn(index), QUERY)
+        reconcile.allow(state.items.arn, BATCH_GET)
+        for index in ("by_tenant", "by_state", "by_listing"):
+            reconcile.allow(state.items.index_arn(index), QUERY)
+        reconcile.allow(state.tenants.arn, SCAN)
+        reconcile.allow(state.operations.arn, GET, PUT, QUERY)
+        reconcile.allow(state.operations.index_arn("by_tenant"), QUERY)
+        for queue in (state.tasks, state.payments_queue):
+            reconcile.allow(queue.dead_letters.queue_arn, RECEIVE, HIDE)
+        reports = state.reports.bucket_arn
+        reconcile.allow(reports, LIST_BUCKET)
+        reconcile.allow_objects("reports", GET_OBJECT, PUT_OBJECT)
+        calls = {"Reconcile": reconcile, "Record": record}
+        machine = StateMachine(self, "reconcile", environment=self._environment, calls=calls)
+        machine.nightly()
 
     def _machine_arn(self, name: str) -> str:
         return self.format_arn(

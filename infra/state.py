@@ -69,6 +69,7 @@ class State(Stack):
             description="Every event of every tenant",
         )
         self.payload_objects = Bucket(self, "payload_objects", environment=environment)
+        self.reports = Bucket(self, "reports", environment=environment, passing="work/")
         # AWS refuses a queue whose messages come back while the function that has them may still run.
         self.tasks, self.payments_queue, self.ticks = (
             Queue(
@@ -117,6 +118,7 @@ class State(Stack):
         )
         return {f"{table.label.upper()}_TABLE": table.name for table in tables} | {
             "PAYLOADS_BUCKET": self.payload_objects.bucket_name,
+            "REPORTS_BUCKET": self.reports.bucket_name,
             "SECRETS_KEY_ID": self.secrets_key.key_arn,
             "TASKS_QUEUE_URL": self.tasks.queue.queue_url,
             "SLOW_QUEUE_URL": self.slow.queue.queue_url,

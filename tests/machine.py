@@ -20,6 +20,50 @@ _MACHINES: Final = Path(__file__).parents[1] / "statemachines"
 _ARN: Final = "arn:aws:lambda:us-east-1:000000000000:function:"
 
 
+_RUN_INSIDE: Final = engine._run_sub_machine
+_RETRIER: Final = engine._find_matching_retrier
+
+
+class _InTurn:
+    """In the place of a pool of threads: items of a Map run one after the other, in the order of the list."""
+
+    def __init__(self, max_workers: int) -> None:
+        self.max_workers = max_workers
+
+    def __enter__(self) -> "_InTurn":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def submit(self, call: Callable[..., Any], *given: Any) -> None:
+        call(*given)
+
+
+class _Followed(dict[str, Any]):
+    """States of an item of a Map; tells which are entered, and from where."""
+
+    def __init__(self, states: Mapping[str, Any], machine: "Interpreted") -> None:
+        super().__init__(states)
+        self._machine = machine
+        self._at = ""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if self._at:
+            self._machine.walked.add((self._at, name))
+        self._at = name
+        if "Retry" in self[name]:
+            self._machine.retried[id(self[name]["Retry"])] = name
+        return self[name]
+
+
+def _states(states: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The states of a machine, those inside its Maps included."""
+    for name, state in states.items():
+        yield name, state
+        yield from _states(state.get("ItemProcessor", {}).get("States", {}))
+
+
 @dataclass(kw_only=True, slots=True)
 class Interpreted:
     """One machine. Its executions run when `run` is called, one after the other. `walked` are the edges they took."""
@@ -30,6 +74,8 @@ class Interpreted:
     waiting: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     status: dict[str, str] = field(default_factory=dict)
     walked: set[Edge] = field(default_factory=set)
+    # The states inside a Map, by their retriers.
+    retried: dict[int, str] = field(default_factory=dict)
 
     def start(self, name: str, given: Mapping[str, Any]) -> None:
         if name not in self.status:
@@ -47,7 +93,7 @@ class Interpreted:
     def edges(self) -> set[Edge]:
         """All there are."""
         found: set[Edge] = set()
-        for name, state in json.loads(self._text)["States"].items():
+        for name, state in _states(json.loads(self._text)["States"]):
             ways = [state, *state.get("Choices", ()), *state.get("Catch", ())]
             found |= {(name, way["Next"]) for way in ways if "Next" in way}
             found |= {(name, state["Default"])} if "Default" in state else set()
@@ -92,7 +138,8 @@ class Interpreted:
                 entered = event["stateEnteredEventDetails"]["name"]
                 self.walked |= {(at, entered)} if at else set()
                 at, failed = entered, False
-            elif event["type"] == "TaskScheduled" and failed:
+            elif event["type"] == "TaskScheduled" and failed and (at, RETRY) in self.edges:
+                # A state inside a Map makes such events too, and is followed by itself.
                 self.walked.add((at, RETRY))
             failed = event["type"] == "TaskFailed"
 
@@ -107,6 +154,10 @@ class Interpreted:
             ),
             "_emit_execution_status_event": lambda execution: None,
             "_resolve_lambda_function_ref": lambda resource, optimized: resource,
+            "ThreadPoolExecutor": _InTurn,
+            "futures_wait": lambda futures: None,
+            "_run_sub_machine": self._run_inside,
+            "_find_matching_retrier": self._retrier,
         }
         before = {name: getattr(engine, name) for name in replaced}
         for name, value in replaced.items():
@@ -118,6 +169,18 @@ class Interpreted:
             del engine._state_machines[self._arn]
             for name, value in before.items():
                 setattr(engine, name, value)
+
+    def _run_inside(
+        self, states: Mapping[str, Any], start: str, given: Any, execution: Any, context: Any
+    ) -> Any:
+        """One item of a Map: the engine makes no events of its states."""
+        return _RUN_INSIDE(_Followed(states, self), start, given, execution, context)
+
+    def _retrier(self, retriers: Any, error: str, counts: Any) -> Any:
+        found = _RETRIER(retriers, error, counts)
+        if found[0] is not None and id(retriers) in self.retried:
+            self.walked.add((self.retried[id(retriers)], RETRY))
+        return found
 
     def _sleep(self, seconds: float) -> None:
         self.clock.sleep_until(self.clock.now() + timedelta(seconds=seconds))

@@ -26,6 +26,7 @@ from functions.api.limits import routes as limits
 from functions.api.operations import routes as operations
 from functions.api.overview import routes as overview
 from functions.api.payments import routes as payments
+from functions.api.reconciliations.routes import RECONCILIATIONS
 from functions.api.runs import routes as runs
 from functions.api.subscriptions import routes as subscriptions
 from functions.api.switches import routes as switches
@@ -61,6 +62,7 @@ app.include_router(money.MONEY.router)
 app.include_router(events.EVENTS.router)
 app.include_router(audit.AUDIT.router)
 app.include_router(overview.OVERVIEW.router)
+app.include_router(RECONCILIATIONS.router)
 app.include_router(keys.KEYS.router)
 app.include_router(WHOAMI.router)
 app.include_router(switches.SWITCHES.router)

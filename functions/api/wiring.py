@@ -66,6 +66,7 @@ from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
 from postdate.stores.operations_dynamo import DynamoOperations
 from postdate.stores.passes import DynamoPasses
 from postdate.stores.payloads import DynamoPayloads
+from postdate.stores.reconciliations import DynamoReconciliations
 from postdate.stores.subscriptions_dynamo import DynamoSubscriptions
 from postdate.stores.switchboard import Switchboard
 from postdate.stores.switches import DynamoSwitches
@@ -343,6 +344,9 @@ class Wired:
 
     def _operations(self) -> None:
         self.operations = DynamoOperations(table=self._given.operations_table, client=aws.client("dynamodb"))
+        self.reconciliations = DynamoReconciliations(
+            table=self._given.operations_table, client=aws.client("dynamodb")
+        )
         self.operations_planner = OperationsPlanner(
             operations=self.operations,
             tasks=self.tasks,

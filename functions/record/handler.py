@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
+from functions.record.audits import audit_failed
 from functions.record.bus import published
 from functions.record.changes import Change, change_of
 from functions.record.letters import Rereader
@@ -82,7 +83,8 @@ def wired() -> Wired:
 @logger.inject_lambda_context
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """A stream's records are answered with the first that failed: the stream delivers from there on again. A command
-    names its `action`: `check` looks for missing events of a tenant, `letters` reads the dead letters again."""
+    names its `action`: `check` looks for missing events of a tenant, `letters` reads the dead letters again,
+    `audit_failed` records that a reconciliation found contradictions of a tenant."""
     if "action" in event:
         return _mended(event, lambda: context.get_remaining_time_in_millis() > _KEPT_MILLISECONDS)
     given = wired()
@@ -98,6 +100,10 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 
 
 def _mended(event: Mapping[str, Any], has_time: Callable[[], bool]) -> dict[str, Any]:
+    if event["action"] == "audit_failed":
+        failed = audit_failed(event["found"], run=event["run"], now=wired().clock.now())
+        wired().recorder.record_events(failed.subject.tenant, [failed])
+        return {"event_id": failed.id}
     if event["action"] == "letters":
         reread = wired().rereader.read(has_time)
         return {"letters_deleted": reread.deleted, "letters_kept": reread.kept} | asdict(reread.mended)

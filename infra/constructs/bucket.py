@@ -8,9 +8,12 @@ from infra.environments import Environment
 
 class Bucket(aws_s3.Bucket):
     """All accounts of the world share one space of names, so its name says whose it is. What tenants put there is
-    theirs to take away; where nothing has to last, it goes by itself."""
+    theirs to take away; where nothing has to last, it goes by itself. Objects under the prefix `passing` go after a
+    week everywhere."""
 
-    def __init__(self, scope: Construct, name: str, *, environment: Environment) -> None:
+    def __init__(
+        self, scope: Construct, name: str, *, environment: Environment, passing: str | None = None
+    ) -> None:
         kept = environment.objects_kept_days
         super().__init__(
             scope,
@@ -23,6 +26,11 @@ class Bucket(aws_s3.Bucket):
             lifecycle_rules=[
                 aws_s3.LifecycleRule(
                     id="unfinished-uploads", abort_incomplete_multipart_upload_after=Duration.days(1)
+                ),
+                *(
+                    [aws_s3.LifecycleRule(id="passing", prefix=passing, expiration=Duration.days(7))]
+                    if passing
+                    else []
                 ),
                 *([aws_s3.LifecycleRule(id="expiry", expiration=Duration.days(kept))] if kept else []),
             ],

@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from aws_cdk import Duration, aws_iam, aws_lambda, aws_sqs
+from aws_cdk import Aws, Duration, aws_iam, aws_lambda, aws_sqs
 from constructs import Construct
 
 from infra.bundle import bundle
@@ -88,6 +88,16 @@ class Function(aws_lambda.Function):
         """Allows a call that knows no resource to name, or needs all of them."""
         self._grant("*", [action])
         waive(self._own_role, "IAM5[Resource::*]", reason)
+
+    def allow_objects(self, bucket: str, *actions: str) -> None:
+        """Allows these calls on all objects of a bucket that this function alone uses."""
+        name = self._environment.named(bucket)
+        self._grant(f"arn:{Aws.PARTITION}:s3:::{name}-{Aws.ACCOUNT_ID}-{Aws.REGION}/*", list(actions))
+        waive(
+            self._own_role,
+            f"IAM5[Resource::arn:<AWS::Partition>:s3:::{name}-<AWS::AccountId>-<AWS::Region>/*]",
+            "This function alone writes these objects, and their names are not known before.",
+        )
 
     def allow_in_transactions(self, table: str, *actions: str) -> None:
         """Allows these writes only as parts of TransactWriteItems."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-from aws_cdk import aws_iam, aws_stepfunctions
+from aws_cdk import TimeZone, aws_iam, aws_scheduler, aws_stepfunctions
 from constructs import Construct
 
 from infra.bundle import ROOT
@@ -13,6 +13,7 @@ from infra.constructs.function import Function
 from infra.constructs.waiver import waive
 from infra.environments import Environment
 
+NIGHTLY: Final = "cron(17 2 * * ? *)"
 DEFINITIONS: Final = ROOT / "statemachines"
 
 
@@ -39,6 +40,28 @@ class StateMachine(aws_stepfunctions.CfnStateMachine):
         waive(self, "SF1", "Its functions log each step; the execution's own history is kept for 90 days.")
         waive(self, "SF2", "An operation is followed by its row, and each of its functions by its log.")
         self.node.add_dependency(role)
+        self._own_name = name
+        self._environment = environment
+
+    def nightly(self) -> None:
+        """Starts an execution each night. One that cannot be started is missed: the next night does the same."""
+        role = aws_iam.Role(
+            self, "schedule-role", assumed_by=aws_iam.ServicePrincipal("scheduler.amazonaws.com")
+        )
+        role.add_to_policy(
+            aws_iam.PolicyStatement(actions=["states:StartExecution"], resources=[self.attr_arn])
+        )
+        aws_scheduler.CfnSchedule(
+            self,
+            "schedule",
+            name=self._environment.named(f"{self._own_name}-nightly"),
+            schedule_expression=NIGHTLY,
+            schedule_expression_timezone=TimeZone.ETC_UTC.timezone_name,
+            flexible_time_window=aws_scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
+            target=aws_scheduler.CfnSchedule.TargetProperty(
+                arn=self.attr_arn, role_arn=role.role_arn, input="{}"
+            ),
+        )
 
 
 def definition(name: str, folder: Path = DEFINITIONS) -> str:

@@ -192,6 +192,8 @@ def _service(
         ),
         page.own("Audits that found a contradiction", "api", metric.AUDITS_FAILED),
         page.logged("Audits that found none", "api", metric.AUDITS_PASSED),
+        page.own("Reconciliations that found a contradiction", "reconcile", metric.RECONCILIATIONS_DIFFER),
+        page.logged("Reconciliations that came to their end", "reconcile", metric.RECONCILED),
         page.own("API keys that could not be read", "authorize", metric.KEYS_NOT_READ),
         page.logged("API keys", "authorize", metric.KEYS_ACCEPTED, metric.KEYS_REFUSED),
     ]

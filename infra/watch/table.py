@@ -6,6 +6,7 @@ from infra.watch.burns import pages
 from infra.watch.capacity import capacity_alarms
 from infra.watch.payments import payment_alarms
 from infra.watch.queues import queue_alarms
+from infra.watch.reconciling import reconciling_alarms
 from infra.watch.requests import request_alarms
 from infra.watch.tasks import task_alarms
 from infra.watch.throttles import throttle_alarms
@@ -16,6 +17,7 @@ def alarms(environment: Environment) -> tuple[Alarm, ...]:
     """All alarms on metrics, parts of composite alarms included."""
     return (
         *payment_alarms(environment),
+        *reconciling_alarms(environment),
         *task_alarms(environment),
         *timer_alarms(environment),
         *queue_alarms(environment),

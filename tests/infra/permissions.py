@@ -25,6 +25,8 @@ MACHINE: Final = (
 )
 READER: Final = "arn:<AWS::Partition>:iam::<AWS::AccountId>:role/postdate-{}-payload-reader"
 OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-payload-objects-<AWS::AccountId>-<AWS::Region>/*"
+REPORT_OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-reports-<AWS::AccountId>-<AWS::Region>/*"
+REPORTS: Final = "bucket:reports-<AWS::AccountId>-<AWS::Region>"
 DESTINATIONS_ON_AWS: Final[Grants] = {
     f"{QUEUES}postdate-destination-*": {"sqs:SendMessage"},
     f"{TOPICS}postdate-destination-*": {"sns:Publish"},
@@ -159,7 +161,36 @@ GRANTED: Final[dict[str, Grants]] = {
         "queue:payments-dlq": LETTERS,
         MACHINE: {"states:StartExecution"},
     },
-    "the machine of operations": {"function:operate": {"lambda:InvokeFunction"}},
+    "reconcile": {
+        "logs:/aws/lambda/reconcile": LOGS,
+        "table:accounts": {
+            *("dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:Scan"),
+        },
+        "table:accounts/index/by_tenant": {"dynamodb:Query"},
+        "table:payments": {"dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"},
+        "table:payments/index/by_listing": {"dynamodb:Query"},
+        "table:payments/index/by_payee": {"dynamodb:Query"},
+        "table:journal": {"dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"},
+        "table:journal/index/by_payer": {"dynamodb:Query"},
+        "table:journal/index/by_payee": {"dynamodb:Query"},
+        "table:items": {"dynamodb:BatchGetItem"},
+        "table:items/index/by_tenant": {"dynamodb:Query"},
+        "table:items/index/by_state": {"dynamodb:Query"},
+        "table:items/index/by_listing": {"dynamodb:Query"},
+        "table:tenants": {"dynamodb:Scan"},
+        "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
+        "table:operations/index/by_tenant": {"dynamodb:Query"},
+        "queue:tasks-dlq": {"sqs:ChangeMessageVisibility", "sqs:ReceiveMessage"},
+        "queue:payments-dlq": {"sqs:ChangeMessageVisibility", "sqs:ReceiveMessage"},
+        REPORTS: {"s3:ListBucket"},
+        REPORT_OBJECTS: {"s3:GetObject", "s3:PutObject"},
+    },
+    "the machine reconcile": {
+        "function:reconcile": {"lambda:InvokeFunction"},
+        "function:record": {"lambda:InvokeFunction"},
+    },
+    "the schedule of the machine reconcile": {"machine:reconcile": {"states:StartExecution"}},
+    "the machine operation": {"function:operate": {"lambda:InvokeFunction"}},
     "the schedule": {
         "queue:ticks": {"sqs:SendMessage"},
         "queue:ticks-dlq": {"sqs:SendMessage"},
@@ -239,6 +270,10 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
         "*": {"dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"},
         "queue:events-dlq": {"sqs:DeleteMessageBatch", "sqs:SendMessageBatch"},
         "queue:tasks": {"sqs:SendMessageBatch"},
+    },
+    "reconcile": {
+        "queue:tasks-dlq": {"sqs:ChangeMessageVisibilityBatch"},
+        "queue:payments-dlq": {"sqs:ChangeMessageVisibilityBatch"},
     },
     "operate": {
         "*": {"dynamodb:BatchExecuteStatement", "dynamodb:ExecuteTransaction"},

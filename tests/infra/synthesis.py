@@ -23,6 +23,7 @@ NAMED_BY: Final = {
     "AWS::S3::Bucket": ("bucket", "BucketName"),
     "AWS::KMS::Key": ("key", "Description"),
     "AWS::Events::EventBus": ("bus", "Name"),
+    "AWS::StepFunctions::StateMachine": ("machine", "StateMachineName"),
 }
 
 Template = dict[str, Any]

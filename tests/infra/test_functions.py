@@ -62,7 +62,8 @@ def test_the_settings_name_the_resources_they_are_called_after(stacks: Stacks) -
             if kind == "table":
                 assert stacks.text(value) == f"table:{name}"
             if kind == "bucket":
-                assert stacks.text(value) == "bucket:payload-objects-<AWS::AccountId>-<AWS::Region>"
+                bucket = {"payloads": "payload-objects"}.get(name, name)
+                assert stacks.text(value) == f"bucket:{bucket}-<AWS::AccountId>-<AWS::Region>"
             if kind == "role_arn":
                 assert stacks.text(value) == READER.format(stacks.environment.name)
             if kind in {"queue_url", "dlq_url"}:

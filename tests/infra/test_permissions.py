@@ -37,8 +37,13 @@ def statements(stacks: Stacks) -> dict[str, list[dict[str, Any]]]:
         for name, each in stacks.properties("AWS::Lambda::Function").items()
     } | {reader(stacks): "the reader of payloads"}
     roles |= {
-        each["RoleArn"]["Fn::GetAtt"][0]: "the machine of operations"
-        for each in stacks.properties("AWS::StepFunctions::StateMachine").values()
+        each["RoleArn"]["Fn::GetAtt"][0]: f"the machine {name}"
+        for name, each in stacks.properties("AWS::StepFunctions::StateMachine").items()
+    }
+    roles |= {
+        each["Target"]["RoleArn"]["Fn::GetAtt"][0]: "the schedule of the machine reconcile"
+        for each in stacks.properties("AWS::Scheduler::Schedule").values()
+        if each["Name"].endswith("-reconcile-nightly")
     }
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for policy in stacks.properties("AWS::IAM::Policy").values():
@@ -155,5 +160,12 @@ def test_only_the_executor_becomes_the_reader_of_payloads_and_nobody_else_reads_
     assert role["RoleName"] == f"postdate-{stacks.environment.name}-payload-reader"
     for name in GRANTED.keys() - {"the reader of payloads"}:
         assert not [
-            action for actions in grants(stacks, name).values() for action in actions if "s3" in action
+            action
+            for resource, actions in grants(stacks, name).items()
+            for action in actions
+            if "s3" in action and "payload-objects" in resource
         ]
+        if name != "reconcile":
+            assert not [
+                action for actions in grants(stacks, name).values() for action in actions if "s3" in action
+            ]

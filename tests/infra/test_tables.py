@@ -143,6 +143,7 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
         "SwitchesTable": "table:switches",
         "DataKeysTable": "table:data-keys",
         "SecretsKeyId": "key:secrets",
+        "ReportsBucket": "bucket:reports-<AWS::AccountId>-<AWS::Region>",
         "PayloadsBucket": "bucket:payload-objects-<AWS::AccountId>-<AWS::Region>",
         "TasksQueueUrl": "queue:tasks",
         "SlowQueueUrl": "queue:slow",

@@ -10,6 +10,7 @@ import pytest
 from functions.api import wiring
 from functions.authorize import handler as authorize
 from functions.operate import handler as operate
+from functions.reconcile import handler as reconcile
 from functions.record import handler as record
 from functions.run_tasks import handler as run_tasks
 from functions.settle import handler as settle
@@ -50,6 +51,7 @@ SETTINGS = {
     "WAITING_REQUESTS": "4",
     "OIDC": "none",
     "PAYLOADS_BUCKET": "integration-payloads",
+    "REPORTS_BUCKET": "integration-reports",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/integration-payload-reader",
     "OPERATION_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:integration-operation",
     "ALARM_PREFIX": "postdate-integration-",
@@ -80,7 +82,8 @@ def new_world(engine: Engines) -> Callable[[], World]:
         with speaking_to(engine):
             boto3.setup_default_session()
             dynamodb, sqs = (runtime.client.__wrapped__(service) for service in ("dynamodb", "sqs"))
-            kms = runtime.client.__wrapped__("kms")
+            kms, s3 = (runtime.client.__wrapped__(service) for service in ("kms", "s3"))
+        s3.create_bucket(Bucket=SETTINGS["REPORTS_BUCKET"])
         key_id = kms.create_key()["KeyMetadata"]["Arn"]
         names = tables.create(dynamodb, prefix)
         attributes = {"VisibilityTimeout": "900"}
@@ -197,6 +200,7 @@ def forget() -> None:
         run_tasks.wired,
         record.wired,
         operate.wired,
+        reconcile.wired,
         settle.wired,
         sweep.wired,
         runtime.client,

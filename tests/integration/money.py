@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from functions.api.audit import Auditor
 from functions.api.wiring import wired
+from postdate.use_cases.auditing import Auditor
 from tests.integration.world import Client, Record, World
 
 

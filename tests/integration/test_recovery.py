@@ -14,12 +14,12 @@ import pytest
 from cli.aws.restored import equipped
 from cli.recovery import Recovery
 from functions.api.accounts.restate import QUIET
-from functions.api.audit import Auditor
 from functions.api.wiring import wired
 from infra.environments import PROD
 from postdate.domain.instants import milliseconds
 from postdate.domain.transitions import TOKENS_AHEAD
 from postdate.runtime.clock import SystemClock
+from postdate.use_cases.auditing import Auditor
 from tests.boundary import Boundary
 from tests.integration.conftest import SETTINGS, entered
 from tests.integration.world import Client, Record, World

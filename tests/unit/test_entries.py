@@ -148,6 +148,15 @@ def events(function: str) -> list[dict[str, Any]]:
             return [{"Records": [{"eventName": "INSERT", "eventSourceARN": arn, "dynamodb": row}]}]
         case "sweep":
             return [{"Records": [{"messageId": "1", "body": '{"kind": "tick"}'}]}]
+        case "reconcile":
+            asked: dict[str, Any] = {"run": "rec_1", "started_at": "2026-11-18T10:05:00Z", "name": "night"}
+            scan = {"table": "journal", "segment": 0, "segments": 1, "parts": 1, "after": None, "step": 0}
+            return [
+                asked | {"action": "plan"},
+                asked | {"action": "scan", "scan": scan},
+                asked | {"action": "letters"},
+                asked | {"action": "tenant", "group": 0, "tenant": None},
+            ]
         case "operate":
             return [
                 {

@@ -25,6 +25,7 @@ MAY_USE: Final = {
     "functions.authorize": ("postdate",),
     "functions.record": ("postdate",),
     "functions.operate": ("postdate",),
+    "functions.reconcile": ("postdate",),
     "functions.run_tasks": ("postdate",),
     "functions.settle": ("postdate",),
     "functions.sweep": ("postdate",),

@@ -18,7 +18,6 @@ from functions.api.accounts.forms import (
 )
 from functions.api.accounts.restate import Restater
 from functions.api.accounts.routes import ADMIN, READ
-from functions.api.audit import Auditor
 from functions.api.caller import Caller
 from functions.api.events import answers as events
 from functions.api.events.own import own
@@ -31,6 +30,7 @@ from postdate.domain.account import Account
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.event import Subject
 from postdate.domain.movement import Type
+from postdate.use_cases.auditing import Auditor
 
 MONEY: Final = Routes("/api/v1/accounts/<account_id>")
 ReceiptT = TypeVar("ReceiptT", answers.Deposit, answers.Adjustment)
@@ -120,7 +120,7 @@ def adjust(caller: Caller, account_id: str) -> Response[answers.Adjustment]:
         moved = _moved(tenant, account, form, type=Type.ADJUSTMENT, amount=amount, reason=reason)
     else:
         asked = fingerprint(form, account)
-        moved = _restater().restate(tenant, account, reason=form.reason, key=_key(), fingerprint=asked)
+        moved = restater().restate(tenant, account, reason=form.reason, key=_key(), fingerprint=asked)
     return _told(moved, answers.adjustment(moved.movement, account))
 
 
@@ -210,7 +210,7 @@ def _key() -> str:
     return requests.idempotency_key_needed(_event())
 
 
-def _restater() -> Restater:
+def restater() -> Restater:
     given = wired()
     auditor = Auditor(ledger=given.ledger, clock=given.clock)
     return Restater(

@@ -15,7 +15,6 @@ from typing import Final
 from functions.api import idempotency
 from functions.api.accounts.deposit import Moved
 from functions.api.accounts.find import find
-from functions.api.audit import Auditor
 from functions.api.refusals import refusal
 from postdate.domain.account import Account
 from postdate.domain.errors import InvalidState, PostdateError, Unavailable
@@ -25,6 +24,7 @@ from postdate.domain.posting import Leg, Posting
 from postdate.runtime.clock import Clock
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.ledger import Ledger, PostingAnswer
+from postdate.use_cases.auditing import Auditor
 
 BETWEEN: Final = timedelta(seconds=5)
 # Far above what an index is behind, what two clocks differ by, and how long a commit may follow its decision.

@@ -75,6 +75,7 @@ MEANINGS: Final = {
     "until": "The instant that ends the span: items due before it, or events recorded before it.",
     "dry_run": "True if the operation is only planned and waits for its start.",
     "max_per_second": "The number of items that it acts on in a second at most.",
+    "subject_ids": "The accounts and tasks whose proposals are approved; without it, all.",
     "canary": "The number of items that go first. The others follow when each of these has ended well.",
     "stop_when": "Stops the operation when too many of the newest attempts failed.",
     "failed_share": "The share of failed attempts among those that have ended. Ten of them at least count.",
@@ -191,6 +192,7 @@ PARAMETERS: Final[dict[str, Schema]] = {
         "switch_name", "`settlement`, `api_writes`, `tenant:<id>` or `target:<type>`, percent-encoded or not."
     ),
     "destination_id": _path("destination_id", "The id of a destination, from the list."),
+    "reconciliation_id": _path("reconciliation_id", "The id of a reconciliation."),
     "operation_id": _path("operation_id", "The id of an operation."),
     "queue": _path("queue", "`tasks` or `payments`."),
     "dlq_group": _query("group", "Numbers instead of letters.", {"type": "string", "enum": ["failure"]}),

@@ -16,6 +16,7 @@ from functions.api.operation import Operation
 from functions.api.operations.routes import OPERATIONS as BACKGROUND
 from functions.api.overview.routes import OVERVIEW
 from functions.api.payments.routes import PAYMENTS
+from functions.api.reconciliations.routes import RECONCILIATIONS
 from functions.api.runs.routes import RUNS
 from functions.api.subscriptions.routes import SUBSCRIPTIONS
 from functions.api.switches.routes import SWITCHES
@@ -71,6 +72,7 @@ GROUPS: Final = (
     ("dead letters", "Messages of items that nobody tries again.", tuple(LETTERS.operations)),
     ("limits", "Quotas of a tenant.", tuple(LIMITS.operations)),
     ("audit", "Checks of the books.", tuple(AUDIT.operations)),
+    ("reconciliations", "Nightly checks of all tenants.", tuple(RECONCILIATIONS.operations)),
     ("overview", "How the items of the last hour fared.", tuple(OVERVIEW.operations)),
     ("keys", "API keys and signing secrets of a tenant.", (*KEYS.operations, *SECRETS.operations)),
     ("tenants", "Tenants, for operators.", tuple(TENANTS.operations)),

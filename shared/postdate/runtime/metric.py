@@ -95,6 +95,18 @@ AUDITS_PASSED: Final = Metric(
     functions=("api",),
     in_logs=True,
 )
+RECONCILED: Final = Metric(
+    name="Reconciled",
+    meaning="Nightly reconciliations that came to their end.",
+    functions=("reconcile",),
+    in_logs=True,
+)
+RECONCILIATIONS_DIFFER: Final = Metric(
+    name="ReconciliationsDiffer",
+    meaning="Nightly reconciliations that found a contradiction.",
+    functions=("reconcile",),
+    zeros=True,
+)
 KEYS_ACCEPTED: Final = Metric(
     name="KeysAccepted", meaning="Valid API keys.", functions=("authorize",), in_logs=True
 )

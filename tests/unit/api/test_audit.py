@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from functions.api.audit import PAUSES, Audited, Auditor, view
+from functions.api.audit import view
 from postdate.domain import money
 from postdate.domain.account import Account
 from postdate.domain.errors import Unreadable
@@ -15,6 +15,7 @@ from postdate.domain.posting import Leg, Posting
 from postdate.domain.slots import UNIQUE_BYTES, item_id
 from postdate.stores.ledger import ListedPayment, PaymentsWanted, PostingAnswer
 from postdate.stores.ledger_memory import MemoryLedger
+from postdate.use_cases.auditing import PAUSES, Audited, Auditor
 from tests.unit.doubles import MINUTE, PLAN, START, ManualClock
 
 

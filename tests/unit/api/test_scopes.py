@@ -24,7 +24,7 @@ SCOPES: Final = {
     "ops": (
         "changeTenant getServiceOverview getTenant listDeadLetters listTenants makeTenant "
         "redriveDeadLetters replaceDataKey resumeTenant suspendTenant "
-        "getSwitch listSwitches turnSwitch"
+        "getSwitch listSwitches turnSwitch listReconciliations approveRepairs"
     ),
     "tasks:read": (
         "getFlowKey getJob getLimits getOperation getOverview getRun getRunOfTask getTask listDestinations "

@@ -27,6 +27,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     "payments_late_slow": ({"late": 10, "settled": 10_000}, {"late": 11, "settled": 10_000}),
     "balance_inconsistency": ({"disagreeing": 0}, {"disagreeing": 1}),
     "audit_contradicts": ({"failed": 0}, {"failed": 1}),
+    "reconciliation_differs": ({"differing": 0}, {"differing": 1}),
     "contention": ({"conflicts": 1000}, {"conflicts": 1001}),
     "tasks_die": ({"dead": 5, "succeeded": 95}, {"dead": 6, "succeeded": 94}),
     "tasks_late": ({"lateness": 30_000}, {"lateness": 30_001}),

@@ -7,7 +7,6 @@ import pytest
 
 from functions.api.accounts.deposit import DepositOrder
 from functions.api.accounts.restate import QUIET, Restater
-from functions.api.audit import Auditor
 from postdate.domain.errors import (
     IdempotencyKeyReused,
     InsufficientFunds,
@@ -17,6 +16,7 @@ from postdate.domain.errors import (
     Unreadable,
 )
 from postdate.domain.movement import Type
+from postdate.use_cases.auditing import Auditor
 from postdate.use_cases.settling import Settling
 from tests.unit.doubles import SECOND
 

@@ -1,0 +1,99 @@
+"""Repairs what a reconciliation proposed, after a person has approved it.
+
+The approval is written first, then the repair is made, and its outcome is written last. After a crash in between, the
+same request goes on: an account is set to its journal once for each reconciliation, and a chain that is begun twice
+does no harm.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from functions.api.accounts.restate import Restater
+from postdate.domain.errors import Conflict, NotFound, PostdateError
+from postdate.domain.reconciling import BEGIN_CHAIN, SET_TO_JOURNAL, Proposal, Reconciliation
+from postdate.runtime.clock import Clock
+from postdate.stores.reconciliations import Reconciliations
+
+DONE: Final = "done"
+_TRIES: Final = 3
+# Of the 29 seconds that a request has. An account takes five, because it is looked at twice.
+_TIME: Final = timedelta(seconds=15)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Approver:
+    """`begin_chain` begins a new chain of a tenant's recurring task."""
+
+    reconciliations: Reconciliations
+    restater: Restater
+    begin_chain: Callable[[str, str], object]
+    clock: Clock
+
+    def approve(self, id: str, *, subjects: Iterable[str] | None, key: str, reason: str) -> Reconciliation:
+        """Approves the proposals for these subjects, or all, and makes the repairs that there is time for: those
+        without an outcome are made by the same request again. Raises NotFound."""
+        wanted = None if subjects is None else set(subjects)
+        found = self._load(id)
+        if wanted is not None and (unknown := wanted - {each.subject for each in found.proposals}):
+            raise NotFound(f"the reconciliation proposes no repair of {', '.join(sorted(unknown))}")
+        now = self.clock.now()
+
+        def approved(each: Proposal) -> Proposal:
+            if each.approved_by or not (wanted is None or each.subject in wanted):
+                return each
+            return replace(each, approved_by=key, approved_at=now, reason=reason)
+
+        found = self._changed(id, approved)
+        for each in found.proposals:
+            if self.clock.now() > now + _TIME:
+                break
+            if each.approved_by and each.outcome != DONE and (wanted is None or each.subject in wanted):
+                found = self._noted(id, each, self._repaired(id, each))
+        return found
+
+    def _repaired(self, id: str, proposal: Proposal) -> str:
+        """`done`, or why it was refused."""
+        try:
+            if proposal.repair == SET_TO_JOURNAL:
+                self.restater.restate(
+                    proposal.tenant,
+                    proposal.subject,
+                    reason=f"{proposal.reason} ({id})",
+                    key=f"{id} {proposal.subject}",
+                    fingerprint=id,
+                )
+            elif proposal.repair == BEGIN_CHAIN:
+                self.begin_chain(proposal.tenant, proposal.subject)
+        except PostdateError as error:
+            return str(error)
+        return DONE
+
+    def _noted(self, id: str, proposal: Proposal, outcome: str) -> Reconciliation:
+        def noted(each: Proposal) -> Proposal:
+            same = (each.tenant, each.subject, each.repair) == (
+                proposal.tenant,
+                proposal.subject,
+                proposal.repair,
+            )
+            return replace(each, outcome=outcome) if same else each
+
+        return self._changed(id, noted)
+
+    def _changed(self, id: str, change: Callable[[Proposal], Proposal]) -> Reconciliation:
+        for _ in range(_TRIES):
+            before = self._load(id)
+            proposals = tuple(map(change, before.proposals))
+            if proposals == before.proposals:
+                return before
+            after = replace(before, proposals=proposals, version=before.version + 1)
+            if self.reconciliations.change(after):
+                return after
+        raise Conflict
+
+    def _load(self, id: str) -> Reconciliation:
+        found = self.reconciliations.get(id)
+        if found is None:
+            raise NotFound(f"there is no reconciliation {id}")
+        return found

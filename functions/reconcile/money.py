@@ -1,0 +1,151 @@
+"""Reconciles money: sums by scans, in segments and parts, and then a look at each account whose sums disagree."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import Any, Final
+
+from functions.reconcile.papers import Papers
+from postdate.domain.invariants import Books, checks
+from postdate.domain.reconciling import ACCOUNT_EXISTS, SET_TO_JOURNAL, Accounts, Finding, Sums
+from postdate.stores.ledger import Ledger
+from postdate.stores.scans import TABLES, Scans, added
+from postdate.use_cases.auditing import Auditor
+
+# Sums of so many accounts are held in memory; then they are written down.
+ACCOUNTS_HELD_MAX: Final = 20_000
+# Accounts whose sums disagree, in one step. They are those in use, and few of them are wrong.
+SUSPECTS_AT_ONCE: Final = 5_000
+PARTS_MAX: Final = 200
+SEGMENTS_MAX: Final = 32
+_SEGMENT_BYTES: Final = 256 * 1024 * 1024
+_LOOKED_AT: Final = 20
+# Said of all books together only.
+_OF_ALL: Final = frozenset({"conservation"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Collector:
+    scans: Scans
+    held_max: int = ACCOUNTS_HELD_MAX
+
+    def plan(self) -> tuple[list[dict[str, Any]], list[int]]:
+        """The segments of the tables, and the parts into which accounts are divided: both follow from the tables'
+        sizes, so that no step needs more memory than another."""
+        accounts, _ = self.scans.about("accounts")
+        parts = min(PARTS_MAX, 1 + accounts // self.held_max)
+        segments: list[dict[str, Any]] = []
+        for table in TABLES:
+            _, size = self.scans.about(table)
+            count = min(SEGMENTS_MAX, 1 + size // _SEGMENT_BYTES)
+            segments += [
+                {
+                    "table": table,
+                    "segment": number,
+                    "segments": count,
+                    "parts": parts,
+                    "after": None,
+                    "step": 0,
+                }
+                for number in range(count)
+            ]
+        return segments, list(range(parts))
+
+    def scan(
+        self, scan: Mapping[str, Any], papers: Papers, *, has_time: Callable[[], bool]
+    ) -> dict[str, Any]:
+        """Reads on in one segment, and writes down the sums. Returns where the next step goes on."""
+        accounts = Accounts()
+        after, rows = scan["after"], 0
+        table, segment = scan["table"], scan["segment"]
+        pages = self.scans.pages(table, segment=segment, segments=scan["segments"], after=after)
+        for page in pages:
+            for row in page.rows:
+                added(accounts, table, row)
+            rows += len(page.rows)
+            after = page.after
+            if after is None or len(accounts) >= self.held_max or not has_time():
+                break
+        source = f"{table}-{segment:03d}-{scan['step']:05d}"
+        papers.put_sums(accounts, parts=scan["parts"], source=source)
+        papers.put_found(source, (), rows={table: rows})
+        return {**scan, "after": after, "step": scan["step"] + 1, "goes_on": after is not None}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judge:
+    """Looks at accounts as a whole, as an audit does, until each stood still: what moves is no contradiction."""
+
+    ledger: Ledger
+    auditor: Auditor
+
+    def compare(
+        self, part: int, papers: Papers, *, after: str, has_time: Callable[[], bool]
+    ) -> dict[str, Any]:
+        """Looks at the suspects of one part behind the account `after`. Returns where the next step goes on."""
+        accounts = papers.sums(part)
+        suspects = list(islice(accounts.suspects(after=after), SUSPECTS_AT_ONCE))
+        findings: list[Finding] = []
+        moving: list[str] = []
+        last = None
+        for some in _in_turn(suspects):
+            if last is not None and not has_time():
+                break
+            tenant, names = _tenant_of(some[0][0]), [_account_of(name) for name, _ in some]
+            books = self.auditor.judged_all(tenant, names)
+            for name, sums in some:
+                found = books[_account_of(name)]
+                if found is None:
+                    told = self._without(tenant, _account_of(name), sums)
+                    findings += told
+                    moving += [] if told else [name]
+                else:
+                    findings += _contradictions(tenant, found)
+                last = name
+        goes_on = last is not None and (last != suspects[-1][0] or len(suspects) == SUSPECTS_AT_ONCE)
+        counts = {"accounts": len(accounts) if not after else 0}
+        source = f"part-{part:03d}-{after.replace('/', '_') or 'first'}"
+        papers.put_found(source, findings, moving=moving, **counts)
+        return {"after": last if goes_on else "", "goes_on": goes_on}
+
+    def _without(self, tenant: str, name: str, sums: Sums) -> list[Finding]:
+        """An account that cannot be judged: one that keeps changing, or one that is named and not there."""
+        if sums.is_there or self.ledger.account(tenant, name) is not None:
+            return []
+        observed = {"moved": sums.moved, "held": sums.held}
+        return [Finding(check=ACCOUNT_EXISTS, tenant=tenant, subject=name, observed=None, expected=observed)]
+
+
+def _contradictions(tenant: str, books: Books) -> Iterable[Finding]:
+    for check in checks([books], whole=False):
+        if not check.ok and check.name not in _OF_ALL:
+            yield Finding(
+                check=check.name,
+                tenant=tenant,
+                subject=books.account.id,
+                observed=check.observed,
+                expected=check.expected,
+                repair=_repair(books),
+            )
+
+
+def _repair(books: Books) -> str:
+    """An account can be set to what its journal says, if what its journal says is sound itself."""
+    sound = {each.name for each in checks([books], whole=False) if each.ok}
+    trusted = {"legs_sum_to_zero", "one_movement_a_payment"} <= sound and books.moved >= books.held
+    return SET_TO_JOURNAL if trusted else ""
+
+
+def _in_turn(suspects: list[tuple[str, Sums]]) -> Iterable[list[tuple[str, Sums]]]:
+    """Some accounts of one tenant at a time."""
+    for _, group in groupby(suspects, key=lambda each: _tenant_of(each[0])):
+        while some := list(islice(group, _LOOKED_AT)):
+            yield some
+
+
+def _tenant_of(name: str) -> str:
+    return name.partition("#")[0]
+
+
+def _account_of(name: str) -> str:
+    return name.partition("#")[2]

@@ -1,0 +1,18 @@
+"""Alarms about the nightly reconciliation. One that is given up has failed so often that `errors_reconcile` fires."""
+
+from collections.abc import Iterator
+
+from infra.environments import Environment
+from infra.watch.alarm import Alarm, Severity
+from infra.watch.series import own
+from postdate.runtime import metric
+
+
+def reconciling_alarms(environment: Environment) -> Iterator[Alarm]:
+    yield Alarm(
+        name="reconciliation_differs",
+        meaning="The nightly reconciliation found rows that contradict each other.",
+        severity=Severity.PAGE,
+        series={"differing": own(environment, "reconcile", metric.RECONCILIATIONS_DIFFER)},
+        threshold=0,
+    )

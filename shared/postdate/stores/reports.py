@@ -1,0 +1,72 @@
+"""Reports of reconciliations, and their working papers, as JSON objects."""
+
+import json
+from typing import TYPE_CHECKING, Any, Protocol
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from postdate.domain.errors import Unavailable
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
+
+
+class Reports(Protocol):
+    """Each call raises Unavailable."""
+
+    def put(self, name: str, value: Any) -> None: ...
+
+    def get(self, name: str) -> Any:
+        """None if there is no object of that name."""
+
+    def names(self, prefix: str) -> list[str]: ...
+
+
+class S3Reports:
+    def __init__(self, *, bucket: str, client: "BaseClient") -> None:
+        self._bucket = bucket
+        self._client = client
+
+    def put(self, name: str, value: Any) -> None:
+        body = json.dumps(value, separators=(",", ":")).encode()
+        self._call("put_object", Key=name, Body=body, ContentType="application/json")
+
+    def get(self, name: str) -> Any:
+        try:
+            with self._client.get_object(Bucket=self._bucket, Key=name)["Body"] as body:
+                return json.loads(body.read())
+        except self._client.exceptions.NoSuchKey:
+            return None
+        except (BotoCoreError, ClientError) as error:
+            raise Unavailable(f"{type(error).__name__} on reading {name}") from error
+
+    def names(self, prefix: str) -> list[str]:
+        found: list[str] = []
+        after: dict[str, str] = {}
+        while True:
+            answer = self._call("list_objects_v2", Prefix=prefix, **after)
+            found += [each["Key"] for each in answer.get("Contents", ())]
+            if not answer.get("IsTruncated"):
+                return found
+            after = {"ContinuationToken": answer["NextContinuationToken"]}
+
+    def _call(self, operation: str, **given: Any) -> Any:
+        try:
+            return getattr(self._client, operation)(Bucket=self._bucket, **given)
+        except (BotoCoreError, ClientError) as error:
+            raise Unavailable(f"{type(error).__name__} on {operation}") from error
+
+
+class MemoryReports:
+    def __init__(self) -> None:
+        self.objects: dict[str, str] = {}
+
+    def put(self, name: str, value: Any) -> None:
+        self.objects[name] = json.dumps(value)
+
+    def get(self, name: str) -> Any:
+        text = self.objects.get(name)
+        return None if text is None else json.loads(text)
+
+    def names(self, prefix: str) -> list[str]:
+        return sorted(name for name in self.objects if name.startswith(prefix))
