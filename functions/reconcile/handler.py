@@ -44,12 +44,12 @@ class Wired:
     def __init__(self) -> None:
         given = settings.read(Settings)
         self.clock = SystemClock()
-        dynamodb, plan = aws.client("dynamodb"), ShardPlan.parse(given.shard_plan)
+        dynamodb, shards = aws.client("dynamodb"), ShardPlan.parse(given.shard_plan)
         retention = timedelta(days=given.retention_days)
         tasks = DynamoTasks(
             table=given.items_table,
             client=dynamodb,
-            plan=plan,
+            shards=shards,
             listing_shards=given.listing_shards,
             retention=retention,
         )
@@ -58,7 +58,7 @@ class Wired:
             accounts_table=given.accounts_table,
             journal_table=given.journal_table,
             client=dynamodb,
-            plan=plan,
+            shards=shards,
             listing_shards=given.listing_shards,
         )
         tables = {
@@ -85,7 +85,7 @@ class Wired:
                 retention=retention,
             ),
             operations=DynamoOperations(table=given.operations_table, client=dynamodb),
-            runs=Runs(shards=plan),
+            runs=Runs(shards=shards),
             clock=self.clock,
         )
         reconciliations = DynamoReconciliations(table=given.operations_table, client=dynamodb)
