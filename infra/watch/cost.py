@@ -1,21 +1,30 @@
 """Prices of everything that watches an environment, a month, beside traffic. Taken from the synthesised templates."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from infra.constructs.state_machine import definition
 from infra.environments import Environment
 from postdate.runtime.metric import METRICS, TIERS
 
 # Each account has these free of charge.
-_FREE: Final = {"metrics": 10, "alarms": 10, "dashboards": 3}
-_DOLLARS: Final = {"metrics": 0.30, "alarms": 0.10, "composite alarms": 0.50, "dashboards": 3.00}
+_FREE: Final = {"metrics": 10, "alarms": 10, "dashboards": 3, "state transitions": 4_000}
+_DOLLARS: Final = {
+    "metrics": 0.30,
+    "alarms": 0.10,
+    "composite alarms": 0.50,
+    "dashboards": 3.00,
+    "state transitions": 0.000025,
+}
 _GB: Final = 0.50
 _GB_MONTH: Final = 0.03
 # Assumed: the lines of one wake-up of the sweep, Lambda's own included.
 _WAKE_UP_BYTES: Final = 1600
 _SECONDS_A_MONTH: Final = 30 * 86_400
 _DAYS_A_MONTH: Final = 30
+_ITEMS_OF_A_MAP: Final = 4
 Template = Mapping[str, Any]
 
 
@@ -41,8 +50,28 @@ def bill(environment: Environment, templates: Mapping[str, Template]) -> list[Li
         "alarms": sum(map(_measured, _of(watch, "AWS::CloudWatch::Alarm"))),
         "composite alarms": len(list(_of(watch, "AWS::CloudWatch::CompositeAlarm"))),
         "dashboards": len(list(_of(watch, "AWS::CloudWatch::Dashboard"))),
+        "state transitions": _transitions(templates["service"]),
     }
     return [*(_line(name, count) for name, count in counts.items()), _logs(environment, templates)]
+
+
+def _transitions(service: Template) -> int:
+    """Of the machines that a schedule starts each night, when each step is made for one tenant and a few rows. Other
+    machines run when a person asks for it."""
+    names = [each["Name"].removesuffix("-nightly") for each in _of(service, "AWS::Scheduler::Schedule")]
+    nightly = [
+        text
+        for each in _of(service, "AWS::StepFunctions::StateMachine")
+        if each["StateMachineName"] in names
+        and (text := json.loads(definition(each["StateMachineName"].rpartition("-")[2])))
+    ]
+    return _DAYS_A_MONTH * sum(_states(machine["States"]) for machine in nightly)
+
+
+def _states(states: Mapping[str, Any]) -> int:
+    """The states of a machine, those inside its Maps included: each of these once for each of four items."""
+    inside = [each["ItemProcessor"]["States"] for each in states.values() if "ItemProcessor" in each]
+    return len(states) + _ITEMS_OF_A_MAP * sum(map(_states, inside))
 
 
 def _line(name: str, count: int) -> Line:

@@ -151,6 +151,7 @@ def test_what_watches_prod_keeps_its_budget(stacks_of: Callable[[str], Stacks]) 
         "alarms",
         "composite alarms",
         "dashboards",
+        "state transitions",
         "GB of logs",
     ]
     assert all(line.count for line in lines)
