@@ -122,6 +122,8 @@ def test_a_filter_that_fits_forty_reads_as_much_of_many_as_of_few(
         operator = Client(tenant=client.tenant, scopes="tasks:read tasks:write operations:write")
         reads, seconds, body = asked(operator)
         assert body["eligible"]["count"] == FITTING
+        # Rows of keys and tenants are cached for a while.
+        del reads.calls["GetItem"]
         found[name] = (reads.units, reads.rows, dict(reads.calls))
         with capsys.disabled():
             print(f"\n{count} tasks stored: {reads.units} read units, {reads.rows} rows, {seconds:.3f} s")
