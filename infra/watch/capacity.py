@@ -7,6 +7,8 @@ from infra.environments import Environment
 from infra.watch.alarm import Alarm, Series, Severity
 from infra.watch.series import MINUTE, of_function
 
+# A state machine alone invokes it, a few at a time, and retries an invocation that Lambda refuses.
+_RETRIED_BY_ITS_MACHINE: Final = frozenset({"reconcile"})
 _EVENTS_BEHIND_MILLISECONDS: Final = 600_000
 
 
@@ -27,6 +29,8 @@ def capacity_alarms(environment: Environment) -> Iterator[Alarm]:
             datapoints=2,
             periods=3,
         )
+        if function in _RETRIED_BY_ITS_MACHINE:
+            continue
         yield Alarm(
             name=f"throttles_{function}",
             entry="concurrency",

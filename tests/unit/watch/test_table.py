@@ -67,7 +67,11 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
         f"errors_{function}": ({"errors": 1, "invocations": 100}, {"errors": 2, "invocations": 100})
         for function in PROD.functions
     },
-    **{f"throttles_{function}": ({"throttles": 0}, {"throttles": 1}) for function in PROD.functions},
+    **{
+        f"throttles_{function}": ({"throttles": 0}, {"throttles": 1})
+        for function in PROD.functions
+        if function != "reconcile"
+    },
     "concurrency": ({"running": 800}, {"running": 801}),
     "events_behind": ({"age": 600_000}, {"age": 600_001}),
     # One of the series is enough: the others have no values at all.
