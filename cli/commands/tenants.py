@@ -20,10 +20,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     _action(chosen, "list", "list the tenants", named=False)
     change = _action(chosen, "change", "change the tier, the quota or the lists of destinations")
     _settings(change)
-    suspend = _action(chosen, "suspend", "refuse registrations; what waits runs")
+    suspend = _action(chosen, "suspend", "refuse registrations")
     suspend.add_argument("--reason", required=True)
+    suspend.add_argument(
+        "--pending", choices=("run", "wait"), default="run", help="what becomes of items that are due (run)"
+    )
     _action(chosen, "replace-data-key", "seal its secrets by a new data key, from an hour on")
-    _action(chosen, "resume", "accept registrations again")
+    _action(chosen, "resume", "accept registrations again, and let go on what waits")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -35,7 +38,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 return {"tenants": [api.patch(f"{PATH}/{options.id}", _form(options))]}
             case "suspend":
                 api.sure(f"Refuse the registrations of {options.id}?")
-                form = {"pending": "run", "reason": options.reason}
+                form = {"pending": options.pending, "reason": options.reason}
                 return {"tenants": [api.post(f"{PATH}/{options.id}/suspend", form)]}
             case "replace-data-key":
                 api.sure(f"Replace the data key of {options.id}?")

@@ -1,5 +1,6 @@
 """Tenants, made and changed by operators, and the rotation of a tenant's signing secret."""
 
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,7 +10,11 @@ from standardwebhooks import Webhook
 
 from functions.api.limits.meter import Meter
 from functions.api.wiring import wired
+from functions.run_tasks.handler import wired as runners
+from functions.settle.handler import wired as settlers
+from postdate.domain.errors import Unavailable
 from postdate.stores.tenants import Tenant
+from tests.integration.money import assert_sound, balances
 from tests.integration.test_api_errors import problem
 from tests.integration.world import Answer, Client, World
 
@@ -103,7 +108,8 @@ def test_a_suspended_tenant_reads_and_cancels_and_registers_nothing(client: Clie
     payment = client.pay(key="before", delay_seconds=600).body["payment_id"]
     path = f"{PATH}/{client.tenant}"
     suspended = operator.call("POST", f"{path}/suspend", {"pending": "run", "reason": "unpaid"}).body
-    assert (suspended["status"], suspended["suspended_because"]) == ("SUSPENDED", "unpaid")
+    told = [suspended[name] for name in ("status", "suspended_because", "pending")]
+    assert told == ["SUSPENDED", "unpaid", "run"]
     refused = [client.pay(key="p"), client.register(), client.register(cron="0 0 * * *", delay_seconds=None)]
     assert [problem(each) for each in refused[:2]] == [(403, "forbidden")] * 2
     assert "unpaid" in refused[0].body["detail"]
@@ -111,6 +117,106 @@ def test_a_suspended_tenant_reads_and_cancels_and_registers_nothing(client: Clie
     assert client.call("DELETE", f"/api/v1/payments/{payment}/cancel").status == 200
     assert operator.call("POST", f"{path}/resume").body["status"] == "ACTIVE"
     assert client.pay(key="p").status == 201
+
+
+def forget_switches() -> None:
+    """Each worker reads the switches again, as if its reading were two seconds old."""
+    for given in (wired(), runners(), settlers()):
+        given.switchboard.forget()
+
+
+def handled(world: World, client: Client, *, until: float) -> None:
+    """Handles the tenant's calls as they come."""
+    while time.monotonic() < until:
+        for name, handle in (("payments", world.settle), ("tasks", world.run)):
+            records = world.received(world.queues[name], tenant=client.tenant)
+            assert handle(records) == [] if records else True
+            for record in records:
+                world.sqs.delete_message(QueueUrl=world.queues[name], ReceiptHandle=record["receiptHandle"])
+        time.sleep(0.05)
+
+
+def test_items_of_a_tenant_suspended_with_wait_wait_and_all_are_made_after_it_is_resumed(
+    world: World, client: Client, operator: Client
+) -> None:
+    """Each payment is possible only after the one before, so their order is seen."""
+    client.accounts(carol=100, alice=0, bob=0)
+    people, due_at = ("carol", "alice", "bob"), datetime.now(UTC) + timedelta(seconds=1.5)
+    payments = [
+        client.pay(
+            key=f"k-{place}",
+            amount=100,
+            funding="at_execution",
+            from_account_id=people[place % 3],
+            to_account_id=people[(place + 1) % 3],
+            scheduled_time=(due_at + timedelta(milliseconds=200 * place)).isoformat(),
+        ).body["payment_id"]
+        for place in range(5)
+    ]
+    task = client.register().body["task_id"]
+    path = f"{PATH}/{client.tenant}"
+    told = operator.call("POST", f"{path}/suspend", {"pending": "wait", "reason": "fraud"}).body
+    assert (told["status"], told["pending"]) == ("SUSPENDED", "wait")
+    forget_switches()
+    handled(world, client, until=time.monotonic() + 4)
+    found = [client.get(f"/api/v1/payments/{id}").body for id in payments]
+    assert [(each["status"], each["attempts"]) for each in found] == [("PENDING", 0)] * 5
+    assert client.get(f"/api/v1/tasks/{task}").body["attempts"] == 0
+    assert problem(client.pay(key="more")) == (403, "forbidden")
+    resumed = operator.call("POST", f"{path}/resume").body
+    assert (resumed["status"], resumed["pending"]) == ("ACTIVE", None)
+    forget_switches()
+    handled(world, client, until=time.monotonic() + 7)
+    found = [client.get(f"/api/v1/payments/{id}").body for id in payments]
+    assert [(each["status"], each["attempts"]) for each in found] == [("COMPLETED", 1)] * 5
+    assert client.get(f"/api/v1/tasks/{task}").body["status"] == "SUCCEEDED"
+    assert balances(client, "alice", "bob", "carol") == [(0, 0), (100, 0), (0, 0)]
+    assert_sound(client)
+
+
+def test_a_suspension_turns_the_tenants_switch_and_leaves_one_that_another_operator_turned(
+    client: Client, operator: Client
+) -> None:
+    path, switch = f"{PATH}/{client.tenant}", f"/api/v1/ops/switches/tenant:{client.tenant}"
+
+    def suspend(pending: str) -> None:
+        operator.call("POST", f"{path}/suspend", {"pending": pending, "reason": pending})
+
+    def is_on() -> bool:
+        found: bool = operator.get(switch).body["on"]
+        return found
+
+    seen = []
+    for pending in ("run", "wait", "wait", "run", "wait"):
+        suspend(pending)
+        seen.append(is_on())
+    assert seen == [True, False, False, True, False]
+    operator.call("POST", f"{path}/resume")
+    assert is_on()
+    operator.call("PUT", switch, {"on": False, "reason": "by hand"})
+    suspend("run")
+    operator.call("POST", f"{path}/resume")
+    assert not is_on()
+
+
+def test_a_suspension_that_broke_off_before_the_switch_is_completed_by_its_repetition(
+    client: Client, operator: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, switch = f"{PATH}/{client.tenant}", f"/api/v1/ops/switches/tenant:{client.tenant}"
+    form = {"pending": "wait", "reason": "fraud"}
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise Unavailable
+
+    for action, on in (("suspend", False), ("resume", True)):
+        with monkeypatch.context() as patch:
+            patch.setattr(wired().switches, "change", fails)
+            assert (
+                operator.call("POST", f"{path}/{action}", form if action == "suspend" else None).status == 503
+            )
+        assert operator.call("POST", f"{path}/{action}", form if action == "suspend" else None).status == 200
+        assert operator.get(switch).body["on"] is on
+        assert operator.get(path).body["status"] == ("ACTIVE" if on else "SUSPENDED")
 
 
 def test_a_replaced_data_key_seals_from_an_hour_on_and_the_one_before_opens(

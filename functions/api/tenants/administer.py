@@ -8,11 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from functions.api.switches.turn import Turner
 from functions.api.tenants.forms import LISTS, QuotasForm, SuspendForm, TenantChangeForm, TenantForm
 from functions.api.tenants.sealing import sealed
 from postdate.domain import instants
 from postdate.domain.errors import Conflict, InvalidState, NotFound
 from postdate.domain.scopes import INTERNAL
+from postdate.domain.switch import of_tenant
 from postdate.domain.tenancy import USUAL, Tenancy
 from postdate.runtime.clock import Clock
 from postdate.stores.data_keys import DataKeys
@@ -39,6 +41,7 @@ class Told:
 class Registry:
     tenants: Tenants
     vault: Vault
+    turner: Turner
     data_keys: DataKeys
     clock: Clock
 
@@ -73,13 +76,29 @@ class Registry:
     def edit(self, id: str, form: TenantChangeForm) -> Tenant:
         return self._changed(id, lambda tenant: sealed(_edited(tenant, form), self.vault))
 
-    def suspend(self, id: str, form: SuspendForm) -> Tenant:
-        """Registrations are refused as soon as each copy of the function reads the row again. Items that wait run at
-        their instants, and reads continue."""
-        return self._changed(id, lambda tenant: _because(tenant, form.reason))
+    def suspend(self, id: str, form: SuspendForm, *, by: str) -> Tenant:
+        """Registrations are refused as soon as each copy of the function reads the row again; reads continue.
 
-    def resume(self, id: str) -> Tenant:
-        return self._changed(id, lambda tenant: _because(tenant, None))
+        With `wait` the tenant's switch stops what is due. The row is written first, so a repetition after a crash in
+        between turns the switch. With `run` after `wait` the switch is turned on again.
+        """
+        waits = form.pending == "wait"
+        if self.find(id).tenancy.pending_waits and not waits:
+            self._turn(id, on=True, by=by, why=form.reason)
+        suspended = self._changed(id, lambda tenant: _suspended(tenant, form.reason, waits=waits))
+        if waits:
+            self._turn(id, on=False, by=by, why=form.reason)
+        return suspended
+
+    def resume(self, id: str, *, by: str) -> Tenant:
+        """What waited goes on before the tenant registers again. A switch that an operator turned without a suspension
+        stays as it is."""
+        if self.find(id).tenancy.pending_waits:
+            self._turn(id, on=True, by=by, why="resumed")
+        return self._changed(id, lambda tenant: _suspended(tenant, None, waits=False))
+
+    def _turn(self, id: str, *, on: bool, by: str, why: str) -> None:
+        self.turner.turn(of_tenant(id), on=on, by=by, why=why)
 
     def rotate(self, id: str, *, overlap: timedelta) -> Told:
         """A new secret signs from now on, and the one until now beside it for the overlap. A third one ends at once."""
@@ -162,8 +181,9 @@ def _with_quotas(known: Tenancy, quotas: QuotasForm) -> Tenancy:
     )
 
 
-def _because(tenant: Tenant, reason: str | None) -> Tenant:
-    return replace(tenant, tenancy=replace(tenant.tenancy, suspended_because=reason))
+def _suspended(tenant: Tenant, reason: str | None, *, waits: bool) -> Tenant:
+    """`reason` is None for a tenant that is resumed."""
+    return replace(tenant, tenancy=replace(tenant.tenancy, suspended_because=reason, pending_waits=waits))
 
 
 def _check_target(tenant: Tenant) -> None:

@@ -10,6 +10,7 @@ from functions.api.tasks import targets
 from functions.api.tasks.targets import Target
 from functions.api.tenants.administer import Told
 from functions.api.tenants.forms import LISTS
+from postdate.domain.tenancy import Tenancy
 from postdate.stores import tenants
 
 
@@ -24,6 +25,10 @@ class Tenant(TypedDict):
     tenant_id: str
     status: Annotated[Literal["ACTIVE", "SUSPENDED"], told("A suspended tenant registers nothing.")]
     suspended_because: str | None
+    pending: Annotated[
+        Literal["wait", "run"] | None,
+        told("What becomes of items that are due while the tenant is suspended; null if it is not."),
+    ]
     tier: str
     quotas: Quotas
     queues: list[str]
@@ -65,6 +70,7 @@ def of(given: tenants.Tenant) -> Tenant:
         "tenant_id": given.id,
         "status": "ACTIVE" if known.suspended_because is None else "SUSPENDED",
         "suspended_because": known.suspended_because,
+        "pending": _pending(known),
         "tier": given.tier,
         "quotas": {"registered_per_second": given.quota, "runs_in_flight": known.runs_in_flight},
         "queues": lists["queues"],
@@ -74,6 +80,12 @@ def of(given: tenants.Tenant) -> Tenant:
         "spread_seconds": known.spread_seconds,
         "version": known.version,
     }
+
+
+def _pending(known: Tenancy) -> Literal["wait", "run"] | None:
+    if known.suspended_because is None:
+        return None
+    return "wait" if known.pending_waits else "run"
 
 
 def rotated(told: Told) -> NewSigningSecret:

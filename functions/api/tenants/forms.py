@@ -67,7 +67,7 @@ class TenantChangeForm(Form):
 
 
 class SuspendForm(Form):
-    pending: Literal["run"]
+    pending: Literal["wait", "run"]
     reason: Seen = Field(min_length=1, max_length=500)
 
 

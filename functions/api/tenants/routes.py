@@ -11,6 +11,7 @@ from functions.api.caller import Caller
 from functions.api.forms import parsed, text_of
 from functions.api.listing import Span
 from functions.api.operation import Routes
+from functions.api.switches.turn import Turner
 from functions.api.tenants import answers
 from functions.api.tenants.administer import Registry
 from functions.api.tenants.forms import SecretRotationForm, SuspendForm, TenantChangeForm, TenantForm
@@ -24,6 +25,7 @@ _ACME: Final[dict[str, Any]] = {
     "tenant_id": "acme",
     "status": "ACTIVE",
     "suspended_because": None,
+    "pending": None,
     "tier": "standard",
     "quotas": {"registered_per_second": 1000, "runs_in_flight": None},
     "queues": [_QUEUE],
@@ -127,16 +129,22 @@ def change(_: Caller, tenant_id: str) -> answers.Tenant:
     "/<tenant_id>/suspend",
     name="suspendTenant",
     summary="Suspend a tenant",
-    text="Within 5 seconds the tenant registers nothing more. Reads, cancellations and acknowledgements continue, and "
-    "items that wait run at their instants.",
+    text="Within 5 seconds the tenant registers nothing more. Reads, cancellations and acknowledgements continue. "
+    "With `run`, items run at their instants. With `wait`, none begins from 2 seconds after the answer until the "
+    "tenant is resumed; then payments go on in the order of their instants. What waits counts no attempt and is not "
+    "lost.",
     body=SuspendForm,
-    examples={"why": {"summary": "With a reason", "value": {"pending": "run", "reason": "unpaid"}}},
-    example={**_ACME, "status": "SUSPENDED", "suspended_because": "unpaid"},
+    examples={
+        "unpaid": {"summary": "Items run", "value": {"pending": "run", "reason": "unpaid"}},
+        "fraud": {"summary": "Items wait", "value": {"pending": "wait", "reason": "fraud"}},
+    },
+    example={**_ACME, "status": "SUSPENDED", "suspended_because": "unpaid", "pending": "run"},
     scope=OPS,
     codes=("malformed", "validation_failed", "not_found"),
 )
-def suspend(_: Caller, tenant_id: str) -> answers.Tenant:
-    return answers.of(_registry().suspend(tenant_id, parsed(SuspendForm, requests.body(_event()))))
+def suspend(caller: Caller, tenant_id: str) -> answers.Tenant:
+    form = parsed(SuspendForm, requests.body(_event()))
+    return answers.of(_registry().suspend(tenant_id, form, by=caller.actor))
 
 
 @TENANTS.serves(
@@ -144,13 +152,13 @@ def suspend(_: Caller, tenant_id: str) -> answers.Tenant:
     "/<tenant_id>/resume",
     name="resumeTenant",
     summary="Resume a tenant",
-    text="The tenant registers again within 5 seconds.",
+    text="The tenant registers again within 5 seconds, and what waited goes on.",
     example=_ACME,
     scope=OPS,
     codes=("not_found",),
 )
-def resume(_: Caller, tenant_id: str) -> answers.Tenant:
-    return answers.of(_registry().resume(tenant_id))
+def resume(caller: Caller, tenant_id: str) -> answers.Tenant:
+    return answers.of(_registry().resume(tenant_id, by=caller.actor))
 
 
 @TENANTS.serves(
@@ -198,9 +206,11 @@ def _event() -> BaseProxyEvent:
 
 def _registry() -> Registry:
     given = wired()
+    turner = Turner(switches=given.switches, clock=given.clock)
     return Registry(
         tenants=given.all_tenants,
         vault=given.vault,
+        turner=turner,
         data_keys=given.data_keys,
         clock=given.clock,
     )

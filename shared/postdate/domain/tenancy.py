@@ -8,13 +8,15 @@ from typing import Final
 class Tenancy:
     """`registered_a_second`: the tenant's own quota; None for the tier's. `runs_in_flight`: the tenant's own bound of
     deliveries in flight; None for the usual one. `spread_seconds`: the default of its one-time tasks.
-    `suspended_because`: why the tenant registers nothing; None while it may. `version`: one more with each change by
-    an operator; 0 for rows of older releases."""
+    `suspended_because`: why the tenant registers nothing; None while it may. `pending_waits`: true if what is due
+    waits until the tenant is resumed. `version`: one more with each change by an operator; 0 for rows of older
+    releases."""
 
     registered_a_second: int | None = None
     runs_in_flight: int | None = None
     spread_seconds: int = 0
     suspended_because: str | None = None
+    pending_waits: bool = False
     version: int = 0
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.attributes import BooleanAttribute, ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist, PutError
 
 from postdate.domain.limits import REGISTERED_A_SECOND_OF
@@ -99,6 +99,7 @@ class _Row(Row):
     runs_in_flight = NumberAttribute(null=True)
     spread_seconds = NumberAttribute(null=True)
     suspended_because = UnicodeAttribute(null=True)
+    pending_waits = BooleanAttribute(null=True)
     version = NumberAttribute(null=True)
     events = NumberAttribute(null=True)
     rotations = NumberAttribute(null=True)
@@ -173,6 +174,7 @@ class DynamoTenants:
             runs_in_flight=known.runs_in_flight,
             spread_seconds=known.spread_seconds or None,
             suspended_because=known.suspended_because,
+            pending_waits=known.pending_waits or None,
             version=known.version or None,
             events=tenant.events or None,
             rotations=tenant.rotations or None,
@@ -202,6 +204,7 @@ def _tenant_of(row: _Row) -> Tenant:
             runs_in_flight=_number(row.runs_in_flight),
             spread_seconds=int(row.spread_seconds or 0),
             suspended_because=row.suspended_because,
+            pending_waits=bool(row.pending_waits),
             version=int(row.version or 0),
         ),
         events=int(row.events or 0),
