@@ -50,7 +50,7 @@ def serving(api: Api) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(text)
 
-        do_DELETE = do_PATCH = called  # noqa: N815 - the names of http.server
+        do_DELETE = do_PATCH = do_PUT = called  # noqa: N815 - the names of http.server
 
     with listening(Handler) as url:
         yield url

@@ -120,6 +120,11 @@ changeTenant              request             tenants change              -
 suspendTenant             request             tenants suspend             -
 resumeTenant              request             tenants resume              -
 replaceDataKey            request             tenants replace-data-key    -
+listSwitches              request             switches list               -
+getSwitch                 request             switches get                -
+turnSwitch                request             switches off                -
+listReconciliations       request             call                        -
+approveRepairs            request             call                        -
 health                    request             call                        -
 description               request             call                        -
 documentation             request             call                        -
@@ -136,6 +141,7 @@ NOT_IN_THE_CONSOLE: Final = {
     "administered by command": {
         *("rotateSigningSecret", "makeTenant", "listTenants", "getTenant", "changeTenant"),
         *("suspendTenant", "resumeTenant", "getLimits", "replaceDataKey"),
+        *("listSwitches", "getSwitch", "turnSwitch", "listReconciliations", "approveRepairs"),
     },
     "a page or a file, and no action": {"health", "description", "documentation", "console"},
 }  # fmt: skip
