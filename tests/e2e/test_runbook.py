@@ -26,6 +26,10 @@ HERE: Final = [command for command in OF_AWS if command.split()[2] not in NOT_HE
 
 def given(stack: RunningStack, name: str) -> str:
     """The value of a variable that an operator sets before the command."""
+    if name == "ACCOUNT":
+        return str(stack.aws("sts").get_caller_identity()["Account"])
+    if name == "AWS_REGION":
+        return str(stack.aws("sqs").meta.region_name)
     if name == "MAPPING":
         found = stack.aws("lambda").list_event_source_mappings(FunctionName="postdate-local-settle")
         return str(found["EventSourceMappings"][0]["UUID"])
