@@ -60,7 +60,7 @@ class Alarms:
             self._keep(row)
 
     def _lines(self) -> list[str]:
-        """Those that were logged since the last look."""
+        """Returns the records that were logged since the last look."""
         found: list[str] = []
         for group, content in list(cloudwatch_logs._log_groups.items()):
             if not group.startswith(f"/aws/lambda/{_PREFIX}"):

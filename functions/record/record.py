@@ -106,7 +106,7 @@ class Recorder:
         return len(there)
 
     def _as_recorded(self, stamped: Sequence[Event], there: Set[str]) -> list[Event]:
-        """Those that were there have the instant of their first recording."""
+        """Rows that were there keep the instant of their first recording."""
         keys = [(event.subject, event.sequence) for event in stamped if event.id in there]
         stored = self._events.some(keys) if keys else {}
         return [stored.get((event.subject, event.sequence), event) for event in stamped]

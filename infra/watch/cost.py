@@ -56,8 +56,8 @@ def bill(environment: Environment, templates: Mapping[str, Template]) -> list[Li
 
 
 def _transitions(service: Template) -> int:
-    """Of the machines that a schedule starts each night, when each step is made for one tenant and a few rows. Other
-    machines run when a person asks for it."""
+    """Counts the states of the machines that a schedule starts each night, if each step is for one tenant and a few
+    rows. Other machines run when a person asks for it."""
     names = [each["Name"].removesuffix("-nightly") for each in _of(service, "AWS::Scheduler::Schedule")]
     nightly = [
         text

@@ -323,7 +323,7 @@ class Clients:
             self._again_with_another_body(actor)
 
     def _pause_the_key(self, actor: Actor) -> None:
-        """Whoever pauses a key resumes it: otherwise nothing of it would ever end."""
+        """Resumes each key that the run paused: its tasks would never end otherwise."""
         self.ask(actor, "POST", f"{FLOW_KEY}/pause")
         self.seen.reach["key paused"] += 1
         self.hub.park(int(self.hub.draws.uniform(5, 60) * SECOND))

@@ -91,7 +91,7 @@ class Registry:
         return suspended
 
     def resume(self, id: str, *, by: str) -> Tenant:
-        """What waited goes on before the tenant registers again. A switch that an operator turned without a suspension
+        """Waiting items go on before the tenant registers again. A switch that an operator turned without a suspension
         stays as it is."""
         if self.find(id).tenancy.pending_waits:
             self._turn(id, on=True, by=by, why="resumed")

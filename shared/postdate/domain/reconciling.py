@@ -43,8 +43,8 @@ class Finding:
 
 @dataclass(kw_only=True, slots=True)
 class Sums:
-    """What three tables say of one account. The marks are sums of one number for each completed payment, and for each
-    movement of a payment: they are equal if both name the same payments, amounts and accounts."""
+    """The sums of three tables for one account. The marks are sums of one number for each completed payment, and for
+    each movement of a payment: they are equal if both name the same payments, amounts and accounts."""
 
     is_there: bool = False
     available: int = 0

@@ -82,7 +82,7 @@ class Auditor:
         return self.judged_all(tenant, [name])[name]
 
     def judged_all(self, tenant: str, names: list[str]) -> dict[str, Books | None]:
-        """As `judged`, for some accounts at once."""
+        """Judges several accounts at once, as `judged` does one."""
         seen = _Seen(ends_at=self.clock.now() + TIME)
         self._look(tenant, names, seen)
         found = {each.account.id: each for each in seen.books}
