@@ -45,9 +45,9 @@ test: $(READY)/dev ## the whole suite on local stacks; with ENGINE=dynamodb-loca
 		*) echo "There is no ENGINE=$(ENGINE): ministack or dynamodb-local." >&2; exit 2;; esac
 	@$(MAKE) --no-print-directory test-on-$(ENGINE)
 
-browser: $(READY)/dev ## the console in Chromium on a local stack; screenshots in .build/browser (CHROMIUM=, STACK=, README=1)
+browser: $(READY)/dev ## the console in Chromium on a local stack; screenshots in .build/browser (CHROMIUM=, STACK=, README=1, AGAIN=1 for what failed last)
 	@$(PYTHON) -m tests.browser.chromium
-	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest tests/browser --durations 12 $(if $(STACK),--stack $(STACK)) $(if $(README),--readme)
+	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest tests/browser --durations 12 $(if $(STACK),--stack $(STACK)) $(if $(README),--readme) $(if $(AGAIN),--last-failed)
 
 test-on-dynamodb-local: $(READY)/dev $(READY)/dynamodb-local
 	@.venv/bin/pytest $(IN_PROCESSES) --engine dynamodb-local tests/contract tests/integration
