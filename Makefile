@@ -16,11 +16,11 @@ IN_PROCESSES := --numprocesses auto --maxprocesses 4
 
 ONLINE := { echo "Setting up needs the package index that pip is set up for, and did not get what it needs: see above." >&2; exit 2; }
 
-.PHONY: help up down browser test test-on-ministack test-on-dynamodb-local check check-here check-on-python prove chaos bench smoke deploy synth layer lock clean
+.PHONY: help up down browser test test-on-ministack test-on-dynamodb-local check check-here check-on-python prove chaos game-day bench smoke deploy synth layer lock clean
 .DELETE_ON_ERROR:
 
 help: ## what there is to make
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
 
 up: $(READY)/infra ## start the local stack, run a payment and a task on it (PORT=, DETACH=0)
 	@.venv/bin/postdate up
@@ -60,8 +60,11 @@ prove: $(READY)/dev ## single faults, 2,000 seeds of the simulation, planted mis
 	@.venv/bin/postdate-sim --seeds $(SEEDS)
 	@.venv/bin/postdate-sim --planted 2000
 
-chaos: $(READY)/infra ## faults on a local stack of its own, under load, and then every promise checked (MINUTES=)
-	@.venv/bin/postdate chaos --minutes $(MINUTES)
+chaos: $(READY)/infra ## faults on a local stack of its own, under load, and then every promise checked (MINUTES=, GAME_DAY=)
+	@.venv/bin/postdate chaos --minutes $(MINUTES) $(if $(GAME_DAY),--game-day $(GAME_DAY))
+
+game-day: $(READY)/infra ## faults that operators meet, each seen, told by its alarm and put right by the runbook (MINUTES=, SEED=)
+	@.venv/bin/postdate game-day --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 bench: $(READY)/infra ## the benchmark on a local stack of its own
 	@.venv/bin/postdate bench

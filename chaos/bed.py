@@ -42,8 +42,9 @@ class Bed:
 
 
 @contextmanager
-def made() -> Iterator[Bed]:
-    with own("chaos") as (place, stack):
+def made(name: str = "chaos") -> Iterator[Bed]:
+    """`name` tells whose stack it is."""
+    with own(name) as (place, stack):
         sqs = aws.client("sqs")
         hidden = {"VisibilityTimeout": str(HIDDEN_SECONDS)}
         for name in ("tasks", "slow"):

@@ -15,8 +15,11 @@ HIDDEN_SECONDS: Final = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
+    """With `game_minutes` a game day follows on the same stack."""
+
     minutes: int
     seed: int
+    game_minutes: int = 0
 
     @property
     def seconds(self) -> int:

@@ -16,6 +16,7 @@ from chaos.bed import TENANT, Bed
 from chaos.ending import ask_again, look, wait
 from chaos.faults import Faults
 from chaos.forms import Places
+from chaos.game import run as game
 from chaos.load import TASKS, Caller, ahead, milliseconds
 from chaos.notes import Recurring, together
 from chaos.plan import ACCOUNTS, CLIENTS, DEPOSIT, QUIET_WITHIN_SECONDS, Plan
@@ -42,6 +43,8 @@ def run(plan: Plan) -> Generator[Line, None, None]:
         words = Words(bed.stack.api_url, bed.stack.api_key, seed=plan.seed)
         with receiving(words.acknowledge) as receiver:
             yield from _chaos(bed, plan, receiver, words)
+        if plan.game_minutes:
+            yield from game.played(bed, game.Plan(minutes=plan.game_minutes, seed=plan.seed))
 
 
 def _chaos(bed: Bed, plan: Plan, receiver: Receiver, words: Words) -> Generator[Line, None, None]:

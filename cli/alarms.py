@@ -43,13 +43,7 @@ def firing_locally(
     environment: Environment, client: Callable[[str], Any], now: datetime
 ) -> list[dict[str, str]]:
     """Evaluates the alarms over the logs of the last hour. The current minute counts as if it were over."""
-    samples = Samples()
-    logs = client("logs")
-    since = now - LOOKS_BACK
-    for function in environment.functions:
-        for line in _lines(logs, f"/aws/lambda/{environment.named(function)}", since):
-            emf.add(samples, line)
-    _add_queues(samples, environment, client("sqs"), now)
+    samples = emitted(environment, client, since=now - LOOKS_BACK, now=now)
     watch = Watch(alarms(environment), composites(environment))
     watch.states = dict.fromkeys(watch.states, State.OK)
     instants = [at for series in samples.of.values() for at, _ in series]
@@ -64,6 +58,47 @@ def firing_locally(
         for each in _told(environment)
         if each["alarm"] in firing
     ]
+
+
+def emitted(
+    environment: Environment, client: Callable[[str], Any], *, since: datetime, now: datetime
+) -> Samples:
+    """The metrics of the local stack: those that its functions have logged, and the present length of each queue."""
+    samples = Samples()
+    logs = client("logs")
+    for function in environment.functions:
+        for line in _lines(logs, f"/aws/lambda/{environment.named(function)}", since):
+            emf.add(samples, line)
+    _add_queues(samples, environment, client("sqs"), now)
+    return samples
+
+
+def fires(
+    environment: Environment,
+    client: Callable[[str], Any],
+    name: str,
+    *,
+    since: datetime,
+    now: datetime,
+    times: float = 1,
+) -> bool:
+    """True if the alarm fires on what was emitted since an instant, each second of it counted as so many."""
+    kept = stretched(emitted(environment, client, since=since, now=now), since=since.timestamp(), times=times)
+    watch = Watch(alarms(environment), composites(environment))
+    watch.states = dict.fromkeys(watch.states, State.OK)
+    end = since.timestamp() + (now - since).total_seconds() * times
+    watch.look(kept, at=(int(end) // _MINUTE + 1) * _MINUTE)
+    return watch.states[name] is State.ALARM
+
+
+def stretched(samples: Samples, *, since: float, times: float) -> Samples:
+    """The samples after `since`, as if time had passed so many times as fast from there on."""
+    return Samples(
+        of={
+            key: [(since + (at - since) * times, value) for at, value in values if at >= since]
+            for key, values in samples.of.items()
+        }
+    )
 
 
 def _told(environment: Environment) -> Iterator[dict[str, str]]:

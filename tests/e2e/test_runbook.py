@@ -2,13 +2,13 @@
 
 import re
 import shlex
-from typing import Any, Final
+from typing import Final
 
 import pytest
-from botocore import xform_name
 
+from chaos.game.runbook import asked_of_aws
 from tests.e2e.conftest import RunningStack
-from tests.unit.test_runbook import OF_AWS, SESSION
+from tests.unit.test_runbook import OF_AWS
 
 _NO_RULES: Final = (
     "The engine has no rules that mute alarms: nothing on the local stack tells anybody of an alarm."
@@ -37,43 +37,12 @@ def given(stack: RunningStack, name: str) -> str:
     return str(stack.aws("sqs").get_queue_url(QueueName=f"postdate-local-{queue}")["QueueUrl"])
 
 
-def value(text: str, shape: Any) -> Any:
-    """An argument as the command line of AWS reads it."""
-    match shape.type_name:
-        case "list":
-            return text.split()
-        case "integer":
-            return int(text)
-        case "structure":
-            parts = dict(part.split("=") for part in text.split(","))
-            return {name: value(part, shape.members[name]) for name, part in parts.items()}
-        case "long":
-            return int(text)
-    return text
-
-
 @pytest.mark.parametrize("command", HERE)
 def test_a_command_of_the_runbook_is_answered(stack: RunningStack, command: str) -> None:
     text = re.sub(r"\$(\w+)", lambda found: given(stack, found[1]), command)
-    _, service, operation, *arguments = shlex.split(
-        text.replace("postdate-prod-", "postdate-local-").replace("/postdate/prod/", "/postdate/local/")
-    )
-    model = SESSION.get_service_model(service)
-    names = {xform_name(each, "-"): each for each in model.operation_names}
-    shape = model.operation_model(names[operation]).input_shape
-    members = {xform_name(name, "-"): name for name in shape.members} if shape else {}
-    asked: dict[str, Any] = {}
-    while arguments:
-        name = arguments.pop(0).removeprefix("--")
-        if (
-            shape.members[members[name]].type_name == "boolean"
-            or not arguments
-            or arguments[0].startswith("--")
-        ):
-            asked[members[name]] = True
-        else:
-            asked[members[name]] = value(arguments.pop(0), shape.members[members[name]])
-    answer = getattr(stack.aws(service), xform_name(operation.replace("-", "_")))(**asked)
+    local = text.replace("postdate-prod-", "postdate-local-").replace("/postdate/prod/", "/postdate/local/")
+    service, method, asked = asked_of_aws(shlex.split(local))
+    answer = getattr(stack.aws(service), method)(**asked)
     assert answer["ResponseMetadata"]["HTTPStatusCode"] == 200
 
 

@@ -39,7 +39,7 @@ MAY_USE: Final = {
         *("infra.capacity", "infra.environments", "postdate.targets"),
     ),
     "bench": ("cli", "postdate"),
-    "chaos": ("bench", "cli", "postdate"),
+    "chaos": ("bench", "cli", "infra.environments", "postdate"),
     "smoke": ("cli", "infra.environments", "postdate"),
 }
 # What only some rooms know of the world outside.
@@ -57,6 +57,7 @@ KNOWN_ONLY_TO: Final = {
         "postdate.targets",
         "cli",
         "bench",
+        "chaos.game",
         "smoke",
     ),
     "aws_cdk": ("infra",),
