@@ -20,6 +20,7 @@ _MACHINES: Final = Path(__file__).parents[1] / "statemachines"
 _ARN: Final = "arn:aws:lambda:us-east-1:000000000000:function:"
 
 
+_INVOKE: Final = engine._invoke_resource
 _RUN_INSIDE: Final = engine._run_sub_machine
 _RETRIER: Final = engine._find_matching_retrier
 
@@ -66,11 +67,15 @@ def _states(states: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 @dataclass(kw_only=True, slots=True)
 class Interpreted:
-    """One machine. Its executions run when `run` is called, one after the other. `walked` are the edges they took."""
+    """One machine. Its executions run when `run` is called, one after the other. `walked` are the edges they took.
+    `values` stand in its definition, and `services` are the calls that it makes to AWS itself, by their resources."""
 
     name: str
     calls: Mapping[str, Call]
     clock: Clock
+    values: Mapping[str, str] = field(default_factory=dict)
+    services: Mapping[str, Call] = field(default_factory=dict)
+    started_at: str = "2026-11-18T10:05:00Z"
     waiting: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     status: dict[str, str] = field(default_factory=dict)
     walked: set[Edge] = field(default_factory=set)
@@ -105,6 +110,8 @@ class Interpreted:
         text = (_MACHINES / f"{self.name}.asl.json").read_text()
         for called in self.calls:
             text = text.replace(f"${{{called}}}", f"{_ARN}{called}")
+        for name, value in self.values.items():
+            text = text.replace(f"${{{name}}}", value)
         return text
 
     @property
@@ -118,7 +125,7 @@ class Interpreted:
             "stateMachineArn": self._arn,
             "name": name,
             "status": "RUNNING",
-            "startDate": "2026-11-18T10:05:00Z",
+            "startDate": self.started_at,
             "input": json.dumps(given),
             "events": [],
         }
@@ -149,6 +156,7 @@ class Interpreted:
         replaced = {
             "time": SimpleNamespace(sleep=self._sleep),
             "_call_lambda": self._called,
+            "_invoke_resource": self._invoked,
             "_invoke_resource_with_timeout": lambda resource, given, _: engine._invoke_resource(
                 resource, given
             ),
@@ -185,9 +193,17 @@ class Interpreted:
     def _sleep(self, seconds: float) -> None:
         self.clock.sleep_until(self.clock.now() + timedelta(seconds=seconds))
 
+    def _invoked(self, resource: str, given: dict[str, Any]) -> Any:
+        if resource in self.services:
+            return self._answered(self.services[resource], given)
+        return _INVOKE(resource, given)
+
     def _called(self, resource: str, given: dict[str, Any]) -> Any:
+        return self._answered(self.calls[resource.removeprefix(_ARN)], given)
+
+    def _answered(self, call: Call, given: dict[str, Any]) -> Any:
         try:
-            answer = self.calls[resource.removeprefix(_ARN)](json.loads(json.dumps(given)))
+            answer = call(json.loads(json.dumps(given)))
         except Exception as error:
             raise engine._ExecutionError(type(error).__name__, str(error)) from error
         return json.loads(json.dumps(answer))

@@ -18,30 +18,42 @@ DEFINITIONS: Final = ROOT / "statemachines"
 
 
 class StateMachine(aws_stepfunctions.CfnStateMachine):
-    """`statemachines/<name>.asl.json`, with a role of its own that calls these functions and does nothing else."""
+    """`statemachines/<name>.asl.json`, with a role of its own that calls these functions. `values` stand in the
+    definition too. What else the machine may do is said by `allow`."""
 
     def __init__(
-        self, scope: Construct, name: str, *, environment: Environment, calls: Mapping[str, Function]
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        environment: Environment,
+        calls: Mapping[str, Function],
+        values: Mapping[str, str] | None = None,
     ) -> None:
         role = aws_iam.Role(
             scope, f"{name}-machine-role", assumed_by=aws_iam.ServicePrincipal("states.amazonaws.com")
         )
         arns = {called: function.function_arn for called, function in calls.items()}
-        role.add_to_policy(
-            aws_iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=list(arns.values()))
-        )
+        if arns:
+            role.add_to_policy(
+                aws_iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=list(arns.values()))
+            )
         super().__init__(
             scope,
             f"{name}-machine",
             state_machine_name=environment.named(name),
             role_arn=role.role_arn,
-            definition_string=Template(definition(name)).safe_substitute(arns),
+            definition_string=Template(definition(name)).safe_substitute({**arns, **(values or {})}),
         )
         waive(self, "SF1", "Its functions log each step; the execution's own history is kept for 90 days.")
         waive(self, "SF2", "An operation is followed by its row, and each of its functions by its log.")
         self.node.add_dependency(role)
+        self.role = role
         self._own_name = name
         self._environment = environment
+
+    def allow(self, resource: str, *actions: str) -> None:
+        self.role.add_to_policy(aws_iam.PolicyStatement(actions=list(actions), resources=[resource]))
 
     def nightly(self) -> None:
         """Starts an execution each night. One that cannot be started is missed: the next night does the same."""

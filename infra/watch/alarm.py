@@ -6,6 +6,7 @@ from enum import Enum, StrEnum
 from typing import Final
 
 RUNBOOK: Final = "docs/runbook.md"
+PAGES_AFTER: Final = 4 * 3600
 # An API's id is known only after its deployment.
 API_ID = "${ApiId}"
 
@@ -46,7 +47,7 @@ class Series:
 class Alarm:
     """Fires when `datapoints` of the last `periods` values are beyond `threshold`. With several series, `expression`
     computes the value from their names. `meaning` is the alarm's description on AWS. `entry` names an entry of the
-    runbook that several alarms share."""
+    runbook that several alarms share. A ticket that stays open for `pages_after` seconds becomes a page."""
 
     name: str
     meaning: str
@@ -60,6 +61,7 @@ class Alarm:
     datapoints: int = 1
     periods: int = 1
     missing: Missing = Missing.NOT_BREACHING
+    pages_after: int = PAGES_AFTER
 
     @property
     def runbook(self) -> str:

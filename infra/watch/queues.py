@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from infra.environments import Environment
-from infra.watch.alarm import Alarm, Missing, Severity
-from infra.watch.series import MINUTE, QUEUES, of_queue
+from infra.watch.alarm import PAGES_AFTER, Alarm, Missing, Severity
+from infra.watch.series import HOUR, MINUTE, QUEUES, of_queue
 
 # A message carries up to 25 items.
 _BACKLOG_MESSAGES: Final = 1_000_000 // 25
@@ -38,27 +38,17 @@ def queue_alarms(environment: Environment) -> Iterator[Alarm]:
         )
     # The recorder of events reads streams, and has dead letters alone.
     for queue in (*QUEUES, "events"):
-        letters = {"letters": of_queue(environment, f"{queue}-dlq", visible)}
         yield Alarm(
             name=f"dead_letters_{queue}",
             meaning=f"The queue {queue} has dead letters."
             if queue in QUEUES
             else "Changes could not be recorded as events.",
             severity=Severity.TICKET,
-            series=letters,
+            series={"letters": of_queue(environment, f"{queue}-dlq", visible)},
             threshold=0,
             period=5 * MINUTE,
-        )
-        hours = 1 if queue == "payments" else 4
-        yield Alarm(
-            name=f"dead_letters_{queue}_stay",
-            entry=f"dead_letters_{queue}",
-            meaning=f"Dead letters of the queue {queue} have stayed for {hours} h.",
-            severity=Severity.PAGE,
-            series=letters,
-            threshold=0,
-            period=5 * MINUTE,
-            datapoints=hours * 12,
-            periods=hours * 12,
+            # SQS stops counting a queue that nobody has used for six hours, and the letters are still there.
             missing=Missing.IGNORE,
+            # A parked payment waits for a person.
+            pages_after=HOUR if queue == "payments" else PAGES_AFTER,
         )

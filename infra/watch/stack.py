@@ -2,12 +2,23 @@
 
 from typing import Final
 
-from aws_cdk import CfnOutput, Duration, Stack, aws_cloudwatch, aws_cloudwatch_actions, aws_logs, aws_sns
+from aws_cdk import (
+    Aws,
+    CfnOutput,
+    Duration,
+    Stack,
+    aws_cloudwatch,
+    aws_cloudwatch_actions,
+    aws_iam,
+    aws_logs,
+    aws_sns,
+)
 from constructs import Construct
 
 from infra.environments import Environment
 from infra.watch.alarm import API_ID, Alarm, Comparison, Composite, Missing, Series, Severity, described
 from infra.watch.dashboards import add_dashboards
+from infra.watch.escalation import add_escalation
 from infra.watch.queries import QUERIES, Query
 from infra.watch.table import alarms, composites
 
@@ -39,12 +50,21 @@ class Watch(Stack):
             )
             for severity in (Severity.PAGE, Severity.TICKET)
         }
+        for topic in self._topics.values():
+            _let_alarms_tell(topic)
         made: dict[str, aws_cloudwatch.AlarmBase] = {}
         for alarm in alarms(environment):
             made[alarm.name] = self._alarm(alarm)
         for composite in composites(environment):
             made[composite.name] = self._composite(composite, made)
         add_dashboards(self, environment=environment, metric=self.metric, alarms=made)
+        add_escalation(
+            self,
+            environment=environment,
+            alarms=alarms(environment),
+            page=self._topics[Severity.PAGE],
+            ticket=self._topics[Severity.TICKET],
+        )
         for query in QUERIES:
             self._query(query)
         for severity, topic in self._topics.items():
@@ -121,3 +141,15 @@ class Watch(Stack):
             action = aws_cloudwatch_actions.SnsAction(self._topics[severity])
             alarm.add_alarm_action(action)
             alarm.add_ok_action(action)
+
+
+def _let_alarms_tell(topic: aws_sns.Topic) -> None:
+    """The policy that demands TLS takes the place of SNS's own, which lets alarms of the account publish."""
+    topic.add_to_resource_policy(
+        aws_iam.PolicyStatement(
+            actions=["sns:Publish"],
+            resources=[topic.topic_arn],
+            principals=[aws_iam.ServicePrincipal("cloudwatch.amazonaws.com")],
+            conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}},
+        )
+    )

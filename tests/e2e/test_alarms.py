@@ -34,7 +34,7 @@ def shown_to_operators(stack: RunningStack, name: str) -> dict[str, str]:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         overview = stack.client(stack.operator_key).get("/api/v1/ops/overview").expect(200)
-        found = {each["alarm"]: each for each in overview["alarms"]}
+        found: dict[str, dict[str, str]] = {each["alarm"]: each for each in overview["alarms"]}
         if name in found or time.monotonic() > deadline:
             return found[name]
         time.sleep(1)

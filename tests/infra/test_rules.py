@@ -32,6 +32,8 @@ FOLLOWED = "An operation is followed by its row, and each of its functions by it
 REPORT_BUCKET = "postdate-{}-reports-<AWS::AccountId>-<AWS::Region>"
 REPORT_OBJECTS = f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::{REPORT_BUCKET}/*]"
 REPORTED = "This function alone writes these objects, and their names are not known before."
+OWN_ALARMS = "The names of an environment's alarms begin alike, and are many."
+ALARMS_OF = QUEUES.replace(":sqs:", ":cloudwatch:").replace("{}", "alarm:postdate-{}-*")
 READS = "Who reads what is in CloudTrail, under the name of the tenant it was read for."
 
 LETTERS = "These are dead letters themselves."
@@ -93,6 +95,8 @@ def test_no_rule_is_broken_and_each_waiver_has_its_reason(name: str, build: Path
         ("AwsSolutions-APIG4", INTERNAL_ROUTE),
     }
     reasons.add(("AwsSolutions-IAM5[Resource::*]", ALARMS))
+    if ENVIRONMENTS[name].watched:
+        reasons.add((ALARMS_OF.format(name), OWN_ALARMS))
     if name == "local":
         reasons.add(("AwsSolutions-IAM5[Resource::*]", UNSCOPED))
     assert waivers(tmp_path) == {*waived.items()} | reasons

@@ -54,9 +54,8 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     "messages_wait_tasks": ({"age": 900}, {"age": 901}),
     "messages_wait_ticks": ({"age": 300}, {"age": 301}),
     **{
-        f"dead_letters_{queue}{stay}": ({"letters": 0}, {"letters": 1})
+        f"dead_letters_{queue}": ({"letters": 0}, {"letters": 1})
         for queue in ("tasks", "payments", "ticks", "events")
-        for stay in ("", "_stay")
     },
     "api_unavailable_fast_long": ({"failed": 144}, {"failed": 145}),
     "api_unavailable_fast_short": ({"failed": 144}, {"failed": 145}),
