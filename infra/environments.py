@@ -146,7 +146,7 @@ LOCAL: Final = Environment(
         # Short, because it is also the time after which a dead worker's payments come back: a batch waits 3 s for
         # its instants and needs a few more for its conflicts.
         "settle": Size(memory_mb=512, timeout_seconds=60, consumers=12),
-        "record": Size(memory_mb=512, timeout_seconds=60, streams=8),
+        "record": Size(memory_mb=512, timeout_seconds=60, streams=9),
         "operate": Size(memory_mb=512, timeout_seconds=60),
         "reconcile": Size(memory_mb=512, timeout_seconds=300),
     },
@@ -184,7 +184,7 @@ DEV: Final = Environment(
         "sweep": Size(memory_mb=1024, timeout_seconds=300, consumers=2),
         "run_tasks": Size(memory_mb=1024, timeout_seconds=900, consumers=2),
         "settle": Size(memory_mb=1024, timeout_seconds=60, consumers=2),
-        "record": Size(memory_mb=1024, timeout_seconds=60, streams=8),
+        "record": Size(memory_mb=1024, timeout_seconds=60, streams=9),
         "operate": Size(memory_mb=1024, timeout_seconds=60),
         "reconcile": Size(memory_mb=1024, timeout_seconds=300),
     },
@@ -202,7 +202,7 @@ STAGING: Final = Environment(
         "sweep": Size(memory_mb=1024, timeout_seconds=300, reserved=8, consumers=8),
         "run_tasks": Size(memory_mb=1024, timeout_seconds=900, reserved=100, consumers=90, slow_consumers=10),
         "settle": Size(memory_mb=1024, timeout_seconds=60, reserved=100, consumers=100),
-        "record": Size(memory_mb=1024, timeout_seconds=60, streams=8),
+        "record": Size(memory_mb=1024, timeout_seconds=60, streams=9),
         "operate": Size(memory_mb=1024, timeout_seconds=60),
         "reconcile": Size(memory_mb=1024, timeout_seconds=300),
     },
@@ -225,7 +225,7 @@ PROD: Final = Environment(
             memory_mb=1024, timeout_seconds=900, reserved=200, consumers=180, slow_consumers=20
         ),
         "settle": Size(memory_mb=1024, timeout_seconds=60, reserved=400, consumers=400),
-        "record": Size(memory_mb=1024, timeout_seconds=60, streams=8),
+        "record": Size(memory_mb=1024, timeout_seconds=60, streams=9),
         "operate": Size(memory_mb=1024, timeout_seconds=60),
         "reconcile": Size(memory_mb=1024, timeout_seconds=300),
     },

@@ -247,7 +247,7 @@ class Service(Stack):
         record.allow(state.events_bus.event_bus_arn, PUBLISH)
         for table, pattern in (
             *((table, None) for table in (state.items, state.payments, state.keys, state.tenants)),
-            (state.subscriptions, None),
+            *((table, None) for table in (state.subscriptions, state.switches)),
             # These rows change with each payment, each task and each step; the recorder sees what is told alone.
             *((table, NOTED) for table in (state.accounts, state.flow)),
             (state.operations, OF_HEADS),

@@ -51,7 +51,9 @@ class State(Stack):
         self.operations = Table(
             self, "operations", environment=environment, by="operation", then="place", streams=True
         )
-        self.switches = Table(self, "switches", environment=environment, by="name", expires=False)
+        self.switches = Table(
+            self, "switches", environment=environment, by="name", expires=False, streams=True
+        )
         self.operations.index("by_tenant", by="tenant", then="operation")
         self.flow = Table(self, "flow", environment=environment, by="tenant", then="name", streams=True)
         self.flow.index("by_attention", by="attention", then="tenant")

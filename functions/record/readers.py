@@ -2,7 +2,17 @@
 
 from collections.abc import Mapping
 
-from functions.record import accounts, flow, items, keys, operations, payments, subscriptions, tenants
+from functions.record import (
+    accounts,
+    flow,
+    items,
+    keys,
+    operations,
+    payments,
+    subscriptions,
+    switches,
+    tenants,
+)
 from functions.record.record import Reader
 from functions.record.settings import Settings
 
@@ -17,4 +27,5 @@ def readers(given: Settings) -> Mapping[str, Reader]:
         given.subscriptions_table: subscriptions.event_of,
         given.flow_table: flow.event_of,
         given.operations_table: operations.event_of,
+        given.switches_table: switches.event_of,
     }

@@ -10,6 +10,7 @@ class Settings:
     tenants_table: str
     flow_table: str
     operations_table: str
+    switches_table: str
     events_table: str
     events_dlq_url: str
     events_kept_days: int

@@ -143,6 +143,7 @@ GRANTED: Final[dict[str, Grants]] = {
             f"stream:{name}": FOLLOW
             for name in (
                 *("items", "payments", "accounts", "keys", "tenants", "subscriptions", "flow", "operations"),
+                "switches",
             )
         },
         "table:payments": {"dynamodb:BatchGetItem"},

@@ -5,6 +5,7 @@ from tests.infra.test_permissions import WRITES, grants
 MAPPINGS = "AWS::Lambda::EventSourceMapping"
 FOLLOWED = {
     *("items", "payments", "accounts", "keys", "tenants", "subscriptions", "flow", "operations"),
+    "switches",
 }
 FILTERED = {"accounts", "flow", "operations"}
 

@@ -34,11 +34,14 @@ class Stream:
         found = []
         for row in self._world.dynamodb.scan(TableName=table, ConsistentRead=True)["Items"]:
             id = "/".join(row[name]["S"] for name in self._keys)
-            if row.get("tenant", {}).get("S") != self._client.tenant or self._known.get(id) == row:
+            if not self.is_ours(row) or self._known.get(id) == row:
                 continue
             found.append(_record(table, self._known.get(id), row, self._keys))
             self._known[id] = row
         return found
+
+    def is_ours(self, row: Mapping[str, Any]) -> bool:
+        return bool(row.get("tenant", {}).get("S") == self._client.tenant)
 
 
 def _record(table: str, before: Any, after: Mapping[str, Any], keys: list[str]) -> dict[str, Any]:

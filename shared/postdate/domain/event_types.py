@@ -21,6 +21,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "destination": ("opened", "closed"),
     "flow_key": ("changed",),
     "operation": ("started", "ended"),
+    "switch": ("changed",),
     "audit": ("failed",),
 }
 TYPES: Final = tuple(f"{kind}.{name}" for kind, names in NAMES.items() for name in names)
