@@ -1,4 +1,4 @@
-"""Audits are the last resort: of what can be called, one is always to come. The checker asks no code that it judges."""
+"""Audits are the last resort: of what can be called, one is always to come. The checkers ask no judged code."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -21,6 +21,22 @@ def i11_an_audit_is_to_come(seen: Seen, actor: Actor | None, changes: Sequence[C
                 f"I11: {row['id']['S']} is {text(row, 'status')}, and no audit of {slots} is to come"
             )
         seen.reach["looked for by a later audit"] += _is_audited(seen, row["slot"]["S"])
+
+
+def i11_no_epoch_comes_back(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    """A restore begins an epoch, because the passes of all earlier ones say nothing about the restored rows. A sweeper
+    that began its tick before must not bring an earlier epoch back, and within one epoch the watermark never sinks."""
+    for change in changes:
+        if (
+            change.table != "slots"
+            or change.key != ("clock", "watermark")
+            or not (change.before and change.after)
+        ):
+            continue
+        was, now = ((number(row, "epoch"), number(row, "number")) for row in (change.before, change.after))
+        if now < was:
+            raise Broken(f"I11: the watermark goes from (epoch, minute) {was} back to {now}")
+        seen.reach["watermark raised after a restore"] += now[0] > 0
 
 
 def _looked_at(seen: Seen, changes: Sequence[Change]) -> Iterator[Row]:

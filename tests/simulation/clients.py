@@ -31,6 +31,7 @@ FLOW_KEY: Final = "/api/v1/flow-keys/key"
 _LONG: Final = "x" * 900
 _ASKED_AGAIN: Final = frozenset({500, 502, 503, 504})
 _NOBODY: Final = "nobody"
+_INSTANTS: Final = frozenset({"delay_seconds", "run_at", "scheduled_time"})
 # A request that many calls have kept for longer may be out of time before its gateway is.
 _QUICK: Final = 15 * SECOND
 _NO_SURPRISE: Final = frozenset({200, 201, 202, 401, 404, 409, 412, 422, 503})
@@ -397,10 +398,11 @@ class Clients:
         names = [self.key() for _ in range(self.hub.draws.randrange(1, 5))]
         if paid:
             orders = [{**self._payment(actor, name), "idempotency_key": name} for name in names]
-            path, form = "/api/v1/payments/schedule/batch", {"payments": orders}
+            path, kind = "/api/v1/payments/schedule/batch", "payments"
         else:
             orders = [{**self.task(actor, name), "idempotency_key": name} for name in names]
-            path, form = "/api/v1/tasks/batch", {"tasks": orders}
+            path, kind = "/api/v1/tasks/batch", "tasks"
+        form = {kind: _at_one_instant(orders) if self.mix().at_one_instant else orders}
         for _ in range(3):
             answer = self.ask(actor, "POST", path, form)
             results = answer.body.get("results", ()) if answer.http == 200 else ()
@@ -495,6 +497,15 @@ class Clients:
         answer = self.ask(actor, "POST", "/api/v1/tasks", self.task(actor, "another"), key=key)
         if answer.http not in (422, 503, 504, 502):
             raise Broken(f"I13: another body under {key} is answered {answer.http}")
+
+
+def _at_one_instant(orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All of them at the instant of the first, so that one message calls them and one letter may tell of them."""
+    instant = {name: value for name, value in orders[0].items() if name in _INSTANTS}
+    return [
+        {**{name: value for name, value in each.items() if name not in _INSTANTS}, **instant}
+        for each in orders
+    ]
 
 
 def _keyed(form: Any, given: Mapping[str, str]) -> list[tuple[str, Any]]:

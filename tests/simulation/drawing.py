@@ -15,8 +15,10 @@ _NEWEST: Final = (Fault.UNREAD, Fault.ROWLESS)
 # among them once more, because a full queue is rare in runs of all other sorts.
 _LATER: Final = ("paused", "operated", "followed", "strangers", "contested at receivers", "queued")
 _LATER_SHARE: Final = 0.12
-# Runs of all sorts do not draw it, so that no earlier seed changes.
-_BY_NAME: Final = frozenset({"switched"})
+# Runs of all sorts do not draw these, so that no earlier seed changes.
+_BY_NAME: Final = frozenset(
+    {"switched", "replanned", "superseded", "rolled back", "buried together", "unwritable"}
+)
 _DRAWN: Final = [
     theme for theme in THEMES if theme not in _BY_NAME and (theme not in _LATER or theme == "queued")
 ]

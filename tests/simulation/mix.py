@@ -46,8 +46,9 @@ CRASHES: Final = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
 class Outage:
     """A service that answers nothing for a while, from `start` on after the run began; `conflicts` are
     accounts that everybody writes to: each transaction that moves money is refused. With `workers` those who run tasks
-    are cut off from DynamoDB, and nobody else is; with `keys` only the table of keys is out, with `sweep` only the
-    table of payments, and only for the sweep."""
+    are cut off from DynamoDB, and nobody else is; with `writes` they can read and write no statement; with `keys` only
+    the table of keys is out, with `sweep` only the table of payments, and only for the sweep, with
+    `lists` only the indexes."""
 
     service: str
     start: int
@@ -88,7 +89,9 @@ class Mix:
     each retry is a quarter of an hour away. With `duplicate_key` a transaction's statement that inserts a row which
     exists is refused by a ValidationError, else by a DuplicateItem: AWS's engines differ. `lifetime` is how long
     after its instant an attempt may begin, `pauses` the share of requests that pause the key for a while, `rewinds` how
-    often a restore takes all calls and the watermark is put back."""
+    often a restore takes all calls and the watermark is put back. Callers change plans
+    while runs last in the ways that are `replanned`, and `slow_writes` is the share of the batches of statements at
+    which a worker stands still. What is registered as a batch may be due `at_one_instant`."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -149,6 +152,9 @@ class Mix:
     operations: float = field(default=0.0, repr=False)
     recorded: bool = field(default=False, repr=False)
     switched: bool = field(default=False, repr=False)
+    replanned: tuple[str, ...] = field(default=(), repr=False)
+    slow_writes: float = field(default=0.0, repr=False)
+    at_one_instant: bool = field(default=False, repr=False)
 
     @property
     def is_at_once(self) -> bool:
@@ -208,6 +214,7 @@ class Mix:
             impatient=0.0,
             fatal=0.0,
             untried=0.0,
+            slow_writes=0.0,
             tempers=("takes",),
             down=None,
             ticks=True,

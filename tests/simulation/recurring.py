@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from postdate.domain import instants
 from tests.simulation.hub import SECOND, Actor
 from tests.simulation.mix import MINUTE
+from tests.simulation.replanning import Replanning
 from tests.simulation.seen import Backfilled
 from tests.simulation.zoned import ZONE
 
@@ -25,6 +26,9 @@ class Recurring:
 
     def something(self, actor: Actor) -> None:
         draws = self.clients.hub.draws
+        if self.clients.mix().replanned:
+            Replanning(clients=self.clients).something(actor)
+            return
         own = self.known.get(str(actor.tenant), [])
         if not own or draws.random() < 0.3:
             self._plan(actor)
@@ -32,7 +36,7 @@ class Recurring:
         id = draws.choice(own)
         if draws.random() < 0.3:
             self._wait_for_a_minute()
-        acts = (self._pause, self._resume, self._change, self._trigger)
+        acts = (self._pause, self._resume, self._change, self.trigger)
         act = draws.choice((*acts, *acts, self._look, self._backfill, self._cancel))
         act(actor, id)
 
@@ -84,7 +88,7 @@ class Recurring:
         )
         self.clients.ask(actor, "PATCH", f"{_TASKS}/{id}", form)
 
-    def _trigger(self, actor: Actor, id: str) -> None:
+    def trigger(self, actor: Actor, id: str) -> None:
         self.clients.seen.triggers[id] += 1
         self.clients.ask(actor, "POST", f"{_TASKS}/{id}/trigger", key=self.clients.key())
 
@@ -119,8 +123,10 @@ class Recurring:
         return {"cron": self.clients.hub.draws.choice(("* * * * *", "* * * * *", "*/2 * * * *"))}
 
     def _end(self) -> str:
-        draws, now = self.clients.hub.draws, self.clients.hub.now
-        return _text((now + int(draws.uniform(2 * MINUTE, self.clients.mix().planned_for))) // 1000)
+        return self.end_in(int(self.clients.hub.draws.uniform(2 * MINUTE, self.clients.mix().planned_for)))
+
+    def end_in(self, microseconds: int) -> str:
+        return _text((self.clients.hub.now + microseconds) // 1000)
 
     def _wait_for_a_minute(self) -> None:
         """To be there when a run begins."""

@@ -260,6 +260,9 @@ class Wire:
         if outage is not None and self._is_out(outage, actor, call):
             self.counted(f"outage {outage.service}")
             return Fault.CONFLICT if outage.service == "conflicts" else Fault.ERROR
+        slow = self.mix.slow_writes if self._is_workers_write(actor, call) else 0.0
+        if slow and self.hub.draws.random() < slow:
+            return Fault.PAUSED_BEFORE
         if actor.sticky is not None:
             fault, left = actor.sticky
             actor.sticky = (fault, left - 1) if left > 1 else None
@@ -274,6 +277,10 @@ class Wire:
                 return fault
         return None
 
+    @staticmethod
+    def _is_workers_write(actor: Actor, call: Call) -> bool:
+        return call.operation == "BatchExecuteStatement" and actor.name.startswith("run_tasks")
+
     def _is_out(self, outage: Outage, actor: Actor, call: Call) -> bool:
         start = self.hub.began + outage.start
         if not start <= self.hub.now < start + outage.duration:
@@ -283,6 +290,10 @@ class Wire:
                 return call.moves_money
             case "workers":
                 return call.service == "dynamodb" and actor.name.startswith("run_tasks")
+            case "writes":
+                return self._is_workers_write(actor, call)
+            case "lists":
+                return call.operation == "Query" and "IndexName" in call.asked
             case "keys":
                 return call.about.startswith("keys ")
             case "sweep":

@@ -76,6 +76,6 @@ BUGS: Final = (
         "postdate.domain.letters:used_up",
         "all(told)",
         "any(told)",
-        mix="operated",
+        mix="buried together",
     ),
 )

@@ -76,7 +76,7 @@ BUGS: Final = (
             "if leader is None or",
             "if definition.reason or leader is None or",
         ),
-        mix="timely",
+        mix="replanned",
     ),
     bug(
         "a new plan does not know how many runs there were",
@@ -91,7 +91,7 @@ BUGS: Final = (
         "return self._newest_of(definition, near) or next(",
         "return next((run for run in self.newest(definition) if _is_of(run, definition)"
         " and run.recurs and run.recurs.number), None) if near else next(",
-        mix="timely",
+        mix="replanned",
     ),
     bug(
         "the run to come may begin while its plan is changed",
@@ -99,7 +99,7 @@ BUGS: Final = (
         "None if coming is None else end(coming)",
         "None",
         (f"{BEFORE}:_ended_first", "lines[run.id].to_end if plan and is_current(run, plan) else ()", "()"),
-        mix="timely",
+        mix="replanned",
     ),
     bug(
         "the search ends at a run that never began",
@@ -113,7 +113,7 @@ BUGS: Final = (
         f"{BEFORE}:_ended_first",
         "lines[run.id].to_end if plan and is_current(run, plan) else ()",
         "()",
-        mix="timely",
+        mix="superseded",
     ),
     bug(
         "a queue has no bound",

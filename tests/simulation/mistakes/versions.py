@@ -30,7 +30,7 @@ BUGS: Final = (
         f"{CHAIN}:RunChain._planned",
         "if run.task_id not in found.unreadable",
         "if True",
-        mix="deployed",
+        mix="rolled back",
     ),
     bug(
         "a change of a payment writes the row anew",

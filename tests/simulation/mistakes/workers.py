@@ -60,7 +60,7 @@ BUGS: Final = (
         f"{CLAIMING}:Claiming.claim",
         "in range(_TRIES)",
         "in range(1000)",
-        mix="deaf",
+        mix="unwritable",
     ),
     bug(
         "a list is made of another tenant's rows",

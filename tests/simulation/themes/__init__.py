@@ -45,4 +45,9 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "operated": faults.operated,
     "followed": faults.followed,
     "switched": stops.switched,
+    "replanned": recurring.replanned,
+    "superseded": recurring.superseded,
+    "rolled back": faults.rolled_back,
+    "buried together": faults.buried_together,
+    "unwritable": faults.unwritable,
 }

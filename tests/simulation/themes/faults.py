@@ -160,6 +160,20 @@ def deployed(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def rolled_back(mix: Mix, draws: Random) -> Mix:
+    """Newer code makes recurring tasks that the code as it is cannot read, and calls them by hand; both run them."""
+    return replace(
+        deployed(mix, draws),
+        rates={Fault.LOST: 0.01},
+        newer_forms=True,
+        recurring=1.0,
+        payments=0.0,
+        control=None,
+        attempts=3,
+        requests=8,
+    )
+
+
 def rewound(mix: Mix, draws: Random) -> Mix:
     """Tables are restored while sweepers are at work, some of which stand still or cannot send meanwhile."""
     outage = Outage(
@@ -215,4 +229,48 @@ def followed(mix: Mix, draws: Random) -> Mix:
         newer_forms=False,
         pause=20 * SECOND,
         recorded=True,
+    )
+
+
+def buried_together(mix: Mix, draws: Random) -> Mix:
+    """Tasks of one instant die together, so that one letter tells of several; operations bring back some of these."""
+    return replace(
+        operated(mix, draws),
+        rates={Fault.CRASH_BEFORE: 0.005, Fault.LOST: 0.005},
+        duplicates=0.0,
+        latency=200_000,
+        payments=0.0,
+        batches=0.7,
+        at_one_instant=True,
+        tempers=("takes", "refuses for good", "refuses for good", "refuses for good"),
+        attempts=1,
+        executors=1,
+        requests=8,
+        span=2 * MINUTE,
+    )
+
+
+def unwritable(mix: Mix, draws: Random) -> Mix:
+    """Workers can read and send for a while, and none of their statements is written."""
+    outage = Outage(
+        service="writes", start=draws.randrange(30) * SECOND, duration=draws.randrange(60, 90) * SECOND
+    )
+    return replace(
+        mix,
+        rates={Fault.LOST: 0.005},
+        outage=outage,
+        payments=0.0,
+        recurring=draws.choice((0.0, 0.5)),
+        explicit=0.0,
+        control=None,
+        down=None,
+        operations=0.0,
+        delayed=0.0,
+        fatal=0.0,
+        lost=0,
+        latency=min(mix.latency, 5_000),
+        skew=min(mix.skew, 5 * SECOND),
+        tempers=("takes",),
+        requests=6,
+        span=MINUTE,
     )

@@ -4,7 +4,8 @@ from dataclasses import replace
 from random import Random
 
 from tests.simulation.hub import SECOND
-from tests.simulation.mix import HOUR, MINUTE, Mix, Outage
+from tests.simulation.mix import HOUR, MINUTE, Fault, Mix, Outage
+from tests.simulation.replanning import QUEUED, WAYS
 from tests.simulation.themes.calm import quiet
 
 
@@ -77,4 +78,45 @@ def zoned(mix: Mix, draws: Random) -> Mix:
         control=None,
         tempers=("takes",),
         zone_moves=(draws.randrange(3 * MINUTE), draws.choice((-2, -1, 1, 2)) * MINUTE),
+    )
+
+
+def replanned(mix: Mix, draws: Random) -> Mix:
+    """Runs that last for more than a minute, plans that are changed meanwhile, and workers that stand still before they
+    write that a run begins."""
+    return replace(
+        quiet(mix, draws),
+        rates={Fault.PAUSED: 0.02, Fault.LOST: 0.005},
+        slow_writes=draws.choice((0.0, 0.3)),
+        pause=draws.choice((20, 45)) * SECOND,
+        recurring=1.0,
+        payments=0.0,
+        explicit=0.0,
+        control=None,
+        operations=0.0,
+        recorded=False,
+        newer=0.0,
+        executors=3,
+        clients=1,
+        requests=2,
+        span=MINUTE,
+        tempers=("never answers", "never answers", "takes"),
+        timeouts=(90,),
+        attempts=1,
+        replanned=WAYS,
+    )
+
+
+def superseded(mix: Mix, draws: Random) -> Mix:
+    """Plans are changed while runs wait for one another, and the caller cannot find those that wait: the indexes are
+    out. A worker that is about to begin one of them stands still until the new plan has begun."""
+    return replace(
+        replanned(mix, draws),
+        rates={Fault.PAUSED: 0.005},
+        outage=Outage(service="lists", start=0, duration=HOUR),
+        slow_writes=0.5,
+        pause=45 * SECOND,
+        tempers=("never answers",),
+        timeouts=(105,),
+        replanned=(QUEUED,),
     )
