@@ -61,11 +61,12 @@ _STEPS: Final = {
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link:
     """`step` says what to do with a run, or is what becomes of the run or of its call instead. With it the definition
-    `ends`. `kept_back` are the runs that were written as missed or skipped."""
+    `ends`. `kept_back` are the runs that were written as missed or skipped. A run that begins gets the `number`."""
 
     step: ClaimStep | Transition | Dropped | Deferred
     ends: Ends | None = None
     kept_back: tuple[State, ...] = ()
+    number: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -188,6 +189,7 @@ def _link(followed: Followed, written: Mapping[str, Written], definition: Defini
     return Link(
         step=followed.instead or ClaimStep.BEGIN,
         ends=ends,
+        number=followed.number,
         kept_back=tuple(
             row.state for row in followed.rows if row.state in _KEPT_BACK and written[row.id] is Written.DONE
         ),

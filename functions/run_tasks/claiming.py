@@ -20,6 +20,7 @@ from functions.run_tasks.recording import Recording
 from postdate.domain import transitions
 from postdate.domain.due import Via
 from postdate.domain.errors import Unavailable
+from postdate.domain.following import numbered
 from postdate.domain.task import RECEIVER, State, Task
 from postdate.domain.transitions import Buried, Deferred, Dropped, Transition
 from postdate.runtime.agenda import Call
@@ -110,7 +111,7 @@ class Claiming:
             step = self._decide_one(call) if link.step is ClaimStep.BEGIN else link.step
             match step:
                 case Transition():
-                    ready.append((call, step))
+                    ready.append((call, numbered(step, link.number)))
                     self._batch.tally.kept_back.update(link.kept_back)
                     self._ends |= {claim.before.id: link.ends} if link.ends else {}
                 case Deferred() | Dropped():

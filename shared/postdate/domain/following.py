@@ -46,6 +46,8 @@ class Followed:
     instead: Transition | Dropped | Deferred | None = None
     # The progress of the chain if this run is its last; None otherwise.
     ends: Reached | None = None
+    # The number that the search found for the run; None if it is the number in the row.
+    number: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,16 +99,26 @@ def follow(
     if definition is None or not in_turn(run):
         return Followed()
     number = max(recurs.number, around.line.number)
+    found = number if number > recurs.number else None
     turn = Turn(run=run, recurs=replace(recurs, number=number), definition=definition, around=around, now=now)
     if run.due_at != run.planned_at:
-        return _again(turn)
+        return replace(_again(turn), number=found)
     most = definition.schedule.max_runs
     if most is not None and number > most:
         reached = Reached(runs=number - 1, not_over=tuple(around.line.not_over))
         is_active = definition.state is definitions.State.ACTIVE
         instead = transitions.stop(run, now=now, why=ENOUGH)
         return Followed(instead=instead, ends=reached if is_active else None)
-    return _at_its_instant(turn, runs)
+    return replace(_at_its_instant(turn, runs), number=found)
+
+
+def numbered(begins: Transition, number: int | None) -> Transition:
+    """The beginning of a run, with the number that the search found. A run of an earlier chain may have begun since the
+    row was written; the next search ends at this run and counts by its number."""
+    recurs = begins.after.recurs
+    if number is None or recurs is None or begins.after.state is not State.RUNNING:
+        return begins
+    return replace(begins, after=replace(begins.after, recurs=replace(recurs, number=number)))
 
 
 def in_turn(run: Task) -> bool:

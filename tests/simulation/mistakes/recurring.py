@@ -116,6 +116,13 @@ BUGS: Final = (
         mix="superseded",
     ),
     bug(
+        "a run that begins keeps the number of its row",
+        "postdate.domain.following:numbered",
+        "if number is None or",
+        "if True or number is None or",
+        mix="superseded",
+    ),
+    bug(
         "a queue has no bound",
         f"{FOLLOWING}:_skipped",
         "line.waiting >= QUEUE_MAX",

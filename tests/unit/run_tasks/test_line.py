@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from functions.api.tasks.recurring.chain import PlannedChain
 from postdate.domain import definition as definitions
 from postdate.domain import transitions
 from postdate.domain.catch_up import CatchUp
@@ -65,6 +66,20 @@ def test_a_run_of_the_old_plan_that_begins_meanwhile_is_seen(running, definition
     assert (started(running), running.stored(run).state) == ([], State.SKIPPED)
     (following,) = [row for row in runs_of(running, definition) if row.state is State.PENDING]
     assert (following.recurs.before, following.recurs.number) == ((earlier.id,), 2)
+
+
+def test_a_run_that_begins_after_one_of_the_old_plan_is_stored_with_the_number_behind_it(
+    running, definition, earlier
+):
+    """The next search ends at this run, so only its row tells how many runs there were."""
+    over = replace(claimed(earlier), state=State.SUCCEEDED)
+    run = changed(running, definition, over, runs=0)
+    running.run(message(run))
+    stored = running.stored(run)
+    assert (started(running), run.recurs.number, stored.recurs.number) == ([run.id], 1, 2)
+    chain = PlannedChain(tasks=running.tasks, runs=RUNS)
+    reached, _ = chain.reached(running.definitions.get(definition.id), now=START + MINUTE / 2)
+    assert reached.runs == 2
 
 
 def test_a_run_does_not_begin_while_one_before_it_cannot_be_ended(running, definition, earlier):
