@@ -72,6 +72,19 @@ class Throttle:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Rollout:
+    """The pace at which a changed document of parameters reaches the copies of functions: by steps of so many percent
+    over so many minutes. An alarm within `watched_minutes` after the last step takes the document back."""
+
+    minutes: int = 10
+    step_percent: int = 20
+    watched_minutes: int = 10
+
+    def at_once(self) -> "Rollout":
+        return Rollout(minutes=0, step_percent=100, watched_minutes=self.watched_minutes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Engine:
     """The calls that an engine checks under another name than IAM does: on the same resource, or without a resource.
     With `by_operation` it checks calls to destinations by the names of their operations. `tells_contexts` is false if
@@ -98,6 +111,7 @@ class Environment:
     platform: str = "linux-arm64"
     architecture: str = "arm64"
     tls_only: bool = True
+    rollout: Rollout = Rollout()
     engine: Engine = Engine()
     # Write units a second that a new table accepts at once, where AWS's 4,000 are too few.
     warm_writes: Mapping[str, int] = field(default_factory=dict)
@@ -157,6 +171,7 @@ LOCAL: Final = Environment(
     platform="local",
     architecture="arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64",
     tls_only=False,
+    rollout=Rollout(minutes=0, step_percent=100, watched_minutes=0),
     # The local engine evaluates neither math nor composite alarms, so the local stack has none.
     watched=False,
     engine=Engine(

@@ -40,6 +40,7 @@ OF_HEADS: Final = {"dynamodb": {"Keys": {"place": {"S": ["head"]}}}}
 PUBLISH: Final = "events:PutEvents"
 START: Final = "states:StartExecution"
 ALARMS: Final = "cloudwatch:DescribeAlarms"
+READ_PARAMETERS: Final = ("appconfig:StartConfigurationSession", "appconfig:GetLatestConfiguration")
 ASSUME: Final = "sts:AssumeRole"
 MAKE_DATA_KEY: Final = "kms:GenerateDataKey"
 OPEN_DATA_KEY: Final = "kms:Decrypt"
@@ -142,6 +143,7 @@ class Service(Stack):
         api.allow(state.operations.arn, GET, PUT, QUERY)
         api.allow(state.operations.index_arn("by_tenant"), QUERY)
         api.allow(self._machine_arn("operation"), START)
+        api.allow(state.parameters.arn, *READ_PARAMETERS)
         api.allow_everywhere(ALARMS, "CloudWatch tells composite alarms only to a right to all alarms.")
         api.allow(state.tasks.queue.queue_arn, SEND)
         api.allow(state.payments_queue.queue.queue_arn, SEND)

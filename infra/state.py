@@ -3,6 +3,7 @@ from aws_cdk.aws_sqs import IQueue
 from constructs import Construct
 
 from infra.constructs.bucket import Bucket
+from infra.constructs.parameter_store import ParameterStore
 from infra.constructs.queue import Lane, Letters, Queue
 from infra.constructs.secrets_key import SecretsKey
 from infra.constructs.table import Table
@@ -12,7 +13,10 @@ from infra.environments import Environment
 class State(Stack):
     """The stack that survives a release: the tables, the queues and the bucket of tenants' payloads."""
 
-    def __init__(self, scope: Construct, *, environment: Environment, protected: bool = False) -> None:
+    def __init__(
+        self, scope: Construct, *, environment: Environment, protected: bool = False, first: bool = False
+    ) -> None:
+        """`first` is for the deployment that makes the stacks: there are no alarms yet that the parameters can name."""
         super().__init__(scope, environment.named("state"), termination_protection=protected)
         self.items = Table(self, "items", environment=environment, by="slot", then="id", streams=True)
         self.items.index("by_tenant", by="tenant_listing", then="place")
@@ -69,6 +73,9 @@ class State(Stack):
             "events_bus",
             event_bus_name=environment.named("events"),
             description="Every event of every tenant",
+        )
+        self.parameters = ParameterStore(
+            self, "parameters", environment=environment, watched=environment.watched and not first
         )
         self.payload_objects = Bucket(self, "payload_objects", environment=environment)
         self.reports = Bucket(self, "reports", environment=environment, passing="work/")
@@ -129,6 +136,7 @@ class State(Stack):
             "PAYMENTS_DLQ_URL": self.payments_queue.dead_letters.queue_url,
             "TICKS_QUEUE_URL": self.ticks.queue.queue_url,
             "TICKS_DLQ_URL": self.ticks.dead_letters.queue_url,
+            "PARAMETERS": self.parameters.place,
             "EVENTS_BUS": self.events_bus.event_bus_name,
             "EVENTS_DLQ_URL": self.event_letters.queue.queue_url,
         }

@@ -90,7 +90,7 @@ class Boundary:
 
     def before_send(self, request: AWSPreparedRequest, event_name: str, **_: object) -> AWSResponse | None:
         _, service, operation = event_name.split(".")
-        if service not in ("dynamodb", "sqs"):
+        if service not in ("dynamodb", "sqs", "appconfigdata"):
             return None
         call = Call(operation=operation, asked=json.loads(request.body or b"{}"))
         if not self.admits and (

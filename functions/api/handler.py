@@ -34,6 +34,7 @@ from functions.api.tasks import routes as tasks
 from functions.api.tasks.recurring import routes as recurring
 from functions.api.tenants import routes as tenants
 from functions.api.whoami import WHOAMI
+from functions.api.wiring import wired
 from postdate.domain.errors import MethodNotAllowed, NotFound, PostdateError
 from postdate.runtime import aws, deadline, metric
 from postdate.runtime.observability import emit, logger, metrics, note
@@ -107,8 +108,11 @@ def broke(error: Exception) -> Response[str]:
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     began = time.monotonic()
     logger.append_keys(request_id=event["requestContext"]["requestId"])
-    with deadline.of_this_process().within(
-        lambda: context.get_remaining_time_in_millis() / 1000 - _KEPT_SECONDS
+    with (
+        deadline.of_this_process().within(
+            lambda: context.get_remaining_time_in_millis() / 1000 - _KEPT_SECONDS
+        ),
+        wired().parameters.fresh(),
     ):
         requests.begin()
         answer = requests.with_rate(_resolved(event, context))
@@ -149,6 +153,7 @@ def _note(event: dict[str, Any], status: int) -> None:
     which request it was."""
     request = event["requestContext"]
     note("request_id", request["requestId"])
+    note("parameters", wired().parameters.version)
     caller = (request.get("authorizer") or {}).get("lambda") or {}
     named = event.get("headers", {}).get(TENANT_HEADER.lower(), "") if caller.get("key_id") else ""
     note("tenant", caller.get("tenant") or named[:_TENANT_CHARACTERS_NOTED])

@@ -43,3 +43,4 @@ class Settings:
     task_workers: int
     events_kept_days: int
     waiting_requests: int
+    parameters: str

@@ -54,6 +54,7 @@ from postdate.runtime.depths import depth
 from postdate.runtime.documents import document
 from postdate.runtime.issuer import person_by
 from postdate.runtime.machine import StepFunctions
+from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.definitions_dynamo import DynamoDefinitions
@@ -92,6 +93,7 @@ class Wired:
     def __init__(self) -> None:
         given = settings.read(Settings)
         dynamodb, self.clock = aws.client("dynamodb"), SystemClock()
+        self.parameters = parameters_at(given.parameters, clock=self.clock)
         self.loopback_allowed = given.loopback_destinations
         self.response_timeout_seconds_max = given.response_timeout_seconds_max
         self.amount_cap = given.account_amount_cap

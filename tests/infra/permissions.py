@@ -27,6 +27,21 @@ READER: Final = "arn:<AWS::Partition>:iam::<AWS::AccountId>:role/postdate-{}-pay
 OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-payload-objects-<AWS::AccountId>-<AWS::Region>/*"
 REPORT_OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-reports-<AWS::AccountId>-<AWS::Region>/*"
 REPORTS: Final = "bucket:reports-<AWS::AccountId>-<AWS::Region>"
+PARAMETERS: Final = (
+    "arn:<AWS::Partition>:appconfig:<AWS::Region>:<AWS::AccountId>:application/parameters of:parameters"
+    "/environment/stage:{}/configuration/profile:parameters"
+)
+ALARM: Final = "arn:<AWS::Partition>:cloudwatch:<AWS::Region>:<AWS::AccountId>:alarm:postdate-{}-{}"
+TAKES_BACK: Final = (
+    *(
+        "api-unavailable-fast-short",
+        "payments-late-fast-short",
+        "payment-p95-over-1s",
+        "tasks-die",
+        "overdue",
+    ),
+)
+READ_PARAMETERS: Final = {"appconfig:StartConfigurationSession", "appconfig:GetLatestConfiguration"}
 DESTINATIONS_ON_AWS: Final[Grants] = {
     f"{QUEUES}postdate-destination-*": {"sqs:SendMessage"},
     f"{TOPICS}postdate-destination-*": {"sns:Publish"},
@@ -84,6 +99,7 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
         "table:operations/index/by_tenant": {"dynamodb:Query"},
         MACHINE: {"states:StartExecution"},
+        PARAMETERS: READ_PARAMETERS,
     },
     "authorize": {
         "logs:/aws/lambda/authorize": LOGS,
@@ -191,6 +207,7 @@ GRANTED: Final[dict[str, Grants]] = {
         "function:record": {"lambda:InvokeFunction"},
     },
     "the schedule of the machine reconcile": {"machine:reconcile": {"states:StartExecution"}},
+    "the watcher of parameters": {ALARM.format("{}", each): ALARMS for each in TAKES_BACK},
     "the machine operation": {"function:operate": {"lambda:InvokeFunction"}},
     "the schedule": {
         "queue:ticks": {"sqs:SendMessage"},

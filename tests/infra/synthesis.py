@@ -24,6 +24,9 @@ NAMED_BY: Final = {
     "AWS::KMS::Key": ("key", "Description"),
     "AWS::Events::EventBus": ("bus", "Name"),
     "AWS::StepFunctions::StateMachine": ("machine", "StateMachineName"),
+    "AWS::AppConfig::Application": ("parameters of", "Name"),
+    "AWS::AppConfig::Environment": ("stage", "Name"),
+    "AWS::AppConfig::ConfigurationProfile": ("profile", "Name"),
 }
 
 Template = dict[str, Any]

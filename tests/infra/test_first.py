@@ -38,12 +38,17 @@ def test_a_stack_is_protected_where_data_is_kept_once_it_stands(
 
 
 def test_the_first_deployment_has_the_templates_of_all_others(build: Path, tmp_path: Path) -> None:
+    """But for the alarms that take parameters back: they do not exist yet."""
     for first in (False, True):
         stacks("prod", build, tmp_path / str(first), first=first)
     made = list((tmp_path / "True").glob("*.template.json"))
     assert len(made) == 3
     for template in made:
-        assert template.read_text() == (tmp_path / "False" / template.name).read_text()
+        others = json.loads((tmp_path / "False" / template.name).read_text())
+        for resource in others["Resources"].values():
+            if resource["Type"] == "AWS::AppConfig::Environment":
+                resource["Properties"]["Monitors"] = []
+        assert json.loads(template.read_text()) == others
 
 
 def test_the_account_is_asked_for_the_bootstrap_that_the_stacks_need(build: Path, tmp_path: Path) -> None:

@@ -45,6 +45,11 @@ def statements(stacks: Stacks) -> dict[str, list[dict[str, Any]]]:
         for each in stacks.properties("AWS::Scheduler::Schedule").values()
         if each["Name"].endswith("-reconcile-nightly")
     }
+    roles |= {
+        id: "the watcher of parameters"
+        for id, each in stacks.state["Resources"].items()
+        if "appconfig.amazonaws.com" in str(each["Properties"].get("AssumeRolePolicyDocument"))
+    }
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for policy in stacks.properties("AWS::IAM::Policy").values():
         for role in policy["Roles"]:

@@ -152,6 +152,7 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
         "PaymentsDlqUrl": "queue:payments-dlq",
         "TicksQueueUrl": "queue:ticks",
         "TicksDlqUrl": "queue:ticks-dlq",
+        "Parameters": "parameters of:parameters/stage:local/profile:parameters",
         "EventsBus": "bus:events",
         "EventsDlqUrl": "queue:events-dlq",
     }

@@ -50,6 +50,7 @@ SETTINGS = {
     "TASK_WORKERS": "16",
     "WAITING_REQUESTS": "4",
     "OIDC": "none",
+    "PARAMETERS": "none",
     "PAYLOADS_BUCKET": "integration-payloads",
     "REPORTS_BUCKET": "integration-reports",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/integration-payload-reader",
@@ -204,5 +205,6 @@ def forget() -> None:
         settle.wired,
         sweep.wired,
         runtime.client,
+        runtime.quick_client,
     ):
         cached.cache_clear()

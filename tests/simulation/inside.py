@@ -68,6 +68,7 @@ SETTINGS: Final = {
     "RETENTION_DAYS": "35",
     "EVENTS_KEPT_DAYS": "400",
     "OIDC": "none",
+    "PARAMETERS": "none",
     "EVENTS_BUS": "",
     "EVENTS_DLQ_URL": "https://sqs.us-east-1.amazonaws.com/000000000000/sim-events-dlq",
     "LOOPBACK_DESTINATIONS": "true",

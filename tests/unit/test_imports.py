@@ -46,7 +46,7 @@ MAY_USE: Final = {
 KNOWN_ONLY_TO: Final = {
     "pynamodb": ("postdate.stores",),
     "idna": ("postdate.targets",),
-    "pydantic": ("functions",),
+    "pydantic": ("functions", "cli"),
     "pydantic_core": ("functions",),
     "typing_extensions": ("functions",),
     "aws_lambda_powertools": ("functions", "postdate.runtime"),

@@ -27,6 +27,7 @@ from functions.api.payments.listing import PaymentQuery, page
 from functions.api.payments.register import PaymentOrder, RegisteredPayment
 from functions.api.payments.terms import changes_of, terms_of
 from functions.api.payments.trail import trail
+from functions.api.registering import allowed, refuse_large, too_far
 from functions.api.wiring import wired
 from postdate.domain.errors import IdempotencyKeyMissing, PostdateError
 
@@ -113,7 +114,9 @@ def schedule(caller: Caller) -> Response[answers.Payment]:
     codes=("malformed", "validation_failed"),
 )
 def schedule_batch(caller: Caller) -> answers.PaymentBatchAnswer:
-    asked = [_asked(given, caller) for given in parsed(PaymentBatchForm, requests.batch(_event())).payments]
+    form = parsed(PaymentBatchForm, requests.batch(_event()))
+    refuse_large(form.payments, field="payments")
+    asked = [_asked(given, caller) for given in form.payments]
     wired().meter.take(caller.tenant, len(asked))
     orders = [order for order in asked if isinstance(order, PaymentOrder)]
     registered = iter(_registered(caller, orders) if orders else ())
@@ -178,9 +181,8 @@ def get(caller: Caller, payment_id: str) -> Response[answers.Payment]:
 )
 def change(caller: Caller, payment_id: str) -> Response[answers.Payment]:
     form = read(PaymentChangeForm, requests.body(_event()))
-    instant = due_at(form, wired().clock.now())
-    if isinstance(instant, PostdateError):
-        raise instant
+    now = wired().clock.now()
+    instant = allowed(due_at(form, now), now, field=instant_field(form))
     version, refused = requests.version_wanted(_event()), wired().allowance.changed(caller, form.amount)
     try:
         payment = wired().payment_changer.edit(
@@ -287,12 +289,13 @@ def _asked(given: JsonValue, caller: Caller) -> PaymentOrder | PostdateError:
 def _order(form: PaymentForm, key: str, caller: Caller) -> PaymentOrder:
     caller.pays_from(form.from_account_id)
     now = wired().clock.now()
-    instant = due_at(form, now)
+    instant, field = due_at(form, now), instant_field(form)
+    moment = instant if isinstance(instant, datetime) else now
     return PaymentOrder(
         terms=terms_of(form),
-        due_at=instant if isinstance(instant, datetime) else now,
-        instant_field=instant_field(form),
-        refusal=instant if isinstance(instant, PostdateError) else None,
+        due_at=moment,
+        instant_field=field,
+        refusal=instant if isinstance(instant, PostdateError) else too_far(moment, now, field=field),
         idempotency_key=key,
         fingerprint=fingerprint(form),
         actor=caller.actor,

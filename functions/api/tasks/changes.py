@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from functions.api.registering import allowed
 from functions.api.tasks import forms, orders
 from functions.api.tasks.checks import timeouts
 from functions.api.tasks.checks.payloads import payload_of
@@ -12,7 +13,6 @@ from functions.api.tasks.forms import TaskChangeForm
 from functions.api.tasks.recurring.forms import RecurringChangeForm, changes_of, template_changes_of
 from functions.api.wiring import wired
 from postdate.domain.definition import Definition, Overlap
-from postdate.domain.errors import PostdateError
 from postdate.domain.task import Destination, Task
 
 
@@ -56,10 +56,8 @@ def _plan_changes(form: RecurringChangeForm, kept: Definition) -> dict[str, Any]
 
 
 def _instant(form: TaskChangeForm) -> datetime | None:
-    instant = forms.due_at(form, wired().clock.now())
-    if isinstance(instant, PostdateError):
-        raise instant
-    return instant
+    now = wired().clock.now()
+    return allowed(forms.due_at(form, now), now, field=forms.instant_field(form))
 
 
 def _changes(form: TaskChangeForm, tenant: str) -> Mapping[str, Any]:

@@ -211,6 +211,10 @@ class TaskChangeForm(ChangeForm):
         return self
 
 
+def instant_field(form: TaskForm | TaskChangeForm) -> str:
+    return "run_at" if form.delay_seconds is None else "delay_seconds"
+
+
 def due_at(form: TaskForm | TaskChangeForm, now: datetime) -> datetime | ValidationFailed | None:
     """The instant of the request, or the error in it; None if the request has no instant. An instant up to a minute ago
     means now, because the client's clock may differ from ours."""

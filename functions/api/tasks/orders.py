@@ -8,12 +8,13 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from functions.api.forms import fingerprint, part_of_batch
+from functions.api.registering import too_far
 from functions.api.tasks.answers import AnyTask
 from functions.api.tasks.checks import timeouts
 from functions.api.tasks.checks.destinations import refusals
 from functions.api.tasks.checks.payloads import payload_of
 from functions.api.tasks.checks.places import PlaceWanted, outrun
-from functions.api.tasks.forms import TaskForm, due_at
+from functions.api.tasks.forms import TaskForm, due_at, instant_field
 from functions.api.tasks.one_time import answers as one_time
 from functions.api.tasks.one_time.register import RegisteredTask, TaskOrder
 from functions.api.tasks.recurring import answers as recurring
@@ -155,9 +156,15 @@ def _once(
 ) -> TaskOrder:
     """`spread_seconds` is the tenant's default, for requests that name none."""
     instant = due_at(form, now)
-    refusal = instant if isinstance(instant, PostdateError) else _too_long(form) or refusal
+    moment = instant if isinstance(instant, datetime) else now
+    field = form.named(instant_field(form))
+    refusal = (
+        instant
+        if isinstance(instant, PostdateError)
+        else too_far(moment, now, field=field) or _too_long(form) or refusal
+    )
     return TaskOrder(
-        due_at=instant if isinstance(instant, datetime) else now,
+        due_at=moment,
         spread_seconds=spread_seconds if form.spread_seconds is None else form.spread_seconds,
         refusal=refusal,
         template=template,

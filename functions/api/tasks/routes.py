@@ -11,6 +11,7 @@ from functions.api import requests
 from functions.api.caller import Caller
 from functions.api.forms import parsed
 from functions.api.operation import Routes
+from functions.api.registering import refuse_large
 from functions.api.runs import answers as runs
 from functions.api.runs.answers import Run
 from functions.api.tasks import answers, changes, examples, orders
@@ -85,7 +86,9 @@ def register(caller: Caller) -> Response[TaskAnswer | RecurringTask]:
     codes=("malformed", "validation_failed", "loop_refused"),
 )
 def register_batch(caller: Caller) -> answers.BatchAnswer:
-    read = [orders.read(BatchTaskForm, given) for given in parsed(BatchForm, requests.batch(_event())).tasks]
+    form = parsed(BatchForm, requests.batch(_event()))
+    refuse_large(form.tasks, field="tasks")
+    read = [orders.read(BatchTaskForm, given) for given in form.tasks]
     asked = [form if isinstance(form, PostdateError) else (form, form.idempotency_key) for form in read]
     found = orders.register(caller.tenant, asked, depth=requests.depth(_event()))
     told = [each if isinstance(each, PostdateError) else orders.told(each) for each in found]

@@ -18,6 +18,8 @@ _CONNECT_SECONDS: Final = 2
 _READ_SECONDS: Final = 3
 # The longest that one try of a call takes.
 CALL_SECONDS: Final = _CONNECT_SECONDS + _READ_SECONDS
+# For calls whose answer is not needed: they may delay one event a little.
+_QUICK_SECONDS: Final = 0.5
 _CONNECTIONS: Final = 64
 _CONNECTIONS_OF_A_ROLE: Final = 8
 
@@ -29,6 +31,20 @@ def client(service: str, *, tries: int = 4) -> Any:
     if service == "sqs":
         # A message that carries a sampled trace makes whoever receives it record one, and pay for it.
         made.meta.events.unregister("before-call", add_recursion_detection_header)
+    return made
+
+
+@cache
+def quick_client(service: str) -> Any:
+    """For answers that the caller can do without: one try of at most a second."""
+    waits = Config(
+        connect_timeout=_QUICK_SECONDS,
+        read_timeout=_QUICK_SECONDS,
+        retries={"mode": "standard", "max_attempts": 1},
+        parameter_validation=False,
+    )
+    made = boto3.client(service, config=waits)
+    hold(made)
     return made
 
 

@@ -1,0 +1,114 @@
+"""Show the parameters of an environment, change them without a deployment, and take a change back.
+
+docs/parameters.md lists the parameters. A document that is wrong is refused with its line, and nothing goes out.
+"""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from cli.clients import clients
+from cli.commands.down import place_arguments
+from cli.failure import Failure
+from infra.environments import ENVIRONMENTS
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    chosen = parser.add_subparsers(dest="action", required=True, metavar="action")
+    _action(chosen, "show", "show the parameters, and the deployments of the last changes")
+    change = _action(chosen, "set", "check a document and deploy it")
+    change.add_argument(
+        "values", nargs="*", metavar="NAME=VALUE", help="one parameter, such as registering.batch_max=50"
+    )
+    change.add_argument("--file", type=Path, help="the whole document, in JSON")
+    change.add_argument("--at-once", action="store_true", help="to all copies at once, not step by step")
+    for each in (change, _action(chosen, "rollback", "take the last change back, at once")):
+        each.add_argument("--reason", required=True, help="kept with the deployment")
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    from cli.parameter_store import ParameterStore  # slow to import
+
+    environment = ENVIRONMENTS[options.env]
+    with clients(environment, options.port) as client:
+        store = ParameterStore(environment, client)
+        if options.action == "set":
+            store.deploy(_document(options, store.deployed()[1]), why=options.reason, at_once=options.at_once)
+        elif options.action == "rollback":
+            store.roll_back(why=options.reason)
+        return _shown(environment.name, *store.deployed(), store.history())
+
+
+def show(answer: dict[str, Any]) -> str:
+    lines = [f"Parameters of {answer['environment']}"]
+    lines += [
+        f"  {name:32} {told['value']}"
+        + ("" if told["value"] == told["default"] else f"  (default {told['default']})")
+        for name, told in answer["parameters"].items()
+    ]
+    lines += [
+        f"{each['began_at']}  {each['state']} {each['percent']:g} %  version {each['version']}  {each['why']}"
+        for each in answer["deployments"]
+    ]
+    return "\n".join(lines)
+
+
+def _shown(environment: str, newest: Any, document: dict[str, Any], history: list[Any]) -> dict[str, Any]:
+    from cli.parameters import described
+
+    return {
+        "environment": environment,
+        "deployed": None if newest is None else asdict(newest),
+        "document": document,
+        "parameters": {
+            name: {"value": _at(document, name, rules["usual"]), "default": rules["usual"]}
+            for name, rules in described()
+        },
+        "deployments": [asdict(each) for each in history],
+    }
+
+
+def _document(options: argparse.Namespace, deployed: dict[str, Any]) -> dict[str, Any]:
+    from cli.parameters import checked
+
+    if bool(options.values) is (options.file is not None):
+        raise Failure("Give either NAME=VALUE or --file.")
+    if options.file is not None:
+        return checked(options.file.read_text(encoding="utf-8"))
+    document: dict[str, Any] = json.loads(json.dumps(deployed))
+    for each in options.values:
+        name, sign, text = each.partition("=")
+        if not sign:
+            raise Failure(f"{each!r} is not NAME=VALUE")
+        section = document
+        *path, last = name.split(".")
+        for part in path:
+            section = section.setdefault(part, {})
+        section[last] = _value(text)
+    return document
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _at(document: dict[str, Any], name: str, usual: Any) -> Any:
+    found: Any = document
+    for part in name.split("."):
+        if not isinstance(found, dict) or part not in found:
+            return usual
+        found = found[part]
+    return found
+
+
+def _action(chosen: Any, name: str, text: str) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = chosen.add_parser(name, help=text, description=text)
+    made.add_argument("--env", default="local", choices=tuple(ENVIRONMENTS), help="the environment (local)")
+    made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="answer in JSON")
+    place_arguments(made)
+    return made

@@ -1,0 +1,149 @@
+"""The document of parameters of one environment, in AppConfig: what is deployed, and what goes out next."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
+
+from cli.failure import Failure, NotReady
+from cli.parameters import checked
+from infra.environments import Environment
+
+STAGED: Final = "staged"
+AT_ONCE: Final = "at-once"
+_UNDER_WAY: Final = frozenset({"BAKING", "DEPLOYING", "VALIDATING", "ROLLING_BACK"})
+# AppConfig serves the documents of these deployments.
+_SERVED: Final = frozenset({"BAKING", "COMPLETE", "DEPLOYING"})
+_REASON_MAX: Final = 900
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Deployment:
+    number: int
+    # COMPLETE, ROLLED_BACK, or a state on the way to them.
+    state: str
+    # The number of the document's version.
+    version: str
+    # The share of the copies that get it.
+    percent: float
+    # The author and the reason.
+    why: str
+    began_at: str
+
+
+class ParameterStore:
+    def __init__(self, environment: Environment, client: Callable[[str], Any]) -> None:
+        self._environment = environment
+        self._appconfig = client("appconfig")
+        self._sts = client("sts")
+
+    def deployed(self) -> tuple[Deployment | None, dict[str, Any]]:
+        """The newest deployment that was not taken back, and its document; no document means the defaults."""
+        newest = next((each for each in self.history() if each.state in _SERVED), None)
+        return newest, {} if newest is None else self.document(newest.version)
+
+    def history(self, most: int = 20) -> list[Deployment]:
+        """The newest first."""
+        found = self._appconfig.list_deployments(**self._stage, MaxResults=most)["Items"]
+        numbers = sorted((each["DeploymentNumber"] for each in found), reverse=True)
+        return [self._deployment(number) for number in numbers]
+
+    def document(self, version: str) -> dict[str, Any]:
+        answer = self._appconfig.get_hosted_configuration_version(**self._profile, VersionNumber=int(version))
+        found: dict[str, Any] = json.loads(answer["Content"].read())
+        return found
+
+    def deploy(self, document: Mapping[str, Any], *, why: str, at_once: bool) -> Deployment:
+        """Checks the document, stores it as a version and begins its deployment. Raises Failure."""
+        text = json.dumps(document, indent=2)
+        checked(text)
+        version = self._appconfig.create_hosted_configuration_version(
+            **self._profile, Content=text.encode(), ContentType="application/json"
+        )
+        return self._start(str(version["VersionNumber"]), why, at_once)
+
+    def roll_back(self, *, why: str) -> Deployment:
+        """Stops the deployment that is under way, which takes it back; else deploys the document before the newest one
+        again, at once. Raises Failure if there is none."""
+        served = [each for each in self.history() if each.state in _SERVED]
+        if not served:
+            raise Failure("Nothing was ever deployed, so there is nothing to take back.")
+        newest, *before = served
+        if newest.state in _UNDER_WAY:
+            self._appconfig.stop_deployment(**self._stage, DeploymentNumber=newest.number)
+            return self._deployment(newest.number)
+        other = next((each for each in before if each.version != newest.version), None)
+        if other is None:
+            return self.deploy({}, why=why, at_once=True)
+        return self._start(other.version, why, at_once=True)
+
+    def _start(self, version: str, why: str, at_once: bool) -> Deployment:
+        try:
+            started = self._appconfig.start_deployment(
+                **self._stage,
+                ConfigurationProfileId=self._profile["ConfigurationProfileId"],
+                ConfigurationVersion=version,
+                DeploymentStrategyId=self._strategy(AT_ONCE if at_once else STAGED),
+                Description=f"{self._author}: {why}"[:_REASON_MAX],
+            )
+        except ClientError as error:
+            told = error.response["Error"]
+            raise Failure(
+                f"The parameters were not deployed: {told.get('Message') or told['Code']}"
+            ) from error
+        return self._deployment(started["DeploymentNumber"])
+
+    def _deployment(self, number: int) -> Deployment:
+        told = self._appconfig.get_deployment(**self._stage, DeploymentNumber=number)
+        return Deployment(
+            number=number,
+            state=told["State"],
+            version=told["ConfigurationVersion"],
+            percent=told["PercentageComplete"],
+            why=told.get("Description", ""),
+            began_at=str(told["StartedAt"]),
+        )
+
+    @cached_property
+    def _author(self) -> str:
+        return str(self._sts.get_caller_identity()["Arn"]).rpartition(":")[2]
+
+    @cached_property
+    def _application(self) -> str:
+        return _named(
+            self._appconfig.list_applications()["Items"],
+            self._environment.named("parameters"),
+            self._environment,
+        )
+
+    @cached_property
+    def _stage(self) -> dict[str, str]:
+        stages = self._appconfig.list_environments(ApplicationId=self._application)["Items"]
+        return {
+            "ApplicationId": self._application,
+            "EnvironmentId": _named(stages, self._environment.name, self._environment),
+        }
+
+    @cached_property
+    def _profile(self) -> dict[str, str]:
+        profiles = self._appconfig.list_configuration_profiles(ApplicationId=self._application)["Items"]
+        return {
+            "ApplicationId": self._application,
+            "ConfigurationProfileId": _named(profiles, "parameters", self._environment),
+        }
+
+    def _strategy(self, name: str) -> str:
+        strategies = self._appconfig.list_deployment_strategies(MaxResults=50)["Items"]
+        return _named(strategies, self._environment.named(name), self._environment)
+
+
+def _named(found: list[dict[str, Any]], name: str, environment: Environment) -> str:
+    for each in found:
+        if each["Name"] == name:
+            return str(each["Id"])
+    raise NotReady(
+        f"There is no {name} in AppConfig: deploy {environment.name} first, with make up or make deploy."
+    )

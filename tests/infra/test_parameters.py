@@ -1,0 +1,56 @@
+"""The place of the parameters: what goes out is checked, step by step, and taken back by alarms."""
+
+import json
+from pathlib import Path
+
+from infra.app import postdate
+from infra.constructs.parameter_store import SCHEMA, TAKES_BACK
+from infra.environments import PROD
+from infra.watch.table import alarms
+from tests.infra.synthesis import Stacks, app
+
+STAGE = "AWS::AppConfig::Environment"
+
+
+def test_appconfig_checks_each_document_with_the_schema(stacks: Stacks) -> None:
+    (profile,) = stacks.properties("AWS::AppConfig::ConfigurationProfile").values()
+    (validator,) = profile["Validators"]
+    assert validator["Type"] == "JSON_SCHEMA"
+    assert json.loads(validator["Content"]) == json.loads(SCHEMA.read_text())
+    assert (profile["LocationUri"], profile["Type"]) == ("hosted", "AWS.Freeform")
+
+
+def test_a_change_goes_out_step_by_step_but_where_nobody_is_hurt(stacks: Stacks) -> None:
+    strategies = {
+        each["Name"].removeprefix(f"postdate-{stacks.environment.name}-"): each
+        for each in stacks.properties("AWS::AppConfig::DeploymentStrategy").values()
+    }
+    assert set(strategies) == {"staged", "at-once"}
+    assert strategies["at-once"]["DeploymentDurationInMinutes"] == 0
+    if stacks.environment.name == "local":
+        assert strategies["staged"]["DeploymentDurationInMinutes"] == 0
+        return
+    assert strategies["staged"]["DeploymentDurationInMinutes"] >= 10
+    assert strategies["staged"]["GrowthFactor"] <= 20
+    for each in strategies.values():
+        assert each["FinalBakeTimeInMinutes"] >= 10, "alarms need some minutes"
+
+
+def test_alarms_on_metrics_take_a_change_back(stacks: Stacks) -> None:
+    (stage,) = stacks.properties(STAGE).values()
+    named = [stacks.text(each["AlarmArn"]).rpartition(":")[2] for each in stage["Monitors"]]
+    if stacks.environment.watched:
+        assert named == [stacks.environment.named(alarm) for alarm in TAKES_BACK]
+        assert {*TAKES_BACK} <= {each.name for each in alarms(stacks.environment)}
+        assert len(named) <= 5, "the most that AppConfig takes"
+    else:
+        assert named == []
+
+
+def test_the_first_deployment_names_no_alarm_that_does_not_exist_yet(tmp_path: Path) -> None:
+    synthesised = app(tmp_path)
+    state, _, _ = postdate(synthesised, PROD, first=True)
+    synthesised.synth()
+    resources = json.loads((tmp_path / state.template_file).read_text())["Resources"].values()
+    (stage,) = (each["Properties"] for each in resources if each["Type"] == STAGE)
+    assert stage.get("Monitors", []) == []
