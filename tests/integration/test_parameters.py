@@ -153,9 +153,10 @@ def test_a_copy_that_starts_in_an_outage_works_with_the_defaults(
 def test_requests_ask_appconfig_nothing_while_the_reading_is_young(
     store: ParameterStore, later: Ahead, client: Client, boundary: Boundary
 ) -> None:
+    batch(client, 1)
     later.by += MINUTE
     batch(client, 1)
-    assert len(boundary.asked("GetLatestConfiguration")) == 2, "once when wired, and once after a minute"
+    assert len(boundary.asked("GetLatestConfiguration")) == 2, "at first, and after a minute"
     for _ in range(10):
         assert batch(client, 1).status == 200
     assert len(boundary.asked("GetLatestConfiguration")) == 2

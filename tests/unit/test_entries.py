@@ -71,6 +71,7 @@ def given(function: str, endpoint: str) -> dict[str, str]:
     read = {name: known.get(name, f"{endpoint}/{name.lower()}") for name in settings.names(module.Settings)}
     return read | {
         **({"PAYMENTS_TABLE": "postdate-test-payments"} if "PAYMENTS_TABLE" in read else {}),
+        **({"PARAMETERS": "application/environment/profile"} if "PARAMETERS" in read else {}),
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_DEFAULT_REGION": "us-east-1",

@@ -1,6 +1,5 @@
 """The document of parameters in AWS AppConfig, asked for by the copy of a function that uses it."""
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -13,7 +12,7 @@ _NOTHING_DEPLOYED: Final = "ResourceNotFoundException"
 
 
 class AppConfig:
-    def __init__(self, place: str, *, client: Callable[[], Any]) -> None:
+    def __init__(self, place: str, *, client: Any) -> None:
         """`place` is `<application>/<environment>/<profile>`, by ids."""
         self._application, self._environment, self._profile = place.split("/")
         self._client = client
@@ -29,13 +28,13 @@ class AppConfig:
         token, self._token = self._token, ""
         try:
             if not token:
-                token = self._client().start_configuration_session(
+                token = self._client.start_configuration_session(
                     ApplicationIdentifier=self._application,
                     EnvironmentIdentifier=self._environment,
                     ConfigurationProfileIdentifier=self._profile,
                     RequiredMinimumPollIntervalInSeconds=_POLL_SECONDS,
                 )["InitialConfigurationToken"]
-            answer = self._client().get_latest_configuration(ConfigurationToken=token)
+            answer = self._client.get_latest_configuration(ConfigurationToken=token)
             content: bytes = answer["Configuration"].read()
         except ClientError as error:
             if error.response["Error"]["Code"] == _NOTHING_DEPLOYED:

@@ -1,7 +1,7 @@
 """The parameters as one copy of a function knows them.
 
 A copy asks for them after an event, when its reading is older than 20 seconds: the answer delays no item. Only a copy
-that was idle asks before its event. So a busy copy uses a reading of at most 20 seconds and one event, an idle one of
+that is new or was idle asks before its event. So a busy copy uses a reading of at most 20 seconds and one event, an idle one of
 at most 40 seconds. A document that cannot be read or used changes nothing: the last good one counts.
 """
 
@@ -32,14 +32,13 @@ class Source(Protocol):
 
 class CurrentParameters:
     def __init__(self, source: Source | None, *, clock: Clock) -> None:
-        """Reads the document: a function is wired before its first event. Without a `source` the defaults count."""
+        """Without a `source` the defaults count."""
         self._source = source
         self._clock = clock
         self._asked_at: datetime | None = None
         self.values: Parameters = DEFAULTS
         # Beginning of the hash of the document; empty for the defaults.
         self.version = ""
-        self._ask()
 
     @contextmanager
     def fresh(self) -> Iterator[None]:
@@ -78,5 +77,5 @@ class CurrentParameters:
 
 def parameters_at(place: str, *, clock: Clock) -> CurrentParameters:
     """The parameters of the setting `PARAMETERS`: a place of AppConfig, or `none` for the defaults."""
-    source = None if place == NONE else AppConfig(place, client=lambda: aws.quick_client("appconfigdata"))
+    source = None if place == NONE else AppConfig(place, client=aws.quick_client("appconfigdata"))
     return CurrentParameters(source, clock=clock)

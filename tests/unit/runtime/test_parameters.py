@@ -54,22 +54,30 @@ def test_without_a_place_the_defaults_count_and_nothing_is_asked(clock: ManualCl
     assert parameters.version == ""
 
 
-def test_a_copy_asks_when_it_is_wired(clock: ManualClock, source: Documents) -> None:
+def wired(source: Documents, clock: ManualClock) -> CurrentParameters:
+    """A copy that had its first event now."""
+    parameters = CurrentParameters(source, clock=clock)
+    event(parameters, clock)
+    return parameters
+
+
+def test_a_new_copy_asks_before_its_first_event_and_not_before(clock: ManualClock, source: Documents) -> None:
     source.next = batch_max(7)
     parameters = CurrentParameters(source, clock=clock)
-    assert (parameters.values.registering.batch_max, source.asked) == (7, 1)
+    assert source.asked == 0
+    assert (event(parameters, clock), source.asked) == (7, 1)
     assert len(parameters.version) == 12
 
 
 def test_events_ask_nothing_while_the_reading_is_young(clock: ManualClock, source: Documents) -> None:
-    parameters = CurrentParameters(source, clock=clock)
+    parameters = wired(source, clock)
     for _ in range(1000):
         event(parameters, clock, timedelta(milliseconds=19))
     assert source.asked == 1
 
 
 def test_a_busy_copy_asks_after_its_event_and_not_before(clock: ManualClock, source: Documents) -> None:
-    parameters = CurrentParameters(source, clock=clock)
+    parameters = wired(source, clock)
     clock.sleep_until(START + READ_EVERY)
     source.next = batch_max(7)
     assert event(parameters, clock) == DEFAULTS.registering.batch_max
@@ -78,7 +86,7 @@ def test_a_busy_copy_asks_after_its_event_and_not_before(clock: ManualClock, sou
 
 
 def test_a_copy_that_was_idle_asks_before_its_event(clock: ManualClock, source: Documents) -> None:
-    parameters = CurrentParameters(source, clock=clock)
+    parameters = wired(source, clock)
     clock.sleep_until(START + STALE_AFTER)
     source.next = batch_max(7)
     assert event(parameters, clock) == 7
@@ -89,7 +97,7 @@ def test_a_copy_that_was_idle_asks_before_its_event(clock: ManualClock, source: 
 def test_a_change_is_used_within_a_minute_however_often_a_copy_has_events(
     clock: ManualClock, source: Documents, pause: int
 ) -> None:
-    parameters = CurrentParameters(source, clock=clock)
+    parameters = wired(source, clock)
     changed_at = START + 5 * SECOND
     told = False
     while True:
@@ -118,7 +126,7 @@ def test_an_answer_that_cannot_be_used_leaves_the_last_good_one(
     clock: ManualClock, source: Documents, answer: bytes | Exception
 ) -> None:
     source.next = batch_max(7)
-    parameters = CurrentParameters(source, clock=clock)
+    parameters = wired(source, clock)
     version = parameters.version
     clock.sleep_until(START + STALE_AFTER)
     source.next = answer
@@ -128,11 +136,11 @@ def test_an_answer_that_cannot_be_used_leaves_the_last_good_one(
 
 def test_names_of_a_newer_release_are_passed_over(clock: ManualClock, source: Documents) -> None:
     source.next = b'{"registering": {"batch_max": 7, "newer": {"x": 1}}, "newest": []}'
-    assert CurrentParameters(source, clock=clock).values.registering.batch_max == 7
+    assert wired(source, clock).values.registering.batch_max == 7
 
 
 def test_a_clock_that_was_set_back_makes_the_reading_old(clock: ManualClock, source: Documents) -> None:
-    parameters = CurrentParameters(source, clock=clock)
+    parameters = wired(source, clock)
     parameters._clock = ManualClock(START - SECOND)
     event(parameters, clock)
     assert source.asked >= 2
