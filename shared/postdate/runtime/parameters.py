@@ -1,8 +1,8 @@
 """The parameters as one copy of a function knows them.
 
 A copy asks for them after an event, when its reading is older than 20 seconds: the answer delays no item. Only a copy
-that is new or was idle asks before its event. So a busy copy uses a reading of at most 20 seconds and one event, an idle one of
-at most 40 seconds. A document that cannot be read or used changes nothing: the last good one counts.
+that is new or was idle asks before its event. So a busy copy uses a reading of at most 20 seconds and one event, an
+idle one of at most 40 seconds. A document that cannot be read or used changes nothing: the last good one counts.
 """
 
 import hashlib
