@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from functions.settle.stops import Stops
+from functions.settle.stops import PATIENCE, Stops
 from postdate.domain import money
 from postdate.domain.due import WAIT_MAX, Due
 from postdate.domain.errors import Unavailable
@@ -178,6 +178,7 @@ class PaymentRunner:
                 (self._known[call.due.id] for call in to_settle),
                 authors={call.due.id: call.message.packet.by for call in to_settle if call.message.packet.by},
                 together=any(call.at <= began_at - BEHIND for call in to_settle),
+                patient=self._patient(to_settle),
             )
         stuck = []
         for call in to_settle:
@@ -188,11 +189,21 @@ class PaymentRunner:
             elif outcome.stuck is not None:
                 stuck.append((call, outcome.payment, outcome.stuck))
                 self._tally.disagreeing += outcome.disagrees
+            elif outcome.lacks_money:
+                self._send_later(call, self._clock.now() + PATIENCE)
             elif outcome.ended_at is not None:
                 self._record(outcome.payment, began_at, outcome.ended_at)
             elif self._admit(call):
                 self._agenda.appendleft(call)
         self._stumble(stuck)
+
+    def _patient(self, calls: Iterable[Call]) -> set[str]:
+        """The payments that may lack money only because earlier ones, which a switch stopped, are not settled yet."""
+        return {
+            call.due.id
+            for call in calls
+            if self._stops.is_catching_up(call.message.packet.tenant, call.due.due_at)
+        }
 
     def _admit(self, call: Call) -> bool:
         """Admits the call: True if its payment is to be settled now. Any other call is deferred, buried or dropped."""

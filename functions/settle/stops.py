@@ -17,6 +17,8 @@ from postdate.stores.switchboard import Switchboard
 
 # The switches are read so long before the instant: then the transaction is all that remains.
 LOOK_AHEAD: Final = timedelta(milliseconds=150)
+# A payment that lacks money while earlier ones are caught up with is tried again after this time.
+PATIENCE: Final = timedelta(seconds=2)
 _UNKNOWN_PAUSE: Final = timedelta(seconds=5)
 _MOVES_MONEY: Final = "TransactWriteItems"
 
@@ -55,6 +57,13 @@ class Stops:
             if released_at > due_at:
                 latest = max(latest, released_at)
         return latest if latest > now else None
+
+    def is_catching_up(self, tenant: str, due_at: datetime) -> bool:
+        """True while payments that were stopped, and are due before this one, may not have been settled."""
+        now = self._clock.now()
+        switches = (self._board.known(name) for name in _names([tenant]))
+        ends = (switch.orders_until(due_at) for switch in switches if switch is not None)
+        return any(until is not None and now < until for until in ends)
 
     def is_off(self, tenant: str) -> bool:
         """True also without a reading that counts."""

@@ -1,6 +1,7 @@
 """Tenants, made and changed by operators, and the rotation of a tenant's signing secret."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -125,9 +126,11 @@ def forget_switches() -> None:
         given.switchboard.forget()
 
 
-def handled(world: World, client: Client, *, until: float) -> None:
+def handled(
+    world: World, client: Client, *, until: float, is_done: Callable[[], bool] = lambda: False
+) -> None:
     """Handles the tenant's calls as they come."""
-    while time.monotonic() < until:
+    while time.monotonic() < until and not is_done():
         for name, handle in (("payments", world.settle), ("tasks", world.run)):
             records = world.received(world.queues[name], tenant=client.tenant)
             assert handle(records) == [] if records else True
@@ -139,14 +142,16 @@ def handled(world: World, client: Client, *, until: float) -> None:
 def test_items_of_a_tenant_suspended_with_wait_wait_and_all_are_made_after_it_is_resumed(
     world: World, client: Client, operator: Client
 ) -> None:
-    client.accounts(carol=500, alice=0)
-    due_at = datetime.now(UTC) + timedelta(seconds=1.5)
+    """Each payment is possible only after the one before, and one worker takes their messages in any order."""
+    client.accounts(carol=100, alice=0, bob=0)
+    people, due_at = ("carol", "alice", "bob"), datetime.now(UTC) + timedelta(seconds=1.5)
     payments = [
         client.pay(
             key=f"k-{place}",
             amount=100,
-            from_account_id="carol",
-            to_account_id="alice",
+            funding="at_execution",
+            from_account_id=people[place % 3],
+            to_account_id=people[(place + 1) % 3],
             scheduled_time=(due_at + timedelta(milliseconds=200 * place)).isoformat(),
         ).body["payment_id"]
         for place in range(5)
@@ -164,11 +169,20 @@ def test_items_of_a_tenant_suspended_with_wait_wait_and_all_are_made_after_it_is
     resumed = operator.call("POST", f"{path}/resume").body
     assert (resumed["status"], resumed["pending"]) == ("ACTIVE", None)
     forget_switches()
-    handled(world, client, until=time.monotonic() + 7)
+
+    def are_done() -> bool:
+        shown = [client.get(f"/api/v1/payments/{id}").body["status"] for id in payments]
+        return {*shown, client.get(f"/api/v1/tasks/{task}").body["status"]} <= {
+            "COMPLETED",
+            "FAILED",
+            "SUCCEEDED",
+        }
+
+    handled(world, client, until=time.monotonic() + 40, is_done=are_done)
     found = [client.get(f"/api/v1/payments/{id}").body for id in payments]
     assert [(each["status"], each["attempts"]) for each in found] == [("COMPLETED", 1)] * 5
     assert client.get(f"/api/v1/tasks/{task}").body["status"] == "SUCCEEDED"
-    assert balances(client, "alice", "carol") == [(500, 0), (0, 0)]
+    assert balances(client, "alice", "bob", "carol") == [(0, 0), (100, 0), (0, 0)]
     assert_sound(client)
 
 

@@ -5,12 +5,16 @@ that need it are sent again with a pause that grows, so that waiting costs littl
 
 Payments go on in order: each instant for which money was stopped has one instant at which it is released, and no later
 payment is released before an earlier one. The first payment is released when the last waiting message is surely back.
+Workers may still take two messages in the wrong order. So a payment that lacks money does not fail before all earlier
+payments had their time.
 """
 
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from postdate.domain.instants import whole
 
 SETTLEMENT: Final = "settlement"
 API_WRITES: Final = "api_writes"
@@ -25,6 +29,8 @@ _PAUSE_MAX: Final = timedelta(seconds=60)
 # A pause is rounded up to whole seconds, and the message has to be received.
 _BACK_WITHIN: Final = timedelta(seconds=2)
 _CATCH_UP_SHARE: Final = 10
+# A released payment may wait so long for a worker, because each one waits for the releases of its own batch first.
+_STRAGGLES: Final = timedelta(seconds=30)
 _CATCH_UP_MAX: Final = timedelta(minutes=15)
 _TENANT_NAME: Final = re.compile(r"tenant:[a-z0-9][a-z0-9-]{0,62}")
 
@@ -60,7 +66,7 @@ class Switch:
         """The instant from which on nothing that waited for it is released any more; None while it is off."""
         if self.off_at is None or self.on_at is None:
             return None
-        return self.on_at + self._released_after + self._catch_up
+        return whole(self.on_at + self._released_after + self._catch_up)
 
     def is_caught_up(self, now: datetime) -> bool:
         """False while it is off, and while payments that waited for it may be released."""
@@ -76,7 +82,15 @@ class Switch:
         duration = self.on_at - self.off_at
         behind = min(max(due_at - self.off_at, timedelta(0)), duration)
         share = behind / duration if duration else 0.0
-        return max(due_at, self.on_at + self._released_after + share * self._catch_up)
+        return max(due_at, whole(self.on_at + self._released_after + share * self._catch_up))
+
+    def orders_until(self, due_at: datetime) -> datetime | None:
+        """The instant up to which a payment that is due then may have to wait for earlier ones that were stopped; None
+        if it waits for none of them."""
+        released_at, caught_up_at = self.released_at(due_at), self.caught_up_at
+        if released_at is None or caught_up_at is None or released_at == due_at:
+            return None
+        return caught_up_at + _STRAGGLES
 
     def pause(self, now: datetime) -> timedelta:
         """The time after which a call that waits for this switch asks again."""

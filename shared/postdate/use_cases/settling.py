@@ -5,7 +5,7 @@ dies here leaves each payment as it was or at its end. What changed meanwhile is
 written, or may not be before a person has looked, is stuck: the caller says when it is tried again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
@@ -32,12 +32,13 @@ _NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 class Outcome:
     """The payment after an attempt. `ended_at` is the instant of the ledger's answer, if this attempt ended the
     payment. `stuck` is the reason why its end could not be written, `disagrees` is true if the books are that
-    reason."""
+    reason. `lacks_money` is true if the payment was left as it is because earlier payments may still bring money."""
 
     payment: Payment
     ended_at: datetime | None = None
     stuck: str | None = None
     disagrees: bool = False
+    lacks_money: bool = False
 
 
 class Settling:
@@ -55,10 +56,14 @@ class Settling:
         authors: Mapping[str, str] = _NO_NAMES,
         *,
         together: bool = False,
+        patient: Container[str] = frozenset(),
     ) -> dict[str, Outcome]:
         """Each payment may be given once. One that has ended or is not due is answered as it is. `authors` sign the
-        changes of these payments. `together` is for callers that are behind, as the ledger describes it."""
-        attempt = _Attempt(self._ledger, self._clock, execution_ids, self._by, authors, together=together)
+        changes of these payments. `together` is for callers that are behind, as the ledger describes it. `patient` are
+        the payments that do not fail now if their payer has too little money."""
+        attempt = _Attempt(
+            self._ledger, self._clock, execution_ids, self._by, authors, together=together, patient=patient
+        )
         return attempt.make(payments)
 
 
@@ -80,9 +85,11 @@ class _Attempt:
         authors: Mapping[str, str],
         *,
         together: bool,
+        patient: Container[str],
     ) -> None:
         self._ledger = ledger
         self._together = together
+        self._patient = patient
         self._by = by
         self._authors = authors
         self._clock = clock
@@ -126,6 +133,8 @@ class _Attempt:
                 self._outcomes[ended.id] = Outcome(payment=ended, ended_at=now)
             elif posted.answer is PostingAnswer.STALE:
                 stale.append(step)
+            elif self._is_patient(step, posted):
+                self._outcomes[step.payment.id] = Outcome(payment=step.payment, lacks_money=True)
             else:
                 match self._instead(step, posted, now):
                     case Posting() as posting:
@@ -133,6 +142,11 @@ class _Attempt:
                     case why:
                         self._stick(step.payment, why, disagrees=posted.answer in _OF_BOOKS)
         return following + self._anew(stale)
+
+    def _is_patient(self, step: _Step, posted: Posted) -> bool:
+        """True if the payment may wait for the money that it lacks."""
+        lacks_money = posted.answer is PostingAnswer.SHORT and step.posting.movement is not None
+        return lacks_money and not step.payment.held and step.payment.id in self._patient
 
     def _instead(self, step: _Step, posted: Posted, now: datetime) -> Posting | str:
         """Returns the posting that ends the payment in another way, or the reason why the payment is stuck."""

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postdate.domain.instants import whole
 from postdate.domain.switch import HISTORY_MAX, SETTLEMENT, Switch, is_name, of_target, of_tenant, turned
 
 NOON = datetime(2026, 11, 19, 12, tzinfo=UTC)
@@ -57,6 +58,7 @@ def test_payments_are_released_in_their_order_and_never_early(off: int, dues: li
     released = [(NOON + due * SECOND, switch.released_at(NOON + due * SECOND)) for due in sorted(dues)]
     assert all(at is not None and at >= due for due, at in released)
     assert all(first <= second for (_, first), (_, second) in pairwise(released) if first and second)
+    assert all(at is not None and at == whole(at) for _, at in released)
 
 
 @given(off=st.integers(0, 100_000), asked=st.integers(0, 100_000))

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from postdate.domain.due import Via
-from postdate.domain.payment import State
+from postdate.domain.payment import Funding, Payment, State
 from postdate.domain.switch import SETTLEMENT, of_tenant, turned
 from tests.unit.doubles import MINUTE, SECOND, START, a_payment, message
 from tests.unit.settle.conftest import Paying
@@ -110,6 +110,51 @@ def test_payments_that_waited_are_settled_in_the_order_of_their_instants(paying:
     finished = [paying.stored(each).finished_at for each in payments]
     assert finished == [released_at[each.id] for each in payments]
     assert finished == sorted(finished)
+
+
+def stopped_chain(paying: Paying) -> tuple[Payment, Payment]:
+    """Two payments of which the second needs the money of the first, stopped for twenty seconds."""
+    first = a_payment(1, payer="alice", payee="bob", amount=1000)
+    second = a_payment(
+        2, payer="bob", payee="carol", amount=1500, funding=Funding.AT_EXECUTION, due_at=START + SECOND
+    )
+    paying.stores(first, second)
+    turn(paying, SETTLEMENT, on=False, at=START)
+    paying.clock.move(20 * SECOND)
+    turn(paying, SETTLEMENT, on=True)
+    caught_up_at = paying.switches.get(SETTLEMENT).caught_up_at
+    assert caught_up_at is not None
+    paying.clock.move(caught_up_at - paying.clock.now())
+    return first, second
+
+
+def test_a_payment_that_lacks_money_waits_for_an_earlier_one_that_was_stopped_as_well(paying: Paying) -> None:
+    first, second = stopped_chain(paying)
+    assert paying.run(message(second)).stopped == 1
+    assert paying.stored(second) == second
+    paying.run(message(first, number=2))
+    paying.run(paying.arrival(number=3))
+    assert [paying.stored(each).state for each in (first, second)] == [State.COMPLETED] * 2
+
+
+def test_a_payment_that_lacks_money_fails_once_earlier_ones_had_their_time(paying: Paying) -> None:
+    _, second = stopped_chain(paying)
+    call, until = message(second), paying.clock.now() + 40 * SECOND
+    while not paying.stored(second).state.is_final and paying.clock.now() < until:
+        paying.run(call)
+        call = paying.arrival() if paying.queue.sent else call
+    assert paying.stored(second).state is State.FAILED
+    assert paying.stored(second).attempts == 1
+
+
+def test_a_payment_that_was_not_stopped_fails_at_once_without_money(paying: Paying) -> None:
+    _, second = stopped_chain(paying)
+    later = a_payment(3, payer="bob", payee="carol", amount=1500, funding=Funding.AT_EXECUTION,
+                      due_at=paying.clock.now())  # fmt: skip
+    paying.stores(later)
+    paying.run(message(later))
+    assert paying.stored(later).state is State.FAILED
+    assert paying.stored(second).state is State.PENDING
 
 
 def test_a_call_that_comes_back_shortly_before_its_release_waits_at_its_worker(paying: Paying) -> None:
