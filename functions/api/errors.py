@@ -73,7 +73,7 @@ def problem(error: Exception, request_id: str) -> Problem:
         "title": status.phrase,
         "status": status.value,
         "detail": _detail(error)
-        if known and code != "unavailable"
+        if known and (code != "unavailable" or isinstance(error, errors.Stopped))
         else _DETAILS.get(code, _DETAILS["internal"]),
         "code": code,
         "request_id": request_id,

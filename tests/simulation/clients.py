@@ -223,7 +223,8 @@ class Clients:
         if answer.http not in _NO_SURPRISE:
             raise Broken(f"the API answers {method} {path} with {answer.http}: {answer.body}")
         was_quick = self.hub.now - actor.invoked_at < _QUICK
-        if answer.http == 503 and was_quick and not actor.faults and not self.seen.began.newer_forms:
+        expected = actor.faults or self.seen.began.newer_forms or switched.stopped_it(self.mix(), body)
+        if answer.http == 503 and was_quick and not expected:
             raise Broken(f"I13: {method} {path} is put off although nothing goes wrong: {answer.body}")
         if answer.http == 201 and (key := given.get("idempotency-key")):
             # A run that was asked for before is told as it is now.

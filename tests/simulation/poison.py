@@ -31,11 +31,12 @@ POISON: Final = frozenset({*_TEXTS, _OF_NOBODY})
 
 
 def calls_in(text: str) -> list[tuple[str, int, int]]:
-    """The items, versions and instants that a message speaks of; poison speaks of none."""
+    """The items, versions and instants that a message speaks of; poison speaks of none, also when a switch made a
+    worker send it again."""
     if text in POISON:
         return []
     found: list[Any] = json.loads(text).get("dues", [])
-    return [(id, version, due_ms) for id, version, due_ms in found]
+    return [(id, version, due_ms) for id, version, due_ms in found if id != _NOBODY]
 
 
 def send(hub: Hub, engine: Engine, sent: Counter[str], *, count: int, within: int) -> None:

@@ -1,7 +1,7 @@
 """Switches in a run: real ones where operators turn them, and otherwise switches that are on and cost no call, so that
 seeds from before there were any still draw the same."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ from tests.simulation.wire import Call
 
 if TYPE_CHECKING:
     from tests.simulation.clients import Clients
+    from tests.simulation.mix import Mix
 
 PATH: Final = "/api/v1/ops/switches/"
 _STOPS_AFTER: Final = 2 * SECOND
@@ -71,6 +72,11 @@ def turn(clients: "Clients", actor: Actor) -> None:
 def _put(clients: "Clients", actor: Actor, name: str, *, on: bool) -> None:
     while clients.ask(actor, "PUT", PATH + name, {"on": on, "reason": "test"}).http != 200:
         clients.hub.park(SECOND)
+
+
+def stopped_it(mix: "Mix", told: Mapping[str, Any]) -> bool:
+    """True if an answer says that a switch stops what was asked for."""
+    return mix.switched and "is switched off" in str(told.get("detail"))
 
 
 def i25_notes_what_is_off(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
