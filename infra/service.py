@@ -7,7 +7,7 @@ from constructs import Construct
 from infra.constructs.function import Function
 from infra.constructs.http_api import HttpApi
 from infra.constructs.layer import Layer
-from infra.constructs.state_machine import StateMachine
+from infra.constructs.state_machine import BEFORE_RECONCILIATION, StateMachine
 from infra.constructs.waiver import waive
 from infra.environments import Environment, Size
 from infra.state import State
@@ -45,6 +45,7 @@ ASSUME: Final = "sts:AssumeRole"
 MAKE_DATA_KEY: Final = "kms:GenerateDataKey"
 OPEN_DATA_KEY: Final = "kms:Decrypt"
 # The owner of the data key for the hashes of API keys. Workers open the data keys of tenants only.
+OF_ARCHIVE: Final = {"StringLike": {"kms:EncryptionContext:owner": "archive/*"}}
 OF_API_KEYS: Final = {"StringEquals": {"kms:EncryptionContext:owner": "@keys"}}
 NOT_OF_API_KEYS: Final = {"StringNotEquals": {"kms:EncryptionContext:owner": "@keys"}}
 
@@ -104,6 +105,7 @@ class Service(Stack):
         record = self._record()
         self._operate()
         self._reconcile(record)
+        self._archive()
         self._tick()
 
     def _api(self) -> Function:
@@ -304,6 +306,20 @@ class Service(Stack):
         calls = {"Reconcile": reconcile, "Record": record}
         machine = StateMachine(self, "reconcile", environment=self._environment, calls=calls)
         machine.nightly()
+
+    def _archive(self) -> None:
+        """Adds the nightly archive of events. It opens the data keys of the archive alone."""
+        archive, state = self._function("archive"), self._state
+        archive.allow(state.tenants.arn, SCAN)
+        archive.allow(state.events.arn, QUERY, BATCH_GET)
+        archive.allow(state.data_keys.arn, GET, PUT)
+        archive.allow_data_keys(state.secrets_key.key_arn, MAKE_DATA_KEY, OPEN_DATA_KEY, owners=OF_ARCHIVE)
+        archive.allow(state.archive.bucket_arn, LIST_BUCKET)
+        archive.allow_objects("archive", GET_OBJECT, PUT_OBJECT)
+        archive.allow_objects("reports", PUT_OBJECT)
+        StateMachine(self, "archive", environment=self._environment, calls={"Archive": archive}).nightly(
+            at=BEFORE_RECONCILIATION
+        )
 
     def _machine_arn(self, name: str) -> str:
         return self.format_arn(

@@ -79,6 +79,10 @@ class State(Stack):
         )
         self.payload_objects = Bucket(self, "payload_objects", environment=environment)
         self.reports = Bucket(self, "reports", environment=environment, passing="work/")
+        # The function `archive` has the shorter name in the templates.
+        self.archive = Bucket(
+            self, "archive", environment=environment, written_once=True, construct_id="archive_bucket"
+        )
         # AWS refuses a queue whose messages come back while the function that has them may still run.
         self.tasks, self.payments_queue, self.ticks = (
             Queue(
@@ -128,6 +132,7 @@ class State(Stack):
         return {f"{table.label.upper()}_TABLE": table.name for table in tables} | {
             "PAYLOADS_BUCKET": self.payload_objects.bucket_name,
             "REPORTS_BUCKET": self.reports.bucket_name,
+            "ARCHIVE_BUCKET": self.archive.bucket_name,
             "SECRETS_KEY_ID": self.secrets_key.key_arn,
             "TASKS_QUEUE_URL": self.tasks.queue.queue_url,
             "SLOW_QUEUE_URL": self.slow.queue.queue_url,

@@ -14,7 +14,7 @@ from functions.reconcile.papers import Papers
 from functions.reconcile.report import Reporter
 from functions.reconcile.settings import Settings
 from functions.reconcile.tenants import Inspector
-from postdate.domain.reconciling import EVENTS_COMPLETE, Finding, part_of, run_id
+from postdate.domain.reconciling import EVENTS_COMPLETE, Finding, late_archive, part_of, run_id
 from postdate.domain.recurrence import Runs
 from postdate.domain.slots import ShardPlan
 from postdate.runtime import aws, metric, settings
@@ -25,7 +25,7 @@ from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.ledger_dynamo import DynamoLedger
 from postdate.stores.operations_dynamo import DynamoOperations
 from postdate.stores.reconciliations import DynamoReconciliations
-from postdate.stores.reports import S3Reports
+from postdate.stores.reports import S3Reports, noted_archive
 from postdate.stores.scans import Scans
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants
@@ -172,7 +172,9 @@ def _note_events(papers: Papers, given: Mapping[str, Any], events: Mapping[str, 
 
 
 def _report(event: Mapping[str, Any]) -> dict[str, Any]:
-    told = wired().reporter.report(event["run"], event["started_at"], wired().papers(event["run"]))
+    papers = wired().papers(event["run"])
+    papers.put_found("archive", late_archive(noted_archive(wired().reports), now=wired().clock.now()))
+    told = wired().reporter.report(event["run"], event["started_at"], papers)
     emit(metric.RECONCILED)
     emit(metric.RECONCILIATIONS_DIFFER, 0 if told["ok"] else 1)
     if not told["ok"]:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from functions.record.changes import Change
-from functions.record.noted import SERVICE, events_of, number, text, texts, there
-from postdate.domain.event import Event, Subject
+from functions.record.noted import events_of, number, text, texts, there
+from postdate.domain.event import SERVICE, Event, Subject
 from postdate.domain.event_body import instant_text
 from postdate.stores.attributes import AttributeMap, instant
 

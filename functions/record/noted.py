@@ -8,14 +8,11 @@ Fields are told by name, never a row as a whole: so no secret gets into an event
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from functions.record.changes import Change
 from postdate.domain.event import Actor, Event, Subject, differences
 from postdate.stores.notes import COUNT, count_in, notes_in
-
-# Owner of subjects that belong to no tenant: operators' keys and switches. No tenant can have this name.
-SERVICE: Final = "@service"
 
 
 def events_of(

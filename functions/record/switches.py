@@ -6,8 +6,8 @@ A tenant is told about its own switch. All other switches belong to the service.
 from typing import Any
 
 from functions.record.changes import Change
-from functions.record.noted import SERVICE, number, text, there
-from postdate.domain.event import Actor, Event, Subject, differences
+from functions.record.noted import number, text, there
+from postdate.domain.event import SERVICE, Actor, Event, Subject, differences
 from postdate.domain.event_body import instant_text
 from postdate.domain.switch import TENANT
 from postdate.stores.attributes import AttributeMap, instant

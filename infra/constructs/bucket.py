@@ -1,4 +1,4 @@
-from aws_cdk import Aws, Duration, aws_s3
+from aws_cdk import Aws, Duration, aws_iam, aws_s3
 from constructs import Construct
 
 from infra.constructs.removal import removal_policy
@@ -9,15 +9,27 @@ from infra.environments import Environment
 class Bucket(aws_s3.Bucket):
     """All accounts of the world share one space of names, so its name says whose it is. What tenants put there is
     theirs to take away; where nothing has to last, it goes by itself. Objects under the prefix `passing` go after a
-    week everywhere."""
+    week everywhere. With `written_once` S3 refuses to write over an object, and where data is kept nobody can
+    delete one for as long as events are kept. `construct_id` is for a name that another construct of the templates
+    has."""
 
     def __init__(
-        self, scope: Construct, name: str, *, environment: Environment, passing: str | None = None
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        environment: Environment,
+        passing: str | None = None,
+        written_once: bool = False,
+        construct_id: str | None = None,
     ) -> None:
-        kept = environment.objects_kept_days
+        # Manifests name all objects, so none may go by itself.
+        kept = None if written_once else environment.objects_kept_days
+        locked = written_once and environment.keeps_data
+        locked_for = Duration.days(environment.settings.events_kept_days)
         super().__init__(
             scope,
-            name,
+            construct_id or name,
             bucket_name=f"{environment.named(name)}-{Aws.ACCOUNT_ID}-{Aws.REGION}",
             block_public_access=aws_s3.BlockPublicAccess.BLOCK_ALL,
             object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
@@ -35,7 +47,22 @@ class Bucket(aws_s3.Bucket):
                 *([aws_s3.LifecycleRule(id="expiry", expiration=Duration.days(kept))] if kept else []),
             ],
             removal_policy=removal_policy(environment),
+            versioned=written_once or None,
+            object_lock_enabled=locked or None,
+            object_lock_default_retention=aws_s3.ObjectLockRetention.compliance(locked_for)
+            if locked
+            else None,
         )
+        if written_once and environment.tls_only:
+            self.add_to_resource_policy(
+                aws_iam.PolicyStatement(
+                    effect=aws_iam.Effect.DENY,
+                    principals=[aws_iam.AnyPrincipal()],
+                    actions=["s3:PutObject"],
+                    resources=[self.arn_for_objects("*")],
+                    conditions={"Null": {"s3:if-none-match": "true"}},
+                )
+            )
         waive(self, "S1", "Who reads what is in CloudTrail, under the name of the tenant it was read for.")
         if not environment.tls_only:
             waive(self, "S10", "This stack listens on the loopback interface and speaks plain HTTP.")

@@ -90,13 +90,13 @@ class Function(aws_lambda.Function):
         waive(self._own_role, "IAM5[Resource::*]", reason)
 
     def allow_objects(self, bucket: str, *actions: str) -> None:
-        """Allows these calls on all objects of a bucket that this function alone uses."""
+        """Allows these calls on all objects of a bucket that functions alone use."""
         name = self._environment.named(bucket)
         self._grant(f"arn:{Aws.PARTITION}:s3:::{name}-{Aws.ACCOUNT_ID}-{Aws.REGION}/*", list(actions))
         waive(
             self._own_role,
             f"IAM5[Resource::arn:<AWS::Partition>:s3:::{name}-<AWS::AccountId>-<AWS::Region>/*]",
-            "This function alone writes these objects, and their names are not known before.",
+            "Functions alone write these objects, and their names are not known before.",
         )
 
     def allow_in_transactions(self, table: str, *actions: str) -> None:

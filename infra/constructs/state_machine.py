@@ -14,6 +14,7 @@ from infra.constructs.waiver import waive
 from infra.environments import Environment
 
 NIGHTLY: Final = "cron(17 2 * * ? *)"
+BEFORE_RECONCILIATION: Final = "cron(17 1 * * ? *)"
 DEFINITIONS: Final = ROOT / "statemachines"
 
 
@@ -55,7 +56,7 @@ class StateMachine(aws_stepfunctions.CfnStateMachine):
     def allow(self, resource: str, *actions: str) -> None:
         self.role.add_to_policy(aws_iam.PolicyStatement(actions=list(actions), resources=[resource]))
 
-    def nightly(self) -> None:
+    def nightly(self, at: str = NIGHTLY) -> None:
         """Starts an execution each night. One that cannot be started is missed: the next night does the same."""
         role = aws_iam.Role(
             self, "schedule-role", assumed_by=aws_iam.ServicePrincipal("scheduler.amazonaws.com")
@@ -67,7 +68,7 @@ class StateMachine(aws_stepfunctions.CfnStateMachine):
             self,
             "schedule",
             name=self._environment.named(f"{self._own_name}-nightly"),
-            schedule_expression=NIGHTLY,
+            schedule_expression=at,
             schedule_expression_timezone=TimeZone.ETC_UTC.timezone_name,
             flexible_time_window=aws_scheduler.CfnSchedule.FlexibleTimeWindowProperty(mode="OFF"),
             target=aws_scheduler.CfnSchedule.TargetProperty(

@@ -7,13 +7,17 @@ from infra.environments import Environment
 from infra.watch.alarm import Alarm, Series, Severity
 from infra.watch.series import MINUTE, of_function
 
-# A state machine alone invokes it, a few at a time, and retries an invocation that Lambda refuses.
-_RETRIED_BY_ITS_MACHINE: Final = frozenset({"reconcile"})
+# A state machine alone invokes them, a few at a time, and retries an invocation that Lambda refuses.
+_RETRIED_BY_ITS_MACHINE: Final = frozenset({"reconcile", "archive"})
+# The reconciliation of the next night tells that it did not come to its end.
+_RECONCILED: Final = frozenset({"archive"})
 _EVENTS_BEHIND_MILLISECONDS: Final = 600_000
 
 
 def capacity_alarms(environment: Environment) -> Iterator[Alarm]:
     for function in environment.functions:
+        if function in _RECONCILED:
+            continue
         yield Alarm(
             name=f"errors_{function}",
             entry="errors",

@@ -26,6 +26,8 @@ MACHINE: Final = (
 READER: Final = "arn:<AWS::Partition>:iam::<AWS::AccountId>:role/postdate-{}-payload-reader"
 OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-payload-objects-<AWS::AccountId>-<AWS::Region>/*"
 REPORT_OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-reports-<AWS::AccountId>-<AWS::Region>/*"
+ARCHIVE_OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-archive-<AWS::AccountId>-<AWS::Region>/*"
+ARCHIVE: Final = "bucket:archive-<AWS::AccountId>-<AWS::Region>"
 REPORTS: Final = "bucket:reports-<AWS::AccountId>-<AWS::Region>"
 PARAMETERS: Final = (
     "arn:<AWS::Partition>:appconfig:<AWS::Region>:<AWS::AccountId>:application/parameters of:parameters"
@@ -202,6 +204,17 @@ GRANTED: Final[dict[str, Grants]] = {
         REPORTS: {"s3:ListBucket"},
         REPORT_OBJECTS: {"s3:GetObject", "s3:PutObject"},
     },
+    "archive": {
+        "logs:/aws/lambda/archive": LOGS,
+        "table:tenants": {"dynamodb:Scan"},
+        "table:events": {"dynamodb:BatchGetItem", "dynamodb:Query"},
+        "table:data-keys": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        ARCHIVE: {"s3:ListBucket"},
+        ARCHIVE_OBJECTS: {"s3:GetObject", "s3:PutObject"},
+        REPORT_OBJECTS: {"s3:PutObject"},
+    },
+    "the machine archive": {"function:archive": {"lambda:InvokeFunction"}},
+    "the schedule of the machine archive": {"machine:archive": {"states:StartExecution"}},
     "the machine reconcile": {
         "function:reconcile": {"lambda:InvokeFunction"},
         "function:record": {"lambda:InvokeFunction"},
@@ -255,6 +268,10 @@ GRANTED_BY_OWNERS: Final[dict[str, tuple[Grants, dict[str, dict[str, str]]]]] = 
         {"key:secrets": {"kms:Decrypt"}},
         {"StringEquals": {"kms:EncryptionContext:owner": "@keys"}},
     ),
+    "archive": (
+        {"key:secrets": {"kms:Decrypt", "kms:GenerateDataKey"}},
+        {"StringLike": {"kms:EncryptionContext:owner": "archive/*"}},
+    ),
     "run-tasks": (
         {"key:secrets": {"kms:Decrypt", "kms:GenerateDataKey"}},
         {"StringNotEquals": {"kms:EncryptionContext:owner": "@keys"}},
@@ -271,6 +288,7 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
         "queue:payments-dlq": LETTERS_LOCALLY,
     },
     "authorize": {"key:secrets": {"kms:Decrypt"}},
+    "archive": {"key:secrets": {"kms:Decrypt", "kms:GenerateDataKey"}},
     "sweep": {
         "queue:tasks": {"sqs:SendMessageBatch"},
         "queue:payments": {"sqs:SendMessageBatch"},

@@ -41,9 +41,10 @@ def statements(stacks: Stacks) -> dict[str, list[dict[str, Any]]]:
         for name, each in stacks.properties("AWS::StepFunctions::StateMachine").items()
     }
     roles |= {
-        each["Target"]["RoleArn"]["Fn::GetAtt"][0]: "the schedule of the machine reconcile"
+        each["Target"]["RoleArn"]["Fn::GetAtt"][0]: f"the schedule of the machine {machine}"
         for each in stacks.properties("AWS::Scheduler::Schedule").values()
-        if each["Name"].endswith("-reconcile-nightly")
+        for machine in ("reconcile", "archive")
+        if each["Name"].endswith(f"-{machine}-nightly")
     }
     roles |= {
         id: "the watcher of parameters"
@@ -170,7 +171,7 @@ def test_only_the_executor_becomes_the_reader_of_payloads_and_nobody_else_reads_
             for action in actions
             if "s3" in action and "payload-objects" in resource
         ]
-        if name != "reconcile":
+        if name not in ("reconcile", "archive"):
             assert not [
                 action for actions in grants(stacks, name).values() for action in actions if "s3" in action
             ]

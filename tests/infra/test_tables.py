@@ -141,6 +141,7 @@ def test_the_stacks_say_where_everything_is(stacks_of: Callable[[str], Stacks]) 
         "SubscriptionsTable": "table:subscriptions",
         "OperationsTable": "table:operations",
         "SwitchesTable": "table:switches",
+        "ArchiveBucket": "bucket:archive-<AWS::AccountId>-<AWS::Region>",
         "DataKeysTable": "table:data-keys",
         "SecretsKeyId": "key:secrets",
         "ReportsBucket": "bucket:reports-<AWS::AccountId>-<AWS::Region>",

@@ -8,6 +8,7 @@ import boto3
 import pytest
 
 from functions.api import wiring
+from functions.archive import handler as archive
 from functions.authorize import handler as authorize
 from functions.operate import handler as operate
 from functions.reconcile import handler as reconcile
@@ -53,6 +54,7 @@ SETTINGS = {
     "PARAMETERS": "none",
     "PAYLOADS_BUCKET": "integration-payloads",
     "REPORTS_BUCKET": "integration-reports",
+    "ARCHIVE_BUCKET": "integration-archive",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/integration-payload-reader",
     "OPERATION_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:integration-operation",
     "ALARM_PREFIX": "postdate-integration-",
@@ -84,7 +86,8 @@ def new_world(engine: Engines) -> Callable[[], World]:
             boto3.setup_default_session()
             dynamodb, sqs = (runtime.client.__wrapped__(service) for service in ("dynamodb", "sqs"))
             kms, s3 = (runtime.client.__wrapped__(service) for service in ("kms", "s3"))
-        s3.create_bucket(Bucket=SETTINGS["REPORTS_BUCKET"])
+        for bucket in ("REPORTS_BUCKET", "ARCHIVE_BUCKET"):
+            s3.create_bucket(Bucket=SETTINGS[bucket])
         key_id = kms.create_key()["KeyMetadata"]["Arn"]
         names = tables.create(dynamodb, prefix)
         attributes = {"VisibilityTimeout": "900"}
@@ -197,6 +200,7 @@ def forget() -> None:
     _wired_for.clear()
     for cached in (
         wiring.wired,
+        archive.wired,
         authorize.wired,
         run_tasks.wired,
         record.wired,

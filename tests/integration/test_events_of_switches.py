@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from functions.record.noted import SERVICE
-from postdate.domain.event import Subject
+from postdate.domain.event import SERVICE, Subject
 from postdate.stores.event_row import event_of
 from tests.integration.test_api_switches import operator as operator
 from tests.integration.test_api_switches import turn

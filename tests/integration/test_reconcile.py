@@ -15,9 +15,11 @@ from functions.reconcile import handler as reconcile
 from functions.record import handler as record
 from postdate.domain import task
 from postdate.domain.due import Due, Packet, Via
+from postdate.domain.reconciling import ArchiveRun
 from postdate.domain.slots import item_id
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.queue import text_of
+from postdate.stores.reports import S3Reports, note_archive
 from tests.boundary import Boundary
 from tests.contract.examples import PLAN
 from tests.engines import Engines, speaking_to
@@ -78,6 +80,16 @@ def machine(**instead: Any) -> Interpreted:
         "Record": lambda event: record.handler(event, Context()),
     }
     return Interpreted(name="reconcile", calls=calls | instead, clock=Later())
+
+
+@pytest.fixture(autouse=True)
+def archived(world: World, s3: Any) -> None:
+    """The archive came to its end."""
+    note_archive(reports(s3), ArchiveRun(finished_at=Later().now(), failed=()))
+
+
+def reports(s3: Any) -> S3Reports:
+    return S3Reports(bucket=SETTINGS["REPORTS_BUCKET"], client=s3)
 
 
 def night(s3: Any, run: Interpreted | None = None, name: str = "night") -> Night:
@@ -173,6 +185,23 @@ def test_what_is_right_is_told_as_right(world: World, books: Books, s3: Any) -> 
     assert looked["rows_journal"] >= 24
     assert (looked["plans"], looked["dead"]) == (2, 2)
     assert found.report["unjudged"] == []
+
+
+@pytest.mark.parametrize(
+    ("run", "subjects"),
+    [
+        (ArchiveRun(finished_at=Later().now() - timedelta(hours=27), failed=()), {"archive"}),
+        (ArchiveRun(finished_at=Later().now(), failed=("acme",)), {"acme"}),
+    ],
+    ids=["stands still", "left a feed out"],
+)
+def test_an_archive_that_is_behind_is_told(
+    world: World, s3: Any, run: ArchiveRun, subjects: set[str]
+) -> None:
+    note_archive(reports(s3), run)
+    found = night(s3, name=f"behind-{min(subjects)}")
+    assert found.report["by_check"] == {"events_archived": 1}
+    assert {each["subject"] for each in found.report["findings"]} == subjects
 
 
 def test_twelve_kinds_of_corruption_are_named_and_none_is_repaired(

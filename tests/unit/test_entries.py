@@ -158,6 +158,8 @@ def events(function: str) -> list[dict[str, Any]]:
                 asked | {"action": "letters"},
                 asked | {"action": "tenant", "group": 0, "tenant": None},
             ]
+        case "archive":
+            return [{}]
         case "operate":
             return [
                 {

@@ -22,6 +22,7 @@ MAY_USE: Final = {
     "postdate.targets": ("postdate.domain",),
     "postdate.runtime": ("postdate.domain",),
     "functions.api": ("postdate",),
+    "functions.archive": ("postdate",),
     "functions.authorize": ("postdate",),
     "functions.record": ("postdate",),
     "functions.operate": ("postdate",),

@@ -16,6 +16,8 @@ from postdate.domain.slots import is_id
 
 _KINDS: Final = {"pay": "payment", "task": "task", "run": "run"}
 _PREFIX: Final = "evt"
+# Owner of subjects that belong to no tenant: operators' keys and switches. No tenant can have this name.
+SERVICE: Final = "@service"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

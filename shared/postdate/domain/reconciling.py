@@ -6,7 +6,7 @@ Sums are read while money moves, so a disagreement is a suspicion only. The look
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from postdate.domain.movement import Type, payment_movement_id
@@ -18,9 +18,12 @@ NEXT_RUN_EXISTS: Final = "next_run_exists"
 DEAD_HAS_LETTER: Final = "dead_task_has_letter"
 LETTER_HAS_ITEM: Final = "letter_has_item"
 EVENTS_COMPLETE: Final = "events_complete"
+EVENTS_ARCHIVED: Final = "events_archived"
 # An account's findings are repaired by one movement, so they make one proposal.
 SET_TO_JOURNAL: Final = "set_to_journal"
 BEGIN_CHAIN: Final = "begin_chain"
+# A run begins an hour before the reconciliation.
+_ARCHIVED_WITHIN: Final = timedelta(hours=26)
 _MARK_BYTES: Final = 8
 _MARKS: Final = 1 << 8 * _MARK_BYTES
 
@@ -39,6 +42,37 @@ class Finding:
 
     def values(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArchiveRun:
+    """The end of the newest run of the archive over all feeds."""
+
+    finished_at: datetime
+    # Tenants whose feeds could not be archived.
+    failed: tuple[str, ...]
+
+
+def late_archive(newest: ArchiveRun | None, *, now: datetime) -> list[Finding]:
+    """One finding for each feed that failed, and one if no run came to its end since the night before."""
+    at = None if newest is None else newest.finished_at
+    stands = at is None or now - at > _ARCHIVED_WITHIN
+    late = [
+        Finding(
+            check=EVENTS_ARCHIVED,
+            tenant="",
+            subject="archive",
+            observed=None if at is None else at.isoformat(),
+            expected=f"a run of the archive within {_ARCHIVED_WITHIN // timedelta(hours=1)} hours",
+        )
+    ]
+    failed = () if newest is None else newest.failed
+    return (late if stands else []) + [
+        Finding(
+            check=EVENTS_ARCHIVED, tenant="", subject=each, observed="failed", expected="an archived feed"
+        )
+        for each in failed
+    ]
 
 
 @dataclass(kw_only=True, slots=True)

@@ -1,14 +1,33 @@
 """Reports of reconciliations, and their working papers, as JSON objects."""
 
 import json
-from typing import TYPE_CHECKING, Any, Protocol
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from postdate.domain.errors import Unavailable
+from postdate.domain.reconciling import ArchiveRun
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
+
+
+# Written by each run of the archive that looked at all feeds.
+_ARCHIVE_RUN: Final = "archive/newest.json"
+
+
+def note_archive(reports: "Reports", run: ArchiveRun) -> None:
+    """Raises Unavailable."""
+    reports.put(_ARCHIVE_RUN, {"finished_at": run.finished_at.isoformat(), "failed": list(run.failed)})
+
+
+def noted_archive(reports: "Reports") -> ArchiveRun | None:
+    """None before the first run. Raises Unavailable."""
+    found = reports.get(_ARCHIVE_RUN)
+    if found is None:
+        return None
+    return ArchiveRun(finished_at=datetime.fromisoformat(found["finished_at"]), failed=tuple(found["failed"]))
 
 
 class Reports(Protocol):

@@ -48,6 +48,10 @@ class Vault:
         sealed = self._sealing(owner).encrypt(_PAD + text.encode(), _bound_to(owner, purpose))
         return MARK + base64.urlsafe_b64encode(sealed).decode().rstrip("=")
 
+    def has_key(self, owner: str) -> bool:
+        """Makes none. Raises Unavailable."""
+        return self._known.get(owner) is not None
+
     def open(self, owner: str, purpose: str, text: str) -> str:
         """A text of a release that sealed nothing is returned as it is. Raises Unavailable, and SecretBroken for a text
         that was changed, or sealed for another owner or purpose."""

@@ -69,11 +69,12 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     **{
         f"errors_{function}": ({"errors": 100, "invocations": 10_000}, {"errors": 101, "invocations": 10_000})
         for function in PROD.functions
+        if function != "archive"
     },
     **{
         f"throttles_{function}": ({"throttles": 0}, {"throttles": 1})
         for function in PROD.functions
-        if function != "reconcile"
+        if function not in ("reconcile", "archive")
     },
     "concurrency": ({"running": 800}, {"running": 801}),
     "events_behind": ({"age": 600_000}, {"age": 600_001}),

@@ -1,0 +1,93 @@
+"""A step of the state machine `archive` -> a minute's part of the nightly archive of all feeds, and where to go on."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cache
+from typing import Any, Final
+
+from functions.archive.archive import Archiver
+from functions.archive.settings import Settings
+from postdate.domain.errors import Unavailable
+from postdate.domain.event import SERVICE
+from postdate.domain.reconciling import ArchiveRun
+from postdate.runtime import aws, settings
+from postdate.runtime.clock import SystemClock
+from postdate.runtime.observability import logger
+from postdate.stores.archive import S3Archive
+from postdate.stores.data_keys import KmsDataKeys
+from postdate.stores.events_dynamo import DynamoEvents
+from postdate.stores.reports import S3Reports, note_archive
+from postdate.stores.tenants import DynamoTenants
+from postdate.stores.vault import Vault
+
+# Of one invocation. The manifest that has begun ends; then the machine calls again.
+_WORKS_FOR: Final = timedelta(seconds=60)
+
+
+class Wired:
+    def __init__(self) -> None:
+        given = settings.read(Settings)
+        self.clock = SystemClock()
+        dynamodb, kms = aws.client("dynamodb"), aws.client("kms")
+        data_keys = KmsDataKeys(
+            table=given.data_keys_table, client=dynamodb, kms=lambda: kms, key_id=given.secrets_key_id
+        )
+        s3 = aws.client("s3")
+        self.reports = S3Reports(bucket=given.reports_bucket, client=s3)
+        self.tenants = DynamoTenants(table=given.tenants_table, client=dynamodb)
+        self.archiver = Archiver(
+            events=DynamoEvents(
+                table=given.events_table, client=dynamodb, kept=timedelta(days=given.events_kept_days)
+            ),
+            archive=S3Archive(bucket=given.archive_bucket, client=s3),
+            vault=Vault(data_keys=data_keys, clock=self.clock),
+            clock=self.clock,
+        )
+
+
+@cache
+def wired() -> Wired:
+    return Wired()
+
+
+@logger.inject_lambda_context
+def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    """Archives the feeds behind the tenant `after`, in the order of their names; the answer is the machine's next
+    input. A feed that cannot be archived is named in `failed` and stops no other: the next night goes on with it.
+    With `today` the events of the day that runs are archived as well."""
+    given = wired()
+    until = given.clock.now() + _WORKS_FOR
+    after, today = event.get("after") or "", bool(event.get("today"))
+    told = {name: int(event.get(name, 0)) for name in ("manifests", "events")}
+    failed = list(event.get("failed", ()))
+    for tenant in sorted({SERVICE, *given.tenants.ids()}):
+        if tenant <= after:
+            continue
+        try:
+            done = given.archiver.run(tenant, has_time=lambda: given.clock.now() < until, today=today)
+        except Unavailable:
+            logger.exception("a feed was not archived", extra={"action": "archive_failed"})
+            failed.append(tenant)
+        else:
+            told["manifests"] += done.manifests
+            told["events"] += done.events
+            if not done.is_done:
+                return {
+                    **told,
+                    "after": after,
+                    "today": today,
+                    "failed": failed,
+                    "goes_on": True,
+                    "is_behind": True,
+                }
+        after = tenant
+    note_archive(given.reports, ArchiveRun(finished_at=given.clock.now(), failed=tuple(failed)))
+    logger.info("feeds were archived", extra={"action": "archived", "failed": len(failed), **told})
+    return {
+        **told,
+        "after": None,
+        "today": today,
+        "failed": failed,
+        "goes_on": False,
+        "is_behind": bool(failed),
+    }

@@ -1,0 +1,12 @@
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    tenants_table: str
+    events_table: str
+    data_keys_table: str
+    secrets_key_id: str
+    archive_bucket: str
+    reports_bucket: str
+    events_kept_days: int
