@@ -102,7 +102,7 @@ def test_webhooks_that_hang_make_no_other_tenant_late(
 
 
 def test_names_that_do_not_resolve_make_no_other_tenant_late(stack: RunningStack, receiver: Receiver) -> None:
-    """Their tasks are written as if the names had resolved when the tasks were registered."""
+    """Writes the tasks as if their names had resolved when they were registered."""
     due = [ahead(5) + timedelta(seconds=SPAN * place / DEAD_NAMES) for place in range(DEAD_NAMES)]
     shards = ShardPlan.parse("0=4")
     tasks = dead_names("demo", due, shards)
@@ -154,7 +154,7 @@ def test_after_an_outage_all_that_waited_is_delivered_soon(stack: RunningStack) 
 
 
 def delivered(receiver: Receiver, ids: set[str], *, since: float = 0.0, seconds: float) -> dict[str, Arrival]:
-    """Their first arrivals since then."""
+    """Returns the first arrival of each task since then."""
     deadline = time.monotonic() + seconds
     while True:
         found: dict[str, Arrival] = {}

@@ -31,7 +31,7 @@ class Tomorrow(SystemClock):
 
 @pytest.fixture
 def world(new_world: Callable[[], World], boundary: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """Of its own, because the archive looks at all tenants; and a bucket of its own."""
+    """A world and a bucket for this test alone, because the archive looks at all tenants."""
     made = new_world()
     bucket = f"integration-archive-{next(_tenants)}"
     boto3.Session().client("s3").create_bucket(Bucket=bucket)

@@ -48,7 +48,7 @@ def of_mypy(program: Path) -> str:
 
 
 def of_pyright(program: Path, pyright: Path) -> list[str]:
-    """Its complaints, also those about the client itself."""
+    """The complaints of the type checker, also those about the client itself."""
     ran = subprocess.run(
         [node.tools() / "bin/node", pyright / "node_modules/pyright/index.js", "--outputjson",
          "--pythonpath", sys.executable],

@@ -31,7 +31,7 @@ class Ahead(SystemClock):
 
 
 def made(appconfig: Any) -> str:
-    """What the stack `state` makes. The place of the parameters."""
+    """The place of the parameters, as the stack `state` makes it."""
     application = appconfig.create_application(Name=LOCAL.named("parameters"))["Id"]
     stage = appconfig.create_environment(ApplicationId=application, Name=LOCAL.name)["Id"]
     profile = appconfig.create_configuration_profile(

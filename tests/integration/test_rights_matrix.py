@@ -57,7 +57,7 @@ CASES: Final = [
 
 @pytest.fixture
 def tenants(client: Client, world: World) -> dict[str, str]:
-    """Their ids. Each has an item of every kind."""
+    """The ids of tenants that have an item of every kind each."""
     other = world.tenant(f"{client.tenant}-2")
     return {"own": client.tenant, "other": other.tenant}
 

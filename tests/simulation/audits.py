@@ -12,8 +12,8 @@ from tests.simulation.transitions import FINAL
 
 
 def i11_an_audit_is_to_come(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """Whatever is not at rest is in a slot, or pointed to from a slot, whose audit has not ended: if its call is lost,
-    somebody looks for it within hours."""
+    """Each item that is not at rest is in a slot, or pointed to from a slot, whose audit has not ended: if its call is
+    lost, an audit finds it within hours."""
     for row in _looked_at(seen, changes):
         slots = {row["slot"]["S"], *seen.pointers[row["id"]["S"]]}
         if all(_is_audited(seen, slot) for slot in slots):

@@ -48,8 +48,8 @@ class Sort:
 
 @dataclass(kw_only=True, slots=True)
 class Told:
-    """Of some runs, all together; `broken` are the seeds that found something, with what they found. `reach` counts
-    how often each situation was reached, `runs_with` in how many runs."""
+    """The findings of some runs together; `broken` are the seeds that found something, with what they found. `reach`
+    counts how often each situation was reached, `runs_with` in how many runs."""
 
     seeds: int = 0
     calls: int = 0
@@ -91,7 +91,8 @@ def run_one(seed: int, sort: Sort) -> "Result":
 
 
 def run_all(seeds: Sequence[int], sort: Sort, jobs: int) -> tuple[Told, bool]:
-    """What the runs told, and whether all of them could be made: who breaks it off hears what was found until then."""
+    """Returns the findings of the runs, and whether all of them were made: a batch that is broken off tells what it
+    has."""
     import tests.simulation.run  # noqa: F401 - once, before the processes part: all of them run the same code
 
     whole, progress = Told(), _Progress(count=len(seeds), began=time.monotonic())
@@ -152,7 +153,8 @@ class _Progress:
 
 
 def begin() -> None:
-    """Of a process. Whoever breaks it off tells the one that gave it work, which waits for what was begun."""
+    """Prepares a process for its work. An interrupt ends the process that gave the work, which waits for what was
+    begun."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     gc.collect()

@@ -1,4 +1,4 @@
-"""What has to hold of each call to AWS, whether it succeeds or not: whose rows it touches, and how often it is made."""
+"""Checkers of each call to AWS, whether it succeeds or not: the owners of its rows, and how often it is made."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -69,13 +69,13 @@ def i17_calls_within_a_budget(seen: Seen, actor: Actor, call: Call, touched: lis
 
 
 def _asks_a_second(seen: Seen) -> int:
-    """Where keys are left unread, each look at a run that waits is several reads."""
+    """The allowed reads of a waiting run in a second: more in mixes that leave keys unread."""
     return ASKED_PER_SECOND * (2 if Fault.UNREAD in seen.began.rates else 1)
 
 
 def _has_begun(seen: Seen, actor: Actor, key: tuple[str, ...]) -> bool:
-    """Whether or not its receiver has ended it meanwhile: its worker does not know. A pointer has the name of its item
-    in its own."""
+    """True also if the receiver has ended the run meanwhile, which its worker does not know. A pointer has the name of
+    its item in its own."""
     id = key[-1].partition("~")[0]
     row = seen.item(id)
     runs = row is not None and text(row, "status") == "RUNNING"
@@ -158,7 +158,7 @@ def _plain(value: Mapping[str, Any]) -> Any:
 
 
 def _served(seen: Seen, actor: Actor) -> frozenset[str] | None:
-    """Whose work is being done; None of a sweep, which does everybody's."""
+    """The tenant whose work is done; None for a sweep, which works for all tenants."""
     if actor.tenant is not None:
         return frozenset({actor.tenant})
     given = [seen.owners.get(id) for id, _ in actor.calls_given]

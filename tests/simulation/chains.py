@@ -1,4 +1,4 @@
-"""What has to hold of recurring tasks: the checkers of I10, I11 and I18, as far as they speak of planned instants.
+"""Checkers of recurring tasks: I10, I11 and I18, as far as they speak of planned instants.
 
 The clients plan every so many minutes, with nothing else in the cron: so the wall times that a plan has can be counted
 here, without any cron.
@@ -28,7 +28,7 @@ QUEUE_MAX: Final = 2
 
 
 def i10_one_run_an_instant(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """Of a plan's wall times each has one row, whether it runs or only tells why it did not."""
+    """Each wall time of a plan has one row, for its run or for the reason why there was none."""
     for change in filter(is_item, changes):
         assert change.after is not None
         run = recurs(change.after)
@@ -76,7 +76,8 @@ def others(seen: Seen, row: Row, run: Recurs) -> Iterator[Row]:
 
 
 def _is_on(seen: Seen, other: Row, plan: Row) -> bool:
-    """It has begun and is not over. Of those that began while overlaps were allowed only the newest counts."""
+    """True for a run that has begun and is not over. Of runs that began while overlaps were allowed only the newest
+    counts."""
     if text(other, "status") not in ("RUNNING", "RETRYING"):
         return False
     its_plan = plan_of(seen, run_of(other))
@@ -174,8 +175,8 @@ def _has_no_gap(seen: Seen, id: str, version: Row, there: set[int], *, begun_by:
 
 
 def _ends_at_its_end(seen: Seen, id: str, versions: Sequence[tuple[int, Row]], plans: list[int]) -> None:
-    """Whoever was not stopped goes on to the end of its plan; runs that began are no more than it may have. What was
-    to be run counts, although it may then be too late or have to be skipped."""
+    """A task that was not stopped goes on to the end of its plan, with no more runs than it may have. An occurrence
+    that was to be run counts, although it may then be too late or have to be skipped."""
     last = versions[-1][1]
     runs = [row for row in seen.items() if (run := recurs(row)) and run.definition == id]
     planned = [row for row in runs if not _is_out_of_turn(row, run_of(row)) and run_of(row).plan in plans]

@@ -69,7 +69,7 @@ class Clients:
 
     @property
     def is_calm(self) -> bool:
-        """Nobody does anything wrong of himself."""
+        """True if the clients make no mistakes of their own."""
         return self.is_scripted or self.seen.calm_at is not None
 
     def key(self) -> str:

@@ -1,4 +1,4 @@
-"""Where tasks go: a target of every temper, in this process. It remembers each attempt that reached it."""
+"""The destinations of tasks: a target of every temper, in this process. It remembers each attempt that reached it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What may end a run before it begins: the reasons that rows tell, held against the task as it was."""
+"""Checkers of runs that ended before they began: the reasons that rows tell, compared with the task as it was."""
 
 from collections.abc import Sequence
 from typing import Final

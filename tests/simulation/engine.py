@@ -121,7 +121,7 @@ class Engine:
             yield from group.values()
 
     def rows_of(self, table: str, first: str) -> list[Row]:
-        """Those with the same partition key."""
+        """The rows with the same partition key."""
         return list(self._table(table)["items"].get(first, {}).values())
 
     def row(self, table: str, first: str, second: str = "__no_sort__") -> Row | None:
@@ -177,7 +177,7 @@ class Engine:
 
 
 def _ended(receiving: Any) -> dict[str, Any]:
-    """What it receives at once: whoever waits for messages has to ask again."""
+    """Receives what is there at once: a worker that waits for messages has to ask again."""
     try:
         receiving.send(None)
     except StopIteration as finished:

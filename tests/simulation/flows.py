@@ -1,4 +1,4 @@
-"""What has to hold of flow control and breakers, as the rows of the table `flow` and the claims tell it."""
+"""Checkers of flow control and breakers, by the rows of the table `flow` and the claims."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -63,7 +63,7 @@ def no_more_begin_than_have_places(seen: Seen, actor: Actor | None, changes: Seq
 
 
 def a_room_holds_what_it_may(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """Who comes in finds room; who is taken out is over, or its lease is."""
+    """A run that enters finds room; a run that is taken out is over, or its lease is."""
     for key, before, after in _rows(changes, "room#"):
         room, was = _room(after), _room(before)
         most = seen.began.control.parallelism if seen.began.control else None
@@ -178,7 +178,7 @@ def no_more_begin_than_may_while_it_recovers(
 
 
 def what_is_down_is_left_alone(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """Where nothing stands in the way of what workers tell each other."""
+    """A breaker that is open is respected in runs without faults, in which workers read all that others have noted."""
     if not seen.began.is_faultless:
         return
     for _, row in claimed(changes):
@@ -221,8 +221,8 @@ def a_destination_is_slow_that_kept_somebody_waiting(
 
 
 def slow_destinations_have_a_lane(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """Where workers can read what other workers have noted, and the destination is neither down nor has just come back:
-    then its calls begin in turn where they are."""
+    """If workers can read what other workers have noted, and the destination is neither down nor has just come back,
+    its calls begin in turn where they are."""
     if not seen.began.is_faultless or actor is None or actor.faults or actor.queue != "tasks":
         return
     for _, row in claimed(changes):
@@ -265,7 +265,7 @@ def _is_open_for_long_enough(seen: Seen, way: tuple[str, str], until: int) -> No
 
 
 def _is_surely_down(seen: Seen, way: tuple[str, str]) -> bool:
-    """What was heard in the last seconds may not have been told yet."""
+    """True if the newest answers were all failures. Those of the last seconds may not have been noted yet."""
     now = seen.hub.now
     newest = [each for each in seen.heard if (each.tenant, each.address) == way and each.at < now - _BELIEVED]
     newest = newest[-_SURELY:]
@@ -302,7 +302,7 @@ def _is_on(seen: Seen, name: str) -> bool:
 
 
 def _on(seen: Seen, key: str) -> Iterator[str]:
-    """Whose lease runs, by anybody's clock."""
+    """The runs whose lease has not ended by any clock."""
     for row in seen.items():
         found, until = control(row), number(row, "lease") * 1000
         runs = text(row, "status") == "RUNNING" and until > seen.hub.now + 2 * seen.began.skew

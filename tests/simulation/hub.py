@@ -133,7 +133,7 @@ class Hub:
             raise Crash
 
     def wake(self, actor: Actor) -> None:
-        """Whatever else it waited for, it waits for no more."""
+        """Ends all waits of the actor."""
         actor.parks += 1
         self._ready.append((actor, actor.parks))
 

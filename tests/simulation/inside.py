@@ -1,4 +1,4 @@
-"""What our code finds around it in the simulation instead of a machine: clocks, threads, ids and AWS.
+"""The surroundings of our code in the simulation: clocks, threads, ids and AWS.
 
 It is put in once and for the whole process, which does nothing else. Everything that our code reaches for goes through
 the actor that runs at that moment: its skewed clock, its own copy of what a function keeps from event to event.

@@ -1,4 +1,4 @@
-"""What has to hold of each task, run and payment: the checkers of I8 to I22, as far as they speak of single items."""
+"""Checkers of each task, run and payment: I8 to I22, as far as they are about single items."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -80,8 +80,8 @@ def i8_definitions_move_by_their_table(seen: Seen, actor: Actor | None, changes:
 
 
 def i9_tokens_rise_and_fence(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """Who writes an outcome holds the task by its newest token: as the worker who claimed it, or as the receiver who
-    was given that token. Anybody else comes after the end of the lease."""
+    """The writer of an outcome holds the task by its newest token: the worker that claimed it, or the receiver that
+    was given that token. Any other writer comes after the end of the lease."""
     for change in filter(is_item, changes):
         row, before, id = change.after, change.before, change.key[1]
         assert row is not None
@@ -125,7 +125,7 @@ def i12_never_early(seen: Seen, actor: Actor | None, changes: Sequence[Change]) 
 
 
 def i12_never_after_its_end(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """Whatever brings a task to another attempt, a redrive as well. Nothing is put off until its end but a run of a
+    """No attempt begins after the task's end, not even by a redrive. Nothing is put off until its end but a run of a
     queue, which may be woken before that, and ends then if it is not."""
     for before, row in moved(changes):
         if is_payment(row):
@@ -142,7 +142,7 @@ def i12_never_after_its_end(seen: Seen, actor: Actor | None, changes: Sequence[C
 
 
 def i17_attempts_and_delays(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
-    """Who takes a task over and may not begin yet makes no retry of it: that is for its flow control to say."""
+    """A worker that takes a task over and may not begin yet makes no retry of it: flow control decides that."""
     for before, row in moved(changes):
         most, least, longest = _policy(row)
         status, id = text(row, "status"), row["id"]["S"]
@@ -214,8 +214,8 @@ def i11_nothing_is_lost(seen: Seen) -> None:
 
 
 def i11_nothing_is_left_to_the_audit(seen: Seen) -> None:
-    """Where no call can be away for an hour, the passes before the audit find whatever somebody died over. Of two
-    workers who have one call at once, the first may be done with it and the second unable to send what follows."""
+    """If no call can be away for an hour, the passes before the audit find what a dead worker left. Of two
+    workers that have one call at once, the first may be done with it and the second unable to send what follows."""
     letters = {id for id, _ in seen.letters()}
     left = [id for id in seen.audited if id not in letters | seen.doubled | seen.under_way]
     if left:
@@ -263,7 +263,7 @@ def i16_every_letter_has_its_item(seen: Seen) -> None:
 
 
 def i16_poison_is_a_dead_letter(seen: Seen) -> None:
-    """Whatever nobody can read is kept for a person: neither dropped nor tried for ever."""
+    """A row that no code can read is kept for a person: neither dropped nor tried for ever."""
     for queue in ("tasks", "payments"):
         sent, buried = seen.poison[queue], len(seen.buried_poison(queue))
         if buried < sent:
@@ -291,7 +291,7 @@ def i16_who_is_dead_has_a_letter(seen: Seen) -> None:
 
 
 def i22_no_batch_breaks_off(seen: Seen) -> None:
-    """Whatever is wrong with one item is no reason to do nothing for those beside it."""
+    """An item that is broken does not stop the items beside it."""
     if broken_off := seen.reach["log batch_broke_off"]:
         raise Broken(f"I22: {broken_off} batches broke off")
 
@@ -304,7 +304,7 @@ def i22_it_comes_to_rest(seen: Seen) -> None:
 
 
 def on_time(seen: Seen) -> None:
-    """Where nothing goes wrong, what was asked for in time begins within seconds."""
+    """In a run without faults each task that was registered in time begins within seconds."""
     for row in seen.items():
         told = lines(row)
         starts = [line for line in told if line[2] in ("RUNNING", "COMPLETED")]

@@ -1,4 +1,4 @@
-"""What was left of broken runs when they had been made small: each with the mistake that broke it.
+"""Broken runs that were made small, each with the mistake that broke it.
 
 With its mistake in the code one of the first seeds still breaks; without it all of them hold. A mix that finds its
 mistake no more has to be made anew, by `postdate-sim --shrink`.

@@ -1,4 +1,4 @@
-"""What AWS counts, over one run of the simulation: invocations and errors, refusals of Lambda, answers of the gateway,
+"""The counts of AWS over one run of the simulation: invocations and errors, refusals of Lambda, answers of the gateway,
 messages and their ages, conflicts and throttled requests, the age of a stream.
 
 What the functions emit is taken as it is. Faults that AWS itself has with functions and queues happen here as well.

@@ -1,4 +1,4 @@
-"""What goes wrong in one run, and how often: drawn from the seed, so that each run is bad in its own way.
+"""The faults of one run and their frequency: drawn from the seed, so that each run is bad in its own way.
 
 A run with every fault at once would hide what only shows when most things work: each kind is there in about a third of
 the runs.
@@ -19,7 +19,7 @@ FAR_OFF: Final = 29 * MINUTE
 
 
 class Fault(StrEnum):
-    """What one call to AWS may meet."""
+    """The faults that one call to AWS may meet."""
 
     CRASH_BEFORE = "crash before"
     CRASH_AFTER = "done, then crash"
@@ -57,7 +57,7 @@ class Outage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Control:
-    """What the key of a tenant's tasks has to keep to; each task has one `share` of the time."""
+    """The limits of the key of a tenant's tasks; each task has one `share` of the time."""
 
     share: float
     rate: int | None = None
@@ -158,19 +158,19 @@ class Mix:
 
     @property
     def is_at_once(self) -> bool:
-        """Who decides something writes it within seconds."""
+        """True if a decision is written within seconds."""
         pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
         return not pauses and self.outage is None and self.latency <= 5_000
 
     @property
     def commits_within_minutes(self) -> bool:
-        """By the clock of whoever looks at what was written."""
+        """True if a commit is at most minutes old by the clock of its reader."""
         pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
         return self.skew <= 5 * SECOND and (not pauses or self.pause <= 2 * MINUTE)
 
     @property
     def loses_answers(self) -> bool:
-        """Of what was done: whoever asked does it again, if he can."""
+        """True if an answer may be lost after the work was done; the caller asks again, if it can."""
         lost = {Fault.LOST, Fault.DONE_ERROR, Fault.TIMED_OUT, Fault.ROWLESS}
         return bool(lost & self.rates.keys())
 
@@ -180,7 +180,7 @@ class Mix:
 
     @property
     def is_quiet(self) -> bool:
-        """Nothing is lost, late or wrong in such a run but destinations, which keep no worker from other work."""
+        """True if nothing is lost, late or wrong but destinations, which keep no worker from other work."""
         wrong = (
             *(self.rates, self.outage, self.fatal, self.duplicates, self.deletes_lost, self.delayed),
             self.lost,
@@ -191,7 +191,7 @@ class Mix:
 
     @property
     def leaves_calls_alone(self) -> bool:
-        """Whatever dies in such a run, no call is away for as long as an audit waits."""
+        """True if no call is away for as long as an audit waits, whatever dies."""
         if self.fatal or self.lost or self.newer_forms:
             return False
         short = self.outage is None or self.outage.duration <= 3 * MINUTE or self.outage.service == "workers"

@@ -1,4 +1,4 @@
-"""What has to hold of money: the checkers of I1 to I7."""
+"""Checkers of money: I1 to I7."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -94,7 +94,7 @@ def i6_nothing_is_paid_from_later_money(seen: Seen, actor: Actor | None, changes
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Step:
-    """What one payment does to one account; `pays` when it is settled. Instants are in milliseconds."""
+    """The effect of one payment on one account; `pays` when it is settled. Instants are in milliseconds."""
 
     account: str
     instant: int
@@ -152,7 +152,7 @@ def i4_nothing_is_held_for_what_has_ended(seen: Seen) -> None:
 def i6_nothing_is_written_before_what_was_shown(
     seen: Seen, actor: Actor | None, changes: Sequence[Change]
 ) -> None:
-    """Whoever follows an account's journal misses nothing, however long a worker paused before its commit."""
+    """A reader that follows an account's journal misses nothing, however long a worker paused before its commit."""
     if not any(change.table == "accounts" for change in changes):
         return
     for change in changes:

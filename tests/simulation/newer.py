@@ -34,13 +34,13 @@ def form_of_newer_code(form: type[Form]) -> type[Form]:
 
 
 def asked_by_newer_code(operation: str, asked: dict[str, Any], *, forms: bool) -> dict[str, Any]:
-    """What it would have asked for instead; with `forms`, in forms of its own."""
+    """The statement that newer code sends instead; with `forms`, in forms of its own."""
     more = _with_more(operation, asked)
     return in_newer_form(more) if forms else more
 
 
 def told_to_newer_code(answer: dict[str, Any]) -> dict[str, Any]:
-    """It reads its own forms."""
+    """The answer as newer code reads it, in its own forms."""
     return dict(_mapped(answer, in_known_form))
 
 

@@ -1,4 +1,4 @@
-"""What has to hold of runs that wait for the run before them: checkers of their bound, their writes and their calls."""
+"""Checkers of runs that wait for the run before them: their bound, their writes and their calls."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,5 +1,5 @@
-"""What makes runs quick and leaves each of them as it is, to the byte: what the libraries work out anew for each call,
-although it follows from the call's text alone, is kept; what they write as JSON only to read it again is handed over.
+"""Caches that make runs quick and leave each of them as it is, to the byte. The libraries compute some values anew for
+each call, although these follow from the call's text alone, and write JSON only to read it again.
 """
 
 import json
@@ -38,7 +38,7 @@ _OPERATORS: Final = frozenset({"EQ", "NE", "LT", "GT", "LE", "GE"})
 
 
 def copied(value: Any) -> Any:
-    """Of what JSON can write, for somebody who may change it."""
+    """Copies what JSON can write, for a caller that may change it."""
     try:
         return marshal.loads(marshal.dumps(value, 2))  # noqa: S302 - our own
     except ValueError:  # a type of its own among them, such as an enum
@@ -62,7 +62,7 @@ class Unwritten:
 
 
 def read(body: Any) -> Any:
-    """What an answer says, for whoever asked."""
+    """The body of an answer, for its caller."""
     return copied(body.value) if isinstance(body, Unwritten) else json.loads(body)
 
 
@@ -118,7 +118,7 @@ class _Last:
 
 
 def _kept(function: Callable[..., list[Any]]) -> Any:
-    """What the engine reads in a statement follows from its text."""
+    """Keeps the engine's reading of a statement, which follows from its text."""
     known = cache(function)
     return lambda *given, **named: list(known(*given, **named))
 
@@ -179,7 +179,7 @@ class _Unknown(Exception):
 
 
 class _Reader:
-    """Of one expression's tokens."""
+    """Returns the tokens of one expression."""
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self._tokens = tokens

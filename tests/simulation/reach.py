@@ -1,4 +1,4 @@
-"""What runs have to reach at least now and then: a batch of many that never comes there proves nothing about it."""
+"""Situations that runs have to reach now and then: a large batch that never reaches one proves nothing about it."""
 
 from collections import Counter
 from typing import Final

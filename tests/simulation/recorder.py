@@ -154,7 +154,7 @@ class World:
         return self._reading
 
     def fault(self) -> str:
-        """Of the call that comes; none in the last phase."""
+        """Draws the fault of the next call; none in the last phase."""
         if self.steps > FAULTY_STEPS or self.random.random() > 0.25:
             return ""
         chosen = self.random.choice(

@@ -1,4 +1,4 @@
-"""What callers do about recurring tasks: plan them, pause and resume, change, trigger, backfill and cancel them."""
+"""Calls of clients about recurring tasks: plan them, pause and resume, change, trigger, backfill and cancel them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -68,7 +68,7 @@ class Rewinding:
         self.hub.note(f"the watermark is put back, epoch {epoch + 1}")
 
     def _note(self, minute: int, epoch: int, *, all_passes: bool) -> None:
-        """Of the last pass that can have been made by now, in the epoch before; or of all, as hours later."""
+        """Writes the last pass that can have been made by now, in the epoch before; or all passes, as hours later."""
         begins, passed = _text(minute), self.hub.now - (minute + 1) * MINUTE
         stage = "audit" if all_passes or passed >= HOUR else "close" if passed >= MINUTE else "open"
         for group in range(-(-self.seen.began.shards // SHARDS_PER_GROUP)):

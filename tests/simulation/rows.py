@@ -12,8 +12,8 @@ from tests.simulation.transitions import FINAL
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recurs:
-    """Which run of which definition a row is; instants in milliseconds. `ahead` is how far the clocks of its zone were
-    ahead of UTC."""
+    """The definition and the number of a run's row; instants in milliseconds. `ahead` is how far the clocks of its zone
+    were ahead of UTC."""
 
     definition: str
     plan: int
@@ -25,7 +25,7 @@ class Recurs:
 
     @property
     def wall(self) -> int:
-        """What the clocks show at its instant, in milliseconds."""
+        """The wall time of the run's instant, in milliseconds."""
         return self.at + (self.ahead or 0)
 
 
@@ -137,7 +137,7 @@ def held(row: Row | None) -> int:
 
 
 def effects(row: Row) -> dict[str, int]:
-    """What a row of the journal does to accounts; the world outside is ''."""
+    """The effect of a journal row on accounts; the world outside is ''."""
     tenant, amount = text(row, "tenant"), number(row, "amount")
     payer, payee = text(row, "payer"), text(row, "payee")
     found: dict[str, int] = defaultdict(int)

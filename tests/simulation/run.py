@@ -71,7 +71,8 @@ class _AtStart:
 
 
 def furnish() -> None:
-    """What every run begins with: tenants with their accounts and money, and a sweep that has come to this minute."""
+    """Makes the beginning of every run: tenants with their accounts and money, and a sweep that has come to this
+    minute."""
     put = INSIDE.engine.put
     opened = START - timedelta(days=1)
     data_keys = _put_data_keys(OWNER, *TENANTS)

@@ -1,4 +1,4 @@
-"""What an operator may meet, as runs of the simulation, and the alarms that tell of it.
+"""Situations of an operator, as runs of the simulation, and the alarms that tell of them.
 
 Nothing here runs: the simulation takes the place of the clock and of AWS, and this module is read without it as well.
 """

@@ -1,4 +1,4 @@
-"""What callers do in the scenarios of the alarms."""
+"""Calls of clients in the scenarios of the alarms."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final

@@ -1,4 +1,4 @@
-"""What a run has seen so far: everything that the checkers look at, and what they raise."""
+"""The observations of a run so far: all that the checkers look at, and the exception that they raise."""
 
 import json
 from collections import Counter, defaultdict
@@ -20,7 +20,7 @@ class Broken(BaseException):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Taken:
-    """What a destination saw of one attempt."""
+    """One attempt as its destination saw it."""
 
     task: str
     tenant: str
@@ -33,7 +33,7 @@ class Taken:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Heard:
-    """What a worker was told of one attempt: whether the destination itself is in trouble."""
+    """The answer to one attempt, as its worker got it: whether the destination itself is in trouble."""
 
     tenant: str
     address: str
@@ -43,7 +43,7 @@ class Heard:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backfilled:
-    """What was promised to somebody who asked for the runs of a time gone by, in milliseconds."""
+    """The promise to a caller that asked for the runs of a past time, in milliseconds."""
 
     definition: str
     operation: str
@@ -54,7 +54,7 @@ class Backfilled:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answered:
-    """What a client was told: `status` is the item's."""
+    """An answer to a client: `status` is the item's."""
 
     request: str
     http: int

@@ -73,7 +73,7 @@ class Shrunk:
 
 
 def check_of(broken: str) -> str:
-    """Which invariant does not hold, or what was raised."""
+    """The invariant that does not hold, or the name of the exception."""
     kind, _, rest = broken.partition(": ")
     return rest.partition(":")[0] if kind == "Broken" else kind
 
@@ -126,7 +126,7 @@ def _less(mix: Mix) -> Iterator[Mix]:
 
 
 def text_of(mix: Mix) -> str:
-    """What is not as usual in it, for a command line."""
+    """The unusual values of the mix, as arguments of a command line."""
     usual, found = asdict(Mix()), asdict(mix)
     return json.dumps({name: value for name, value in found.items() if value != usual[name]})
 

@@ -173,7 +173,7 @@ def _deposited(clients: Clients, actor: Actor) -> None:
 
 
 def _closed(clients: Clients, actor: Actor) -> None:
-    """Its limit lets one payment through, which empties it."""
+    """The account's limit lets one payment through, which empties the account."""
     path = "/api/v1/accounts/erin"
     clients.ask(actor, "POST", "/api/v1/accounts", {"account_id": "erin", "limits": {"amount_max": 5}})
     clients.ask(actor, "POST", f"{path}/deposits", {"amount": 10}, key="deposit")

@@ -1,4 +1,4 @@
-"""What makes the simulation quick says the same as what it stands for."""
+"""The caches of the simulation answer the same as the code that they replace."""
 
 import ministack.services.dynamodb as dynamodb
 import pytest

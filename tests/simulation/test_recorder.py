@@ -1,4 +1,4 @@
-"""What the simulated recorder keeps, and that it finds the mistakes that are planted into it."""
+"""The simulated recorder keeps its promises and finds the mistakes that are planted into it."""
 
 from collections import Counter
 from types import SimpleNamespace

@@ -1,5 +1,5 @@
-"""What may follow what, as the checkers know it: written down a second time, so that a mistake in the code's table
-shows. A test compares the two."""
+"""The transitions of states, as the checkers know them: written down a second time, so that a mistake in the code's
+table shows. A test compares the two."""
 
 from typing import Final
 

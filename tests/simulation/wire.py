@@ -112,8 +112,8 @@ class Wire:
         return _response(request, *self._tried(actor, call))
 
     def direct(self, service: str, operation: str, asked: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What AWS says to a call that succeeds at once, for which botocore need not work. None when it does not: then
-        botocore has to be asked, which finds this outcome as that of its first try."""
+        """The answer of AWS to a call that succeeds at once, for which botocore need not work. None for any other call:
+        botocore is asked then, and finds this outcome as that of its first try."""
         actor = self.hub.current
         if actor is None:
             return None

@@ -320,7 +320,7 @@ class Beside:
 
 @dataclass(kw_only=True, slots=True)
 class Scheduler:
-    """What wakes the sweep: a tick each minute, not to the second, sometimes twice and sometimes not at all. Once
+    """The ticks of the sweep: one each minute, not to the second, sometimes twice and sometimes not at all. Once
     faults have stopped, every third minute has to do, unless everything is to be on time."""
 
     hub: Hub

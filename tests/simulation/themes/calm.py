@@ -30,7 +30,7 @@ def quiet(mix: Mix, draws: Random) -> Mix:
 
 
 def moved(mix: Mix, draws: Random) -> Mix:
-    """What is registered is changed, and mostly to another minute; little else goes wrong."""
+    """Registered items are changed, mostly to another minute; little else goes wrong."""
     return replace(
         mix,
         rates={fault: min(rate, 0.01) for fault, rate in mix.rates.items()},

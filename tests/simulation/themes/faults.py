@@ -35,7 +35,7 @@ def contested_at_receivers(mix: Mix, draws: Random) -> Mix:
 
 
 def deadly(mix: Mix, draws: Random) -> Mix:
-    """Whoever does anything dies over it, and much of it fails for good."""
+    """Workers die at any step, and many deliveries fail for good."""
     crashes = {Fault.CRASH_BEFORE: 0.04, Fault.CRASH_AFTER: 0.08}
     return replace(
         mix,

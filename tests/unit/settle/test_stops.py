@@ -92,7 +92,7 @@ def test_a_failed_attempt_under_a_switch_that_is_off_counts_for_nothing(paying: 
 
 
 def test_payments_that_waited_are_settled_in_the_order_of_their_instants(paying: Paying) -> None:
-    """Their calls come back in any order."""
+    """The calls come back in any order."""
     payments = [a_payment(number, due_at=START + number * SECOND) for number in range(4)]
     paying.stores(*payments)
     turn(paying, SETTLEMENT, on=False, at=START)

@@ -116,7 +116,7 @@ def crash():
 
 
 class TestTheFinished:
-    """Their definition is kept until every run that was made by hand has ended."""
+    """A definition is kept until every run that was made by hand has ended."""
 
     @pytest.mark.parametrize("past", [False, True])
     def test_a_task_can_be_run_by_hand_for_some_time_after_its_end(self, service, past):
