@@ -104,15 +104,22 @@ class Outbox:
 
 
 def _packets(lines: Iterator[_Line]) -> Iterator[tuple[Packet, set[str]]]:
+    """The packets, each with the ids of the messages that led to it. Several copies of one call become one: a stop that
+    lasts sends each copy on again and again, and what is delivered twice would double each time."""
     for _, group in groupby(lines, key=lambda line: line.together):
-        while chunk := list(islice(group, PACKET_ITEMS_MAX)):
-            first = chunk[0]
+        copies: dict[Due, list[_Line]] = {}
+        for line in group:
+            copies.setdefault(line.due, []).append(line)
+        calls = iter(copies.items())
+        while chunk := list(islice(calls, PACKET_ITEMS_MAX)):
+            held = [line for _, each in chunk for line in each]
+            first = held[0]
             packet = Packet(
                 tenant=first.tenant,
                 via=first.via,
-                dues=tuple(line.due for line in chunk),
+                dues=tuple(due for due, _ in chunk),
                 seen=first.seen,
                 by=first.by,
-                not_before=max((line.not_before for line in chunk if line.not_before), default=None),
+                not_before=max((line.not_before for line in held if line.not_before), default=None),
             )
-            yield packet, {line.message_id for line in chunk}
+            yield packet, {line.message_id for line in held}

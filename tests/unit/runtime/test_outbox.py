@@ -65,3 +65,16 @@ def test_only_the_messages_whose_lines_could_not_be_sent_come_back(sending):
     sending.outbox.send()
     assert sending.outbox.failed_messages == {"message-1"}
     assert [due.id for packet in sending.dead_letters.packets for due in packet.dues] == [sent.id]
+
+
+def test_copies_of_one_call_become_one_and_each_message_comes_back_if_it_is_not_sent(sending):
+    payment, other = a_payment(1), a_payment(2)
+    for refuses, expected in ((1, {"message-1", "message-2", "message-3"}), (0, set())):
+        sending.queue.refuses = refuses
+        sending.outbox.failed_messages.clear()
+        for number, item in enumerate((payment, other, payment), 1):
+            sending.outbox.send_on(Due.of(item), message(item, number=number), not_before=START + 5 * SECOND)
+        sending.outbox.send()
+        assert sending.outbox.failed_messages == expected
+    (packet,) = sending.queue.packets
+    assert packet.dues == (Due.of(payment), Due.of(other))
