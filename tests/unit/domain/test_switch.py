@@ -57,6 +57,7 @@ def test_payments_are_released_in_their_order_and_never_early(off: int, dues: li
     switch = after((False, 0 * SECOND), (True, off * SECOND))
     released = [(NOON + due * SECOND, switch.released_at(NOON + due * SECOND)) for due in sorted(dues)]
     assert all(at is not None and at >= due for due, at in released)
+    assert all(at == whole(at) for _, at in released if at), "a worker sleeps to the millisecond"
     assert all(first <= second for (_, first), (_, second) in pairwise(released) if first and second)
     assert all(at is not None and at == whole(at) for _, at in released)
 
