@@ -17,7 +17,10 @@ _LATER: Final = ("paused", "operated", "followed", "strangers", "contested at re
 _LATER_SHARE: Final = 0.12
 # Runs of all sorts do not draw these, so that no earlier seed changes.
 _BY_NAME: Final = frozenset(
-    {"switched", "replanned", "superseded", "rolled back", "buried together", "unwritable"}
+    {
+        *("switched", "stopped at the instant", "unread switches"),
+        *("replanned", "superseded", "rolled back", "buried together", "unwritable"),
+    }
 )
 _DRAWN: Final = [
     theme for theme in THEMES if theme not in _BY_NAME and (theme not in _LATER or theme == "queued")

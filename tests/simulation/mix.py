@@ -48,7 +48,7 @@ class Outage:
     accounts that everybody writes to: each transaction that moves money is refused. With `workers` those who run tasks
     are cut off from DynamoDB, and nobody else is; with `writes` they can read and write no statement; with `keys` only
     the table of keys is out, with `sweep` only the table of payments, and only for the sweep, with
-    `lists` only the indexes."""
+    `lists` only the indexes, with `switches` only that table, and only for those who settle."""
 
     service: str
     start: int

@@ -27,6 +27,7 @@ from tests.simulation.mistakes import (
     recurring,
     registration,
     sweeping,
+    switches,
     versions,
     workers,
 )
@@ -46,6 +47,7 @@ BUGS: Final = (
     *receivers.BUGS,
     *operations.BUGS,
     *events.BUGS,
+    *switches.BUGS,
 )
 
 

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Final
 
 from postdate.domain import instants
+from tests.simulation import switched
 from tests.simulation.bookkeeping import RESTING
 from tests.simulation.clients import FLOW_KEY, INTERNAL, Clients
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
@@ -37,7 +38,7 @@ Script = Callable[[Clients, Actor], None]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Flow:
     """`fault_in` are the functions whose calls meet faults, `letters_rest` is as in a mix. In a flow that `polls`, only
-    the first and the last of equal calls meet faults."""
+    the first and the last of equal calls meet faults. Where a flow is `switched`, workers read the switches."""
 
     name: str
     script: Script
@@ -46,6 +47,7 @@ class Flow:
     control: Control | None = None
     letters_rest: int = 0
     polls: bool = False
+    switched: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,6 +137,20 @@ def _batch(clients: Clients, actor: Actor) -> None:
         results = answer.body.get("results", ()) if answer.http == 200 else [{"error": {}}]
         if not any("error" in result for result in results):
             return
+
+
+def _stopped_batch(clients: Clients, actor: Actor) -> None:
+    """Settlement is switched off before the instant of three payments, and on again after it."""
+    _switch(clients, actor, on=False)
+    _batch(clients, actor)
+    clients.hub.park(12 * SECOND)
+    _switch(clients, actor, on=True)
+
+
+def _switch(clients: Clients, actor: Actor, *, on: bool) -> None:
+    form = {"on": on, "reason": "test"}
+    while clients.ask(actor, "PUT", f"{switched.PATH}settlement", form).http != 200:
+        clients.hub.park(SECOND)
 
 
 def _cancelled_payment(clients: Clients, actor: Actor) -> None:
@@ -343,6 +359,13 @@ FLOWS: Final = (
         script=lambda c, a: _payment(c, a, 5, funding="at_execution") and None,
     ),
     Flow(name="three payments that share accounts", script=_batch),
+    Flow(
+        name="three payments that a switch stops",
+        script=_stopped_batch,
+        fault_in=("settle",),
+        polls=True,
+        switched=True,
+    ),
     Flow(name="a payment, cancelled", script=_cancelled_payment),
     Flow(name="a payment, its amount and instant changed", script=_changed_payment),
     Flow(name="a payment of a frozen account", script=_payment_of_a_frozen_account),
@@ -407,6 +430,7 @@ def tried(
         tempers=_Tempers(flow.tempers),  # type: ignore[arg-type]
         control=flow.control,
         letters_rest=flow.letters_rest,
+        switched=flow.switched,
         # More than an hour is swept by every third tick, as after faults have stopped.
         heartbeat=not flow.letters_rest,
     )

@@ -10,7 +10,7 @@ from postdate.stores.switchboard import Switchboard
 from tests.simulation.boundary import Touched
 from tests.simulation.engine import Change
 from tests.simulation.hub import SECOND, Actor
-from tests.simulation.rows import text
+from tests.simulation.rows import is_payment, number, text
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.wire import Call
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 PATH: Final = "/api/v1/ops/switches/"
 _STOPS_AFTER: Final = 2 * SECOND
 _SETTLEMENT: Final = "settlement"
+_LASTS: Final = (0.5, 3, 10, 60, 200)
+_LASTS_AT_AN_INSTANT: Final = (20, 40)
 
 
 class AlwaysOn(Switchboard):
@@ -60,13 +62,33 @@ def _boards(wired: Any) -> Iterator[Switchboard]:
 
 
 def turn(clients: "Clients", actor: Actor) -> None:
-    """Turns a switch off for a while. Whoever stops money lets it go on: otherwise nothing would ever end."""
+    """Turns a switch off for a while, or, where much is due at one instant, at such an instant. Whoever stops money
+    lets it go on: otherwise nothing would ever end."""
     draws = clients.hub.draws
+    lasts = _LASTS
+    if clients.mix().at_one_instant:
+        if clients.seen.stopped:
+            return
+        _wait_for_a_payment(clients)
+        lasts = _LASTS_AT_AN_INSTANT
     name = draws.choice((_SETTLEMENT, _SETTLEMENT, f"tenant:{actor.tenant}"))
     _put(clients, actor, name, on=False)
     clients.seen.reach["switched off"] += 1
-    clients.hub.park(int(draws.choice((0.5, 3, 10, 60, 200)) * SECOND))
+    clients.hub.park(int(draws.choice(lasts) * SECOND))
     _put(clients, actor, name, on=True)
+
+
+def _wait_for_a_payment(clients: "Clients") -> None:
+    """To be there when the next payment is settled."""
+    hub = clients.hub
+    coming = [
+        number(row, "due") * 1000
+        for row in clients.seen.items()
+        if is_payment(row) and text(row, "status") == "PENDING" and number(row, "due") * 1000 > hub.now
+    ]
+    if coming:
+        hub.park(max(0, min(coming) - hub.now + int(hub.draws.uniform(-0.3, 0.5) * SECOND)))
+        clients.seen.reach["switched off at the instant of a payment"] += 1
 
 
 def _put(clients: "Clients", actor: Actor, name: str, *, on: bool) -> None:

@@ -292,6 +292,10 @@ class Wire:
                 return call.service == "dynamodb" and actor.name.startswith("run_tasks")
             case "writes":
                 return self._is_workers_write(actor, call)
+            case "switches":
+                return "sim-switches" in call.asked.get("RequestItems", ()) and actor.name.startswith(
+                    "settle"
+                )
             case "lists":
                 return call.operation == "Query" and "IndexName" in call.asked
             case "keys":

@@ -45,6 +45,8 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "operated": faults.operated,
     "followed": faults.followed,
     "switched": stops.switched,
+    "stopped at the instant": stops.stopped_at_the_instant,
+    "unread switches": stops.unread_switches,
     "replanned": recurring.replanned,
     "superseded": recurring.superseded,
     "rolled back": faults.rolled_back,
