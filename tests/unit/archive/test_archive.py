@@ -22,7 +22,8 @@ from postdate.stores.vault import Vault
 from tests.unit.doubles import START, ManualClock, Scripted
 
 DAY = timedelta(days=1)
-NAMES = ("alice", "bob", "Rent of Mrs Miller", "customer-7", "hook.example.com", "acme")
+# Short ones with their quotes: sealed texts have any three letters somewhere.
+NAMES = ('"alice', '"bob', "Rent of Mrs Miller", "customer-7", "hook.example.com", '"acme', "/acme")
 
 
 class ScriptedArchive(Scripted, MemoryArchive):
