@@ -45,6 +45,12 @@ class ParameterStore:
         newest = next((each for each in self.history() if each.state in _SERVED), None)
         return newest, {} if newest is None else self.document(newest.version)
 
+    def before(self) -> dict[str, Any]:
+        """The document before the newest one; empty for the defaults."""
+        served = [each for each in self.history() if each.state in _SERVED]
+        other = next((each for each in served[1:] if each.version != served[0].version), None)
+        return {} if other is None else self.document(other.version)
+
     def history(self, most: int = 20) -> list[Deployment]:
         """The newest first."""
         found = self._appconfig.list_deployments(**self._stage, MaxResults=most)["Items"]

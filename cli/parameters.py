@@ -5,14 +5,15 @@ All three are made from the description in postdate.domain.parameters.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from json.decoder import JSONDecoder
-from typing import Any, Final, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from cli.failure import Failure
-from postdate.domain.parameters import Parameters
+from postdate.domain.described import CHOICE, INTEGER, NAMES_MAX
+from postdate.domain.parameters import DEFAULTS
 
 Path = tuple[str | int, ...]
 _STRICT: Final = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -20,24 +21,37 @@ _BLANKS: Final = " \t\n\r"
 _WORDS: Final = {"extra_forbidden": "there is no such parameter"}
 
 
-def _form(described: type[Any]) -> type[BaseModel]:
-    """The pydantic model of a described section."""
+Tenant = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+
+
+def _form(usual: Any) -> type[BaseModel]:
+    """The pydantic model of a section, which has these defaults."""
     asked: dict[str, Any] = {}
-    for each in fields(described):
+    for each in fields(usual):
+        default = getattr(usual, each.name)
         if is_dataclass(each.type):
-            inner = _form(cast(type[Any], each.type))
+            inner = _form(default)
             asked[each.name] = (inner, Field(default_factory=inner))
-            continue
-        rules = each.metadata
-        assert each.default is not MISSING  # noqa: S101 (each parameter has a default)
-        asked[each.name] = (
-            int,
-            Field(each.default, ge=rules["least"], le=rules["most"], description=rules["meaning"]),
-        )
-    return create_model(described.__name__, __config__=_STRICT, __doc__=described.__doc__, **asked)
+        else:
+            asked[each.name] = (_type(each.metadata), _field(default, each.metadata))
+    return create_model(type(usual).__name__, __config__=_STRICT, __doc__=type(usual).__doc__, **asked)
 
 
-FORM: Final = _form(Parameters)
+def _type(rules: Mapping[str, Any]) -> Any:
+    if rules["kind"] == CHOICE:
+        return Literal[rules["among"]]
+    return int if rules["kind"] == INTEGER else list[Tenant]
+
+
+def _field(default: Any, rules: Mapping[str, Any]) -> Any:
+    if rules["kind"] == CHOICE:
+        return Field(default, description=rules["meaning"])
+    if rules["kind"] == INTEGER:
+        return Field(default, ge=rules["least"], le=rules["most"], description=rules["meaning"])
+    return Field(list(default), max_length=NAMES_MAX, description=rules["meaning"])
+
+
+FORM: Final = _form(DEFAULTS)
 
 
 def checked(text: str) -> dict[str, Any]:
@@ -63,20 +77,32 @@ def schema() -> dict[str, Any]:
 def page() -> str:
     """docs/parameters.md."""
     rows = [
-        f"| `{name}` | {rules['usual']} | {rules['least']} to {rules['most']} | {rules['meaning']} |"
+        f"| `{name}` | {_text(rules['usual'])} | {_allowed(rules)} | {rules['meaning']} |"
         for name, rules in described()
     ]
     return _PAGE.format(rows="\n".join(rows))
 
 
-def described(kind: type[Any] = Parameters, before: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def described(section: Any = DEFAULTS, before: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Each parameter by its name from the root, with its default and its rules."""
-    for each in fields(kind):
-        name = f"{before}{each.name}"
+    for each in fields(section):
+        name, usual = f"{before}{each.name}", getattr(section, each.name)
         if is_dataclass(each.type):
-            yield from described(cast(type[Any], each.type), f"{name}.")
+            yield from described(usual, f"{name}.")
         else:
-            yield name, {"usual": each.default, **each.metadata}
+            yield name, {"usual": list(usual) if isinstance(usual, tuple) else usual, **each.metadata}
+
+
+def _text(usual: Any) -> str:
+    return "none" if usual == [] else str(usual)
+
+
+def _allowed(rules: Mapping[str, Any]) -> str:
+    if rules["kind"] == CHOICE:
+        return ", ".join(rules["among"])
+    if rules["kind"] == INTEGER:
+        return f"{rules['least']} to {rules['most']}"
+    return f"up to {NAMES_MAX} tenants"
 
 
 def _told(error: Mapping[str, Any], lines: Mapping[Path, int]) -> str:

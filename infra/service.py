@@ -172,6 +172,7 @@ class Service(Stack):
 
     def _run_tasks(self) -> None:
         run_tasks, state = self._function("run_tasks", recurs=True), self._state
+        run_tasks.allow(state.parameters.arn, *READ_PARAMETERS)
         run_tasks.allow(state.items.arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
         run_tasks.allow(state.payloads.arn, BATCH_GET)
         run_tasks.allow(state.tenants.arn, GET)
@@ -229,6 +230,7 @@ class Service(Stack):
 
     def _settle(self) -> None:
         settle, state = self._function("settle", recurs=True), self._state
+        settle.allow(state.parameters.arn, *READ_PARAMETERS)
         settle.allow(state.payments.arn, BATCH_GET)
         settle.allow(state.accounts.arn, BATCH_GET)
         settle.allow(state.switches.arn, BATCH_GET)

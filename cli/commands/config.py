@@ -18,6 +18,8 @@ from infra.environments import ENVIRONMENTS
 def arguments(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_subparsers(dest="action", required=True, metavar="action")
     _action(chosen, "show", "show the parameters, and the deployments of the last changes")
+    compare = _action(chosen, "diff", "show what a document would change, or what the last change did")
+    compare.add_argument("--file", type=Path, help="the document; without it, the last change")
     change = _action(chosen, "set", "check a document and deploy it")
     change.add_argument(
         "values", nargs="*", metavar="NAME=VALUE", help="one parameter, such as registering.batch_max=50"
@@ -34,6 +36,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     environment = ENVIRONMENTS[options.env]
     with clients(environment, options.port) as client:
         store = ParameterStore(environment, client)
+        if options.action == "diff":
+            return _differences(options, store)
         if options.action == "set":
             store.deploy(_document(options, store.deployed()[1]), why=options.reason, at_once=options.at_once)
         elif options.action == "rollback":
@@ -42,6 +46,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(answer: dict[str, Any]) -> str:
+    if "changes" in answer:
+        lines = [f"{name}: {was} -> {becomes}" for name, (was, becomes) in answer["changes"].items()]
+        return "\n".join(lines) or "Nothing differs."
     lines = [f"Parameters of {answer['environment']}"]
     lines += [
         f"  {name:32} {told['value']}"
@@ -68,6 +75,21 @@ def _shown(environment: str, newest: Any, document: dict[str, Any], history: lis
         },
         "deployments": [asdict(each) for each in history],
     }
+
+
+def _differences(options: argparse.Namespace, store: Any) -> dict[str, Any]:
+    """Each parameter that differs, with its value before and after."""
+    from cli.parameters import checked, described
+
+    if options.file is not None:
+        before, after = store.deployed()[1], checked(options.file.read_text(encoding="utf-8"))
+    else:
+        before, after = store.before(), store.deployed()[1]
+    values = {
+        name: [_at(document, name, rules["usual"]) for document in (before, after)]
+        for name, rules in described()
+    }
+    return {"changes": {name: pair for name, pair in values.items() if pair[0] != pair[1]}}
 
 
 def _document(options: argparse.Namespace, deployed: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from functions.api.admission import Admission
 from functions.api.events.waiting import Seats
 from functions.api.keys.rehash import Rehash
 from functions.api.letters.show import DeadLetters, Item
+from functions.api.limits import quotas
 from functions.api.limits.meter import Meter
 from functions.api.limits.of_keys import KeyMeter
 from functions.api.limits.stored import Stored
@@ -342,7 +343,7 @@ class Wired:
             known = self.tenants.get(id)
         except Unavailable:
             known = None
-        return known or Tenant(id=id)
+        return quotas.applied(known or Tenant(id=id), self.parameters.values.quotas)
 
     def _operations(self) -> None:
         self.operations = DynamoOperations(table=self._given.operations_table, client=aws.client("dynamodb"))

@@ -10,6 +10,7 @@ from typing import Final
 
 from functions.run_tasks.tally import TaskTally
 from postdate.domain.due import Due
+from postdate.domain.parameters import DEFAULTS, Parameters
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Task
 from postdate.domain.transitions import Buried, Deferred, Dropped, Transition
@@ -36,6 +37,7 @@ class Worker:
     horizon: Horizon
     seconds_left: Callable[[], float]
     draw: Callable[[], float]
+    parameters: Parameters = DEFAULTS
 
 
 class Batch:

@@ -13,6 +13,8 @@ from functions.run_tasks.gate import Gate
 from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.sending import Sender
 from postdate.domain import transitions
+from postdate.domain.parameters import Parameters
+from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import Ack, Task
 from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.agenda import Call
@@ -81,7 +83,8 @@ class Delivering:
             self._in_flight.end((delivery.run_id, delivery.token), now)
             self._count(task, receipt, now)
             self._sender.ended(task, receipt)
-            changes.append((call, outcome(task, receipt, now=now, draw=self._worker.draw())))
+            retry = retry_of(task, self._worker.parameters)
+            changes.append((call, outcome(task, receipt, now=now, draw=self._worker.draw(), retry=retry)))
         return changes
 
     def tier_of(self, task: Task) -> str:
@@ -109,7 +112,15 @@ class Delivering:
         self._inbox((delivery, receipt))
 
 
-def outcome(task: Task, receipt: Receipt, *, now: datetime, draw: float) -> Transition:
+def retry_of(task: Task, parameters: Parameters) -> RetryPolicy:
+    """The task's policy, with the setting of its arm if it takes part in the experiment, inside the bounds for all."""
+    experiment = parameters.experiments.task_retries
+    arm = experiment.arm(task.tenant, task.id)
+    policy = task.retry if arm is None else experiment.setting(arm).of(task.retry)
+    return parameters.task_retries.within(policy)
+
+
+def outcome(task: Task, receipt: Receipt, *, now: datetime, draw: float, retry: RetryPolicy) -> Transition:
     if isinstance(receipt, Untried):
         return transitions.release(task, now=now, until=now + (1 + draw) * _UNTRIED_PAUSE, why=receipt.reason)
     if isinstance(receipt, Delivered) and task.ack is Ack.EXPLICIT:
@@ -120,7 +131,7 @@ def outcome(task: Task, receipt: Receipt, *, now: datetime, draw: float) -> Tran
     failure = Failure(
         why=receipt.reason, final=not receipt.retry, retry_after_seconds=receipt.retry_after_seconds
     )
-    return transitions.fail(task, now=now, failure=failure, draw=draw)
+    return transitions.fail(task, now=now, failure=failure, draw=draw, retry=retry)
 
 
 def class_of(receipt: Failed | Untried) -> str:

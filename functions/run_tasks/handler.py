@@ -37,6 +37,7 @@ from postdate.runtime.clock import Clock, SystemClock
 from postdate.runtime.further import SqsFurther
 from postdate.runtime.observability import logger, metrics
 from postdate.runtime.outbox import Outbox
+from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import Received, SqsQueue
 from postdate.runtime.visibility import Visibility
 from postdate.stores.data_keys import KmsDataKeys
@@ -82,6 +83,7 @@ class Wired:
         given = settings.read(Settings)
         sqs, dynamodb, self.clock = aws.client("sqs"), aws.client("dynamodb"), SystemClock()
         shards, retention = ShardPlan.parse(given.shard_plan), timedelta(days=given.retention_days)
+        self.parameters = parameters_at(given.parameters, clock=self.clock)
         self.lease = timedelta(seconds=given.lease_seconds)
         self.response_seconds_max = given.response_timeout_seconds_max
         self.tasks_lane = Lane(url=given.tasks_queue_url, sqs=sqs, clock=self.clock, lease=self.lease)
@@ -203,7 +205,8 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     messages, unreadable = records.read(event["Records"])
     tally = TaskTally(packets=len(messages))
     try:
-        tally = _runner(context, lane, messages).run(messages)
+        with wired().parameters.fresh():
+            tally = _runner(context, lane, messages).run(messages)
     except Exception:
         # What was decided is stored or will be decided again; the messages bring it back.
         logger.exception("a batch stopped before its end", extra={"action": "batch_broke_off"})
@@ -234,6 +237,7 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> TaskRunne
         horizon=given.horizon,
         seconds_left=seconds_left,
         draw=random.random,
+        parameters=given.parameters.values,
     )
     sender = Sender(
         worker,

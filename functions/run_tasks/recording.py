@@ -13,8 +13,9 @@ from functions.run_tasks.batch import SOON, Batch, Change, Worker
 from functions.run_tasks.delivering import Delivering
 from functions.run_tasks.gate import Gate
 from postdate.domain.due import Due
-from postdate.domain.task import State
+from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
+from postdate.runtime import metric
 from postdate.runtime.agenda import Call
 from postdate.stores.tasks import Written
 
@@ -79,6 +80,7 @@ class Recording:
             return
         if change.before.state is State.RUNNING and task.state.follows_failure:
             tally.failures.append(task)
+        self._count_arm(task)
         match task.state:
             case State.SUCCEEDED:
                 tally.succeeded += 1
@@ -104,6 +106,18 @@ class Recording:
                     outbox.defer(Due.of(task), call.message, not_before=None)
             case _:
                 assert_never(task.state)
+
+    def _count_arm(self, task: Task) -> None:
+        """Counts the outcomes that retries decide, for the arm of the experiment that the task belongs to."""
+        arm = self._worker.parameters.experiments.task_retries.arm(task.tenant, task.id)
+        if arm is None:
+            return
+        if task.state is State.SUCCEEDED and task.attempts > 1:
+            self._batch.tally.arms[arm, metric.RECOVERED] += 1
+        elif task.state is State.RETRYING:
+            self._batch.tally.arms[arm, metric.RETRIED] += 1
+        elif task.state is State.DEAD:
+            self._batch.tally.arms[arm, metric.DIED] += 1
 
     def _is_left_to_a_sweep(self, change: Transition) -> bool:
         """True if its pointer was written before the pointer's minute could be opened. The open pass may have missed a

@@ -57,6 +57,8 @@ class TaskTally:
     kept_back: Counter[State] = field(default_factory=Counter)
     # Failed attempts, by the names of `metric.ATTEMPTS_FAILED`.
     failure_classes: Counter[str] = field(default_factory=Counter)
+    # Outcomes of retries, by the arm of the experiment and the outcome.
+    arms: Counter[tuple[str, str]] = field(default_factory=Counter)
     # Tasks that succeeded or died, by the tier of their tenant.
     tier_ended: Counter[str] = field(default_factory=Counter)
     # The lateness of first attempts, by the tier of their tenant.
@@ -93,6 +95,7 @@ class TaskTally:
             metric.MESSAGES_FAILED: len(self.failed_messages),
         }
         values |= {each: self.kept_back[state] for state, each in _KEPT_BACK.items()}
+        values |= {metric.RETRY_ARMS[each]: count for each, count in self.arms.items()}
         emit_all(
             values | {metric.ATTEMPTS_FAILED[name]: count for name, count in self.failure_classes.items()}
         )

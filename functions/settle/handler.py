@@ -17,6 +17,7 @@ from postdate.runtime import aws, metric, records, settings
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import emit, emit_all, logger, metrics
 from postdate.runtime.outbox import Outbox
+from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import Received, SqsQueue
 from postdate.runtime.visibility import Visibility
 from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
@@ -32,6 +33,7 @@ class Wired:
     def __init__(self) -> None:
         given = settings.read(Settings)
         sqs, self.clock = aws.client("sqs"), SystemClock()
+        self.parameters = parameters_at(given.parameters, clock=self.clock)
         self.lease = timedelta(seconds=given.lease_seconds)
         self.visibility = Visibility(url=given.payments_queue_url, client=sqs, lease=self.lease)
         self.queue = SqsQueue(url=given.payments_queue_url, client=sqs, clock=self.clock)
@@ -67,7 +69,8 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     messages, unreadable = records.read(event["Records"])
     tally = PaymentTally()
     try:
-        tally = _runner().run(messages)
+        with wired().parameters.fresh():
+            tally = _runner().run(messages)
     except Exception:
         # What was posted is stored or was never made; the messages bring back the rest.
         logger.exception("a batch stopped before its end", extra={"action": "batch_broke_off"})
@@ -88,7 +91,7 @@ def _runner() -> PaymentRunner:
         clock=given.clock,
         lease=given.lease,
         stops=Stops(given.switchboard, given.clock),
-        retry=given.retry,
+        retry=given.parameters.values.payment_retries.over(given.retry),
         draw=random.random,
     )
 

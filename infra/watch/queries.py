@@ -1,9 +1,10 @@
 """Queries of Logs Insights that the stack saves, as data: an operator finds them under the environment's name."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from postdate.runtime.metric import ATTEMPTS_FAILED, DELAYS
+from postdate.runtime.metric import ATTEMPTS_FAILED, DELAYS, LONG_WAITS, RETRY_ARMS, Metric
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +27,10 @@ _ALL: Final = ("api", "authorize", "sweep", "run_tasks", "settle")
 
 def _sums(*names: str) -> str:
     return ", ".join(f"sum({name}) as {name.rpartition('_')[2]}" for name in names)
+
+
+def _by_arm(metrics: Mapping[Any, Metric]) -> str:
+    return ", ".join(f"sum({each.name}) as {each.name.partition('_')[2]}" for each in metrics.values())
 
 
 QUERIES: Final = (
@@ -164,5 +169,17 @@ QUERIES: Final = (
         question="The distribution of delays at registration.",
         functions=("api",),
         commands=(f"stats {_sums(*(each.name for each in DELAYS.values()))} by bin(1h)",),
+    ),
+    Query(
+        name="arms_of_retries",
+        question="The experiment task_retries: outcomes of retries by arm.",
+        functions=("run_tasks",),
+        commands=(f"stats {_by_arm(RETRY_ARMS)} by bin(1h)",),
+    ),
+    Query(
+        name="arms_of_long_waits",
+        question="The flag long_waits: answers of requests that wait for an event, by tenants with and without it.",
+        functions=("api",),
+        commands=(f"stats {_by_arm(LONG_WAITS)} by bin(1h)",),
     ),
 )

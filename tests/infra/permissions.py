@@ -123,6 +123,7 @@ GRANTED: Final[dict[str, Grants]] = {
     },
     "run-tasks": {
         "logs:/aws/lambda/run-tasks": LOGS,
+        PARAMETERS: READ_PARAMETERS,
         "table:items": {
             "dynamodb:BatchGetItem",
             "dynamodb:GetItem",
@@ -145,6 +146,7 @@ GRANTED: Final[dict[str, Grants]] = {
     "the reader of payloads": {OBJECTS: {"s3:GetObject"}},
     "settle": {
         "logs:/aws/lambda/settle": LOGS,
+        PARAMETERS: READ_PARAMETERS,
         "table:switches": {"dynamodb:BatchGetItem"},
         "table:payments": {"dynamodb:BatchGetItem"},
         "table:accounts": {"dynamodb:BatchGetItem"},

@@ -1,7 +1,10 @@
 """Parameters from the command that deploys them to the function that uses them, with AppConfig of the local engine."""
 
+import json
+import time
+from collections import Counter
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +12,10 @@ import pytest
 from cli.failure import Failure
 from cli.parameter_store import ParameterStore
 from functions.api.wiring import wired
+from functions.run_tasks.handler import wired as runners
+from functions.settle.handler import wired as settlers
 from infra.environments import LOCAL
+from postdate.domain.rollouts import place_of
 from postdate.runtime import aws
 from postdate.runtime.clock import SystemClock
 from tests.boundary import Boundary, refused, unreachable
@@ -62,12 +68,17 @@ def store(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[ParameterSt
 @pytest.fixture
 def later(store: ParameterStore, monkeypatch: pytest.MonkeyPatch) -> Ahead:
     ahead = Ahead()
-    monkeypatch.setattr(wired().parameters, "_clock", ahead)
+    for given in (wired(), runners(), settlers()):
+        monkeypatch.setattr(given.parameters, "_clock", ahead)
     return ahead
 
 
 def deploy(store: ParameterStore, **registering: int) -> None:
     store.deploy({"registering": registering}, why="test", at_once=True)
+
+
+def sections(store: ParameterStore, **given: Any) -> None:
+    store.deploy(given, why="test", at_once=True)
 
 
 def refusal(answer: Answer) -> Any:
@@ -181,3 +192,83 @@ def test_each_change_keeps_its_author_and_reason(store: ParameterStore) -> None:
     assert [each.number for each in store.history()] == [2, 1]
     assert store.roll_back(why="worse").version == "1"
     assert store.deployed()[1] == {"registering": {"batch_max": 2}}
+
+
+def test_a_quota_of_a_tier_counts_for_tenants_without_their_own(
+    store: ParameterStore, later: Ahead, client: Client
+) -> None:
+    assert client.get("/api/v1/limits").body["registered"]["limit"] == 10_000
+    sections(store, quotas={"standard": 50})
+    later.by += MINUTE
+    assert client.get("/api/v1/limits").body["registered"]["limit"] == 500
+
+
+def test_bounds_of_retries_reach_the_workers(
+    world: World, store: ParameterStore, later: Ahead, client: Client
+) -> None:
+    """A queue that does not exist refuses each delivery."""
+    world.run([])
+    sections(store, task_retries={"attempts_max": 1}, payment_retries={"attempts_max": 7})
+    later.by += MINUTE
+    task = client.register(target={"type": "webhook", "url": "http://127.0.0.1:9/"})
+    world.run(world.received(world.queues["tasks"], tenant=client.tenant))
+    found = client.get(f"/api/v1/tasks/{task.body['task_id']}").body
+    assert (found["status"], found["attempts"]) == ("DEAD", 1)
+    world.settle([])
+    assert settlers().parameters.values.payment_retries.attempts_max == 7
+
+
+def test_an_experiment_reports_the_outcomes_of_each_arm(
+    world: World,
+    store: ParameterStore,
+    later: Ahead,
+    client: Client,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Arm b waits ten times as long before its first retry."""
+    experiment = {"percent": 50, "by": "item", "b": {"first_pause_percent": 1000}}
+    sections(store, experiments={"task_retries": experiment})
+    world.run([])
+    later.by += MINUTE
+    retry = {"max_attempts": 2, "initial_seconds": 10, "max_seconds": 1000, "jitter": False}
+    down = {"type": "webhook", "url": "http://127.0.0.1:9/"}
+    ids = [client.register(target=down, retry=retry).body["task_id"] for _ in range(8)]
+    world.run([])
+    capsys.readouterr()
+    world.run(world.received(world.queues["tasks"], tenant=client.tenant))
+    arms = Counter[str]()
+    for line in capsys.readouterr().out.splitlines():
+        if "RetryArm" in line:
+            arms += Counter({name: n for name, n in json.loads(line).items() if name.startswith("RetryArm")})
+    rules = runners().parameters.values.experiments.task_retries
+    expected = Counter(f"RetryArm_{rules.arm(client.tenant, id)}_retried" for id in ids)
+    assert arms == expected
+    for id in ids:
+        task = client.get(f"/api/v1/tasks/{id}").body
+        pause = datetime.fromisoformat(task["next_run_at"]) - datetime.now(UTC)
+        assert (pause > timedelta(seconds=60)) is (rules.arm(client.tenant, id) == "b")
+
+
+def test_a_flag_for_a_tenth_of_the_tenants_reports_answers_of_both_kinds(
+    world: World,
+    store: ParameterStore,
+    later: Ahead,
+    client: Client,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A tenant without long waits is answered after two seconds."""
+    sections(store, flags={"long_waits": {"percent": 10, "on": [client.tenant]}})
+    named = (f"wait-{number}" for number in range(100))
+    other = world.tenant(next(each for each in named if place_of("long_waits", each) >= 10))
+    client.get("/api/v1/events")
+    later.by += MINUTE
+    told, took = Counter[str](), {}
+    for each in (client, other):
+        began = time.monotonic()
+        assert each.get("/api/v1/events", "wait_seconds=4").status == 200
+        took[each.tenant] = time.monotonic() - began
+        (line,) = (text for text in capsys.readouterr().out.splitlines() if "LongWaits" in text)
+        told.update(name for name in json.loads(line) if name.startswith("LongWaits"))
+    assert told == {"LongWaits_on_empty": 1, "LongWaits_off_empty": 1}
+    assert took[client.tenant] > 3.5
+    assert took[other.tenant] < 3

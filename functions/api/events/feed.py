@@ -100,14 +100,14 @@ class Shown:
     partial: bool = False
 
 
-def page(query: Query, events: Events, *, clock: Clock, seats: Seats, id: str) -> Shown:
+def page(query: Query, events: Events, *, clock: Clock, seats: Seats | None, id: str) -> Shown:
     """Waits for the next event as long as the query says, if there is none. `id` names the request. Without a free
-    seat a request waits for two seconds at most."""
+    seat, and without `seats`, a request waits for two seconds at most."""
     began = clock.now()
     shown = _waited(
         query, events, clock, looks_every=_LOOKS_EVERY, until=began + min(query.wait, _WITHOUT_SEAT)
     )
-    if _is_told(shown, query) or query.wait <= _WITHOUT_SEAT:
+    if _is_told(shown, query) or query.wait <= _WITHOUT_SEAT or seats is None:
         return shown
     with seats.taken(query.tenant, id, query.wait) as is_seated:
         if not is_seated:

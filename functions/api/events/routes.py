@@ -12,6 +12,8 @@ from functions.api.operation import Routes
 from functions.api.wiring import wired
 from postdate.domain.errors import NotFound
 from postdate.domain.event import named
+from postdate.runtime import metric
+from postdate.runtime.observability import emit
 
 EVENTS: Final = Routes("/api/v1/events")
 READ: Final = "events:read"
@@ -35,7 +37,11 @@ READ: Final = "events:read"
 def list_events(caller: Caller) -> answers.EventList:
     query = Query.of(caller.tenant, requests.parameters(_event()))
     id = _event()["requestContext"]["requestId"]
-    shown = page(query, wired().events, clock=wired().clock, seats=wired().seats, id=id)
+    is_long = wired().parameters.values.flags.long_waits.is_on("long_waits", caller.tenant)
+    seats = wired().seats if is_long else None
+    shown = page(query, wired().events, clock=wired().clock, seats=seats, id=id)
+    if query.wait:
+        emit(metric.LONG_WAITS[is_long, bool(shown.events)])
     return {
         "events": [answers.of(event) for event in shown.events],
         "next_cursor": shown.cursor,

@@ -5,21 +5,16 @@ document names only the parameters that differ from their defaults. The bounds a
 no document can loosen a promise.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Final, TypeVar, cast
+from dataclasses import dataclass
+from typing import Final
 
-SectionT = TypeVar("SectionT")
-_INT: Final = "integer"
+from postdate.domain.described import bounded, read_section, section
+from postdate.domain.limits import REGISTERED_A_SECOND_OF
+from postdate.domain.retry import ATTEMPTS_MAX, RetryPolicy
+from postdate.domain.rollouts import Flag, RetryExperiment
 
-
-class DocumentInvalid(ValueError):
-    """This code cannot use a document: a value is of another type or out of bounds."""
-
-
-def bounded(usual: int, *, least: int, most: int, meaning: str) -> Any:
-    """A field of a whole number with its default, its bounds and its line of documentation."""
-    return field(default=usual, metadata={"kind": _INT, "least": least, "most": most, "meaning": meaning})
+_DAY_SECONDS: Final = 86_400
+_QUOTA_MAX: Final = 50_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,8 +31,96 @@ class Registering:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Quotas:
+    """Payments and tasks that a tenant of a tier may register a second. A tenant's own quota counts before them."""
+
+    standard: int = bounded(
+        REGISTERED_A_SECOND_OF["standard"], least=1, most=_QUOTA_MAX, meaning="Quota of the tier `standard`."
+    )
+    gold: int = bounded(
+        REGISTERED_A_SECOND_OF["gold"], least=1, most=_QUOTA_MAX, meaning="Quota of the tier `gold`."
+    )
+
+    def of(self, tier: str) -> int:
+        return self.gold if tier == "gold" else self.standard
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskRetries:
+    """Bounds of the retries of all tasks, over the policy of each."""
+
+    attempts_max: int = bounded(
+        ATTEMPTS_MAX, least=1, most=ATTEMPTS_MAX, meaning="Attempts of a task, however many it asks for."
+    )
+    pause_seconds_min: int = bounded(0, least=0, most=3600, meaning="Shortest pause before another attempt.")
+    pause_seconds_max: int = bounded(
+        365 * _DAY_SECONDS, least=1, most=365 * _DAY_SECONDS, meaning="Longest pause before another attempt."
+    )
+
+    def within(self, policy: RetryPolicy) -> RetryPolicy:
+        """The policy inside these bounds; the same object if it is inside."""
+        attempts = min(policy.max_attempts, self.attempts_max)
+        longest = min(policy.max_seconds, self.pause_seconds_max)
+        first = min(max(policy.initial_seconds, self.pause_seconds_min), longest)
+        bounds = (policy.max_attempts, policy.initial_seconds, policy.max_seconds)
+        if (attempts, first, longest) == bounds:
+            return policy
+        return RetryPolicy(
+            max_attempts=attempts,
+            initial_seconds=first,
+            multiplier=policy.multiplier,
+            max_seconds=longest,
+            jitter=policy.jitter,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PaymentRetries:
+    """Retries of payments whose transaction did not commit. 0 keeps the value of the deployment."""
+
+    attempts_max: int = bounded(
+        0, least=0, most=100, meaning="Attempts before a payment is parked for a person; 0: as deployed."
+    )
+    first_pause_seconds: int = bounded(
+        0, least=0, most=900, meaning="First pause after an attempt that did not commit; 0: as deployed."
+    )
+
+    def over(self, policy: RetryPolicy) -> RetryPolicy:
+        if not self.attempts_max and not self.first_pause_seconds:
+            return policy
+        return RetryPolicy(
+            max_attempts=self.attempts_max or policy.max_attempts,
+            initial_seconds=min(self.first_pause_seconds or policy.initial_seconds, policy.max_seconds),
+            multiplier=policy.multiplier,
+            max_seconds=policy.max_seconds,
+            jitter=policy.jitter,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Flags:
+    """Behaviour that is on for some tenants."""
+
+    long_waits: Flag = section(Flag, percent=100)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Experiments:
+    """Two settings side by side, with their outcomes in the logs."""
+
+    task_retries: RetryExperiment = section(RetryExperiment)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Parameters:
-    registering: Registering = field(default_factory=Registering)
+    """All parameters of an environment."""
+
+    registering: Registering = section(Registering)
+    quotas: Quotas = section(Quotas)
+    task_retries: TaskRetries = section(TaskRetries)
+    payment_retries: PaymentRetries = section(PaymentRetries)
+    flags: Flags = section(Flags)
+    experiments: Experiments = section(Experiments)
 
 
 DEFAULTS: Final = Parameters()
@@ -49,27 +132,4 @@ def read(document: object) -> Parameters:
     Names that this code does not know are passed over: a newer release may have written them. A document is checked
     for unknown names before it goes out.
     """
-    return _section(Parameters, document, "")
-
-
-def _section(kind: type[SectionT], given: object, path: str) -> SectionT:
-    if not isinstance(given, Mapping):
-        raise DocumentInvalid(f"{path or 'the document'} is not an object")
-    values: dict[str, Any] = {}
-    for each in fields(cast(Any, kind)):
-        if each.name not in given:
-            continue
-        inside = f"{path}.{each.name}".removeprefix(".")
-        if is_dataclass(each.type):
-            values[each.name] = _section(cast(type[Any], each.type), given[each.name], inside)
-        else:
-            values[each.name] = _number(given[each.name], each.metadata, inside)
-    return kind(**values)
-
-
-def _number(given: object, rules: Mapping[str, Any], path: str) -> int:
-    if not isinstance(given, int) or isinstance(given, bool):
-        raise DocumentInvalid(f"{path} is not a whole number")
-    if not rules["least"] <= given <= rules["most"]:
-        raise DocumentInvalid(f"{path} is not from {rules['least']} to {rules['most']}")
-    return given
+    return read_section(Parameters, document, usual=DEFAULTS)

@@ -12,6 +12,7 @@ from postdate.domain import instants
 from postdate.domain.due import DELAY_MAX, Due
 from postdate.domain.errors import InvalidState
 from postdate.domain.item import Phase
+from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import (
     LIFETIME,
     RECEIVER,
@@ -285,11 +286,14 @@ def release(task: Task, *, now: datetime, until: datetime, why: str) -> Transiti
     return replace(released, postponed=True)
 
 
-def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transition:
-    """Ends an attempt with a failure. A retry that the queue can delay needs no pointer: its message waits."""
+def fail(
+    task: Task, *, now: datetime, failure: Failure, draw: float, retry: RetryPolicy | None = None
+) -> Transition:
+    """Ends an attempt with a failure. A retry that the queue can delay needs no pointer: its message waits. `retry`
+    counts in the place of the task's own policy."""
     if task.state is not State.RUNNING:
         raise InvalidState(task.state, f"a task that is {task.state} cannot fail")
-    retry_at = task.retry.next_attempt_at(
+    retry_at = (retry or task.retry).next_attempt_at(
         attempts=task.attempts, now=now, draw=draw, asked_seconds=failure.retry_after_seconds
     )
     if retry_at is not None and (why_late := too_late(task, retry_at)):
@@ -297,10 +301,10 @@ def fail(task: Task, *, now: datetime, failure: Failure, draw: float) -> Transit
         return _move(task, State.EXPIRED, now=now, why=why, finished_at=now, error=failure.why)
     if failure.final or retry_at is None:
         return _move(task, State.DEAD, now=now, why=failure.why, finished_at=now, error=failure.why)
-    retry = _move(
+    waits = _move(
         task, State.RETRYING, now=now, why=failure.why, due_at=retry_at, moved_at=now, error=failure.why
     )
-    return replace(retry, points=retry_at > now + DELAY_MAX)
+    return replace(waits, points=retry_at > now + DELAY_MAX)
 
 
 def cancel(task: Task, *, now: datetime, why: str = "cancelled") -> Transition | None:

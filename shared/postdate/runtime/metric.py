@@ -380,8 +380,41 @@ DESTINATIONS_SLOW: Final = Metric(
     in_logs=True,
 )
 
+# Outcomes of retries that the experiment `task_retries` compares.
+RECOVERED: Final = "recovered"
+RETRIED: Final = "retried"
+DIED: Final = "dead"
+RETRY_ARMS: Final = {
+    (arm, outcome): Metric(
+        name=f"RetryArm_{arm}_{outcome}",
+        meaning=f"{meaning}, arm {arm}.",
+        functions=("run_tasks",),
+        in_logs=True,
+    )
+    for arm in ("a", "b")
+    for outcome, meaning in {
+        RECOVERED: "Tasks that succeeded at a retry",
+        RETRIED: "Attempts that failed and are followed by a retry",
+        DIED: "Tasks that used up their attempts",
+    }.items()
+}
+# Requests that wait for an event, by the flag `long_waits` and by their answer.
+LONG_WAITS: Final = {
+    (on, told): Metric(
+        name=f"LongWaits_{'on' if on else 'off'}_{'told' if told else 'empty'}",
+        meaning=f"Waits for an event that were answered {'with one' if told else 'with none'}, "
+        f"long waits {'on' if on else 'off'}.",
+        functions=("api",),
+        in_logs=True,
+    )
+    for on in (True, False)
+    for told in (True, False)
+}
+
 METRICS: Final = (
     *(value for value in list(globals().values()) if isinstance(value, Metric)),
     *ATTEMPTS_FAILED.values(),
     *DELAYS.values(),
+    *RETRY_ARMS.values(),
+    *LONG_WAITS.values(),
 )

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
+from postdate.domain.described import DocumentInvalid
 from postdate.domain.errors import Unavailable
-from postdate.domain.parameters import DEFAULTS, DocumentInvalid, Parameters, read
+from postdate.domain.parameters import DEFAULTS, Parameters, read
 from postdate.runtime import aws
 from postdate.runtime.appconfig import AppConfig
 from postdate.runtime.clock import Clock

@@ -34,16 +34,34 @@ def test_an_empty_document_means_the_defaults() -> None:
     assert read(checked("{}")) == DEFAULTS == Parameters()
 
 
-def test_each_parameter_may_have_its_bounds_and_nothing_beyond_them() -> None:
-    for name, rules in described():
-        section, field = name.split(".")
-        for good in (rules["least"], rules["most"]):
-            assert (
-                getattr(getattr(read(checked(json.dumps({section: {field: good}}))), section), field) == good
-            )
-        for bad in (rules["least"] - 1, rules["most"] + 1, "1", True, 1.5, None):
-            with pytest.raises(Failure, match=f"line 1: {name}: "):
-                checked(json.dumps({section: {field: bad}}))
+INTEGERS = {name: rules for name, rules in described() if rules["kind"] == "integer"}
+
+
+def with_value(name: str, value: object) -> str:
+    for part in reversed(name.split(".")):
+        value = {part: value}
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_a_number_may_have_its_bounds_and_nothing_beyond_them(name: str) -> None:
+    rules = INTEGERS[name]
+    for good in (rules["least"], rules["most"]):
+        found: object = read(checked(with_value(name, good)))
+        for part in name.split("."):
+            found = getattr(found, part)
+        assert found == good
+    for bad in (rules["least"] - 1, rules["most"] + 1, "1", True, 1.5, None):
+        with pytest.raises(Failure, match=f"line 1: {name}: "):
+            checked(with_value(name, bad))
+
+
+def test_what_a_person_may_write_every_function_can_read() -> None:
+    document = {
+        "flags": {"long_waits": {"percent": 10, "on": ["acme"], "off": ["umbrella"]}},
+        "experiments": {"task_retries": {"percent": 50, "by": "item", "b": {"first_pause_percent": 200}}},
+    }
+    assert read(checked(json.dumps(document))).experiments.task_retries.by == "item"
 
 
 @pytest.mark.parametrize(
@@ -63,6 +81,10 @@ def test_each_parameter_may_have_its_bounds_and_nothing_beyond_them() -> None:
         ),
         ('{\n"registering": {,}}', "line 2: "),
         ("", "line 1: "),
+        ('{"flags": {\n"long_waits": {"on": ["Acme!"]}}}', "line 2: flags.long_waits.on.0: "),
+        ('{"flags": {\n"long_waits": {"on": "acme"}}}', "line 2: flags.long_waits.on: "),
+        ('{"experiments": {"task_retries":\n{"by": "all"}}}', "line 2: experiments.task_retries.by: "),
+        (json.dumps({"flags": {"long_waits": {"on": ["a"] * 201}}}), "line 1: flags.long_waits.on: "),
     ],
 )
 def test_a_bad_document_is_refused_with_its_line(text: str, told: str) -> None:

@@ -178,6 +178,22 @@ def test_cancelled_payments_and_delays_are_summed(lines, capsys):
     assert sum(delays[name] for name in metric.DELAYS) == 2
 
 
+def test_outcomes_of_an_experiment_are_summed_by_arm(capsys):
+    tally = Ran(packets=1)
+    tally.arms["a", metric.RETRIED] = 3
+    tally.arms["b", metric.RECOVERED] = 2
+    tally.tell()
+    (row,) = rows("arms_of_retries", written(capsys))
+    assert (row["a_retried"], row["b_recovered"], row["b_dead"]) == (3, 2, 0)
+
+
+def test_waits_are_summed_by_their_flag(capsys):
+    emit(metric.REQUESTS)
+    emit(metric.LONG_WAITS[True, False])
+    (row,) = rows("arms_of_long_waits", written(capsys))
+    assert (row["on_empty"], row["off_told"]) == (1, 0)
+
+
 def test_every_query_reads_logs_that_exist() -> None:
     assert {name for query in QUERIES for name in query.functions} <= PROD.functions.keys()
     assert len({query.name for query in QUERIES}) == len(QUERIES)
