@@ -13,7 +13,7 @@ from functions.run_tasks.gate import Gate
 from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.sending import Sender
 from postdate.domain import transitions
-from postdate.domain.parameters import Parameters
+from postdate.domain.parameters import DEFAULTS, Parameters
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import Ack, Task
 from postdate.domain.transitions import Failure, Transition
@@ -83,7 +83,8 @@ class Delivering:
             self._in_flight.end((delivery.run_id, delivery.token), now)
             self._count(task, receipt, now)
             self._sender.ended(task, receipt)
-            retry = retry_of(task, self._worker.parameters)
+            parameters = self._worker.parameters
+            retry = None if parameters is DEFAULTS else retry_of(task, parameters)
             changes.append((call, outcome(task, receipt, now=now, draw=self._worker.draw(), retry=retry)))
         return changes
 
@@ -120,7 +121,9 @@ def retry_of(task: Task, parameters: Parameters) -> RetryPolicy:
     return parameters.task_retries.within(policy)
 
 
-def outcome(task: Task, receipt: Receipt, *, now: datetime, draw: float, retry: RetryPolicy) -> Transition:
+def outcome(
+    task: Task, receipt: Receipt, *, now: datetime, draw: float, retry: RetryPolicy | None
+) -> Transition:
     if isinstance(receipt, Untried):
         return transitions.release(task, now=now, until=now + (1 + draw) * _UNTRIED_PAUSE, why=receipt.reason)
     if isinstance(receipt, Delivered) and task.ack is Ack.EXPLICIT:

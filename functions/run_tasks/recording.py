@@ -13,6 +13,7 @@ from functions.run_tasks.batch import SOON, Batch, Change, Worker
 from functions.run_tasks.delivering import Delivering
 from functions.run_tasks.gate import Gate
 from postdate.domain.due import Due
+from postdate.domain.parameters import DEFAULTS
 from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
 from postdate.runtime import metric
@@ -80,7 +81,8 @@ class Recording:
             return
         if change.before.state is State.RUNNING and task.state.follows_failure:
             tally.failures.append(task)
-        self._count_arm(task)
+        if self._worker.parameters is not DEFAULTS:
+            self._count_arm(task)
         match task.state:
             case State.SUCCEEDED:
                 tally.succeeded += 1
