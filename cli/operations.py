@@ -29,7 +29,9 @@ def plan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="*", metavar="ID", help="the items; or a filter")
     for name, text in _FILTER.items():
         parser.add_argument(f"--{name}", dest=f"filter_{name}", metavar=name.upper(), help=text)
-    parser.add_argument("--kind", choices=("tasks", "payments"), default="tasks", help="of the items (tasks)")
+    parser.add_argument(
+        "--kind", choices=("tasks", "payments", "plans"), default="tasks", help="of the items (tasks)"
+    )
     parser.add_argument("--reason", required=True, help="kept with the operation")
     parser.add_argument("--max-per-second", type=int, help="how many items at most (50)")
     parser.add_argument("--canary", type=int, help="how many go first, until they end well")

@@ -271,7 +271,9 @@ class Service(Stack):
     def _operate(self) -> None:
         operate, state = self._function("operate"), self._state
         operate.allow(state.operations.arn, GET, PUT, QUERY)
-        operate.allow(state.items.arn, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
+        operate.allow(state.items.arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
+        operate.allow(state.items.index_arn("by_listing"), QUERY)
+        operate.allow(state.payloads.arn, GET, PUT)
         operate.allow(state.payments.arn, GET, BATCH_GET)
         operate.allow(state.accounts.arn, BATCH_GET)
         operate.allow_in_transactions(state.payments.arn, PUT, UPDATE)

@@ -17,6 +17,11 @@ _PLANS: Final = {
     "cancel": "cancel what has not begun",
     "discard": "delete the letters of dead tasks, which stay dead",
 }
+# `resume` alone is a step of an operation.
+_OF_PLANS: Final = {
+    "pause-plans": ("pause", "pause recurring tasks"),
+    "resume-plans": ("resume", "resume recurring tasks that are paused"),
+}
 _STEPS: Final = {
     "start": "start a plan and follow it",
     "stop": "stop one before its next items",
@@ -29,6 +34,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_subparsers(dest="action", required=True, metavar="action")
     for name, text in _PLANS.items():
         operations.plan_arguments(_action(chosen, name, text))
+    for name, (_, text) in _OF_PLANS.items():
+        made = _action(chosen, name, text)
+        operations.plan_arguments(made)
+        made.set_defaults(kind="plans")
     for name, text in _STEPS.items():
         _action(chosen, name, text).add_argument("operation_id")
     _action(chosen, "list", "list the tenant's operations, the newest first")
@@ -49,7 +58,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 begun = api.post(f"{PATH}/{options.operation_id}/{options.action}", {})
                 return {"operation": operations.followed(api, begun)}
             case _:
-                return {"operation": operations.planned(api, options.action, options)}
+                action, _ = _OF_PLANS.get(options.action, (options.action, ""))
+                return {"operation": operations.planned(api, action, options)}
 
 
 def show(answer: dict[str, Any]) -> str:

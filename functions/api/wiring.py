@@ -34,17 +34,14 @@ from functions.api.tasks.checks.places import PlaceCheck
 from functions.api.tasks.one_time.change import TaskChanger
 from functions.api.tasks.one_time.register import TaskRegistrar
 from functions.api.tasks.recurring.by_hand import ByHand
-from functions.api.tasks.recurring.chain import PlannedChain
-from functions.api.tasks.recurring.change import DefinitionChanger
 from functions.api.tasks.recurring.register import DefinitionRegistrar
-from functions.api.tasks.recurring.templates import Templates
 from functions.api.tenants.sealing import migrated
 from functions.api.unfinished import Unfinished
 from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.recurrence import Runs
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
 from postdate.domain.sweeping import Groups, Horizon
-from postdate.domain.task import LIFETIME, Destination
+from postdate.domain.task import Destination
 from postdate.runtime import aws, settings
 from postdate.runtime.alarms import firing
 from postdate.runtime.author import Author
@@ -76,6 +73,9 @@ from postdate.stores.tallies import DynamoTallies
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants import DynamoTenants, Tenant
 from postdate.stores.vault import Vault
+from postdate.use_cases.plan_changes import DefinitionChanger
+from postdate.use_cases.plan_templates import PAYLOAD_KEPT, Templates
+from postdate.use_cases.planned_chain import PlannedChain
 from postdate.use_cases.settling import Settling
 
 # How long a suspended tenant still registers.
@@ -85,7 +85,6 @@ _KEY_KEPT = timedelta(seconds=2)
 # How long a switch that was turned still has its former position for requests.
 _SWITCHES_KEPT = timedelta(milliseconds=1500)
 # Longer than any attempt of its task may begin, by clocks that differ and deliveries that take their time.
-PAYLOAD_KEPT = LIFETIME + timedelta(days=5)
 
 
 class Wired:
@@ -354,7 +353,13 @@ class Wired:
             operations=self.operations,
             tasks=self.tasks,
             ledger=self.ledger,
-            finder=Finder(tasks=self.tasks, ledger=self.ledger, unfinished=self.unfinished, clock=self.clock),
+            finder=Finder(
+                tasks=self.tasks,
+                definitions=self.definitions,
+                ledger=self.ledger,
+                unfinished=self.unfinished,
+                clock=self.clock,
+            ),
             definitions=self.definitions,
             shards=self._shards,
             machine=StepFunctions(arn=self._given.operation_machine_arn, client=aws.client("stepfunctions")),

@@ -11,10 +11,11 @@ from typing import Final, Protocol, TypeAlias
 
 from postdate.domain import money, transitions
 from postdate.domain import operation as rules
+from postdate.domain.definition import Definition
 from postdate.domain.due import PACKET_ITEMS_MAX, Due, Packet, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.letters import used_up
-from postdate.domain.operation import Action, Entry, Kind, Operation, Outcome
+from postdate.domain.operation import Action, Entry, Item, Kind, Operation, Outcome
 from postdate.domain.payment import Payment
 from postdate.domain.task import State, Task
 from postdate.runtime.dead_letters import Letter, Letters
@@ -26,7 +27,6 @@ from postdate.stores.tasks import Tasks, Written
 LETTERS_MAX: Final = 1_000
 # At most so many looks search for the letters of a slice, well within the time for which a look hides its letters.
 _LOOKS: Final = 5
-Item: TypeAlias = Task | Payment
 
 
 class Actor(Protocol):
@@ -70,7 +70,8 @@ def ended(actor: Actor, operation: Operation, entries: Sequence[Entry]) -> list[
 def _before(operation: Operation, entry: Entry, item: Item) -> Outcome:
     if not rules.was_acted_on(operation, entry, item):
         return Outcome.CHANGED
-    return Outcome.DONE if operation.plan.action is Action.CANCEL else Outcome.SENT
+    at_once = operation.plan.action is Action.CANCEL or isinstance(item, Definition)
+    return Outcome.DONE if at_once else Outcome.SENT
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -217,7 +218,7 @@ def _calls(letter: Letter) -> set[tuple[str, int]]:
     return {(due.id, due.version) for due in letter.dues}
 
 
-def _send(queue: Queue, operation: Operation, items: Sequence[Item], via: Via) -> None:
+def _send(queue: Queue, operation: Operation, items: Sequence[Task | Payment], via: Via) -> None:
     """The worker signs with the operation what follows from the calls of the dead."""
     starts = range(0, len(items), PACKET_ITEMS_MAX)
     packets = [tuple(map(Due.of, items[start : start + PACKET_ITEMS_MAX])) for start in starts]

@@ -1,5 +1,6 @@
 """A step of the state machine `operation` -> a few seconds of one operation's work, and where the machine goes next."""
 
+import secrets
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import cache
@@ -7,19 +8,28 @@ from typing import Any, Final
 
 from functions.operate.actors import PaymentActor, TaskActor
 from functions.operate.carry_out import Conductor
+from functions.operate.plans import PlanActor
 from functions.operate.settings import Settings
 from postdate.domain.operation import ROUNDS_MAX, Kind
-from postdate.domain.slots import ShardPlan
+from postdate.domain.recurrence import Runs
+from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
+from postdate.domain.sweeping import Horizon
 from postdate.runtime import aws, settings
 from postdate.runtime import machine as machines
+from postdate.runtime.author import Author
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.dead_letters import SqsLetters
 from postdate.runtime.machine import Machine, StepFunctions
 from postdate.runtime.observability import logger
 from postdate.runtime.queue import SqsQueue
+from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
 from postdate.stores.operations_dynamo import DynamoOperations
+from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.tasks_dynamo import DynamoTasks
+from postdate.use_cases.plan_changes import DefinitionChanger
+from postdate.use_cases.plan_templates import PAYLOAD_KEPT, Templates
+from postdate.use_cases.planned_chain import PlannedChain
 
 # Of one invocation. A slice that has begun ends; then the machine calls again.
 _WORKS_FOR: Final = timedelta(seconds=10)
@@ -64,10 +74,46 @@ class Wired:
             actors={
                 Kind.TASKS: TaskActor(tasks=tasks, queue=queue, letters=letters, dead_letters=dead_letters),
                 Kind.PAYMENTS: PaymentActor(ledger=ledger, queue=payments, letters=unsettled),
+                Kind.PLANS: _plans(given, tasks=tasks, queue=queue, clock=clock),
             },
             clock=clock,
             works_for=_WORKS_FOR,
         )
+
+
+def _plans(given: Settings, *, tasks: DynamoTasks, queue: SqsQueue, clock: SystemClock) -> PlanActor:
+    author, runs = Author(), Runs(shards=ShardPlan.parse(given.shard_plan))
+    definitions = DynamoDefinitions(
+        table=given.items_table,
+        client=aws.client("dynamodb"),
+        listing_shards=given.listing_shards,
+        retention=timedelta(days=given.retention_days),
+        author=author,
+    )
+    templates = Templates(
+        tasks=tasks,
+        payloads=DynamoPayloads(table=given.payloads_table, client=aws.client("dynamodb")),
+        runs=runs,
+        payload_kept=PAYLOAD_KEPT,
+        unique=_unique,
+    )
+    changer = DefinitionChanger(
+        definitions=definitions,
+        chain=PlannedChain(tasks=tasks, runs=runs),
+        templates=templates,
+        queue=queue,
+        horizon=Horizon(
+            lead=timedelta(seconds=given.open_lead_seconds),
+            margin=timedelta(seconds=given.open_margin_seconds),
+        ),
+        clock=clock,
+        unique=_unique,
+    )
+    return PlanActor(definitions=definitions, changer=changer, author=author)
+
+
+def _unique() -> bytes:
+    return secrets.token_bytes(UNIQUE_BYTES)
 
 
 @cache

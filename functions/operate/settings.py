@@ -9,6 +9,7 @@ class Settings:
     payments_table: str
     accounts_table: str
     journal_table: str
+    payloads_table: str
     tasks_queue_url: str
     payments_queue_url: str
     tasks_dlq_url: str
@@ -16,3 +17,5 @@ class Settings:
     shard_plan: str
     listing_shards: int
     retention_days: int
+    open_lead_seconds: int
+    open_margin_seconds: int

@@ -173,7 +173,12 @@ GRANTED: Final[dict[str, Grants]] = {
     "operate": {
         "logs:/aws/lambda/operate": LOGS,
         "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
-        "table:items": {"dynamodb:BatchGetItem", "dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"},
+        "table:items": {
+            *("dynamodb:BatchGetItem", "dynamodb:GetItem"),
+            *("dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"),
+        },
+        "table:items/index/by_listing": {"dynamodb:Query"},
+        "table:payloads": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "table:payments": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "table:accounts": {"dynamodb:BatchGetItem"},
         "queue:tasks": {"sqs:SendMessage"},

@@ -8,6 +8,7 @@ import boto3
 import pytest
 
 from functions.operate.handler import handler as operate
+from postdate.stores.definition_row import author_in
 from tests.engines import Engines, speaking_to
 from tests.integration.conftest import SETTINGS
 from tests.integration.world import Client, Context, World
@@ -77,6 +78,50 @@ def test_a_plan_is_started_carried_out_and_reported(world: World, operator: Clie
     assert {item["outcome"] for item in items["items"]} == {"done"}
     assert len(world.received(queue["QueueUrl"])) == 3
     assert operator.get("/api/v1/operations").body["operations"] == [told]
+
+
+def test_plans_are_paused_and_resumed_by_a_filter(world: World, operator: Client, machine: Any) -> None:
+    target = {"type": "sqs", "queue_url": operator.queue_url}
+    ids = [
+        operator.register(target=target, cron="0 3 * * *", tags=["nightly"], delay_seconds=None).body[
+            "task_id"
+        ]
+        for _ in range(3)
+    ]
+
+    def carried_out(action: str) -> dict[str, Any]:
+        asked = {"action": action, "kind": "plans", "filter": {"tag": "nightly"}, "reason": "maintenance"}
+        planned = operator.call("POST", "/api/v1/operations", asked | {"dry_run": False})
+        assert (planned.status, planned.body["eligible"]["count"]) == (202, 3), planned.body
+        assert (
+            operate({"operation_id": planned.body["operation_id"], "run": 1}, Context())["goes_on"] is False
+        )
+        told: dict[str, Any] = operator.get(f"/api/v1/operations/{planned.body['operation_id']}").body
+        return told
+
+    def statuses() -> set[str]:
+        return {operator.get(f"/api/v1/tasks/{id}").body["status"] for id in ids}
+
+    paused = carried_out("pause")
+    assert (paused["state"], paused["done"], statuses()) == ("DONE", 3, {"PAUSED"})
+    row = world.dynamodb.scan(
+        TableName=world.tables["items"],
+        FilterExpression="id = :id",
+        ExpressionAttributeValues={":id": {"S": ids[0]}},
+    )["Items"][0]
+    assert author_in(row) == f"operation:{paused['operation_id']}"
+    assert carried_out("resume")["done"] == 3
+    assert statuses() == {"ACTIVE"}
+    assert carried_out("cancel")["done"] == 3
+    assert statuses() == {"CANCELLED"}
+
+
+def test_a_filter_of_plans_names_no_instant_and_no_failure(operator: Client) -> None:
+    for field in ({"failure": "http 503"}, {"from": "2026-11-18T10:00:00Z"}, {"account_id": "a"}):
+        asked = {"action": "pause", "kind": "plans", "filter": field, "reason": "maintenance"}
+        assert operator.call("POST", "/api/v1/operations", asked).status == 422
+    redriven = {"action": "redrive", "kind": "plans", "ids": ["task_x"], "reason": "maintenance"}
+    assert operator.call("POST", "/api/v1/operations", redriven).status == 422
 
 
 def test_another_tenant_neither_sees_nor_changes_it(world: World, operator: Client, machine: Any) -> None:

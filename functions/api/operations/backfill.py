@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from functions.api import calls, idempotency
+from functions.api import idempotency
 from postdate.domain import backfill as rules
 from postdate.domain import definition as definitions
 from postdate.domain.backfill import BackfillStep, Progress
@@ -28,6 +28,7 @@ from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.tasks import Tasks, Written
+from postdate.use_cases import calls
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ and not with what is stored."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import Final, TypeVar
+from typing import Final, TypeVar, assert_never
 
 from functions.api import listing
 from functions.api.listing import Span
@@ -12,20 +12,21 @@ from functions.api.payments.listing import PaymentQuery as PaymentQuery
 from functions.api.payments.listing import listed
 from functions.api.tasks.listing import TaskQuery as TaskQuery
 from functions.api.unfinished import Unfinished
+from postdate.domain import definition, payment, task
 from postdate.domain import operation as rules
-from postdate.domain import payment, task
-from postdate.domain.definition import is_definition
+from postdate.domain.definition import Definition, is_definition
 from postdate.domain.errors import LimitExceeded, Unavailable
-from postdate.domain.operation import Action, Kind
+from postdate.domain.operation import Action, Item, Kind
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
 from postdate.runtime.clock import Clock
+from postdate.stores.definitions import Definitions
 from postdate.stores.ledger import Ledger, PaymentsWanted
 from postdate.stores.places import id_at
 from postdate.stores.tasks import Tasks
 
 EVALUATED_MAX: Final = 20_000
-ItemT = TypeVar("ItemT", Task, Payment)
+ItemT = TypeVar("ItemT", Task, Payment, Definition)
 _READ_AT_ONCE: Final = 500
 # Of the 29 seconds that a request has.
 _TIME: Final = timedelta(seconds=15)
@@ -39,6 +40,9 @@ _USUAL: Final[dict[tuple[Kind, Action], str]] = {
     (Kind.PAYMENTS, Action.REDRIVE): payment.State.EXECUTING,
     (Kind.PAYMENTS, Action.RETRY): payment.State.EXECUTING,
     (Kind.PAYMENTS, Action.CANCEL): payment.State.PENDING,
+    (Kind.PLANS, Action.PAUSE): definition.State.ACTIVE,
+    (Kind.PLANS, Action.RESUME): definition.State.PAUSED,
+    (Kind.PLANS, Action.CANCEL): definition.State.ACTIVE,
 }
 
 
@@ -65,13 +69,14 @@ class Filter:
 class Found:
     """`evaluated` are the items that were read."""
 
-    items: Sequence[Task | Payment]
+    items: Sequence[Item]
     evaluated: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finder:
     tasks: Tasks
+    definitions: Definitions
     ledger: Ledger
     unfinished: Unfinished
     clock: Clock
@@ -80,24 +85,34 @@ class Finder:
         """Raises LimitExceeded for a filter that more items fit than an operation may have, or that is too wide to be
         evaluated in one request."""
         status = asked.status or _USUAL[kind, action]
-        return (
-            self._payments(tenant, status, asked)
-            if kind is Kind.PAYMENTS
-            else self._tasks(tenant, status, asked)
+        match kind:
+            case Kind.PAYMENTS:
+                return self._payments(tenant, status, asked)
+            case Kind.PLANS:
+                return self._plans(tenant, status, asked)
+            case Kind.TASKS:
+                return self._tasks(tenant, status, asked)
+            case _:
+                assert_never(kind)
+
+    def _plans(self, tenant: str, status: str, asked: Filter) -> Found:
+        query = _tasks_query(tenant, status, asked)
+        wanted = query.at(self.clock.now(), self.unfinished)
+
+        def loaded(places: Iterable[str]) -> Mapping[str, Definition]:
+            found = self.definitions.get_many(id for id in map(id_at, places) if is_definition(id))
+            if found.unreadable:
+                raise Unavailable("newer code alone can read some of these tasks")
+            return found
+
+        return self._walked(
+            lambda after: self.tasks.listed(wanted, after=after, limit=_READ_AT_ONCE),
+            loaded,
+            lambda item: query.wants(item) and _goes_to(asked, item.template.destination.address),
         )
 
     def _tasks(self, tenant: str, status: str, asked: Filter) -> Found:
-        query = TaskQuery(
-            tenant=tenant,
-            status=status,
-            name=asked.name,
-            tag=asked.tag,
-            since=asked.since,
-            until=asked.until,
-            newest_first=False,
-            runs=True,
-            span=_NO_SPAN,
-        )
+        query = _tasks_query(tenant, status, asked)
         wanted = query.at(self.clock.now(), self.unfinished)
 
         def loaded(places: Iterable[str]) -> Mapping[str, Task]:
@@ -156,7 +171,23 @@ class Finder:
         return Found(items=list(found.values()), evaluated=evaluated)
 
 
-def _fits(asked: Filter, address: str, error: str | None) -> bool:
-    return (asked.destination is None or address.startswith(asked.destination)) and (
-        asked.failure is None or rules.fingerprint(error) == asked.failure
+def _tasks_query(tenant: str, status: str, asked: Filter) -> TaskQuery:
+    return TaskQuery(
+        tenant=tenant,
+        status=status,
+        name=asked.name,
+        tag=asked.tag,
+        since=asked.since,
+        until=asked.until,
+        newest_first=False,
+        runs=True,
+        span=_NO_SPAN,
     )
+
+
+def _fits(asked: Filter, address: str, error: str | None) -> bool:
+    return _goes_to(asked, address) and (asked.failure is None or rules.fingerprint(error) == asked.failure)
+
+
+def _goes_to(asked: Filter, address: str) -> bool:
+    return asked.destination is None or address.startswith(asked.destination)

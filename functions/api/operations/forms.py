@@ -1,6 +1,7 @@
 """Bodies of requests about operations."""
 
 from datetime import timedelta
+from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -9,7 +10,7 @@ from functions.api.caller import Caller
 from functions.api.forms import AccountId, Form, Instant
 from functions.api.operations.find import Filter
 from functions.api.texts import METADATA_PAIRS_MAX, Metadata, Seen
-from postdate.domain import payment, task
+from postdate.domain import definition, payment, task
 from postdate.domain.operation import ACTIONS, RATE_DEFAULT, RATE_MAX, Action, Kind, Plan, StopRule
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
@@ -17,6 +18,17 @@ CANARY_MAX = 100
 WITHIN_SECONDS_MAX = 3_600
 _OF_TASKS = frozenset({"name", "tag", "destination"})
 _OF_PAYMENTS = frozenset({"account", "metadata"})
+_FOREIGN = {
+    Kind.TASKS: _OF_PAYMENTS,
+    Kind.PAYMENTS: _OF_TASKS,
+    # A plan has no instant and no error.
+    Kind.PLANS: _OF_PAYMENTS | {"failure", "since", "until"},
+}
+_STATES: dict[Kind, type[StrEnum]] = {
+    Kind.TASKS: task.State,
+    Kind.PAYMENTS: payment.State,
+    Kind.PLANS: definition.State,
+}
 
 
 class StopWhenForm(Form):
@@ -77,11 +89,10 @@ class RedriveForm(Form):
         """Raises ValueError for a filter that has no meaning for items of this kind."""
         if self.filter is None:
             return
-        states = payment.State if kind is Kind.PAYMENTS else task.State
+        states = _STATES[kind]
         if self.filter.status is not None and self.filter.status not in states.__members__:
             raise ValueError(f"the status of the filter is one of {', '.join(states)}")
-        foreign = _OF_TASKS if kind is Kind.PAYMENTS else _OF_PAYMENTS
-        if wrong := sorted(foreign & {name for name, value in self.filter.filter().given}):
+        if wrong := sorted(_FOREIGN[kind] & {name for name, value in self.filter.filter().given}):
             raise ValueError(f"a filter of {kind} has no {', '.join(wrong)}")
 
     @property

@@ -8,15 +8,26 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
 
 from functions.api.caller import Caller
 from functions.api.operations.find import Filter, Finder
 from postdate.domain import operation as rules
+from postdate.domain.definition import Definition, is_definition
 from postdate.domain.definition import State as DefinitionState
 from postdate.domain.errors import Conflict, Forbidden, InvalidState, NotFound, Unavailable
 from postdate.domain.item import kind_of
-from postdate.domain.operation import ACTIVE, RUNNING_MAX, Entry, Kind, Operation, Outcome, Plan, State
+from postdate.domain.operation import (
+    ACTIVE,
+    RUNNING_MAX,
+    Entry,
+    Item,
+    Kind,
+    Operation,
+    Outcome,
+    Plan,
+    State,
+)
 from postdate.domain.payment import KIND as PAYMENT_KIND
 from postdate.domain.payment import Payment
 from postdate.domain.scopes import OPS
@@ -32,11 +43,10 @@ from postdate.stores.tasks import Tasks
 
 _TRIES = 3
 _TASK_KINDS: Final = frozenset({KIND, RUN_KIND})
-_NEEDS: Final = {Kind.TASKS: "tasks:write", Kind.PAYMENTS: "payments:write"}
+_NEEDS: Final = {Kind.TASKS: "tasks:write", Kind.PAYMENTS: "payments:write", Kind.PLANS: "tasks:write"}
 # The scope of the request is `tasks:read` already.
-_SHOWN: Final = {Kind.TASKS: "tasks:read", Kind.PAYMENTS: "payments:read"}
+_SHOWN: Final = {Kind.TASKS: "tasks:read", Kind.PAYMENTS: "payments:read", Kind.PLANS: "tasks:read"}
 _ADDRESS_MAX: Final = 200
-Item: TypeAlias = Task | Payment
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +88,9 @@ class Planner:
             else None,
             evaluated=evaluated,
             not_eligible=against,
-            by_failure=rules.most_common(rules.fingerprint(item.error) for item in found),
+            by_failure=rules.most_common(
+                rules.fingerprint(item.error) for item in found if not isinstance(item, Definition)
+            ),
             by_destination=rules.most_common(map(_destination, found)),
             counts={Outcome.WAITING: len(entries)} if entries else {},
         )
@@ -201,6 +213,11 @@ class Planner:
     def _known(self, kind: Kind, ids: Sequence[str]) -> Mapping[str, Item]:
         if kind is Kind.PAYMENTS:
             return dict(self.ledger.payments(id for id in ids if kind_of(id) == PAYMENT_KIND))
+        if kind is Kind.PLANS:
+            plans = self.definitions.get_many(id for id in ids if is_definition(id))
+            if plans.unreadable:
+                raise Unavailable("newer code alone can read some of these tasks")
+            return dict(plans)
         known = self.tasks.get_many(id for id in ids if kind_of(id) in _TASK_KINDS)
         if known.unreadable:
             raise Unavailable("newer code alone can read some of these items")
@@ -220,4 +237,5 @@ def _destination(item: Item) -> str:
     """Without the query, which may hold secrets, and differs from one item to the next."""
     if isinstance(item, Payment):
         return f"account {item.payee}"
-    return item.destination.address.partition("?")[0][:_ADDRESS_MAX]
+    call = item.template if isinstance(item, Definition) else item
+    return call.destination.address.partition("?")[0][:_ADDRESS_MAX]

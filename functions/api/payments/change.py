@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from functions.api import calls
 from functions.api.caller import Caller
 from functions.api.refusals import refusal, unknown
 from postdate.domain import money
@@ -22,6 +21,7 @@ from postdate.runtime.clock import Clock
 from postdate.runtime.observability import emit, logger
 from postdate.runtime.queue import Queue
 from postdate.stores.ledger import Ledger, PostingAnswer
+from postdate.use_cases import calls
 
 _TRIES = 3
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
-from functions.api import calls, delays, idempotency
+from functions.api import delays, idempotency
 from functions.api.refusals import closed, frozen, refusal, unknown
 from postdate.domain import money
 from postdate.domain.account import Account, Status
@@ -29,6 +29,7 @@ from postdate.runtime.observability import emit_all, logger
 from postdate.runtime.queue import Queue
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.ledger import Ledger, PostingAnswer
+from postdate.use_cases import calls
 
 _AT_ONCE = 8
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from functions.api import calls
 from functions.api.caller import Caller
 from functions.api.subscriptions.forms import ReplayForm, SubscriptionChangeForm, SubscriptionForm
 from functions.api.tenants.administer import new_secret
@@ -25,6 +24,7 @@ from postdate.runtime.queue import Queue
 from postdate.stores.subscriptions import Subscriptions
 from postdate.stores.tasks import Tasks, Written
 from postdate.stores.vault import Vault
+from postdate.use_cases import calls
 
 # Each of them is a delivery of every event that it wants.
 LIVE_MAX: Final = 20

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from postdate.domain.catch_up import CatchUp
-from postdate.domain.errors import InvalidState
+from postdate.domain.errors import InvalidState, ValidationFailed
 from postdate.domain.instants import EPOCH, minute_of
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import Slot, home, is_id
@@ -110,6 +110,16 @@ def refuse_ended(definition: Definition, done: str, *, made_for: timedelta, now:
         raise InvalidState(
             definition.state, f"a task that ended {made_for.days} days ago cannot be {done}: change it first"
         )
+
+
+def nothing_left(definition: Definition) -> ValidationFailed:
+    """The error for a plan without a run to come. It names the field that ends the plan."""
+    plan = definition.schedule
+    if plan.max_runs is not None and definition.runs_before >= plan.max_runs:
+        return ValidationFailed([("max_runs", f"{definition.runs_before} have run already")])
+    if plan.end_at is not None:
+        return ValidationFailed([("end_at", "comes before the next run")])
+    return ValidationFailed([("start_at", "no run is planned from then on")])
 
 
 def change(definition: Definition, *, now: datetime, reached: Reached, **changes: Any) -> Definition:

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 
+from postdate.domain import definition as plans
 from postdate.domain import payment as payments
 from postdate.domain import task as tasks
 from postdate.domain import transitions
+from postdate.domain.definition import Definition
 from postdate.domain.errors import InvalidState
 from postdate.domain.item import Phase
 from postdate.domain.payment import Payment
@@ -45,26 +47,39 @@ _IDS: Final = re.compile(r"\b(?:[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,}|\d{4,})\
 _FINGERPRINT_MAX: Final = 120
 
 
+Item: TypeAlias = Task | Payment | Definition
+
+
 class Action(StrEnum):
     """REDRIVE starts the attempts of dead items anew. RETRY also brings forward tasks that wait. CANCEL ends what has
-    not begun. DISCARD deletes the letters of the dead, which stay dead."""
+    not begun. DISCARD deletes the letters of the dead, which stay dead. PAUSE and RESUME are for plans."""
 
     REDRIVE = "redrive"
     RETRY = "retry"
     CANCEL = "cancel"
     DISCARD = "discard"
+    PAUSE = "pause"
+    RESUME = "resume"
 
 
 class Kind(StrEnum):
-    """TASKS are one-time tasks, and runs of recurring ones."""
+    """TASKS are one-time tasks, and runs of recurring ones. PLANS are recurring tasks with their runs to come."""
 
     TASKS = "tasks"
     PAYMENTS = "payments"
+    PLANS = "plans"
 
 
 ACTIONS: Final[dict[Kind, frozenset[Action]]] = {
-    Kind.TASKS: frozenset(Action),
+    Kind.TASKS: frozenset({Action.REDRIVE, Action.RETRY, Action.CANCEL, Action.DISCARD}),
     Kind.PAYMENTS: frozenset({Action.REDRIVE, Action.RETRY, Action.CANCEL}),
+    Kind.PLANS: frozenset({Action.CANCEL, Action.PAUSE, Action.RESUME}),
+}
+# The state of a plan that each action finds, and the state that it leaves behind.
+_PLANS: Final[dict[Action, tuple[frozenset[plans.State], plans.State]]] = {
+    Action.PAUSE: (frozenset({plans.State.ACTIVE}), plans.State.PAUSED),
+    Action.RESUME: (frozenset({plans.State.PAUSED}), plans.State.ACTIVE),
+    Action.CANCEL: (frozenset(plans.State) - {plans.State.CANCELLED}, plans.State.CANCELLED),
 }
 
 
@@ -296,10 +311,13 @@ def counted(pages: Iterable[Page]) -> dict[Outcome, int]:
     return dict(Counter(entry.outcome for page in pages for entry in page.entries))
 
 
-def why_not(plan: Plan, item: Task | Payment, now: datetime) -> str | None:
+def why_not(plan: Plan, item: Item, now: datetime) -> str | None:
     """The reason that excludes the item from the plan's action; None for an eligible item."""
     if isinstance(item, Payment):
         return _why_not_payment(plan, item)
+    if isinstance(item, Definition):
+        found, _ = _PLANS[plan.action]
+        return None if item.state in found else f"is {item.state}, not {' or '.join(sorted(found))}"
     match plan.action:
         case Action.REDRIVE | Action.DISCARD if item.state is not tasks.State.DEAD:
             return f"is {item.state}, not DEAD"
@@ -313,6 +331,8 @@ def why_not(plan: Plan, item: Task | Payment, now: datetime) -> str | None:
             return transitions.too_late(item, now)
         case Action.CANCEL | Action.DISCARD:
             return None
+        case Action.PAUSE | Action.RESUME:
+            return "is not a recurring task"
         case _:
             assert_never(plan.action)
 
@@ -330,13 +350,17 @@ def _why_not_payment(plan: Plan, payment: Payment) -> str | None:
             return None if plan.operates else "is parked: only an operator may decide about it"
 
 
-def was_acted_on(operation: Operation, entry: Entry, item: Task | Payment) -> bool:
+def was_acted_on(operation: Operation, entry: Entry, item: Item) -> bool:
     """True if the operation signed the item's next version after the plan: a slice may have acted before a crash and
-    not been recorded. The version of another author is the attempt of somebody else."""
+    not been recorded. The version of another author is the attempt of somebody else. A plan has no history; its next
+    version counts if it is in the state that the action leaves behind."""
+    if isinstance(item, Definition):
+        _, left = _PLANS[operation.plan.action]
+        return item.version == entry.version + 1 and item.state is left
     return any(line.version == entry.version + 1 and line.by == operation.author for line in item.history)
 
 
-def outcome_of(operation: Operation, entry: Entry, item: Task | Payment | None) -> Outcome:
+def outcome_of(operation: Operation, entry: Entry, item: Item | None) -> Outcome:
     """Result of the operation's attempt. A released claim began no attempt."""
     match item:
         case None:
@@ -347,6 +371,8 @@ def outcome_of(operation: Operation, entry: Entry, item: Task | Payment | None) 
             return _outcome_of_payment(entry, item)
         case Task():
             return _outcome_of_task(entry, item)
+        case Definition():
+            return Outcome.SENT if item.version == entry.version else Outcome.DONE
         case _:
             assert_never(item)
 

@@ -72,7 +72,7 @@ BUGS: Final = (
         '"before": reached.not_over',
         '"before": () if to is State.PAUSED else reached.not_over',
         (
-            f"{API}.tasks.recurring.chain:PlannedChain.reached",
+            "postdate.use_cases.planned_chain:PlannedChain.reached",
             "if leader is None or",
             "if definition.reason or leader is None or",
         ),
@@ -80,14 +80,14 @@ BUGS: Final = (
     ),
     bug(
         "a new plan does not know how many runs there were",
-        f"{API}.tasks.recurring.chain:PlannedChain.reached",
+        "postdate.use_cases.planned_chain:PlannedChain.reached",
         "runs = max(definition.runs_before, runs)",
         "runs = definition.runs_before",
         mix="timely",
     ),
     bug(
         "the newest ten rows tell how many runs there were",
-        f"{API}.tasks.recurring.chain:PlannedChain._leader",
+        "postdate.use_cases.planned_chain:PlannedChain._leader",
         "return self._newest_of(definition, near) or next(",
         "return next((run for run in self.newest(definition) if _is_of(run, definition)"
         " and run.recurs and run.recurs.number), None) if near else next(",
@@ -95,7 +95,7 @@ BUGS: Final = (
     ),
     bug(
         "the run to come may begin while its plan is changed",
-        f"{API}.tasks.recurring.change:DefinitionChanger._change",
+        "postdate.use_cases.plan_changes:DefinitionChanger._change",
         "None if coming is None else end(coming)",
         "None",
         (f"{BEFORE}:_ended_first", "lines[run.id].to_end if plan and is_current(run, plan) else ()", "()"),
@@ -163,7 +163,7 @@ BUGS: Final = (
         "definition.state is definitions.State.PAUSED",
         "False",
         (
-            f"{API}.tasks.recurring.change:DefinitionChanger._change",
+            "postdate.use_cases.plan_changes:DefinitionChanger._change",
             "None if coming is None else end(coming)",
             "None",
         ),
@@ -174,7 +174,7 @@ BUGS: Final = (
         f"{FOLLOWING}:_void",
         "definition.state is definitions.State.CANCELLED",
         "False",
-        (f"{API}.tasks.recurring.chain:PlannedChain._end", "self.tasks.commit(changes)", "None"),
+        ("postdate.use_cases.planned_chain:PlannedChain._end", "self.tasks.commit(changes)", "None"),
         mix="timely",
     ),
     bug(
@@ -183,7 +183,7 @@ BUGS: Final = (
         "definition.plan != recurs.plan",
         "False",
         (
-            f"{API}.tasks.recurring.change:DefinitionChanger._change",
+            "postdate.use_cases.plan_changes:DefinitionChanger._change",
             "None if coming is None else end(coming)",
             "None",
         ),

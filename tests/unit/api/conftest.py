@@ -16,11 +16,8 @@ from functions.api.tasks.checks.places import PlaceCheck
 from functions.api.tasks.one_time.change import TaskChanger
 from functions.api.tasks.one_time.register import RegisteredTask, TaskOrder, TaskRegistrar
 from functions.api.tasks.recurring.by_hand import ByHand
-from functions.api.tasks.recurring.chain import PlannedChain
-from functions.api.tasks.recurring.change import DefinitionChanger
 from functions.api.tasks.recurring.forms import schedule
 from functions.api.tasks.recurring.register import DefinitionRegistrar, RecurringOrder, RegisteredDefinition
-from functions.api.tasks.recurring.templates import Templates
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Definition, Overlap
 from postdate.domain.errors import PostdateError, Unavailable
@@ -33,6 +30,9 @@ from postdate.stores.flow import Timeline
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.idempotency import MemoryReservations, Reservation
 from postdate.stores.payloads import MemoryPayloads
+from postdate.use_cases.plan_changes import DefinitionChanger
+from postdate.use_cases.plan_templates import Templates
+from postdate.use_cases.planned_chain import PlannedChain
 from tests.unit.doubles import (
     HOOK,
     MINUTE,

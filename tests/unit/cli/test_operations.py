@@ -113,6 +113,22 @@ def test_one_that_is_started_is_followed_to_its_end(
     assert "3 done" in told.err
 
 
+@pytest.mark.parametrize("action", ["pause", "resume"])
+def test_plans_are_paused_and_resumed(asked: list[tuple[str, str, Any]], action: str) -> None:
+    assert main(["operations", f"{action}-plans", "--tag", "nightly", "--reason", "maintenance"]) == 0
+    assert asked == [
+        (
+            *("POST", "/api/v1/operations"),
+            {
+                "action": action,
+                "kind": "plans",
+                "filter": {"tag": "nightly"},
+                "reason": "maintenance",
+            },
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     ("given", "path"),
     [

@@ -14,20 +14,34 @@ from functions.api.operations.plan import Planner
 from functions.operate import handler as operate
 from functions.operate.actors import PaymentActor, TaskActor
 from functions.operate.carry_out import Conductor
+from functions.operate.plans import PlanActor
 from postdate.domain import transitions
+from postdate.domain.cron import Cron
+from postdate.domain.definition import HOME_MINUTE, Definition
+from postdate.domain.definition import State as PlanState
 from postdate.domain.due import Due
-from postdate.domain.operation import Action, Kind, Operation, Outcome, Plan, StopRule
-from postdate.domain.payment import Payment
-from postdate.domain.task import State, Task
+from postdate.domain.operation import Action, Item, Kind, Operation, Outcome, Plan, StopRule
+from postdate.domain.recurrence import Runs
+from postdate.domain.schedule import Schedule
+from postdate.domain.slots import Slot, item_id
+from postdate.domain.sweeping import Horizon
+from postdate.domain.task import KIND, Payload, State, Task, Template
 from postdate.domain.transitions import Failure, Transition
+from postdate.runtime.author import Author
 from postdate.runtime.dead_letters import Letter, MemoryLetters
 from postdate.stores.keys import OPS
 from postdate.stores.operations import MemoryOperations
+from postdate.stores.payloads import MemoryPayloads
+from postdate.use_cases.plan_changes import DefinitionChanger
+from postdate.use_cases.plan_templates import PAYLOAD_KEPT, Templates
+from postdate.use_cases.planned_chain import PlannedChain
 from tests.integration.world import Context
 from tests.machine import Interpreted
 from tests.unit.api.swept import healthy
 from tests.unit.doubles import (
+    HOOK,
     LEASE,
+    MINUTE,
     PLAN,
     SECOND,
     START,
@@ -72,17 +86,35 @@ class Service:
         self.idle = False
         self.delivered: list[tuple[datetime, str]] = []
         self.machine = Interpreted(name="operation", calls={"Operate": self.operate}, clock=self.clock)
+        self.definitions = ScriptedDefinitions(tasks=self.tasks)
+        runs = Runs(shards=PLAN)
+        self.changer = DefinitionChanger(
+            definitions=self.definitions,
+            chain=PlannedChain(tasks=self.tasks, runs=runs),
+            templates=Templates(
+                tasks=self.tasks,
+                payloads=MemoryPayloads(),
+                runs=runs,
+                payload_kept=PAYLOAD_KEPT,
+                unique=lambda: unique(next(numbers)),
+            ),
+            queue=self.queue,
+            horizon=Horizon(lead=2 * MINUTE, margin=MINUTE),
+            clock=self.clock,
+            unique=lambda: unique(next(numbers)),
+        )
         self.planner = Planner(
             operations=self.operations,
             tasks=self.tasks,
             ledger=self.ledger,
             finder=Finder(
                 tasks=self.tasks,
+                definitions=self.definitions,
                 ledger=self.ledger,
                 unfinished=healthy(self.clock),
                 clock=self.clock,
             ),
-            definitions=ScriptedDefinitions(tasks=self.tasks),
+            definitions=self.definitions,
             shards=PLAN,
             machine=self.machine,
             clock=self.clock,
@@ -100,6 +132,7 @@ class Service:
                 Kind.PAYMENTS: PaymentActor(
                     ledger=self.ledger, queue=self.payment_queue, letters=self.payment_letters
                 ),
+                Kind.PLANS: PlanActor(definitions=self.definitions, changer=self.changer, author=Author()),
             },
             clock=self.clock,
             works_for=10 * SECOND,
@@ -110,7 +143,28 @@ class Service:
         self.tasks.add(tasks)
         return tasks
 
-    def plan(self, tasks: Sequence[Task | Payment], **asked: Any) -> Operation:
+    def recurring(self, number: int = 1, state: PlanState = PlanState.ACTIVE, **fields: Any) -> Definition:
+        """A plan with its run to come."""
+        drawn = unique(number)
+        id = item_id(KIND, Slot(minute=HOME_MINUTE, shard=0), drawn)
+        definition = Definition(
+            id=id,
+            tenant="demo",
+            state=state,
+            version=1,
+            plan=1,
+            schedule=Schedule.checked(cron=Cron.parse("0 * * * *"), definition_id=id),
+            template=Template(destination=HOOK, payload=Payload(text="{}")),
+            created_at=self.clock.now(),
+            changed_at=self.clock.now(),
+            **fields,
+        )
+        self.definitions.add(definition)
+        if state is PlanState.ACTIVE:
+            self.changer.chain.begin(definition, now=self.clock.now())
+        return definition
+
+    def plan(self, tasks: Sequence[Item], **asked: Any) -> Operation:
         usual: dict[str, Any] = {
             "action": Action.REDRIVE,
             "operates": True,
@@ -120,7 +174,7 @@ class Service:
         }
         return self.planner.plan(a_caller(), Plan(**usual | asked), [task.id for task in tasks])
 
-    def started(self, tasks: Sequence[Task | Payment], **asked: Any) -> Operation:
+    def started(self, tasks: Sequence[Item], **asked: Any) -> Operation:
         """Planned, and carried out to its end."""
         planned = self.plan(tasks, **asked)
         self.planner.start(a_caller(), planned.id)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from functions.api import calls
 from functions.api.tasks.checks.places import PlaceCheck, PlaceWanted
 from postdate.domain import transitions
 from postdate.domain.errors import Conflict, NotFound, Unavailable, VersionMismatch
@@ -23,6 +22,7 @@ from postdate.runtime.observability import emit, logger
 from postdate.runtime.queue import Queue
 from postdate.stores.payloads import Payloads
 from postdate.stores.tasks import Tasks, Written
+from postdate.use_cases import calls
 
 _TRIES = 3
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from functions.api import calls, delays, idempotency
+from functions.api import delays, idempotency
 from postdate.domain import transitions
 from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.slots import ShardPlan
@@ -25,6 +25,7 @@ from postdate.runtime.queue import Queue
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.payloads import Payloads
 from postdate.stores.tasks import Tasks, Written
+from postdate.use_cases import calls
 
 _AT_ONCE = 8
 

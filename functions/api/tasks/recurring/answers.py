@@ -10,10 +10,10 @@ from functions.api.answers import Count, Instant, Version, told, words
 from functions.api.forms import text_of
 from functions.api.runs.answers import RunSummary, summary
 from functions.api.tasks.calls import CallAnswer, Payload, call_answer
-from functions.api.tasks.recurring.chain import next_run_at
 from postdate.domain import catch_up, definition, preview
 from postdate.domain.definition import Definition
 from postdate.domain.task import State, Task
+from postdate.use_cases.planned_chain import next_run_at
 
 _SECOND: Final = timedelta(seconds=1)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from functions.api import calls, idempotency
+from functions.api import idempotency
 from postdate.domain import definition as definitions
 from postdate.domain import transitions
 from postdate.domain.definition import Definition, State
@@ -20,6 +20,7 @@ from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.tasks import Tasks, Written
+from postdate.use_cases import calls
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

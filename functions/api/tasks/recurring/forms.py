@@ -125,16 +125,6 @@ def renamed(refused: ValidationFailed, named: Callable[[str], str]) -> Validatio
     return type(refused)([(named(name), message) for name, message in refused.fields])
 
 
-def nothing_left(definition: Definition) -> ValidationFailed:
-    """The error for a plan without a run to come. It names the field that ends the plan."""
-    plan = definition.schedule
-    if plan.max_runs is not None and definition.runs_before >= plan.max_runs:
-        return ValidationFailed([("max_runs", f"{definition.runs_before} have run already")])
-    if plan.end_at is not None:
-        return ValidationFailed([("end_at", "comes before the next run")])
-    return ValidationFailed([("start_at", "no run is planned from then on")])
-
-
 def changes_of(form: RecurringChangeForm, definition: Definition) -> dict[str, Any]:
     """The fields of the Definition that the request changes, without the template."""
     changed = form.changed()

@@ -12,14 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from functions.api import calls, idempotency
-from functions.api.tasks.recurring.chain import PlannedChain
-from functions.api.tasks.recurring.forms import nothing_left
-from functions.api.tasks.recurring.templates import Templates
+from functions.api import idempotency
 from postdate.domain import definition as definitions
 from postdate.domain import instants
 from postdate.domain.catch_up import CatchUp
-from postdate.domain.definition import Definition, Overlap, State
+from postdate.domain.definition import Definition, Overlap, State, nothing_left
 from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import ShardPlan
@@ -30,6 +27,9 @@ from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.tasks import Written
+from postdate.use_cases import calls
+from postdate.use_cases.plan_templates import Templates
+from postdate.use_cases.planned_chain import PlannedChain
 
 _AT_ONCE: Final = 8
 

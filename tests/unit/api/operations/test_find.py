@@ -18,6 +18,7 @@ from tests.unit.doubles import (
     PLAN,
     START,
     ManualClock,
+    ScriptedDefinitions,
     ScriptedLedger,
     ScriptedTasks,
     a_task,
@@ -35,7 +36,13 @@ def tasks():
 @pytest.fixture
 def finder(tasks):
     clock = ManualClock(START + 60 * MINUTE)
-    return Finder(tasks=tasks, ledger=ScriptedLedger(), unfinished=healthy(clock), clock=clock)
+    return Finder(
+        tasks=tasks,
+        definitions=ScriptedDefinitions(tasks=tasks),
+        ledger=ScriptedLedger(),
+        unfinished=healthy(clock),
+        clock=clock,
+    )
 
 
 def ids(found):

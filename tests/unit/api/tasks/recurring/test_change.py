@@ -7,7 +7,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from functions.api.forms import parsed
-from functions.api.tasks.recurring.chain import begun, next_run_at
 from functions.api.tasks.recurring.forms import RecurringChangeForm, changes_of, template_changes_of
 from postdate.domain import transitions
 from postdate.domain.definition import State
@@ -25,6 +24,7 @@ from postdate.domain.task import Payload
 from postdate.domain.task import State as RunState
 from postdate.domain.transitions import Failure, Transition
 from postdate.stores.tasks import Written
+from postdate.use_cases.planned_chain import begun, next_run_at
 from tests.following import follow
 from tests.unit.api.conftest import KEPT, Service
 from tests.unit.doubles import MINUTE, SECOND, START, claimed

@@ -5,14 +5,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from postdate.domain import instants
 from postdate.domain.definition import Definition
 from postdate.domain.errors import Unavailable
 from postdate.domain.recurrence import Runs
-from postdate.domain.task import Payload
+from postdate.domain.task import LIFETIME, Payload
 from postdate.stores.payloads import Payloads
 from postdate.stores.tasks import Tasks
+
+# After the last run that names it.
+PAYLOAD_KEPT: Final = LIFETIME + timedelta(days=5)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,13 +13,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
-from functions.api import calls
-from functions.api.tasks.recurring.chain import PlannedChain
-from functions.api.tasks.recurring.forms import nothing_left
-from functions.api.tasks.recurring.templates import Templates
 from postdate.domain import definition as definitions
 from postdate.domain import transitions
-from postdate.domain.definition import Definition, Reached, State
+from postdate.domain.definition import Definition, Reached, State, nothing_left
 from postdate.domain.errors import Conflict, InvalidState, NotFound, Unavailable, VersionMismatch
 from postdate.domain.following import CHANGED, paused_for
 from postdate.domain.sweeping import Horizon
@@ -29,6 +25,9 @@ from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
 from postdate.stores.tasks import Written
+from postdate.use_cases import calls
+from postdate.use_cases.plan_templates import Templates
+from postdate.use_cases.planned_chain import PlannedChain
 
 _TRIES: Final = 3
 _DRAWN_BYTES: Final = 4
@@ -73,20 +72,20 @@ class DefinitionChanger:
             self.templates.let_go(before.template.payload, now=self.clock.now())
         return after
 
-    def pause(self, tenant: str, id: str, *, reason: str | None) -> Definition:
+    def pause(self, tenant: str, id: str, *, reason: str | None, version: int | None = None) -> Definition:
         def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
             return definitions.pause(definition, now=now, reached=reached, reason=reason)
 
-        return self._change(tenant, id, None, decide)[1]
+        return self._change(tenant, id, version, decide)[1]
 
-    def resume(self, tenant: str, id: str) -> Definition:
+    def resume(self, tenant: str, id: str, *, version: int | None = None) -> Definition:
         def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
             resumed = definitions.resume(definition, now=now, reached=reached)
             if resumed is not None and self.chain.first(resumed, now=now) is None:
                 raise InvalidState(definition.state, f"no run is left: {nothing_left(resumed)}")
             return None if resumed is None else self._on_a_new_plan(resumed)
 
-        return self._change(tenant, id, None, decide)[1]
+        return self._change(tenant, id, version, decide)[1]
 
     def cancel(self, tenant: str, id: str, *, version: int | None) -> Definition:
         def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
