@@ -37,7 +37,7 @@ def bash(script: str, *typed: str) -> list[str]:
         (("postdate", "keys", "rev"), ["revoke"]),
         (("postdate", "keys", "make", "--acc"), ["--account"]),
         (("postdate", "keys", "make", "shop", "--scope", "payments:"), ["payments:read", "payments:write"]),
-        (("postdate", "operations", "redrive", "--kind", ""), ["tasks", "payments"]),
+        (("postdate", "operations", "redrive", "--kind", ""), ["tasks", "payments", "plans"]),
         (("postdate", "nothing", "ex"), ["explain"]),
     ],
     ids=lambda value: " ".join(value),
