@@ -271,10 +271,11 @@ class Service(Stack):
     def _operate(self) -> None:
         operate, state = self._function("operate"), self._state
         operate.allow(state.operations.arn, GET, PUT, QUERY)
-        operate.allow(state.items.arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
+        operate.allow(state.items.arn, GET, BATCH_GET, QUERY, PARTIQL_INSERT, PARTIQL_UPDATE)
         operate.allow(state.items.index_arn("by_listing"), QUERY)
         operate.allow(state.payloads.arn, GET, PUT)
-        operate.allow(state.payments.arn, GET, BATCH_GET)
+        operate.allow(state.slots.arn, GET, QUERY, PUT)
+        operate.allow(state.payments.arn, GET, BATCH_GET, QUERY)
         operate.allow(state.accounts.arn, BATCH_GET)
         operate.allow_in_transactions(state.payments.arn, PUT, UPDATE)
         operate.allow_in_transactions(state.accounts.arn, UPDATE)
@@ -284,7 +285,8 @@ class Service(Stack):
             operate.allow(queue.dead_letters.queue_arn, RECEIVE, DELETE, HIDE)
         operate.allow(state.tasks.dead_letters.queue_arn, SEND)
         operate.allow(self._machine_arn("operation"), START)
-        StateMachine(self, "operation", environment=self._environment, calls={"Operate": operate})
+        for machine in ("operation", "recover"):
+            StateMachine(self, machine, environment=self._environment, calls={"Operate": operate})
 
     def _reconcile(self, record: Function) -> None:
         """Adds the nightly check. It reads whole tables of money, and writes nothing but its reports."""

@@ -1,4 +1,7 @@
-"""A step of the state machine `operation` -> a few seconds of one operation's work, and where the machine goes next."""
+"""A step of the state machine `operation` -> a few seconds of one operation's work, and where the machine goes next.
+
+A step of the state machine `recover`, which has an `action` -> a part of a recovery.
+"""
 
 import secrets
 from collections.abc import Mapping
@@ -9,11 +12,13 @@ from typing import Any, Final
 from functions.operate.actors import PaymentActor, TaskActor
 from functions.operate.carry_out import Conductor
 from functions.operate.plans import PlanActor
+from functions.operate.recover import Recoverer
 from functions.operate.settings import Settings
 from postdate.domain.operation import ROUNDS_MAX, Kind
 from postdate.domain.recurrence import Runs
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
-from postdate.domain.sweeping import Horizon
+from postdate.domain.sweeping import Groups, Horizon
+from postdate.recovery.tokens import Tokens
 from postdate.runtime import aws, settings
 from postdate.runtime import machine as machines
 from postdate.runtime.author import Author
@@ -25,8 +30,10 @@ from postdate.runtime.queue import SqsQueue
 from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
 from postdate.stores.operations_dynamo import DynamoOperations
+from postdate.stores.passes import DynamoPasses
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.tasks_dynamo import DynamoTasks
+from postdate.stores.timetable import DynamoTimetable
 from postdate.use_cases.plan_changes import DefinitionChanger
 from postdate.use_cases.plan_templates import PAYLOAD_KEPT, Templates
 from postdate.use_cases.planned_chain import PlannedChain
@@ -79,6 +86,7 @@ class Wired:
             clock=clock,
             works_for=_WORKS_FOR,
         )
+        self.recoverer = _recoverer(given, tasks=tasks, clock=clock)
 
 
 def _plans(given: Settings, *, tasks: DynamoTasks, queue: SqsQueue, clock: SystemClock) -> PlanActor:
@@ -102,14 +110,32 @@ def _plans(given: Settings, *, tasks: DynamoTasks, queue: SqsQueue, clock: Syste
         chain=PlannedChain(tasks=tasks, runs=runs),
         templates=templates,
         queue=queue,
-        horizon=Horizon(
-            lead=timedelta(seconds=given.open_lead_seconds),
-            margin=timedelta(seconds=given.open_margin_seconds),
-        ),
+        horizon=_horizon(given),
         clock=clock,
         unique=_unique,
     )
     return PlanActor(definitions=definitions, changer=changer, author=author)
+
+
+def _recoverer(given: Settings, *, tasks: DynamoTasks, clock: SystemClock) -> Recoverer:
+    timetable = DynamoTimetable(
+        items_table=given.items_table, payments_table=given.payments_table, client=aws.client("dynamodb")
+    )
+    return Recoverer(
+        passes=DynamoPasses(table=given.slots_table, client=aws.client("dynamodb")),
+        groups=Groups(shards=ShardPlan.parse(given.shard_plan), size=given.shards_per_group),
+        tokens=lambda since: Tokens(timetable=timetable, tasks=tasks, clock=clock, since=since),
+        horizon=_horizon(given),
+        tables=frozenset({given.items_table, given.payments_table}),
+        clock=clock,
+        works_for=_WORKS_FOR,
+    )
+
+
+def _horizon(given: Settings) -> Horizon:
+    return Horizon(
+        lead=timedelta(seconds=given.open_lead_seconds), margin=timedelta(seconds=given.open_margin_seconds)
+    )
 
 
 def _unique() -> bytes:
@@ -124,6 +150,8 @@ def wired() -> Wired:
 @logger.inject_lambda_context
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """The answer is the machine's next input. Raises what the machine is to try again."""
+    if "action" in event:
+        return wired().recoverer.step(event)
     operation, run, rounds = event["operation_id"], int(event["run"]), int(event.get("rounds", 0))
     if "error" in event:
         _give_up(operation, run, event["error"])

@@ -10,11 +10,13 @@ class Settings:
     accounts_table: str
     journal_table: str
     payloads_table: str
+    slots_table: str
     tasks_queue_url: str
     payments_queue_url: str
     tasks_dlq_url: str
     payments_dlq_url: str
     shard_plan: str
+    shards_per_group: int
     listing_shards: int
     retention_days: int
     open_lead_seconds: int

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import pytest
@@ -30,6 +31,8 @@ def given(stack: RunningStack, name: str) -> str:
         return str(stack.aws("sts").get_caller_identity()["Account"])
     if name == "AWS_REGION":
         return str(stack.aws("sqs").meta.region_name)
+    if name == "INSTANT":
+        return (datetime.now(UTC) - timedelta(minutes=3)).isoformat()
     if name == "MAPPING":
         found = stack.aws("lambda").list_event_source_mappings(FunctionName="postdate-local-settle")
         return str(found["EventSourceMappings"][0]["UUID"])

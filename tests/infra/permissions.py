@@ -174,12 +174,13 @@ GRANTED: Final[dict[str, Grants]] = {
         "logs:/aws/lambda/operate": LOGS,
         "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
         "table:items": {
-            *("dynamodb:BatchGetItem", "dynamodb:GetItem"),
+            *("dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"),
             *("dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"),
         },
         "table:items/index/by_listing": {"dynamodb:Query"},
         "table:payloads": {"dynamodb:GetItem", "dynamodb:PutItem"},
-        "table:payments": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
+        "table:slots": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
+        "table:payments": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"},
         "table:accounts": {"dynamodb:BatchGetItem"},
         "queue:tasks": {"sqs:SendMessage"},
         "queue:payments": {"sqs:SendMessage"},
@@ -229,6 +230,7 @@ GRANTED: Final[dict[str, Grants]] = {
     "the schedule of the machine reconcile": {"machine:reconcile": {"states:StartExecution"}},
     "the watcher of parameters": {ALARM.format("{}", each): ALARMS for each in TAKES_BACK},
     "the machine operation": {"function:operate": {"lambda:InvokeFunction"}},
+    "the machine recover": {"function:operate": {"lambda:InvokeFunction"}},
     "the schedule": {
         "queue:ticks": {"sqs:SendMessage"},
         "queue:ticks-dlq": {"sqs:SendMessage"},
