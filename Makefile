@@ -16,7 +16,7 @@ IN_PROCESSES := --numprocesses auto --maxprocesses 4
 
 ONLINE := { echo "Setting up needs the package index that pip is set up for, and did not get what it needs: see above." >&2; exit 2; }
 
-.PHONY: help up down browser test test-on-ministack test-on-dynamodb-local check check-here check-on-python prove chaos game-day bench smoke deploy synth layer lock clean
+.PHONY: help up down browser documents test test-on-ministack test-on-dynamodb-local check check-here check-on-python prove chaos game-day bench smoke deploy synth layer lock clean
 .DELETE_ON_ERROR:
 
 help: ## what there is to make
@@ -48,6 +48,9 @@ test: $(READY)/dev ## the whole suite on local stacks; with ENGINE=dynamodb-loca
 browser: $(READY)/dev ## the console in Chromium on a local stack; screenshots in .build/browser (CHROMIUM=, STACK=, README=1, AGAIN=1 for what failed last)
 	@$(PYTHON) -m tests.browser.chromium
 	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest tests/browser --durations 12 $(if $(STACK),--stack $(STACK)) $(if $(README),--readme) $(if $(AGAIN),--last-failed)
+
+documents: $(READY)/dev ## the commands of README, guides, runbook and examples, and the generated clients, on a local stack
+	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest tests/documents
 
 test-on-dynamodb-local: $(READY)/dev $(READY)/dynamodb-local
 	@.venv/bin/pytest $(IN_PROCESSES) --engine dynamodb-local tests/contract tests/integration

@@ -13,6 +13,8 @@ from typing import Final
 _PYTEST: Final = (sys.executable, "-m", "pytest")
 # Most of the other tests wait as well: for the engine, a time limit or a process.
 _IN_PROCESSES: Final = ("--numprocesses", "4")
+# Each of these folders brings up a stack. `make browser` and `make documents` run the last two.
+_ON_STACKS: Final = ("e2e", "browser", "documents")
 # Tests that kill workers come last in their part: the engine starts two workers at a time, and messages sent meanwhile
 # wait for them. The last part holds all other files.
 _PARTS: Final = (
@@ -31,7 +33,8 @@ def main() -> int:
         try:
             failed = [
                 subprocess.run(
-                    [*_PYTEST, *_IN_PROCESSES, "--ignore=tests/e2e", "--ignore=tests/browser"], check=False
+                    [*_PYTEST, *_IN_PROCESSES, *(f"--ignore=tests/{folder}" for folder in _ON_STACKS)],
+                    check=False,
                 ).returncode
             ]
         finally:

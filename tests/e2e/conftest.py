@@ -93,6 +93,11 @@ def swept(stack: RunningStack) -> dict[str, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return (yield from with_the_log(item))
+
+
+def with_the_log(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Adds the last lines of the stack's log to the report of a failed test."""
     report = yield
     place = item.config.stash.get(PLACE, None)
     if report.failed and place:

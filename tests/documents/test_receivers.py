@@ -71,7 +71,7 @@ def test_the_documentation_shows_the_receivers_contract(stack: RunningStack, tmp
     page.write_text(client.get("/docs").expect(200), encoding="utf-8")
     description.write_text(json.dumps(client.get("/openapi.json").expect(200)), encoding="utf-8")
     shown = subprocess.run(
-        [node.tools() / "bin" / "node", "tests/e2e/page.mjs", page, description],
+        [node.tools() / "bin" / "node", "tests/documents/page.mjs", page, description],
         cwd=ROOT, check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
     text = " ".join(shown.split())

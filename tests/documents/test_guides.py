@@ -76,6 +76,7 @@ def project(stack: RunningStack, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.usefixtures("sweeps")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_guide_does_what_it_says(stack: RunningStack, project: Path, name: str) -> None:
     begin, guide = steps(FIRST.read_text()), steps((GUIDES / name).read_text())

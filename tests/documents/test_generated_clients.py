@@ -44,7 +44,7 @@ def run(*command: object, **environment: str) -> str:
 def registered(stack: RunningStack, script: str, place: Path) -> None:
     """Runs the script with the generated code of `place`, and finds what it registered."""
     told = run(
-        *(sys.executable, ROOT / "tests/e2e" / script, stack.api_url, stack.api_key, *ACCOUNTS),
+        *(sys.executable, ROOT / "tests/documents" / script, stack.api_url, stack.api_key, *ACCOUNTS),
         stack.destination_queue_url,
         PYTHONPATH=f"{place}:{ROOT}",
     )
