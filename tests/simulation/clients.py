@@ -12,6 +12,7 @@ from tests.simulation import switched
 from tests.simulation.bookkeeping import Bookkeeping
 from tests.simulation.destination import OTHER_QUEUE, QUEUE
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
+from tests.simulation.loops import Loops
 from tests.simulation.mix import Mix
 from tests.simulation.operating import Operating
 from tests.simulation.receivers import Receivers
@@ -58,6 +59,7 @@ class Clients:
     bookkeeping: Bookkeeping = field(init=False)
     operating: Operating = field(init=False)
     receivers: Receivers = field(init=False)
+    loops: Loops = field(init=False)
     _idle: list[tuple[str, Any]] = field(default_factory=list)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
 
@@ -66,6 +68,7 @@ class Clients:
         self.bookkeeping = Bookkeeping(clients=self)
         self.operating = Operating(clients=self)
         self.receivers = Receivers(clients=self)
+        self.loops = Loops(clients=self)
 
     @property
     def is_calm(self) -> bool:

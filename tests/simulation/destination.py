@@ -19,7 +19,7 @@ OTHER_QUEUE: Final = f"{QUEUE}-2"
 @dataclass(kw_only=True, slots=True)
 class Destination:
     """`living` gives a question to ask later: whether the worker that works now still does. `acknowledge` is told of
-    each delivery that its receiver has to end by a word of its own."""
+    each delivery that its receiver has to end by a word of its own, `registers` of all."""
 
     hub: Hub
     seen: Seen
@@ -27,6 +27,7 @@ class Destination:
     living: Callable[[], Callable[[], bool]]
     worker: str
     acknowledge: Callable[[Delivery], None]
+    registers: Callable[[Delivery], None]
 
     def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
         lives = self.living()
@@ -122,5 +123,6 @@ class Destination:
                 worker=self.worker,
             )
         )
+        self.registers(delivery)
         if delivery.ack is Ack.EXPLICIT:
             self.acknowledge(delivery)

@@ -91,7 +91,8 @@ class Mix:
     after its instant an attempt may begin, `pauses` the share of requests that pause the key for a while, `rewinds` how
     often a restore takes all calls and the watermark is put back. Callers change plans
     while runs last in the ways that are `replanned`, and `slow_writes` is the share of the batches of statements at
-    which a worker stands still. What is registered as a batch may be due `at_one_instant`."""
+    which a worker stands still. What is registered as a batch may be due `at_one_instant`. `loops` is the share of
+    deliveries whose receivers register another task."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -155,6 +156,7 @@ class Mix:
     replanned: tuple[str, ...] = field(default=(), repr=False)
     slow_writes: float = field(default=0.0, repr=False)
     at_one_instant: bool = field(default=False, repr=False)
+    loops: float = field(default=0.0, repr=False)
 
     @property
     def is_at_once(self) -> bool:
@@ -215,6 +217,7 @@ class Mix:
             fatal=0.0,
             untried=0.0,
             slow_writes=0.0,
+            loops=0.0,
             tempers=("takes",),
             down=None,
             ticks=True,

@@ -21,6 +21,7 @@ from tests.simulation.mistakes import (
     events,
     flow_control,
     leases,
+    loops,
     money,
     operations,
     receivers,
@@ -48,6 +49,7 @@ BUGS: Final = (
     *operations.BUGS,
     *events.BUGS,
     *switches.BUGS,
+    *loops.BUGS,
 )
 
 

@@ -183,6 +183,7 @@ class Run:
             mix=lambda: self.mix,
             shards=self.mix.shards,
             acknowledge=lambda delivery: self.clients.receivers.take(delivery),
+            registers=lambda delivery: self.clients.loops.take(delivery),
         )
         self.machines = Machines(hub=self.hub, functions=self.functions, seen=self.seen, mix=lambda: self.mix)
         self.wire.started = self.machines.start

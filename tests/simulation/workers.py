@@ -49,6 +49,7 @@ class Functions:
     mix: Callable[[], Mix]
     shards: int
     acknowledge: Callable[[Delivery], None]
+    registers: Callable[[Delivery], None]
     skews: dict[str, int] = field(default_factory=dict)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
     _copies: dict[str, int] = field(default_factory=dict)
@@ -79,6 +80,7 @@ class Functions:
                 living=lambda: self._living(actor),
                 worker=name,
                 acknowledge=self.acknowledge,
+                registers=self.registers,
             )
             backfills = replace(wired.targets["backfill"], pool=Beside(functions=self, worker=actor))
             wired.targets = {"sqs": target, "webhook": target, "backfill": backfills}

@@ -49,6 +49,7 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "unread switches": stops.unread_switches,
     "replanned": recurring.replanned,
     "superseded": recurring.superseded,
+    "looping": pressure.looping,
     "rolled back": faults.rolled_back,
     "buried together": faults.buried_together,
     "unwritable": faults.unwritable,

@@ -34,6 +34,24 @@ def crowded(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def looping(mix: Mix, draws: Random) -> Mix:
+    """Receivers register the next task, or trigger a run, with the depth that they were told."""
+    return replace(
+        quiet(mix, draws),
+        rates={Fault.LOST: 0.01},
+        payments=0.0,
+        recurring=0.4,
+        explicit=0.0,
+        control=None,
+        operations=0.0,
+        tempers=("takes",),
+        requests=3,
+        span=MINUTE,
+        waits_max=5,
+        loops=0.9,
+    )
+
+
 def backlogged(mix: Mix, draws: Random) -> Mix:
     """More work for one key than it has places for while tasks live."""
     return replace(
