@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tests.simulation import (
+    archived,
     audits,
     boundary,
     chains,
@@ -85,6 +86,7 @@ AT_THE_END: Final[tuple[Callable[[Seen], None], ...]] = (
 )
 OF_EVENTS: Final[tuple[Callable[[Seen, streams.Streams], None], ...]] = (
     streams.i20_each_version_is_one_event,
+    archived.i20_the_archive_has_each_event,
     streams.i23_a_follower_misses_none,
 )
 
@@ -207,8 +209,13 @@ INVARIANTS: Final[dict[str, Shown]] = {
         elsewhere=("test_another_tenants_task_is_not_found_by_any_way",),
     ),
     "I20": Shown(
-        here=(items.i20_one_line_a_version, streams.i20_each_version_is_one_event),
-        open="the bus and the archive: there are none yet",
+        here=(
+            items.i20_one_line_a_version,
+            streams.i20_each_version_is_one_event,
+            archived.i20_the_archive_has_each_event,
+        ),
+        elsewhere=("test_random_nights_keep_every_rule",),
+        open="the bus",
     ),
     "I21": Shown(
         here=(items.i9_tokens_rise_and_fence, items.i12_never_early),
