@@ -20,6 +20,7 @@ from tests.simulation import (
     money,
     operations,
     queues,
+    quotas,
     streams,
     switched,
 )
@@ -54,6 +55,7 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     chains.i10_a_run_begins_where_its_task_lets_it,
     chains.i11_a_run_is_kept_back_for_a_reason,
     queues.i17_a_queue_has_a_bound_and_its_runs_write_little,
+    quotas.i17_registrations_keep_to_the_quota,
     flows.a_place_is_given_away_once,
     flows.no_more_begin_than_have_places,
     flows.a_room_holds_what_it_may,
@@ -193,6 +195,7 @@ INVARIANTS: Final[dict[str, Shown]] = {
             items.i17_attempts_and_delays,
             queues.i17_a_queue_has_a_bound_and_its_runs_write_little,
             queues.a_queue_moves_on,
+            quotas.i17_registrations_keep_to_the_quota,
             boundary.i17_calls_within_a_budget,
         ),
     ),

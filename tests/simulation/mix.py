@@ -92,7 +92,8 @@ class Mix:
     often a restore takes all calls and the watermark is put back. Callers change plans
     while runs last in the ways that are `replanned`, and `slow_writes` is the share of the batches of statements at
     which a worker stands still. What is registered as a batch may be due `at_one_instant`. `loops` is the share of
-    deliveries whose receivers register another task."""
+    deliveries whose receivers register another task, `quota` the registrations a second of each tenant; 0 is the usual
+    one."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -157,6 +158,7 @@ class Mix:
     slow_writes: float = field(default=0.0, repr=False)
     at_one_instant: bool = field(default=False, repr=False)
     loops: float = field(default=0.0, repr=False)
+    quota: int = field(default=0, repr=False)
 
     @property
     def is_at_once(self) -> bool:

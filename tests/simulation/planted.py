@@ -24,6 +24,7 @@ from tests.simulation.mistakes import (
     loops,
     money,
     operations,
+    quotas,
     receivers,
     recurring,
     registration,
@@ -50,6 +51,7 @@ BUGS: Final = (
     *events.BUGS,
     *switches.BUGS,
     *loops.BUGS,
+    *quotas.BUGS,
 )
 
 

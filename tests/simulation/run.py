@@ -23,7 +23,18 @@ from postdate.stores import account_row, movement_row
 from postdate.stores.data_keys import KEY_BYTES, MemoryDataKeys
 from postdate.stores.key_hashes import OWNER, KeyHashes
 from postdate.stores.vault import SIGNING, Vault
-from tests.simulation import boundary, chains, checkers, items, operations, poison, queues, switched, zoned
+from tests.simulation import (
+    boundary,
+    chains,
+    checkers,
+    items,
+    operations,
+    poison,
+    queues,
+    quotas,
+    switched,
+    zoned,
+)
 from tests.simulation.bookkeeping import RESTING
 from tests.simulation.clients import INTERNAL, OPERATOR, SCOPES, SECRET, Clients
 from tests.simulation.destination import OTHER_QUEUE, QUEUE, SIGNING_SECRET
@@ -217,6 +228,7 @@ class Run:
         # empty minutes in each run.
         following.QUEUE_MAX = chains.QUEUE_MAX
         tick.AUDITED_AFTER = AUDITED_AFTER if self.mix.skew > MINUTE else timedelta(minutes=2)
+        quotas.arrange(self.mix)
         if self.mix.skew > MINUTE:
             self._furnish_for_wrong_clocks()
         if self.mix.newer_forms:

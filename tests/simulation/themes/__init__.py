@@ -50,6 +50,7 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "replanned": recurring.replanned,
     "superseded": recurring.superseded,
     "looping": pressure.looping,
+    "rationed": pressure.rationed,
     "rolled back": faults.rolled_back,
     "buried together": faults.buried_together,
     "unwritable": faults.unwritable,

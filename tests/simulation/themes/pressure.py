@@ -52,6 +52,24 @@ def looping(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def rationed(mix: Mix, draws: Random) -> Mix:
+    """Callers register by the batch, and more than their tenant's quota."""
+    return replace(
+        quiet(mix, draws),
+        recurring=0.0,
+        control=None,
+        operations=0.0,
+        impatient=0.0,
+        restated=0.0,
+        money=0.0,
+        batches=0.9,
+        clients=3,
+        requests=20,
+        span=6 * SECOND,
+        quota=1,
+    )
+
+
 def backlogged(mix: Mix, draws: Random) -> Mix:
     """More work for one key than it has places for while tasks live."""
     return replace(
