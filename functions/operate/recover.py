@@ -8,11 +8,12 @@ above what it is, and a watermark that is put back twice begins one epoch more.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any, Final
 
 from postdate.domain import instants
 from postdate.domain.errors import NotRecoverable
-from postdate.domain.sweeping import Groups, Horizon
+from postdate.domain.sweeping import Groups, Horizon, Stage
 from postdate.recovery.tokens import Tokens
 from postdate.recovery.watermark import Rewind
 from postdate.runtime.clock import Clock
@@ -23,6 +24,7 @@ ITEMS: Final = "items"
 # A week. What is older is recovered by the command, which has no limit.
 MINUTES_MAX: Final = 7 * 24 * 60
 SPAN_MINUTES: Final = 60
+_DAY: Final = 24 * 60
 # The sweep closes a minute this long after it.
 _CLOSED_AFTER: Final = 3
 # The machine looks every 30 s, for at most eight hours.
@@ -116,18 +118,35 @@ class Recoverer:
         mark = self._rewind.put_back(event["stood"], tables=self.tables)
         told = {"action": "watermark_put_back", "minute": mark.minute, "epoch": mark.epoch}
         logger.warning("the watermark was put back", extra=told)
-        return {"until": instants.minute_of(self.clock.now()) - _CLOSED_AFTER, "looks": 0}
+        last = instants.minute_of(self.clock.now()) - _CLOSED_AFTER
+        return {"until": {"next": mark.minute + 1, "last": last, "epoch": mark.epoch}, "looks": 0}
 
     def _look(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """How far the sweep is."""
-        mark = self.passes.watermark()
-        behind = event["until"] - (mark.minute if mark is not None else event["until"] - 1)
+        """How many minutes are closed again. The watermark itself follows an hour later, after the audits."""
+        until = event["until"]
+        minute = until["next"]
+        while minute <= until["last"] and (closed := self._closed(minute, until)):
+            minute += closed
         state = "behind" if event["looks"] < LOOKS_MAX else "too late"
         return {
-            "until": event["until"],
+            "until": {**until, "next": minute},
             "looks": event["looks"] + 1,
-            "state": state if behind > 0 else "done",
+            "state": state if minute <= until["last"] else "done",
         }
+
+    def _closed(self, first: int, until: Mapping[str, Any]) -> int:
+        """The number of minutes from this one on, of a day at most, that sweepers of this epoch have closed."""
+        last = min(until["last"], first + _DAY - 1)
+        closed = {
+            (note.minute, note.group)
+            for note in self.passes.between(first, last)
+            if note.stage is not Stage.OPEN and note.epoch >= until["epoch"]
+        }
+        minutes = takewhile(
+            lambda minute: all((minute, group) in closed for group in range(self.groups.count(minute))),
+            range(first, last + 1),
+        )
+        return sum(1 for _ in minutes)
 
 
 def _give_up(event: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The state machine `recover`: each state, each edge, and a crash after each state, with the real handler."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -53,6 +54,7 @@ class Outage:
         self._noted(stood)
         self.clock.sweep = self._sweep
         self.called: list[str] = []
+        self.closed = Counter[int]()
         self.recoverer = Recoverer(
             passes=self.passes,
             groups=self.groups,
@@ -127,11 +129,18 @@ class Outage:
                 )
 
     def _sweep(self) -> None:
-        mark = self.mark
+        """Closes minutes anew. The watermark stays where it is: that follows after the audits, in an hour."""
         closed = instants.minute_of(self.clock.now()) - 3
-        to = min(mark.minute + self.minutes_a_look, closed)
-        if to > mark.minute:
-            self.passes.raise_watermark(Watermark(minute=to, epoch=mark.epoch, tables=mark.tables))
+        mark = self.mark
+        minutes = range(mark.minute + 1 + self.closed[mark.epoch], closed + 1)[: self.minutes_a_look]
+        for minute in minutes:
+            self.closed[mark.epoch] += 1
+            for group in range(self.groups.count(minute)):
+                at = self.clock.now()
+                stage, epoch = Stage.CLOSE, mark.epoch
+                self.passes.record(
+                    Progress(minute=minute, group=group, stage=stage, opened_at=at, looked_at=at, epoch=epoch)
+                )
 
 
 def test_after_an_outage_the_sweep_goes_back_and_catches_up() -> None:
@@ -139,7 +148,9 @@ def test_after_an_outage_the_sweep_goes_back_and_catches_up() -> None:
     machine = outage.machine()
     assert outage.run(machine, outage.asked(first=outage.since)) == "SUCCEEDED"
     assert (outage.mark.epoch, outage.mark.tables) == (1, TABLES)
-    assert outage.mark.minute >= outage.now - 3
+    assert outage.mark.minute == instants.minute_of(outage.since) - 1
+    # 127 minutes, 50 of them a look.
+    assert outage.called.count("recover_look") == 3
     # Nothing was restored, so no token is raised.
     assert set(outage.called) == {"recover_plan", "recover_put_back", "recover_look"}
 
@@ -289,7 +300,7 @@ def test_a_machine_that_dies_after_any_state_can_be_started_again(after: str) ->
     with pytest.raises(Died):
         outage.run(outage.machine(dies), asked)
     assert outage.run(outage.machine(), asked, "two") == "SUCCEEDED"
-    assert outage.mark.minute >= outage.now - 3
+    assert outage.closed[outage.mark.epoch] >= 127
     raised = outage.tasks.get(task.id)
     assert raised is not None
     assert raised.token >= task.token + TOKENS_AHEAD
