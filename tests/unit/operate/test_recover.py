@@ -49,9 +49,9 @@ class Outage:
         self.tasks = ScriptedTasks()
         self.groups = Groups(shards=PLAN, size=2)
         self.since = self.clock.now() - minutes * MINUTE
-        stood = instants.minute_of(self.since)
         self.passes.raise_watermark(Watermark(minute=self.now - 3, epoch=0, tables=TABLES))
-        self._noted(stood)
+        # The notes say that all was closed, as they do after a restore.
+        self._noted(self.now)
         self.clock.sweep = self._sweep
         self.called: list[str] = []
         self.closed = Counter[int]()
@@ -108,11 +108,11 @@ class Outage:
         assert mark is not None
         return mark
 
-    def _noted(self, stood: int) -> None:
-        """Every pass up to that minute was made, as a sweep notes it."""
+    def _noted(self, until: int) -> None:
+        """Every minute before that one was closed, and the early ones were audited."""
         before = self.since - CLOCKS_APART
         last = instants.minute_of(before - AUDITED_AFTER)
-        for minute in range(last - 3, stood):
+        for minute in range(last - 3, until):
             for group in range(self.groups.count(minute)):
                 at = instants.end_of(minute)
                 audited = at + timedelta(seconds=1) if minute <= last else None
