@@ -115,6 +115,8 @@ class Environment:
     engine: Engine = Engine()
     # Write units a second that a new table accepts at once, where AWS's 4,000 are too few.
     warm_writes: Mapping[str, int] = field(default_factory=dict)
+    # A service outside of AWS that calls a person when it gets no signal for a while; none without an address.
+    heartbeat_url: str | None = None
     # Tables that were restored, by the names of those whose place they take: {"items": "postdate-prod-items-2"}.
     restored: Mapping[str, str] = field(default_factory=dict)
 

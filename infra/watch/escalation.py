@@ -5,7 +5,7 @@ the alarm again, and tells the topic of pages if it is a ticket that has fired e
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from aws_cdk import ArnFormat, Aws, Stack, aws_events, aws_iam, aws_sns
 
@@ -13,6 +13,7 @@ from infra.constructs.state_machine import StateMachine
 from infra.constructs.waiver import waive
 from infra.environments import Environment
 from infra.watch.alarm import PAGES_AFTER, Alarm, Severity
+from infra.watch.pulse import pulse_alarms
 
 NAME: Final = "escalate"
 OWN_ALARMS: Final = "The names of an environment's alarms begin alike, and are many."
@@ -41,6 +42,7 @@ def add_escalation(
     page: aws_sns.Topic,
     ticket: aws_sns.Topic,
 ) -> None:
+    """Alarms of the pulse start nothing: they fire all day."""
     own = stack.format_arn(
         service="cloudwatch",
         resource="alarm",
@@ -67,12 +69,7 @@ def add_escalation(
         "escalation",
         name=environment.named(NAME),
         description="Starts the escalation of each alarm that fires.",
-        event_pattern={
-            "source": ["aws.cloudwatch"],
-            "detail-type": ["CloudWatch Alarm State Change"],
-            "account": [Aws.ACCOUNT_ID],
-            "detail": {"alarmName": [{"prefix": environment.named("")}], "state": {"value": ["ALARM"]}},
-        },
+        event_pattern=_pattern(stack, environment),
         targets=[
             aws_events.CfnRule.TargetProperty(
                 id=NAME,
@@ -84,3 +81,22 @@ def add_escalation(
             )
         ],
     )
+
+
+def _pattern(stack: Stack, environment: Environment) -> dict[str, Any]:
+    pulses = [
+        stack.format_arn(
+            service="cloudwatch",
+            resource="alarm",
+            resource_name=environment.named(each.name),
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
+        for each in pulse_alarms(environment)
+    ]
+    return {
+        "source": ["aws.cloudwatch"],
+        "detail-type": ["CloudWatch Alarm State Change"],
+        "account": [Aws.ACCOUNT_ID],
+        "detail": {"alarmName": [{"prefix": environment.named("")}], "state": {"value": ["ALARM"]}},
+        **({"resources": [{"anything-but": pulses}]} if pulses else {}),
+    }

@@ -19,6 +19,8 @@ from infra.watch.alarm import Alarm, Comparison, Composite, Missing, Series
 # CloudWatch looks at more periods than an alarm has, in case some have no data. AWS publishes two more for three.
 _FURTHER: Final = 2
 _MINUTE: Final = 60
+# The begin of a period, among the values of its series. No series has this name.
+_START: Final = "@start"
 
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
 
@@ -79,9 +81,9 @@ _OPERATIONS: Final[Mapping[type[ast.AST], Callable[[float, float], float]]] = {
 }
 
 
-def computed(expression: str, values: Mapping[str, float | None]) -> float | None:
-    """The expression's value in one period. A period has none if a series that is not filled has none there, and none
-    where the expression divides by 0."""
+def computed(expression: str, values: Mapping[str, float | None], *, start: float = 0) -> float | None:
+    """The expression's value in the period that begins at `start`. A period has none if a series that is not filled has
+    none there, and none where the expression divides by 0."""
     parsed = ast.parse(expression, mode="eval")
     known = {name: value for name, value in values.items() if value is not None}
     filled = {
@@ -94,7 +96,7 @@ def computed(expression: str, values: Mapping[str, float | None]) -> float | Non
     if values.keys() - known.keys() - filled:
         return None
     try:
-        return _value(parsed.body, known)
+        return _value(parsed.body, known | {_START: start})
     except ZeroDivisionError:
         return None
 
@@ -107,6 +109,10 @@ def _value(node: ast.expr, known: Mapping[str, float]) -> float:
             return known[name]
         case ast.Call(func=ast.Name(id="FILL"), args=[ast.Name(id=name), filling]):
             return known[name] if name in known else _value(filling, known)
+        case ast.Call(func=ast.Name(id="MINUTE"), args=[ast.Name()]):
+            return known[_START] // _MINUTE % _MINUTE
+        case ast.Call(func=ast.Name(id="FLOOR"), args=[part]):
+            return math.floor(_value(part, known))
         case ast.BinOp(left=left, op=op, right=right):
             return _OPERATIONS[type(op)](_value(left, known), _value(right, known))
         case ast.Compare(left=left, ops=[op], comparators=[right]):
@@ -127,7 +133,7 @@ def points(alarm: Alarm, samples: Samples, *, until: float) -> list[bool | None]
             name: samples.value(series, start=start, end=start + alarm.period)
             for name, series in alarm.series.items()
         }
-        value = computed(alarm.expression or next(iter(values)), values)
+        value = computed(alarm.expression or next(iter(values)), values, start=start)
         found.append(None if value is None else _breaches(alarm, value))
     return found
 

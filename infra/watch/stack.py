@@ -19,6 +19,7 @@ from infra.environments import Environment
 from infra.watch.alarm import API_ID, Alarm, Comparison, Composite, Missing, Series, Severity, described
 from infra.watch.dashboards import add_dashboards
 from infra.watch.escalation import add_escalation
+from infra.watch.pulse import add_pulse
 from infra.watch.queries import QUERIES, Query
 from infra.watch.table import alarms, composites
 
@@ -65,6 +66,7 @@ class Watch(Stack):
             page=self._topics[Severity.PAGE],
             ticket=self._topics[Severity.TICKET],
         )
+        add_pulse(self, environment=environment)
         for query in QUERIES:
             self._query(query)
         for severity, topic in self._topics.items():

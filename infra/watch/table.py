@@ -5,6 +5,7 @@ from infra.watch.alarm import Alarm, Composite, Severity
 from infra.watch.burns import pages
 from infra.watch.capacity import capacity_alarms
 from infra.watch.payments import payment_alarms
+from infra.watch.pulse import pulse_alarms
 from infra.watch.queues import queue_alarms
 from infra.watch.reconciling import reconciling_alarms
 from infra.watch.requests import request_alarms
@@ -24,6 +25,7 @@ def alarms(environment: Environment) -> tuple[Alarm, ...]:
         *request_alarms(environment),
         *capacity_alarms(environment),
         *throttle_alarms(environment),
+        *pulse_alarms(environment),
     )
 
 

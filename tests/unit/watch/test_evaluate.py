@@ -79,6 +79,13 @@ def test_math_is_that_of_cloudwatch(expression: str, value: float | None) -> Non
     assert computed(expression, {"a": 1, "b": 3} | ({"c": None} if "c" in expression else {})) == value
 
 
+def test_functions_of_the_time_know_when_a_period_begins() -> None:
+    seventeen_past = 1_800_000_000 // 3600 * 3600 + 17 * 60
+    assert computed("MINUTE(a)", {"a": 1}, start=seventeen_past) == 17
+    assert computed("FLOOR(MINUTE(a) / 10)", {"a": 1}, start=seventeen_past) == 1
+    assert computed("MINUTE(a)", {"a": None}, start=seventeen_past) is None
+
+
 def test_a_series_without_data_leaves_the_math_without_a_value() -> None:
     assert computed("IF(a > 0, a, b)", {"a": 1, "b": None}) is None
 
