@@ -11,6 +11,7 @@ from infra.constructs.state_machine import BEFORE_RECONCILIATION, StateMachine
 from infra.constructs.waiver import waive
 from infra.environments import Environment, Size
 from infra.state import State
+from postdate.stores.calendar import SCOPE as CALENDAR
 from postdate.targets.kind import Service as TargetService
 from postdate.targets.registry import KINDS
 
@@ -246,6 +247,7 @@ class Service(Stack):
         record, state = self._function("record"), self._state
         record.allow(state.events.arn, QUERY, BATCH_GET, PARTIQL_INSERT)
         record.allow(state.subscriptions.arn, QUERY)
+        record.allow_rows(state.slots.arn, f"{CALENDAR}*", UPDATE)
         record.allow(state.items.arn, BATCH_GET, PARTIQL_INSERT)
         record.allow(state.payments.arn, BATCH_GET)
         record.allow(state.tasks.queue.queue_arn, SEND)

@@ -18,8 +18,8 @@ from functions.api.limits.stored import Stored
 from functions.api.operations.backfill import Backfills
 from functions.api.operations.find import Finder
 from functions.api.operations.plan import Planner as OperationsPlanner
-from functions.api.overview.calendar import Calendars
-from functions.api.overview.look import ALARMS_KEPT, DEPTHS_KEPT, Look
+from functions.api.overview.calendar import REACHES, Calendars
+from functions.api.overview.look import ALARMS_KEPT, CALENDAR_KEPT, DEPTHS_KEPT, Look
 from functions.api.overview.remembered import Remembered
 from functions.api.payments.allowance import Allowance
 from functions.api.payments.change import PaymentChanger as PaymentChanger
@@ -37,6 +37,8 @@ from functions.api.tasks.recurring.by_hand import ByHand
 from functions.api.tasks.recurring.register import DefinitionRegistrar
 from functions.api.tenants.sealing import migrated
 from functions.api.unfinished import Unfinished
+from postdate.domain import instants
+from postdate.domain.calendar import Due
 from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.recurrence import Runs
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
@@ -54,6 +56,7 @@ from postdate.runtime.issuer import person_by
 from postdate.runtime.machine import StepFunctions
 from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import SqsQueue
+from postdate.stores.calendar import DynamoCalendar
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.events_dynamo import DynamoEvents
@@ -326,11 +329,17 @@ class Wired:
                 keep=ALARMS_KEPT,
                 clock=self.clock,
             ),
+            counts=Remembered(partial(self._counts, given.slots_table), keep=CALENDAR_KEPT, clock=self.clock),
             groups=groups,
             horizon=self._horizon,
             beat=timedelta(seconds=given.tick_seconds),
             clock=self.clock,
         )
+
+    def _counts(self, table: str) -> Mapping[int, Due]:
+        first = instants.minute_of(self.clock.now())
+        last = first + REACHES // instants.MINUTE
+        return DynamoCalendar(table=table, client=aws.client("dynamodb")).between(first, last)
 
     def _loaded(self, id: str) -> Tenant | None:
         found = self.all_tenants.get(id)

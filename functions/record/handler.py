@@ -1,7 +1,7 @@
 """Changes from the streams of tables -> one immutable event each, its entry in the tenant's feed, and its deliveries to
 subscriptions."""
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import cache
@@ -15,12 +15,16 @@ from functions.record.mend import Mender
 from functions.record.readers import readers
 from functions.record.record import Recorded, Recorder
 from functions.record.settings import Settings
+from postdate.domain import calendar
+from postdate.domain.errors import Unavailable
+from postdate.domain.event import Event
 from postdate.domain.slots import ShardPlan
 from postdate.runtime import aws, settings
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.letters import Letters
 from postdate.runtime.observability import logger
 from postdate.runtime.queue import SqsQueue
+from postdate.stores.calendar import DynamoCalendar
 from postdate.stores.events_dynamo import DynamoEvents
 from postdate.stores.items import Items
 from postdate.stores.subscriptions_dynamo import DynamoSubscriptions
@@ -41,6 +45,7 @@ class Wired:
         events = DynamoEvents(
             table=given.events_table, client=dynamodb, kept=timedelta(days=given.events_kept_days)
         )
+        self.calendar = DynamoCalendar(table=given.slots_table, client=dynamodb)
         notifier = Notifier(
             events=events,
             subscriptions=DynamoSubscriptions(table=given.subscriptions_table, client=dynamodb),
@@ -94,6 +99,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     for change, error in recorded.poisoned:
         if not _buried(change, error):
             failed.add(change.number)
+    _count(recorded.new)
     _tell(recorded, failed)
     first = [change.number for change in changes if change.number in failed][:1]
     return {"batchItemFailures": [{"itemIdentifier": number} for number in first]}
@@ -119,6 +125,16 @@ def _mended(event: Mapping[str, Any], has_time: Callable[[], bool]) -> dict[str,
         },
     )
     return asdict(found)
+
+
+def _count(events: Sequence[Event]) -> None:
+    """Counts new events for the operators' calendar, which holds nothing up: what cannot be counted is missing there. A
+    worker that dies before it counts leaves a batch out, and none is counted twice."""
+    given = wired()
+    try:
+        given.calendar.add(calendar.changes(events, now=given.clock.now()))
+    except Unavailable:
+        logger.exception("events are missing in the calendar", extra={"action": "calendar_not_counted"})
 
 
 def _buried(change: Change, error: Exception) -> bool:

@@ -43,13 +43,17 @@ class _End:
 
 @dataclass(kw_only=True, slots=True)
 class Recorded:
-    """`failed` are the numbers of the records that have to come again, `poisoned` the changes that this code cannot
-    read."""
+    """`new` are the events that were not there before. `failed` are the numbers of the records that have to come again,
+    `poisoned` the changes that this code cannot read."""
 
     events: list[Event] = field(default_factory=list)
+    new: list[Event] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
     poisoned: list[tuple[Change, Exception]] = field(default_factory=list)
-    doubled: int = 0
+
+    @property
+    def doubled(self) -> int:
+        return len(self.events) - len(self.new)
 
 
 class Recorder:
@@ -89,21 +93,22 @@ class Recorder:
         for tenant, pairs in by_tenant.items():
             once = {event.id: event for event, _ in pairs}
             try:
-                found.doubled += self.record_events(tenant, list(once.values()))
+                there = self.record_events(tenant, list(once.values()))
                 found.events += once.values()
+                found.new += [event for event in once.values() if event.id not in there]
             except Unavailable:
                 logger.exception("events were not recorded", extra={"action": "record_failed"})
                 found.failed |= {number for _, number in pairs}
         return found
 
-    def record_events(self, tenant: str, events: Sequence[Event]) -> int:
-        """Records one tenant's events and makes their deliveries. Returns how many of them were there already. Raises
-        Unavailable: the caller repeats all."""
+    def record_events(self, tenant: str, events: Sequence[Event]) -> Set[str]:
+        """Records one tenant's events and makes their deliveries. Returns the ids of those that were there already.
+        Raises Unavailable: the caller repeats all."""
         stamped, there = self._record(tenant, events)
         self._notify(tenant, events)
         if self._publish is not None:
             self._publish(tenant, self._as_recorded(stamped, there))
-        return len(there)
+        return there
 
     def _as_recorded(self, stamped: Sequence[Event], there: Set[str]) -> list[Event]:
         """Rows that were there keep the instant of their first recording."""

@@ -16,6 +16,7 @@ class Settings:
     events_kept_days: int
     events_bus: str
     subscriptions_table: str
+    slots_table: str
     tasks_queue_url: str
     shard_plan: str
     listing_shards: int

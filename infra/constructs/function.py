@@ -112,6 +112,13 @@ class Function(aws_lambda.Function):
             aws_iam.PolicyStatement(actions=list(actions), resources=[table], conditions=named)
         )
 
+    def allow_rows(self, table: str, keys: str, *actions: str) -> None:
+        """Allows these calls on rows whose partition keys are like this."""
+        like = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [keys]}}
+        self.add_to_role_policy(
+            aws_iam.PolicyStatement(actions=list(actions), resources=[table], conditions=like)
+        )
+
     def allow_data_keys(
         self, key: str, *actions: str, owners: Mapping[str, Mapping[str, str]] | None = None
     ) -> None:

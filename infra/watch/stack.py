@@ -19,8 +19,8 @@ from infra.environments import Environment
 from infra.watch.alarm import API_ID, Alarm, Comparison, Composite, Missing, Series, Severity, described
 from infra.watch.dashboards import add_dashboards
 from infra.watch.escalation import add_escalation
-from infra.watch.pulse import add_pulse
 from infra.watch.queries import QUERIES, Query
+from infra.watch.signal import add_signal
 from infra.watch.table import alarms, composites
 
 _MISSING: Final = {
@@ -66,7 +66,7 @@ class Watch(Stack):
             page=self._topics[Severity.PAGE],
             ticket=self._topics[Severity.TICKET],
         )
-        add_pulse(self, environment=environment)
+        add_signal(self, environment=environment)
         for query in QUERIES:
             self._query(query)
         for severity, topic in self._topics.items():

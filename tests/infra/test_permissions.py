@@ -7,6 +7,7 @@ from tests.infra.permissions import (
     ALARMS,
     GRANTED,
     GRANTED_BY_ATTRIBUTES,
+    GRANTED_BY_KEYS,
     GRANTED_BY_OWNERS,
     GRANTED_IN_TRANSACTIONS,
     TRACES,
@@ -89,7 +90,9 @@ def test_a_role_writes_money_in_transactions_and_in_no_other_way(stacks: Stacks,
 def test_no_grant_depends_on_anything_else(stacks: Stacks) -> None:
     for found in statements(stacks).values():
         assert all(
-            each.get("Condition") in (None, IN_TRANSACTIONS, *OWNERS) or named(each) is not None
+            each.get("Condition") in (None, IN_TRANSACTIONS, *OWNERS)
+            or named(each) is not None
+            or leading(each) is not None
             for each in found
         )
 
@@ -119,6 +122,25 @@ def test_some_writes_may_name_certain_attributes_only(stacks: Stacks, role: str)
         if (attributes := named(statement)) is not None
     }
     assert bound == GRANTED_BY_ATTRIBUTES.get(role, {})
+
+
+def leading(statement: dict[str, Any]) -> str | None:
+    """The pattern of the partition keys that a statement is bound to."""
+    match statement.get("Condition"):
+        case {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [str(pattern)]}}:
+            return pattern
+        case _:
+            return None
+
+
+@pytest.mark.parametrize("role", GRANTED)
+def test_some_writes_may_change_certain_rows_only(stacks: Stacks, role: str) -> None:
+    bound = {
+        stacks.text(statement["Resource"]): (set(as_list(statement["Action"])), pattern)
+        for statement in statements(stacks)[role]
+        if (pattern := leading(statement)) is not None
+    }
+    assert bound == GRANTED_BY_KEYS.get(role, {})
 
 
 def test_no_function_makes_an_operators_key(stacks: Stacks) -> None:

@@ -3,13 +3,18 @@
 import json
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
 import pytest
 
 from functions.api.events.waiting import OWNER, ROOM
+from functions.api.wiring import wired
 from functions.record.handler import handler as record
+from postdate.domain import instants
+from postdate.domain.calendar import Due
+from postdate.stores.calendar import DynamoCalendar
 from postdate.stores.flow_dynamo import DynamoFlow
 from tests.boundary import Boundary, refused
 from tests.integration.world import Client, Context, World
@@ -194,3 +199,54 @@ def test_a_wait_of_more_than_two_seconds_takes_a_seat_and_leaves_it(client: Clie
     assert time.monotonic() - began >= 3
     room = DynamoFlow(table=world.tables["flow"], client=world.dynamodb).room(OWNER, ROOM)
     assert (room.version, room.runs) == (1, {})
+
+
+def test_the_operators_calendar_counts_each_change_once(
+    world: World, payer: Client, stream: Stream, boundary: Boundary
+) -> None:
+    """Others count in the same rows: what this tenant adds is told by the difference."""
+    calendar = DynamoCalendar(table=world.tables["slots"], client=world.dynamodb)
+    due_at = datetime.now(UTC).replace(microsecond=0) + timedelta(days=3)
+    minute = instants.minute_of(due_at)
+
+    def counted() -> Due:
+        return calendar.between(minute, minute).get(minute, Due())
+
+    before = counted()
+    paid = payer.pay(key="p", scheduled_time=due_at.isoformat())
+    payer.register(run_at=due_at.isoformat())
+    tasks = Stream(world, payer, "items")
+    registered = [*stream.records(), *tasks.records()]
+    assert recorded(registered) == []
+    assert counted() == before + Due(tasks=1, payments=1, amount=10)
+    assert recorded(registered) == []
+    assert counted() == before + Due(tasks=1, payments=1, amount=10)
+
+    assert payer.call("POST", f"/api/v1/payments/{paid.body['payment_id']}/cancel", {}).status == 200
+    boundary.fail("UpdateItem", refused("InternalServerError", 500), refused("InternalServerError", 500))
+    assert recorded(stream.records()) == []
+    assert counted() == before + Due(tasks=1)
+
+
+def test_a_calendar_that_cannot_be_counted_holds_no_event_up(
+    payer: Client, stream: Stream, boundary: Boundary
+) -> None:
+    due_at = datetime.now(UTC) + timedelta(days=3)
+    paid = payer.pay(key="p", scheduled_time=due_at.isoformat())
+    boundary.fail("UpdateItem", *[refused("InternalServerError", 500)] * 4)
+    assert recorded(stream.records()) == []
+    assert boundary.faults_left == 0
+    told = payer.get(f"/api/v1/payments/{paid.body['payment_id']}/events").body["events"]
+    assert [each["event_type"] for each in told] == ["SCHEDULED"]
+
+
+def test_operators_see_the_calendar_of_all_tenants(world: World, payer: Client, stream: Stream) -> None:
+    due_at = datetime.now(UTC) + timedelta(days=2)
+    payer.pay(key="p", scheduled_time=due_at.isoformat())
+    recorded(stream.records())
+    wired.cache_clear()
+    calendar = Client(tenant="none", scopes="ops", operates=True).get("/api/v1/ops/overview").body["calendar"]
+    hours = {each["at"]: each for each in calendar["hours"]}
+    began = due_at.replace(minute=0, second=0, microsecond=0)
+    assert hours[f"{began:%Y-%m-%dT%H:%M:%S.000Z}"]["amount"] >= 10
+    assert calendar["next_week"]["payments"] >= 1

@@ -13,6 +13,7 @@ from functions.api.overview import calendar as calendars
 from functions.api.overview import look as looks
 from functions.api.overview.look import Looked, Minute, OfTenant
 from functions.api.switches.answers import SwitchState, state_of
+from postdate.domain import calendar as calendar_counts
 from postdate.domain import instants
 from postdate.domain.tally import PAYMENTS, TASKS, MinuteTally
 from postdate.runtime.alarms import Firing
@@ -67,7 +68,12 @@ class SweepState(TypedDict):
 
 
 class Due(TypedDict):
-    tasks: Annotated[Count, told("One-time tasks. Of recurring ones nothing is counted.")]
+    tasks: Annotated[
+        Count,
+        told(
+            "One-time tasks. A tenant's calendar counts nothing of recurring ones, the operators' their next runs."
+        ),
+    ]
     payments: Count
     amount: Annotated[Count, told("Sum of these payments.")]
 
@@ -112,6 +118,10 @@ class FiringAlarm(TypedDict):
 
 
 class ServiceOverview(LastHour):
+    calendar: Annotated[
+        Calendar,
+        told("Of all tenants, counted some seconds after each change, without the minute that runs."),
+    ]
     queues: list[QueueDepth]
     sweep: SweepState
     switches: Annotated[list[SwitchState], told("Those that are off, or whose payments are being caught up.")]
@@ -142,6 +152,7 @@ def of_service(looked: Looked) -> ServiceOverview:
     until = None if sweeping.watermark is None else instants.end_of(sweeping.watermark)
     return {
         **_last_hour(looked, payments=True),
+        "calendar": _calendar(looked.calendar),
         "queues": [
             {
                 "queue": name,
@@ -184,11 +195,11 @@ def _calendar(calendar: calendars.Calendar) -> Calendar:
     }
 
 
-def _by_instant(found: Mapping[int, calendars.Due]) -> list[DueAt]:
+def _by_instant(found: Mapping[int, calendar_counts.Due]) -> list[DueAt]:
     return [{"at": text_of(instants.start_of(minute)), **_due(found[minute])} for minute in sorted(found)]
 
 
-def _due(due: calendars.Due) -> Due:
+def _due(due: calendar_counts.Due) -> Due:
     return {"tasks": due.tasks, "payments": due.payments, "amount": due.amount}
 
 

@@ -1,16 +1,18 @@
-"""The calendar of a tenant: the items due in the next hour by minute, and in the next week by hour.
+"""The calendar: the items due in the next hour by minute, and in the next week by hour.
 
-Each request reads the tenant's lists in the order of the instants, up to a number of items. A tenant with more items
-sees how far the calendar reaches. Runs of recurring tasks do not count: the later ones are not written yet.
+That of all tenants is made of counts that the recorder keeps. For a tenant's, each request reads the tenant's lists in
+the order of the instants, up to a number of items. A tenant with more items sees how far the calendar reaches. Runs of
+recurring tasks do not count in a tenant's: the later ones are not written yet.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from postdate.domain import instants
+from postdate.domain.calendar import Due
 from postdate.domain.payment import State
 from postdate.stores.ledger import Ledger, PaymentsWanted
 from postdate.stores.places import id_at, instant_at
@@ -22,20 +24,6 @@ REACHES: Final = timedelta(days=7)
 READ_MAX: Final = 500
 _PAGE: Final = 100
 _HOUR_MINUTES: Final = 60
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Due:
-    tasks: int = 0
-    payments: int = 0
-    amount: int = 0
-
-    def __add__(self, other: "Due") -> "Due":
-        return Due(
-            tasks=self.tasks + other.tasks,
-            payments=self.payments + other.payments,
-            amount=self.amount + other.amount,
-        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,18 +47,7 @@ class Calendars:
         found = [self._tasks(tenant, now), *([self._payments(tenant, now)] if payments else [])]
         until = min(each.until for each in found)
         counted = [(at, due) for each in found for at, due in each.due if at < until]
-        minutes, hours = defaultdict[int, Due](Due), defaultdict[int, Due](Due)
-        for at, due in counted:
-            minute = instants.minute_of(at)
-            hours[minute - minute % _HOUR_MINUTES] += due
-            if at < now + BY_MINUTE:
-                minutes[minute] += due
-
-        def within(span: timedelta) -> Due:
-            return sum((due for at, due in counted if at < now + span), start=Due())
-
-        sums = (within(BY_MINUTE), within(DAY), within(REACHES))
-        return Calendar(until=until, sums=sums, minutes=minutes, hours=hours)
+        return _calendar(counted, now=now, until=until)
 
     def _tasks(self, tenant: str, now: datetime) -> "_Read":
         wanted = TasksWanted(tenant=tenant, since=now, until=now + REACHES)
@@ -93,6 +70,36 @@ class Calendars:
             if each.state is State.PENDING
         ]
         return _Read(due=due, until=_until(places, now))
+
+
+def of_service(counts: Mapping[int, Due], now: datetime) -> Calendar:
+    """The calendar of all tenants, from counts of minutes. The minute that runs is left out. Counts are never below 0:
+    a registration that was not counted may have been withdrawn since."""
+    found = [
+        (
+            instants.start_of(minute),
+            Due(tasks=max(0, due.tasks), payments=max(0, due.payments), amount=max(0, due.amount)),
+        )
+        for minute, due in counts.items()
+        if now < instants.start_of(minute) < now + REACHES
+    ]
+    return _calendar(found, now=now, until=now + REACHES)
+
+
+def _calendar(counted: Iterable[tuple[datetime, Due]], *, now: datetime, until: datetime) -> Calendar:
+    found = [(at, due) for at, due in counted if due != Due()]
+    minutes, hours = defaultdict[int, Due](Due), defaultdict[int, Due](Due)
+    for at, due in found:
+        minute = instants.minute_of(at)
+        hours[minute - minute % _HOUR_MINUTES] += due
+        if at < now + BY_MINUTE:
+            minutes[minute] += due
+
+    def within(span: timedelta) -> Due:
+        return sum((due for at, due in found if at < now + span), start=Due())
+
+    sums = (within(BY_MINUTE), within(DAY), within(REACHES))
+    return Calendar(until=until, sums=sums, minutes=minutes, hours=hours)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

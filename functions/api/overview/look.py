@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from functions.api.overview import calendar
 from functions.api.overview.calendar import Calendar, Calendars
 from postdate.domain import instants
 from postdate.domain.breaker import Breaker
+from postdate.domain.calendar import Due
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
 from postdate.domain.switch import Switch
 from postdate.domain.tally import MinuteTally
@@ -29,6 +31,8 @@ HELD_SHOWN: Final = 100
 # SQS counts to some seconds, and an alarm's state changes once a minute.
 DEPTHS_KEPT: Final = timedelta(seconds=5)
 ALARMS_KEPT: Final = timedelta(seconds=10)
+# The recorder counts some seconds after the registration.
+CALENDAR_KEPT: Final = timedelta(seconds=10)
 _BEATS_MISSED: Final = 3
 _AT_ONCE: Final = 8
 _OPENED_BY: Final = frozenset(Stage)
@@ -75,8 +79,9 @@ class OfTenant(LastHour):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Looked(LastHour):
-    """`alarms` are those that fire; None if they are not known now."""
+    """`alarms` are those that fire; None if they are not known now. The calendar is that of all tenants."""
 
+    calendar: Calendar
     sweeping: Sweeping
     queues: Mapping[str, Depth]
     switches: list[Switch]
@@ -85,7 +90,8 @@ class Looked(LastHour):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Look:
-    """`depths` are those of the queues by name, and `alarms` those that fire; each is read when it is called."""
+    """`depths` are those of the queues by name, `alarms` those that fire, and `counts` those of the minutes of the next
+    week for the calendar of all tenants; each is read when it is called."""
 
     passes: Passes
     tallies: Tallies
@@ -94,6 +100,7 @@ class Look:
     calendars: Calendars
     depths: Mapping[str, Callable[[], Depth]]
     alarms: Callable[[], list[Firing] | None]
+    counts: Callable[[], Mapping[int, Due]]
     groups: Groups
     horizon: Horizon
     beat: timedelta
@@ -125,6 +132,7 @@ class Look:
             held = readers.submit(self._held, None)
             switches = readers.submit(self.switches.all)
             alarms = readers.submit(self.alarms)
+            counts = readers.submit(self.counts)
             depths = {name: readers.submit(depth) for name, depth in self.depths.items()}
             return Looked(
                 at=now,
@@ -134,6 +142,7 @@ class Look:
                 queues={name: depth.result() for name, depth in depths.items()},
                 switches=[each for each in switches.result() if not each.is_caught_up(now)],
                 alarms=alarms.result(),
+                calendar=calendar.of_service(counts.result(), now),
             )
 
     def _held(self, tenant: str | None) -> Held:

@@ -33,7 +33,7 @@ def get(caller: Caller) -> answers.Overview:
     "/ops/overview",
     name="getServiceOverview",
     summary="How the service fares",
-    text="Of all tenants: each minute of the last hour, the queues, the sweep and the alarms "
+    text="Of all tenants: each minute of the last hour, the calendar, the queues, the sweep and the alarms "
     "that fire. For operators; the request names no tenant.",
     scope=OPS,
     codes=(),

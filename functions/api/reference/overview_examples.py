@@ -4,10 +4,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from functions.api.overview import answers as overview
-from functions.api.overview.calendar import REACHES, Calendar, Due
+from functions.api.overview.calendar import REACHES, Calendar
 from functions.api.overview.look import Held, Looked, Minute, OfTenant, Sweeping
 from postdate.domain import breaker, instants, switch
 from postdate.domain.breaker import Breaker
+from postdate.domain.calendar import Due
 from postdate.domain.tally import MinuteTally, bucket_of
 from postdate.runtime.alarms import Firing
 from postdate.runtime.depths import Depth
@@ -25,6 +26,14 @@ def answers() -> dict[str, Any]:
         Minute(minute=_MINUTE + 1, counted=False, kinds={}),
     ]
     down = breaker.failed(Breaker(), 10, now=_NOW - timedelta(seconds=4), error="connection refused")
+    coming = Due(tasks=2, payments=1, amount=250)
+    minute = instants.minute_of(_NOW) + 14
+    calendar = Calendar(
+        until=_NOW + REACHES,
+        sums=(coming, coming, coming),
+        minutes={minute: coming},
+        hours={minute - minute % 60: coming},
+    )
     looked = Looked(
         at=_NOW,
         minutes=minutes,
@@ -32,6 +41,7 @@ def answers() -> dict[str, Any]:
         sweeping=Sweeping(
             is_alive=True, behind_minutes=0, watermark=_MINUTE - 60, heartbeat_at=_NOW - timedelta(seconds=21)
         ),
+        calendar=calendar,
         queues={"tasks": Depth(waiting=2, in_flight=7, delayed=15)},
         switches=[
             switch.turned(switch.Switch(name="target:sqs"), on=False, now=_NOW, by="key:3f9a", why="full")
@@ -46,18 +56,11 @@ def answers() -> dict[str, Any]:
             )
         ],
     )
-    coming = Due(tasks=2, payments=1, amount=250)
-    minute = instants.minute_of(_NOW) + 14
     own = OfTenant(
         at=_NOW,
         minutes=minutes,
         held=looked.held,
-        calendar=Calendar(
-            until=_NOW + REACHES,
-            sums=(coming, coming, coming),
-            minutes={minute: coming},
-            hours={minute - minute % 60: coming},
-        ),
+        calendar=calendar,
     )
     return {
         "Overview": overview.of_tenant(own, payments=True),

@@ -10,6 +10,7 @@ from postdate.domain import breaker as rules
 from postdate.domain import flow_key as flow_keys
 from postdate.domain import instants
 from postdate.domain.breaker import Breaker
+from postdate.domain.calendar import Due
 from postdate.domain.flow_key import FlowKey
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
 from postdate.domain.tally import MinuteTally
@@ -38,6 +39,7 @@ class Watching:
         self.tasks = ScriptedTasks()
         self.ledger = MemoryLedger(shards=PLAN)
         self.firing: list[Firing] | None = []
+        self.counts: dict[int, Due] = {}
         self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         self.look = Look(
             passes=self.passes,
@@ -47,6 +49,7 @@ class Watching:
             calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
             depths={"tasks": lambda: Depth(waiting=3, in_flight=2, delayed=1)},
             alarms=lambda: self.firing,
+            counts=lambda: self.counts,
             groups=Groups(shards=PLAN, size=2),
             horizon=self.horizon,
             beat=10 * SECOND,
@@ -100,6 +103,19 @@ def test_a_tenant_sees_its_own_share_and_payments_only_if_its_key_may_read_them(
     assert may_not["payments"] is None
 
 
+def test_the_calendar_of_all_tenants_sums_the_hour_the_day_and_the_week() -> None:
+    watching = Watching()
+    now, one = watching.now, Due(tasks=1, payments=2, amount=300)
+    minutes = (0, 1, 59, 60, 61, 23 * 60, 25 * 60, 6 * 24 * 60, 8 * 24 * 60)
+    watching.counts = {now + minute: one for minute in minutes} | {now + 2: Due(tasks=-1)}
+    calendar = answers.of_service(watching.look.at_service())["calendar"]
+    assert [calendar[name]["payments"] for name in ("next_hour", "next_day", "next_week")] == [4, 10, 14]  # type: ignore[literal-required]
+    assert calendar["next_hour"] == {"tasks": 2, "payments": 4, "amount": 600}
+    begun = [datetime.fromisoformat(each["at"]) for each in calendar["minutes"]]
+    assert begun == [instants.start_of(now + minute) for minute in (1, 59)]
+    assert sum(each["amount"] for each in calendar["hours"]) == calendar["next_week"]["amount"]
+
+
 def test_a_sweep_that_stands_still_is_further_behind_with_each_minute() -> None:
     watching = Watching()
     assert watching.behind(timedelta(0)) == 0
@@ -146,6 +162,7 @@ def test_before_the_first_sweep_everything_is_behind() -> None:
         calendars=watching.look.calendars,
         depths={},
         alarms=lambda: None,
+        counts=lambda: {},
         groups=watching.look.groups,
         horizon=watching.horizon,
         beat=10 * SECOND,

@@ -1,0 +1,67 @@
+"""The calendar of all tenants over both stores: numbers are added minute by minute, and read by minutes."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from postdate.domain import instants
+from postdate.domain.calendar import Due
+from postdate.stores.calendar import Calendar, DynamoCalendar, MemoryCalendar
+from tests.boundary import Boundary
+from tests.contract.conftest import OnAws
+
+ONE = Due(tasks=1, payments=2, amount=300)
+
+
+@pytest.fixture
+def dynamo(on_aws: OnAws) -> DynamoCalendar:
+    return DynamoCalendar(table=on_aws.names["slots"], client=on_aws.dynamodb)
+
+
+@pytest.fixture(params=["memory", "aws"])
+def calendar(request: pytest.FixtureRequest) -> Calendar:
+    return MemoryCalendar() if request.param == "memory" else request.getfixturevalue("dynamo")
+
+
+@pytest.fixture
+def minute(now: datetime) -> int:
+    """The last minute of a day that no other test uses."""
+    day = instants.minute_of(now.replace(hour=0, minute=0)) + 24 * 60
+    return day + 24 * 60 - 1
+
+
+def test_numbers_add_up_and_go_down_again(calendar: Calendar, minute: int) -> None:
+    calendar.add({minute: ONE, minute + 1: Due(tasks=4)})
+    calendar.add({minute: ONE, minute + 1: Due(tasks=-1)})
+    assert calendar.between(minute, minute + 1) == {
+        minute: Due(tasks=2, payments=4, amount=600),
+        minute + 1: Due(tasks=3),
+    }
+    calendar.add({minute: -(ONE + ONE), minute + 1: Due(tasks=-3)})
+    assert calendar.between(minute, minute + 1) == {}
+
+
+def test_only_the_minutes_that_are_asked_for_are_told(calendar: Calendar, minute: int) -> None:
+    far = minute + 10 * 24 * 60
+    calendar.add({far - 1: ONE, far: ONE, far + 1: ONE, far + 61: ONE})
+    assert calendar.between(far, far + 60) == {far: ONE, far + 1: ONE}
+    assert set(calendar.between(far - 1, far + 3 * 24 * 60)) == {far - 1, far, far + 1, far + 61}
+
+
+def test_an_hour_takes_one_request_and_one_unit(
+    dynamo: DynamoCalendar, boundary: Boundary, on_aws: OnAws, minute: int
+) -> None:
+    hour = (minute - minute % 60) + 20 * 24 * 60
+    boundary.clear()
+    dynamo.add({hour + each: Due(tasks=1, payments=1, amount=1_000_000) for each in range(60)})
+    (asked,) = boundary.asked("UpdateItem")
+    row = on_aws.dynamodb.get_item(TableName=asked["TableName"], Key=asked["Key"])["Item"]
+    size = sum(len(name) + len(str(next(iter(value.values())))) for name, value in row.items())
+    assert size < 2048
+    assert int(row["expires_at"]["N"]) == (instants.start_of(hour + 60) + timedelta(days=2)).timestamp()
+
+
+def test_nothing_to_add_is_no_request(dynamo: DynamoCalendar, boundary: Boundary) -> None:
+    boundary.clear()
+    dynamo.add({})
+    assert boundary.calls == []
