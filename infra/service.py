@@ -11,7 +11,6 @@ from infra.constructs.state_machine import BEFORE_RECONCILIATION, StateMachine
 from infra.constructs.waiver import waive
 from infra.environments import Environment, Size
 from infra.state import State
-from postdate.stores.calendar import SCOPE as CALENDAR
 from postdate.targets.kind import Service as TargetService
 from postdate.targets.registry import KINDS
 
@@ -33,6 +32,8 @@ GET_OBJECT: Final = "s3:GetObject"
 PUT_OBJECT: Final = "s3:PutObject"
 LIST_BUCKET: Final = "s3:ListBucket"
 DESCRIBE: Final = "dynamodb:DescribeTable"
+# The rows of the calendar begin like this. The others of their table are the sweep's.
+CALENDAR_ROWS: Final = "calendar#*"
 # More would make a worker that dies repeat more; fewer would cost more invocations.
 EVENTS_AT_ONCE: Final = 100
 # The records of a stream that reach the recorder.
@@ -247,7 +248,7 @@ class Service(Stack):
         record, state = self._function("record"), self._state
         record.allow(state.events.arn, QUERY, BATCH_GET, PARTIQL_INSERT)
         record.allow(state.subscriptions.arn, QUERY)
-        record.allow_rows(state.slots.arn, f"{CALENDAR}*", UPDATE)
+        record.allow_rows(state.slots.arn, CALENDAR_ROWS, UPDATE)
         record.allow(state.items.arn, BATCH_GET, PARTIQL_INSERT)
         record.allow(state.payments.arn, BATCH_GET)
         record.allow(state.tasks.queue.queue_arn, SEND)
