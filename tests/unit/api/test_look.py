@@ -162,7 +162,7 @@ def test_before_the_first_sweep_everything_is_behind() -> None:
         calendars=watching.look.calendars,
         depths={},
         alarms=lambda: None,
-        counts=lambda: {},
+        counts=dict,
         groups=watching.look.groups,
         horizon=watching.horizon,
         beat=10 * SECOND,
