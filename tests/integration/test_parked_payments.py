@@ -1,0 +1,62 @@
+"""A payment that waits for a person, from its damage to its cancellation, through the real handlers."""
+
+import time
+
+import pytest
+
+from functions.operate.handler import handler as operate
+from tests.integration.money import balances, calls
+from tests.integration.test_operations import machine  # noqa: F401
+from tests.integration.world import Client, Context, World
+
+PATIENCE_SECONDS = 30
+SCOPES = "accounts:read admin operations:write payments:read payments:write"
+
+
+def reserve(world: World, client: Client, amount: int) -> None:
+    """A foreign program changes what alice holds."""
+    world.dynamodb.update_item(
+        TableName=world.tables["accounts"],
+        Key={"account": {"S": f"{client.tenant}#alice"}},
+        UpdateExpression="SET #reserved = :amount",
+        ExpressionAttributeNames={"#reserved": "reserved"},
+        ExpressionAttributeValues={":amount": {"N": str(amount)}},
+    )
+
+
+def parked(world: World, client: Client, id: str) -> None:
+    """Lets the worker try the payment until its attempts are used up."""
+    ends = time.monotonic() + PATIENCE_SECONDS
+    while (told := client.get(f"/api/v1/payments/{id}").body)["attempts"] < 3 and time.monotonic() < ends:
+        world.settle(calls(world, client))
+        time.sleep(0.2)
+    assert (told["status"], told["attempts"]) == ("EXECUTING", 3)
+
+
+pytestmark = pytest.mark.usefixtures("machine")
+
+
+@pytest.fixture
+def payer(client: Client) -> Client:
+    own = Client(tenant=client.tenant, queue_url=client.queue_url, scopes=SCOPES)
+    own.accounts(alice=100, bob=0)
+    return own
+
+
+def test_a_parked_payment_is_a_letter_until_an_operation_cancels_it(world: World, payer: Client) -> None:
+    id = payer.pay(key="p").body["payment_id"]
+    reserve(world, payer, 0)
+    parked(world, payer, id)
+    letters = Client(tenant="none", scopes="ops", operates=True)
+    assert id in str(letters.get("/api/v1/ops/dlq/payments", "limit=100").body)
+    reserve(world, payer, 10)
+    operator = Client(tenant=payer.tenant, scopes="ops operations:write payments:write", operates=True)
+    asked = {"action": "cancel", "kind": "payments", "ids": [id], "reason": "nobody wants it"}
+    operation = operator.call("POST", "/api/v1/operations", asked).body["operation_id"]
+    assert operator.call("POST", f"/api/v1/operations/{operation}/start").status == 202
+    ends = time.monotonic() + PATIENCE_SECONDS
+    while operate({"operation_id": operation, "run": 1}, Context())["goes_on"] and time.monotonic() < ends:
+        time.sleep(0.2)
+    assert payer.get(f"/api/v1/payments/{id}").body["status"] == "CANCELLED"
+    assert balances(payer, "alice", "bob") == [(100, 0), (0, 0)]
+    assert id not in str(letters.get("/api/v1/ops/dlq/payments", "limit=100").body)

@@ -1,0 +1,66 @@
+"""Rights that are taken away are missed. `make rights` takes away all of them; five are taken away here."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from tests.rights.golden import rights, used_by_aws
+
+FIVE: Final = (
+    "api | dynamodb:PutItem | table:idempotency",
+    "authorize | dynamodb:UpdateItem | table:keys",
+    "run-tasks | dynamodb:PartiQLUpdate | table:items",
+    "settle | dynamodb:UpdateItem | table:accounts",
+    "sweep | dynamodb:BatchWriteItem | table:slots",
+)
+_ARCHIVE: Final = "the archive has tests of its own handlers outside of these"
+_LETTERS: Final = "letters whose items went on are deleted, or read again, by functions that unit tests call"
+_REFUSED: Final = (
+    "AWS may leave out the row of a refusal, which is then read: tests/contract/test_ledger_rowless.py"
+)
+_SEALED: Final = "headers of an older release are sealed for a tenant without a data key"
+_POINTERS: Final = "a payment or task that moves far away: tests/unit and the simulation"
+# Rights that no integration test uses, and the reason why their function has them.
+UNTRIED: Final = {
+    "api | appconfig:": "parameters are read from the agent of a deployed stack",
+    "api | sqs:DeleteMessage | queue:": _LETTERS,
+    "api | dynamodb:BatchGetItem | table:journal": "an audit of accounts with many payments",
+    "sweep | dynamodb:BatchGetItem | table:": _POINTERS,
+    "run-tasks | dynamodb:PutItem | table:data-keys": _SEALED,
+    "run-tasks | kms:GenerateDataKey | key:secrets": _SEALED,
+    "settle | dynamodb:BatchGetItem | table:accounts": _REFUSED,
+    "settle | dynamodb:PutItem | table:payments": _POINTERS,
+    "record | events:PutEvents | bus:events": "the bus is tried on the deployed stack: tests/e2e",
+    "record | sqs:DeleteMessage | queue:events-dlq": _LETTERS,
+    "record | sqs:ReceiveMessage | queue:events-dlq": _LETTERS,
+    "operate | states:StartExecution |": "an execution that has run for long starts the next one: tests/unit/operate",
+    "operate | sqs:SendMessage | queue:payments": "a redriven payment: tests/unit/operate",
+    "operate | sqs:ChangeMessageVisibility | queue:payments-dlq": _LETTERS,
+    "operate | dynamodb:BatchGetItem | table:accounts": _REFUSED,
+    "operate | dynamodb:PartiQLInsert | table:items": _POINTERS,
+    "operate | dynamodb:PutItem | table:payments": _POINTERS,
+    "reconcile | sqs:ChangeMessageVisibility | queue:payments-dlq": _LETTERS,
+    "reconcile | dynamodb:Query | table:operations |": "an operation of the last day whose pages are counted",
+    "archive | ": _ARCHIVE,
+}
+USERS: Final[dict[str, list[str]]] = json.loads(Path("tests/rights/users.json").read_text(encoding="utf-8"))
+
+
+def test_each_right_is_missed_by_a_test_or_has_its_reason() -> None:
+    """A right that is new belongs to `users.json`, which `make rights TRACE=1` writes, or to UNTRIED."""
+    names = {str(right) for right in rights() if not used_by_aws(right)}
+    untried = {name for name in names for part in UNTRIED if name.startswith(part)}
+    assert names - USERS.keys() - untried == set()
+    assert USERS.keys() - names == set()
+    assert [part for part in UNTRIED if not any(name.startswith(part) for name in untried)] == []
+
+
+def test_five_rights_that_are_taken_away_are_missed() -> None:
+    only = [f"--only={each}" for each in FIVE]
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.rights", *only], capture_output=True, text=True, check=False
+    )
+    assert "5 of 5 rights are missed by a test" in ran.stdout, ran.stdout[-3000:] + ran.stderr[-1000:]
+    assert ran.returncode == 0
