@@ -16,7 +16,7 @@ IN_PROCESSES := --numprocesses auto --maxprocesses 4
 
 ONLINE := { echo "Setting up needs the package index that pip is set up for, and did not get what it needs: see above." >&2; exit 2; }
 
-.PHONY: help up down browser documents test test-on-ministack test-on-dynamodb-local check check-here check-on-python prove chaos game-day bench smoke deploy synth layer lock clean
+.PHONY: help up down browser documents test test-on-ministack test-on-dynamodb-local check check-here check-on-python prove rights chaos game-day bench smoke deploy synth layer lock clean
 .DELETE_ON_ERROR:
 
 help: ## what there is to make
@@ -62,6 +62,9 @@ prove: $(READY)/dev ## single faults, 2,000 seeds of the simulation, planted mis
 	@.venv/bin/postdate-sim --single
 	@.venv/bin/postdate-sim --seeds $(SEEDS)
 	@.venv/bin/postdate-sim --planted 2000
+
+rights: $(READY)/dev ## take away each right of each function: a test has to fail (TRACE=1 finds the tests anew)
+	@$(PYTHON) -m tests.rights $(if $(TRACE),--trace)
 
 chaos: $(READY)/infra ## faults on a local stack of its own, under load, and then every promise checked (MINUTES=, GAME_DAY=)
 	@.venv/bin/postdate chaos --minutes $(MINUTES) $(if $(GAME_DAY),--game-day $(GAME_DAY))

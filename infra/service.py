@@ -294,10 +294,9 @@ class Service(Stack):
     def _reconcile(self, record: Function) -> None:
         """Adds the nightly check. It reads whole tables of money, and writes nothing but its reports."""
         reconcile, state = self._function("reconcile"), self._state
-        for table in (state.accounts, state.payments, state.journal):
+        for table in (state.payments, state.journal):
             reconcile.allow(table.arn, SCAN, DESCRIBE, BATCH_GET)
-        reconcile.allow(state.accounts.arn, GET)
-        reconcile.allow(state.accounts.index_arn("by_tenant"), QUERY)
+        reconcile.allow(state.accounts.arn, SCAN, DESCRIBE, GET)
         for table in (state.payments, state.journal):
             for index in ("by_listing" if table is state.payments else "by_payer", "by_payee"):
                 reconcile.allow(table.index_arn(index), QUERY)

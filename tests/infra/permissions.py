@@ -190,10 +190,7 @@ GRANTED: Final[dict[str, Grants]] = {
     },
     "reconcile": {
         "logs:/aws/lambda/reconcile": LOGS,
-        "table:accounts": {
-            *("dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:Scan"),
-        },
-        "table:accounts/index/by_tenant": {"dynamodb:Query"},
+        "table:accounts": {"dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:Scan"},
         "table:payments": {"dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"},
         "table:payments/index/by_listing": {"dynamodb:Query"},
         "table:payments/index/by_payee": {"dynamodb:Query"},

@@ -21,10 +21,12 @@ _REFUSED: Final = (
     "AWS may leave out the row of a refusal, which is then read: tests/contract/test_ledger_rowless.py"
 )
 _SEALED: Final = "headers of an older release are sealed for a tenant without a data key"
+_MACHINES: Final = "plans of operations and the catch-up after an outage have tests of their own machines"
+_PARAMETERS: Final = "parameters are read from the agent of a deployed stack"
 _POINTERS: Final = "a payment or task that moves far away: tests/unit and the simulation"
 # Rights that no integration test uses, and the reason why their function has them.
 UNTRIED: Final = {
-    "api | appconfig:": "parameters are read from the agent of a deployed stack",
+    **{f"{role} | appconfig:": _PARAMETERS for role in ("api", "run-tasks", "settle")},
     "api | sqs:DeleteMessage | queue:": _LETTERS,
     "api | dynamodb:BatchGetItem | table:journal": "an audit of accounts with many payments",
     "sweep | dynamodb:BatchGetItem | table:": _POINTERS,
@@ -40,7 +42,7 @@ UNTRIED: Final = {
     "operate | sqs:ChangeMessageVisibility | queue:payments-dlq": _LETTERS,
     "operate | dynamodb:BatchGetItem | table:accounts": _REFUSED,
     "operate | dynamodb:PartiQLInsert | table:items": _POINTERS,
-    "operate | dynamodb:PutItem | table:payments": _POINTERS,
+    **{f"operate | dynamodb:{call} | table:": _MACHINES for call in ("GetItem", "PutItem", "Query")},
     "reconcile | sqs:ChangeMessageVisibility | queue:payments-dlq": _LETTERS,
     "reconcile | dynamodb:Query | table:operations |": "an operation of the last day whose pages are counted",
     "archive | ": _ARCHIVE,
