@@ -233,7 +233,7 @@ def test_a_calendar_that_cannot_be_counted_holds_no_event_up(
 ) -> None:
     due_at = datetime.now(UTC) + timedelta(days=3)
     paid = payer.pay(key="p", scheduled_time=due_at.isoformat())
-    boundary.fail("UpdateItem", *[refused("InternalServerError", 500)] * 4)
+    boundary.fail("UpdateItem", *[refused("InternalServerError", 500)] * 5)
     assert recorded(stream.records()) == []
     assert boundary.faults_left == 0
     told = payer.get(f"/api/v1/payments/{paid.body['payment_id']}/events").body["events"]
