@@ -51,6 +51,8 @@ OF_ARCHIVE: Final = {"StringLike": {"kms:EncryptionContext:owner": "archive/*"}}
 OF_API_KEYS: Final = {"StringEquals": {"kms:EncryptionContext:owner": "@keys"}}
 NOT_OF_API_KEYS: Final = {"StringNotEquals": {"kms:EncryptionContext:owner": "@keys"}}
 
+# The row of a failing dependency: settle writes nothing else into the table `flow`.
+DEPENDENCY_ATTRIBUTES: Final = ("tenant", "name", "opened", "since", "open_until", "error", "expires_at")
 # All of a key's row but `operator`: the API makes no operator's key, and a stolen credential of it makes none either.
 KEY_ATTRIBUTES: Final = (
     *("key_id", "secret_sha256", "tenant", "scopes", "accounts", "expires_at", "name", "amount_max"),
@@ -232,6 +234,7 @@ class Service(Stack):
 
     def _settle(self) -> None:
         settle, state = self._function("settle", recurs=True), self._state
+        settle.allow_attributes(state.flow.arn, DEPENDENCY_ATTRIBUTES, UPDATE)
         settle.allow(state.parameters.arn, *READ_PARAMETERS)
         settle.allow(state.payments.arn, BATCH_GET)
         settle.allow(state.accounts.arn, BATCH_GET)

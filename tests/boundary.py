@@ -13,6 +13,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError
 from botocore.httpsession import URLLib3Session
 
+from postdate.runtime import dependencies
 from tests import gaps
 from tests.refusals import in_part, refusal
 
@@ -81,6 +82,7 @@ class Boundary:
 
     def clear(self) -> None:
         self.admits = False
+        dependencies.of_this_process().forget()
         self.calls.clear()
         self._plans.clear()
 

@@ -49,6 +49,10 @@ def show(answer: dict[str, Any]) -> str:
         else f"CATCHING UP {each['name']} until {each['caught_up_at']}"
         for each in answer.get("switches", ())
     ]
+    lines += [
+        f"FAILING {each['name']} for {each['function']} since {each['since']}: {each['error']}"
+        for each in answer.get("dependencies", ())
+    ]
     lines += [f"PAUSED {each['tenant']} flow key {each['key']}" for each in answer["paused_flow_keys"]]
     lines += [
         f"{each['severity'].upper()} {each['alarm']}: {each['meaning']}" for each in answer["firing"] or ()

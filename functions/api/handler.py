@@ -36,7 +36,7 @@ from functions.api.tenants import routes as tenants
 from functions.api.whoami import WHOAMI
 from functions.api.wiring import wired
 from postdate.domain.errors import MethodNotAllowed, NotFound, PostdateError
-from postdate.runtime import aws, deadline, metric
+from postdate.runtime import aws, deadline, dependencies, metric
 from postdate.runtime.observability import emit, logger, metrics, note
 
 # No call to AWS begins when less than this is left: the last one may take its whole time, then the answer is made. The
@@ -112,10 +112,12 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
         deadline.of_this_process().within(
             lambda: context.get_remaining_time_in_millis() / 1000 - _KEPT_SECONDS
         ),
+        dependencies.of_this_process().guarding(),
         wired().parameters.fresh(),
     ):
         requests.begin()
         answer = requests.with_rate(_resolved(event, context))
+    wired().reporter.tell()
     request, status = event["requestContext"]["http"], answer["statusCode"]
     emit(metric.REQUESTS)
     if status < _REFUSED and (timed := timing.of(request["method"], request["path"])) is not None:

@@ -44,7 +44,7 @@ from postdate.domain.recurrence import Runs
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
 from postdate.domain.sweeping import Groups, Horizon
 from postdate.domain.task import Destination
-from postdate.runtime import aws, settings
+from postdate.runtime import aws, dependencies, settings
 from postdate.runtime.alarms import firing
 from postdate.runtime.author import Author
 from postdate.runtime.cached import Cached
@@ -59,6 +59,7 @@ from postdate.runtime.queue import SqsQueue
 from postdate.stores.calendar import DynamoCalendar
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.definitions_dynamo import DynamoDefinitions
+from postdate.stores.dependencies import DynamoDependencies, Reporter
 from postdate.stores.events_dynamo import DynamoEvents
 from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.idempotency import DynamoReservations
@@ -107,6 +108,8 @@ class Wired:
         self.flow = DynamoFlow(
             table=given.flow_table, client=dynamodb, author=self.author, now=self.clock.now
         )
+        self.failing = DynamoDependencies(table=given.flow_table, client=dynamodb, function="api")
+        self.reporter = Reporter(dependencies.of_this_process(), self.failing, self.clock)
         self.switches = DynamoSwitches(table=given.switches_table, client=dynamodb)
         self.switchboard = Switchboard(switches=self.switches, clock=self.clock, read_every=_SWITCHES_KEPT)
         self.stored = Stored(flow=self.flow, clock=self.clock)
@@ -319,6 +322,7 @@ class Wired:
             tallies=DynamoTallies(table=given.slots_table, client=dynamodb),
             flow=self.flow,
             switches=self.switches,
+            failing=self.failing,
             calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
             depths={
                 name: Remembered(partial(depth, sqs, url), keep=DEPTHS_KEPT, clock=self.clock)

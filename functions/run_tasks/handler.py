@@ -7,7 +7,7 @@ its own.
 import random
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Any, Final
 
@@ -31,10 +31,11 @@ from postdate.domain.recurrence import Runs
 from postdate.domain.replay import TARGET_TYPE as REPLAY
 from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Horizon
-from postdate.runtime import aws, records, settings
+from postdate.runtime import aws, dependencies, records, settings
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import Clock, SystemClock
 from postdate.runtime.further import SqsFurther
+from postdate.runtime.holding import held
 from postdate.runtime.observability import logger, metrics
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.parameters import parameters_at
@@ -42,6 +43,7 @@ from postdate.runtime.queue import Received, SqsQueue
 from postdate.runtime.visibility import Visibility
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.definitions_dynamo import DynamoDefinitions
+from postdate.stores.dependencies import DynamoDependencies, Reporter
 from postdate.stores.events_dynamo import DynamoEvents
 from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.objects_s3 import S3Objects
@@ -153,6 +155,12 @@ class Wired:
         self.flow = DynamoFlow(
             table=given.flow_table, client=dynamodb, author=lambda: AUTHOR, now=self.clock.now
         )
+        self.needs = [dependencies.table(given.items_table)]
+        self.reporter = Reporter(
+            dependencies.of_this_process(),
+            DynamoDependencies(table=given.flow_table, client=dynamodb, function="run_tasks"),
+            self.clock,
+        )
         self.circuits = Circuits(flow=self.flow, clock=self.clock)
         self.flow_keys = FlowKeys(flow=self.flow, clock=self.clock)
         self.switchboard = Switchboard(
@@ -205,17 +213,28 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     messages, unreadable = records.read(event["Records"])
     tally = TaskTally(packets=len(messages))
     try:
-        with wired().parameters.fresh():
-            tally = _runner(context, lane, messages).run(messages)
+        with dependencies.of_this_process().guarding(), wired().parameters.fresh():
+            until = dependencies.of_this_process().open_until(wired().needs)
+            if until is None:
+                tally = _runner(context, lane, messages).run(messages)
+            else:
+                tally.stopped, tally.failed_messages = _held(lane, messages, until)
     except Exception:
         # What was decided is stored or will be decided again; the messages bring it back.
         logger.exception("a batch stopped before its end", extra={"action": "batch_broke_off"})
         tally.failed_messages |= {message.message_id for message in messages}
+    wired().reporter.tell()
     failed = [message for message in messages if message.message_id in tally.failed_messages]
     lane.visibility.back_off(failed)
     tally.tell()
     ids = [*unreadable, *(message.message_id for message in failed)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
+
+
+def _held(lane: Lane, messages: Sequence[Received], until: datetime) -> tuple[int, set[str]]:
+    """No call is looked at while the table of tasks does not answer."""
+    outbox = Outbox(queue=lane.queue, dead_letters=wired().dead_letters)
+    return held(messages, until=until, outbox=outbox, clock=wired().clock)
 
 
 def _lane(event: Sequence[Mapping[str, Any]]) -> Lane:

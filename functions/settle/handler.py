@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
@@ -13,13 +13,15 @@ from postdate.domain.due import DELAY_MAX
 from postdate.domain.payment import Payment, State
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import ShardPlan
-from postdate.runtime import aws, metric, records, settings
+from postdate.runtime import aws, dependencies, metric, records, settings
 from postdate.runtime.clock import SystemClock
+from postdate.runtime.holding import held
 from postdate.runtime.observability import emit, emit_all, logger, metrics
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import Received, SqsQueue
 from postdate.runtime.visibility import Visibility
+from postdate.stores.dependencies import DynamoDependencies, Reporter
 from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
 from postdate.stores.switchboard import Switchboard
 from postdate.stores.switches import DynamoSwitches
@@ -52,6 +54,13 @@ class Wired:
             shards=ShardPlan.parse(given.shard_plan),
             listing_shards=given.listing_shards,
         )
+        tables = (given.payments_table, given.accounts_table, given.journal_table, given.switches_table)
+        self.needs = [dependencies.table(each) for each in tables]
+        self.reporter = Reporter(
+            dependencies.of_this_process(),
+            DynamoDependencies(table=given.flow_table, client=aws.client("dynamodb"), function="settle"),
+            self.clock,
+        )
         self.switchboard = Switchboard(
             switches=DynamoSwitches(table=given.switches_table, client=aws.client("dynamodb")),
             clock=self.clock,
@@ -69,17 +78,27 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     messages, unreadable = records.read(event["Records"])
     tally = PaymentTally()
     try:
-        with wired().parameters.fresh():
-            tally = _runner().run(messages)
+        with dependencies.of_this_process().guarding(), wired().parameters.fresh():
+            until = dependencies.of_this_process().open_until(wired().needs)
+            tally = _runner().run(messages) if until is None else _held(messages, until)
     except Exception:
         # What was posted is stored or was never made; the messages bring back the rest.
         logger.exception("a batch stopped before its end", extra={"action": "batch_broke_off"})
         tally.failed_messages |= {message.message_id for message in messages}
+    wired().reporter.tell()
     failed = [message for message in messages if message.message_id in tally.failed_messages]
     wired().visibility.back_off(failed)
     _tell(tally, messages)
     ids = [*unreadable, *(message.message_id for message in failed)]
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
+
+
+def _held(messages: Sequence[Received], until: datetime) -> PaymentTally:
+    """Nothing is read or settled while a table does not answer."""
+    given = wired()
+    outbox = Outbox(queue=given.queue, dead_letters=given.dead_letters)
+    stopped, failed = held(messages, until=until, outbox=outbox, clock=given.clock)
+    return PaymentTally(stopped=stopped, failed_messages=failed)
 
 
 def _runner() -> PaymentRunner:

@@ -11,6 +11,8 @@ class Settings:
     accounts_table: str
     # The table of movements.
     journal_table: str
+    # The table in which failing dependencies are noted.
+    flow_table: str
     # The table of what operators have stopped.
     switches_table: str
     # The queue of calls for payments.

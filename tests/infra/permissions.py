@@ -265,6 +265,12 @@ GRANTED_BY_ATTRIBUTES: Final[dict[str, dict[str, tuple[set[str], set[str]]]]] = 
             },
         )
     },
+    "settle": {
+        "table:flow": (
+            {"dynamodb:UpdateItem"},
+            {"tenant", "name", "opened", "since", "open_until", "error", "expires_at"},
+        )
+    },
     "authorize": {"table:keys": ({"dynamodb:UpdateItem"}, {"key_id", "last_used_at"})},
 }
 

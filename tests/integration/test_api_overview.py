@@ -73,12 +73,12 @@ def test_the_overview_costs_the_same_requests_however_much_there_is(
         vars(read)["_known"] = None
     boundary.clear()
     told = operator.call("GET", "/api/v1/ops/overview", headers={"postdate-tenant": ""}).body
-    expected = {"Query": 4, "GetItem": 2, "Scan": 1, "GetQueueAttributes": 7}
+    expected = {"Query": 5, "GetItem": 2, "Scan": 1, "GetQueueAttributes": 7}
     assert Counter(call.operation for call in boundary.calls) == expected
     assert told["alarms"] == []
     boundary.clear()
     operator.call("GET", "/api/v1/ops/overview", headers={"postdate-tenant": ""})
-    assert Counter(call.operation for call in boundary.calls) == {"Query": 4, "GetItem": 2, "Scan": 1}
+    assert Counter(call.operation for call in boundary.calls) == {"Query": 5, "GetItem": 2, "Scan": 1}
     assert {each["queue"] for each in told["queues"]} == {
         *("tasks", "slow", "payments", "ticks"),
         *("tasks-dlq", "payments-dlq", "ticks-dlq"),

@@ -117,6 +117,14 @@ class FiringAlarm(TypedDict):
     runbook: Annotated[str, told("The entry of the alarm in docs/runbook.md.")]
 
 
+class FailingDependency(TypedDict):
+    name: Annotated[str, told("`table:` and the name of a table, or `s3`, `sts`, `kms` or `appconfig`.")]
+    function: Annotated[str, told("The function that feels it.")]
+    since: Instant
+    open_until: Annotated[Instant, told("From then on one call may try.")]
+    error: Annotated[str, told("The newest failure.")]
+
+
 class ServiceOverview(LastHour):
     calendar: Annotated[
         Calendar,
@@ -128,6 +136,10 @@ class ServiceOverview(LastHour):
     alarms: Annotated[
         list[FiringAlarm] | None,
         told("Those that fire, pages first, up to 10 s old. Null if CloudWatch does not tell."),
+    ]
+    dependencies: Annotated[
+        list[FailingDependency],
+        told("Services of AWS that a function calls no more for now, because they failed in a row."),
     ]
 
 
@@ -170,6 +182,16 @@ def of_service(looked: Looked) -> ServiceOverview:
         },
         "switches": [state_of(each) for each in looked.switches],
         "alarms": None if looked.alarms is None else [_alarm(each) for each in looked.alarms],
+        "dependencies": [
+            {
+                "name": each.name,
+                "function": each.function,
+                "since": text_of(each.since),
+                "open_until": text_of(each.open_until),
+                "error": each.error,
+            }
+            for each in looked.dependencies
+        ],
     }
 
 

@@ -21,6 +21,7 @@ from postdate.domain.tally import MinuteTally
 from postdate.runtime.alarms import Firing
 from postdate.runtime.clock import Clock
 from postdate.runtime.depths import Depth
+from postdate.stores.dependencies import Failing, FailingDependencies
 from postdate.stores.flow import Circuit, Flow, Key
 from postdate.stores.passes import Passes
 from postdate.stores.switches import Switches
@@ -86,6 +87,7 @@ class Looked(LastHour):
     queues: Mapping[str, Depth]
     switches: list[Switch]
     alarms: list[Firing] | None
+    dependencies: list[Failing]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,6 +99,7 @@ class Look:
     tallies: Tallies
     flow: Flow
     switches: Switches
+    failing: FailingDependencies
     calendars: Calendars
     depths: Mapping[str, Callable[[], Depth]]
     alarms: Callable[[], list[Firing] | None]
@@ -131,6 +134,7 @@ class Look:
             mark, beat = readers.submit(self.passes.watermark), readers.submit(self.passes.beat)
             held = readers.submit(self._held, None)
             switches = readers.submit(self.switches.all)
+            failing = readers.submit(self.failing.failing, now)
             alarms = readers.submit(self.alarms)
             counts = readers.submit(self.counts)
             depths = {name: readers.submit(depth) for name, depth in self.depths.items()}
@@ -143,6 +147,7 @@ class Look:
                 switches=[each for each in switches.result() if not each.is_caught_up(now)],
                 alarms=alarms.result(),
                 calendar=calendar.of_service(counts.result(), now),
+                dependencies=failing.result(),
             )
 
     def _held(self, tenant: str | None) -> Held:

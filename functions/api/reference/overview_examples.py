@@ -12,6 +12,7 @@ from postdate.domain.calendar import Due
 from postdate.domain.tally import MinuteTally, bucket_of
 from postdate.runtime.alarms import Firing
 from postdate.runtime.depths import Depth
+from postdate.stores.dependencies import Failing
 
 _NOW: Final = datetime(2026, 11, 18, 10, 6, 20, 117_000, tzinfo=UTC)
 _MINUTE: Final = instants.minute_of(_NOW) - 2
@@ -53,6 +54,15 @@ def answers() -> dict[str, Any]:
                 since=_NOW - timedelta(minutes=3),
                 meaning="A destination failed so often that it is no longer called.",
                 runbook="docs/runbook.md#destination_down",
+            )
+        ],
+        dependencies=[
+            Failing(
+                name="table:postdate-prod-payments",
+                function="settle",
+                since=_NOW - timedelta(seconds=4),
+                open_until=_NOW + timedelta(seconds=2),
+                error="ThrottlingException",
             )
         ],
     )

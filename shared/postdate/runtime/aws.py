@@ -13,6 +13,7 @@ from botocore.config import Config
 from botocore.handlers import add_recursion_detection_header
 
 from postdate.runtime.deadline import hold
+from postdate.runtime.dependencies import watch
 
 _CONNECT_SECONDS: Final = 2
 _READ_SECONDS: Final = 3
@@ -28,6 +29,7 @@ _CONNECTIONS_OF_A_ROLE: Final = 8
 def client(service: str, *, tries: int = 4) -> Any:
     made = boto3.client(service, config=_waits(tries, _CONNECTIONS))
     hold(made)
+    watch(made)
     if service == "sqs":
         # A message that carries a sampled trace makes whoever receives it record one, and pay for it.
         made.meta.events.unregister("before-call", add_recursion_detection_header)
@@ -45,18 +47,21 @@ def quick_client(service: str) -> Any:
     )
     made = boto3.client(service, config=waits)
     hold(made)
+    watch(made)
     return made
 
 
 def client_with(service: str, credentials: Mapping[str, str], *, tries: int = 3) -> Any:
     """Anew each time, with what assuming a role has given instead of the function's own rights."""
-    return boto3.client(
+    made = boto3.client(
         service,
         config=_waits(tries, _CONNECTIONS_OF_A_ROLE),
         aws_access_key_id=credentials["AccessKeyId"],
         aws_secret_access_key=credentials["SecretAccessKey"],
         aws_session_token=credentials["SessionToken"],
     )
+    watch(made)
+    return made
 
 
 def _waits(tries: int, connections: int) -> Config:

@@ -380,6 +380,12 @@ DESTINATIONS_SLOW: Final = Metric(
     in_logs=True,
 )
 
+DEPENDENCIES_OPENED: Final = Metric(
+    name="DependenciesOpened",
+    meaning="Breakers of tables and services that opened, or opened again after a try.",
+    functions=("api", "run_tasks", "settle"),
+    in_logs=True,
+)
 # Outcomes of retries that the experiment `task_retries` compares.
 RECOVERED: Final = "recovered"
 RETRIED: Final = "retried"

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from postdate.domain.errors import Unavailable
 from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 from postdate.runtime.clock import Clock
 from postdate.stores.objects import MISSING, TOO_LARGE, Found, UnreadableObject
@@ -51,7 +52,7 @@ class S3Objects:
     def read(self, tenant: str, name: str) -> Found:
         try:
             client = self._client(tenant)
-        except (ClientError, BotoCoreError):
+        except (ClientError, BotoCoreError, Unavailable):
             return UnreadableObject(why="the tenant's prefix could not be opened")
         try:
             answer = client.get_object(Bucket=self._bucket, Key=name)
@@ -59,7 +60,7 @@ class S3Objects:
                 return TOO_LARGE if answer["ContentLength"] > PAYLOAD_BYTES_MAX else bytes(body.read())
         except ClientError as error:
             return _unreadable(error.response.get("Error", {}).get("Code", ""))
-        except BotoCoreError:
+        except (BotoCoreError, Unavailable):
             return _SILENT
 
     def _client(self, tenant: str) -> Any:

@@ -17,6 +17,7 @@ from postdate.domain.tally import MinuteTally
 from postdate.domain.task import State
 from postdate.runtime.alarms import Firing
 from postdate.runtime.depths import Depth
+from postdate.stores.dependencies import MemoryDependencies
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.passes import MemoryPasses
@@ -46,6 +47,7 @@ class Watching:
             tallies=self.tallies,
             flow=self.flow,
             switches=self.switches,
+            failing=MemoryDependencies(),
             calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
             depths={"tasks": lambda: Depth(waiting=3, in_flight=2, delayed=1)},
             alarms=lambda: self.firing,
@@ -159,6 +161,7 @@ def test_before_the_first_sweep_everything_is_behind() -> None:
         tallies=watching.tallies,
         flow=watching.flow,
         switches=watching.switches,
+        failing=MemoryDependencies(),
         calendars=watching.look.calendars,
         depths={},
         alarms=lambda: None,
