@@ -171,6 +171,12 @@ QUERIES: Final = (
         commands=(f"stats {_sums(*(each.name for each in DELAYS.values()))} by bin(1h)",),
     ),
     Query(
+        name="dependencies_failing",
+        question="Breakers of tables and services that opened, or opened again after a try.",
+        functions=("api", "run_tasks", "settle"),
+        commands=("stats sum(DependenciesOpened) as opened by bin(5m)",),
+    ),
+    Query(
         name="arms_of_retries",
         question="The experiment task_retries: outcomes of retries by arm.",
         functions=("run_tasks",),

@@ -187,6 +187,14 @@ def test_outcomes_of_an_experiment_are_summed_by_arm(capsys):
     assert (row["a_retried"], row["b_recovered"], row["b_dead"]) == (3, 2, 0)
 
 
+def test_openings_of_dependencies_are_summed(capsys):
+    emit(metric.REQUESTS)
+    for _ in range(2):
+        emit(metric.DEPENDENCIES_OPENED)
+    (row,) = rows("dependencies_failing", written(capsys))
+    assert row["opened"] == 2
+
+
 def test_waits_are_summed_by_their_flag(capsys):
     emit(metric.REQUESTS)
     emit(metric.LONG_WAITS[True, False])
