@@ -49,7 +49,7 @@ browser: $(READY)/dev ## the console in Chromium on a local stack; screenshots i
 	@$(PYTHON) -m tests.browser.chromium
 	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest tests/browser --durations 12 $(if $(STACK),--stack $(STACK)) $(if $(README),--readme) $(if $(AGAIN),--last-failed)
 
-documents: $(READY)/dev ## the commands of README, guides, runbook and examples, and the generated clients, on a local stack
+documents: $(READY)/dev ## README, guides, runbook, examples and the description of the API against a local stack
 	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest tests/documents
 
 test-on-dynamodb-local: $(READY)/dev $(READY)/dynamodb-local

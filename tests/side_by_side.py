@@ -18,8 +18,8 @@ _ON_STACKS: Final = ("e2e", "browser", "documents")
 # Tests that kill workers come last in their part: the engine starts two workers at a time, and messages sent meanwhile
 # wait for them. The last part holds all other files.
 _PARTS: Final = (
-    ("tempers", "acknowledged", "recurring", "isolation", "operators", "survival"),
-    ("flow", "overview", "alarms"),
+    ("tempers", "acknowledged", "recurring", "isolation", "operators", "deployment", "survival"),
+    ("keys", "logs", "flow", "overview", "alarms"),
 )
 
 

@@ -1,4 +1,4 @@
-"""One local stack for the tests of the documents, the examples and the generated clients."""
+"""One local stack for the tests of the documents: README, guides, runbook, examples, and the description of the API."""
 
 import time
 from collections.abc import Generator, Iterator

@@ -31,7 +31,7 @@ CHECKS_LEFT_OUT: Final = "use_after_free"
 # The internal route takes its own token, with which nothing can be made that a link would lead to.
 PHASES_INTERNAL: Final = "examples,coverage,fuzzing"
 CONFIGURATION: Final = """
-hooks = "tests.e2e.fuzzed"
+hooks = "tests.documents.fuzzed"
 request-timeout = 30.0
 generation.max-examples = 3
 
