@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from functions.api.tasks.recurring.chain import PlannedChain
 from postdate.domain import definition as definitions
 from postdate.domain import transitions
 from postdate.domain.catch_up import CatchUp
@@ -15,6 +14,7 @@ from postdate.domain.line import LOOKED_AT_MAX
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
 from postdate.stores.tasks import Written
+from postdate.use_cases.planned_chain import PlannedChain
 from tests.unit.doubles import LEASE, MINUTE, START, claimed, message
 from tests.unit.run_tasks.plans import RUNS, a_definition, after
 from tests.unit.run_tasks.test_chain import refuse, runs_of, started, states
