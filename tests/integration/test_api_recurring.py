@@ -7,7 +7,7 @@ import pytest
 
 from postdate.domain import backfill
 from postdate.domain.due import Via
-from tests.boundary import Boundary
+from tests.boundary import Boundary, refused
 from tests.integration.world import Answer, Client, World
 
 TASKS, RUNS = "/api/v1/tasks", "/api/v1/runs"
@@ -88,6 +88,25 @@ def test_a_changed_plan_has_one_run_to_come(client: Client) -> None:
     assert by_status["PENDING"] == changed.body["next_run_at"]
     refused = client.call("PATCH", path, {"name": "n"}, {"if-match": '"1"'})
     assert (refused.status, refused.body["code"]) == (412, "version_conflict")
+
+
+def test_changes_are_answered_and_made_once_while_the_runs_cannot_be_listed(
+    client: Client, boundary: Boundary
+) -> None:
+    path = f"{TASKS}/{recur(client).body['task_id']}"
+    boundary.fail(
+        "Query", *[refused("ThrottlingException")] * 500, when=lambda call: call.names("by_listing")
+    )
+    change = {"cron": "0 12 31 12 *", "payload": 2}
+    for _ in range(2):
+        changed = client.call("PATCH", path, change, {"if-match": '"1"'})
+        assert (changed.status, changed.body["version"], changed.body["last_run"]) == (200, 2, None)
+    paused = client.call("POST", f"{path}/pause")
+    assert (paused.status, paused.body["version"], paused.body["next_run_at"]) == (200, 3, None)
+    resumed = client.call("POST", f"{path}/resume")
+    assert (resumed.status, resumed.body["next_run_at"]) == (200, changed.body["next_run_at"])
+    assert client.call("DELETE", path).body["status"] == "CANCELLED"
+    assert client.get(path).status == 503
 
 
 @pytest.mark.parametrize("recurs", [True, False])

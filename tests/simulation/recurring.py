@@ -77,6 +77,7 @@ class Recurring:
         self.clients.ask(actor, "POST", f"{_TASKS}/{id}/resume")
 
     def _change(self, actor: Actor, id: str) -> None:
+        """Each time with other tags: a change to the values that the task has already does nothing."""
         draws = self.clients.hub.draws
         form: dict[str, Any] = draws.choice(
             (
@@ -86,7 +87,7 @@ class Recurring:
                 {"payload": {"n": "z" * 900}},
             )
         )
-        self.clients.ask(actor, "PATCH", f"{_TASKS}/{id}", form)
+        self.clients.ask(actor, "PATCH", f"{_TASKS}/{id}", form | {"tags": [f"at {self.clients.hub.now}"]})
 
     def trigger(self, actor: Actor, id: str) -> None:
         self.clients.seen.triggers[id] += 1

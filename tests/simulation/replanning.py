@@ -96,6 +96,8 @@ class Replanning:
     def _change(self, actor: Actor, id: str) -> None:
         draws = self.clients.hub.draws
         form = draws.choice(({"payload": {"n": "z"}}, {"end_at": self.clients.recurring.end_in(_LASTS)}))
+        # Other tags each time: a change to the values that the task has already does nothing.
+        form = {**form, "tags": [f"at {self.clients.hub.now}"]}
         self.clients.ask(actor, "PATCH", f"{_TASKS}/{id}", form)
 
     def _ask(self, actor: Actor, path: str, form: dict[str, Any] | None = None) -> None:

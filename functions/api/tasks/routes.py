@@ -146,8 +146,8 @@ def get(caller: Caller, task_id: str) -> Response[TaskWithPayload | RecurringTas
     "left out, or null, stays unchanged, with two exceptions: `payload: null` is a payload, and `flow_control: null` "
     "removes flow control. `retry` and `flow_control` are replaced as a whole. In a recurring task null also removes "
     "`start_at`, `end_at`, `max_runs`, `expires_after_seconds` and `name`. A change of a recurring task plans the "
-    "next run again, at an instant after now. A run that has begun ends as before the change, and counts for "
-    "`overlap` and `max_runs`.",
+    "next run again, at an instant after now; a change to the values that the task has already does nothing. A run "
+    "that has begun ends as before the change, and counts for `overlap` and `max_runs`.",
     body=ChangeForm,
     examples=examples.CHANGE,
     scope=WRITE,
@@ -160,7 +160,7 @@ def change(caller: Caller, task_id: str) -> Response[TaskAnswer | RecurringTask]
     if is_definition(task_id):
         plan = parsed(RecurringChangeForm, body)
         version = requests.version_wanted(_event())
-        return requests.item(_recurring(changes.change_plan(caller.tenant, task_id, plan, version=version)))
+        return requests.item(_changed(changes.change_plan(caller.tenant, task_id, plan, version=version)))
     form = parsed(TaskChangeForm, body)
     version = requests.version_wanted(_event())
     return requests.item(one_time.of(changes.change(caller.tenant, task_id, form, version=version)))
@@ -184,7 +184,7 @@ def cancel(caller: Caller, task_id: str) -> Response[CancelledTask | CancelledRe
     version = requests.version_wanted(_event())
     if is_definition(task_id):
         definition = wired().definition_changer.cancel(caller.tenant, task_id, version=version)
-        ended: CancelledRecurringTask = {"success": True, **_recurring(definition)}
+        ended: CancelledRecurringTask = {"success": True, **_changed(definition)}
         return requests.item(ended)
     task = wired().changer.cancel(caller.tenant, task_id, version=version)
     gone: CancelledTask = {"success": True, **one_time.of(task)}
@@ -211,6 +211,11 @@ def found(tenant: str, id: str) -> tuple[Task | Definition, Any]:
 
 def _recurring(definition: Definition) -> RecurringTask:
     return recurring.of(definition, runs=wired().chain.newest(definition), now=wired().clock.now())
+
+
+def _changed(definition: Definition) -> RecurringTask:
+    newest = wired().chain.newest_if_readable(definition)
+    return recurring.of(definition, runs=newest, now=wired().clock.now())
 
 
 def _read(text: str | None) -> Any:

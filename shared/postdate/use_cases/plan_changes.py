@@ -55,16 +55,16 @@ class DefinitionChanger:
         self, tenant: str, id: str, *, version: int | None, changes: Changes, template: dict[str, Any]
     ) -> Definition:
         """Changes the definition. `changes` computes fields of Definition from the stored definition. `template` has
-        fields of Template; a payload in it is a text, not a key."""
+        fields of Template; a payload in it is a text, not a key. A change to the stored values writes nothing, whatever
+        version the client names: the request may be a repetition."""
 
-        def decide(definition: Definition, reached: Reached, now: datetime) -> Definition:
-            changed = definitions.change(
-                definition,
-                now=now,
-                reached=reached,
-                template=replace(definition.template, **template),
-                **changes(definition),
-            )
+        def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
+            kept = replace(definition.template, **self.templates.kept(definition, template))
+            values = {"template": kept, **changes(definition)}
+            changed = definitions.change(definition, now=now, reached=reached, **values)
+            # A finished task begins again, also by the values that it has.
+            if changed.state is definition.state and replace(definition, **values) == definition:
+                return None
             return self._on_a_new_plan(changed)
 
         before, after = self._change(tenant, id, version, decide)

@@ -1,11 +1,11 @@
 """The template of a recurring task's runs as it is stored: a payload that would make each run's row expensive gets a
 row of its own, which all runs name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from postdate.domain import instants
 from postdate.domain.definition import Definition
@@ -30,6 +30,13 @@ class Templates:
     def text(self, definition: Definition) -> str | None:
         payload = definition.template.payload
         return payload.text if payload.key is None else self.payloads.get(payload.key)
+
+    def kept(self, definition: Definition, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """The changes of a template. A payload that has the text of the stored one keeps the stored one's row."""
+        stored, given = definition.template.payload, changes.get("payload")
+        if stored.key is None or given is None or given.text is None or given.text != self.text(definition):
+            return dict(changes)
+        return {**changes, "payload": stored}
 
     def stored(self, definition: Definition, *, now: datetime) -> Definition:
         """The definition with its payload in the right place. Only the first payload has a fixed key, because all tries

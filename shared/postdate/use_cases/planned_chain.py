@@ -17,6 +17,7 @@ from postdate.domain.item import Phase
 from postdate.domain.recurrence import Runs
 from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
+from postdate.runtime.observability import logger
 from postdate.stores.lines import read_lines
 from postdate.stores.tasks import Tasks, Written
 
@@ -143,6 +144,18 @@ class PlannedChain:
         ids = self.tasks.runs_back(definition.tenant, definition.id, before="", limit=_LOOKED_AT)
         found = self.tasks.get_many(ids)
         return [found[id] for id in ids if id in found]
+
+    def newest_if_readable(self, definition: Definition) -> Sequence[Task]:
+        """As `newest`, for the answer to a change that is made. Returns nothing while the listing cannot be read: an
+        error would tell the client that nothing was changed."""
+        try:
+            return self.newest(definition)
+        except Unavailable as error:
+            logger.warning(
+                "a change is answered without the runs of its task",
+                extra={"action": "runs_not_listed", "task_id": definition.id, "reason": str(error)},
+            )
+            return ()
 
 
 def begun(definition: Definition, runs: Iterable[Task]) -> int:

@@ -41,7 +41,10 @@ class RecurringTask(CallAnswer):
     ]
     last_run: Annotated[
         RunSummary | None,
-        told("The newest run whose instant has passed, begun or not. It may be a moment behind."),
+        told(
+            "The newest run whose instant has passed, begun or not. It may be a moment behind. The answer to a change "
+            "has null while the runs cannot be listed."
+        ),
     ]
     reason: Annotated[str | None, told("The reason of a pause, if the request gave one.")]
     expires_after_seconds: Count | None

@@ -180,7 +180,7 @@ def _recurring(caller: Caller, task_id: str, done: str) -> Definition:
 
 
 def _answer(definition: Definition) -> Response[answers.RecurringTask]:
-    newest = wired().chain.newest(definition)
+    newest = wired().chain.newest_if_readable(definition)
     return requests.item(answers.of(definition, runs=newest, now=wired().clock.now()))
 
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from functions.api.forms import parsed
 from functions.api.tasks.recurring.forms import RecurringChangeForm, changes_of, template_changes_of
+from postdate.domain import definition as definitions
 from postdate.domain import transitions
-from postdate.domain.definition import State
+from postdate.domain.definition import Reached, State
 from postdate.domain.due import Due
 from postdate.domain.errors import (
     Conflict,
@@ -196,6 +197,45 @@ def test_another_tenants_task_is_not_there(service, verb):
     with pytest.raises(NotFound):
         asked[verb]()
     assert service.definitions.get(definition.id) == definition
+
+
+@pytest.mark.parametrize(
+    ("text", "payload"),
+    [
+        ('{"cron": "30 * * * *", "max_runs": 7, "tags": ["a"]}', None),
+        ('{"retry": {"max_attempts": 2}, "flow_control": {"key": "mail", "rate": 5}}', None),
+        ('{"payload": 1}', "1"),
+        ('{"payload": 1}', LARGE),
+        ('{"target": {"type": "sqs", "queue_url": "https://sqs.us-east-1.amazonaws.com/1/q"}}', None),
+    ],
+)
+@pytest.mark.parametrize("version", [None, 1])
+def test_a_repeated_change_makes_no_second_plan(service, text, payload, version):
+    definition = service.planned()
+    changed = edit(service, definition, text, payload=payload, version=version)
+    rows = service.runs_of(definition)
+    service.clock.move(2 * MINUTE)
+    assert edit(service, definition, text, payload=payload, version=version) == changed
+    assert (service.definitions.get(definition.id), changed.version) == (changed, 2)
+    assert service.runs_of(definition) == rows
+    key = changed.template.payload.key
+    assert key is None or service.payloads.kept_until[key].year == 2200
+
+
+def test_a_paused_task_that_is_changed_twice_alike_stays_as_it_is(service):
+    definition = service.planned()
+    service.definition_changer.pause("demo", definition.id, reason=None)
+    changed = edit(service, definition, '{"cron": "30 * * * *"}')
+    assert edit(service, definition, '{"cron": "30 * * * *"}') == changed
+
+
+def test_a_finished_task_begins_again_by_the_change_that_it_has_already(service):
+    definition = service.planned()
+    finished = definitions.finish(definition, now=START, reached=Reached(runs=1))
+    service.definitions.change(definition, finished)
+    again = edit(service, definition, '{"cron": "0 * * * *"}')
+    assert (again.state, again.version) == (State.ACTIVE, 3)
+    assert [run.recurs.plan for run in waiting(service, definition)][-1:] == [again.plan]
 
 
 def test_a_change_that_leaves_no_run_is_refused_by_its_field(service):
