@@ -60,3 +60,28 @@ def test_a_parked_payment_is_a_letter_until_an_operation_cancels_it(world: World
     assert payer.get(f"/api/v1/payments/{id}").body["status"] == "CANCELLED"
     assert balances(payer, "alice", "bob") == [(100, 0), (0, 0)]
     assert id not in str(letters.get("/api/v1/ops/dlq/payments", "limit=100").body)
+
+
+@pytest.mark.parametrize("by", ["ids", "filter"])
+def test_a_parked_payment_is_settled_by_an_operation_that_redrives_it(
+    world: World, payer: Client, by: str
+) -> None:
+    id = payer.pay(key="p").body["payment_id"]
+    reserve(world, payer, 0)
+    parked(world, payer, id)
+    reserve(world, payer, 10)
+    named = {"ids": [id]} if by == "ids" else {"filter": {"account_id": "alice"}}
+    asked = {"action": "redrive", "kind": "payments", "reason": "the books agree again", **named}
+    tenants = payer.call("POST", "/api/v1/operations", asked)
+    assert (tenants.status, tenants.body["eligible"]["count"]) == (202, 0)
+    assert tenants.body["not_eligible"] == [
+        {"reason": "is parked: only an operator may decide about it", "count": 1}
+    ]
+    operator = Client(tenant=payer.tenant, scopes="ops operations:write payments:write", operates=True)
+    planned = operator.call("POST", "/api/v1/operations", asked | {"dry_run": False}).body
+    assert (planned["eligible"]["count"], planned["not_eligible"]) == (1, [])
+    assert operate({"operation_id": planned["operation_id"], "run": 1}, Context())["goes_on"] is True
+    world.settle(calls(world, payer))
+    assert operate({"operation_id": planned["operation_id"], "run": 1}, Context())["goes_on"] is False
+    assert payer.get(f"/api/v1/payments/{id}").body["status"] == "COMPLETED"
+    assert balances(payer, "alice", "bob") == [(90, 0), (10, 0)]
