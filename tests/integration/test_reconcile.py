@@ -11,6 +11,7 @@ import boto3
 import pytest
 
 from functions.api import wiring
+from functions.operate.handler import handler as operate
 from functions.reconcile import handler as reconcile
 from functions.record import handler as record
 from postdate.domain import task
@@ -285,6 +286,30 @@ def test_twelve_kinds_of_corruption_are_named_and_none_is_repaired(
     feed = books.client.get("/api/v1/events", query="type=audit.failed").body["events"]
     assert [event["type"] for event in feed] == ["audit.failed"]
     assert "account_exists" in feed[0]["data"]["after"]["checks"]
+
+
+def test_a_dead_task_whose_letter_was_discarded_needs_none(world: World, books: Books, s3: Any) -> None:
+    operator = Client(tenant=books.client.tenant, scopes="tasks:read tasks:write operations:write")
+    asked = {"action": "discard", "kind": "tasks", "ids": books.dead, "reason": "nobody wants them"}
+    operation = operator.call("POST", "/api/v1/operations", asked).body["operation_id"]
+    assert operate({"operation_id": operation, "run": 1}, Context())["goes_on"] is False
+    assert letter_ids(world) == []
+    found = night(s3, name=f"discarded-{operator.tenant}")
+    assert (found.status, found.report["findings"]) == ("SUCCEEDED", [])
+    assert found.report["looked_at"]["dead"] == 2
+
+
+def test_a_movement_that_no_list_shows_is_looked_for_by_its_key(world: World, books: Books, s3: Any) -> None:
+    (row,) = rows(world, "journal", tenant=books.client.tenant, payment_id=books.paid["payer3"][0])
+    remove(world, "journal", row, "listing", "id")
+    found = night(s3, name=f"not-listed-{books.client.tenant}")
+    assert (found.status, found.report["unjudged"]) == ("SUCCEEDED", [])
+    named = {(each["check"], each["subject"]) for each in found.report["findings"]}
+    assert named == {
+        (check, subject)
+        for check in ("one_movement_a_payment", "journal_gives_balances")
+        for subject in ("payer3", "bob")
+    }
 
 
 def test_all_edges_of_the_machine_are_walked(world: World, books: Books, s3: Any) -> None:

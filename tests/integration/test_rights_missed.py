@@ -15,6 +15,7 @@ FIVE: Final = (
     "settle | dynamodb:UpdateItem | table:accounts",
     "sweep | dynamodb:BatchWriteItem | table:slots",
 )
+UNRELATED: Final = "tests/integration/test_whoami.py"
 _ARCHIVE: Final = "the archive has tests of its own handlers outside of these"
 _LETTERS: Final = "letters whose items went on are deleted, or read again, by functions that unit tests call"
 _REFUSED: Final = (
@@ -38,13 +39,11 @@ UNTRIED: Final = {
     "record | sqs:DeleteMessage | queue:events-dlq": _LETTERS,
     "record | sqs:ReceiveMessage | queue:events-dlq": _LETTERS,
     "operate | states:StartExecution |": "an execution that has run for long starts the next one: tests/unit/operate",
-    "operate | sqs:SendMessage | queue:payments": "a redriven payment: tests/unit/operate",
     "operate | sqs:ChangeMessageVisibility | queue:payments-dlq": _LETTERS,
     "operate | dynamodb:BatchGetItem | table:accounts": _REFUSED,
     "operate | dynamodb:PartiQLInsert | table:items": _POINTERS,
     **{f"operate | dynamodb:{call} | table:": _MACHINES for call in ("GetItem", "PutItem", "Query")},
     "reconcile | sqs:ChangeMessageVisibility | queue:payments-dlq": _LETTERS,
-    "reconcile | dynamodb:Query | table:operations |": "an operation of the last day whose pages are counted",
     "archive | ": _ARCHIVE,
 }
 USERS: Final[dict[str, list[str]]] = json.loads(Path("tests/rights/users.json").read_text(encoding="utf-8"))
@@ -66,3 +65,15 @@ def test_five_rights_that_are_taken_away_are_missed() -> None:
     )
     assert "5 of 5 rights are missed by a test" in ran.stdout, ran.stdout[-3000:] + ran.stderr[-1000:]
     assert ran.returncode == 0
+
+
+def test_a_right_is_not_missed_by_a_test_that_does_not_use_it(tmp_path: Path) -> None:
+    """The second run of a test fails for want of the right, and for nothing else."""
+    users, test = tmp_path / "users.json", f"{UNRELATED}::test_a_bound_key_learns_its_accounts"
+    of_sweep = [name for name in USERS if name.startswith("sweep | ")][:2]
+    users.write_text(json.dumps({name: [test] for name in of_sweep}), encoding="utf-8")
+    options = ["-q", "-p", "tests.rights.plugin", "--rights-taken", str(users), UNRELATED]
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *options], capture_output=True, text=True, check=False
+    )
+    assert "0 of 2 rights are missed by a test" in ran.stdout, ran.stdout[-3000:] + ran.stderr[-1000:]

@@ -150,7 +150,8 @@ def _passed(item: pytest.Item, taken: Right | None) -> bool:
     GUARD.taken = taken
     try:
         with _limited():
-            reports = runtestprotocol(item, nextitem=item, log=False)
+            # Only fixtures of the session stay: an item that is its own next one would run again without its fixtures.
+            reports = runtestprotocol(item, nextitem=item.session, log=False)  # type: ignore[arg-type]
     finally:
         GUARD.taken = None
     return not any(report.failed for report in reports)
