@@ -281,7 +281,7 @@ class Service(Stack):
         operate.allow(state.items.index_arn("by_listing"), QUERY)
         operate.allow(state.payloads.arn, GET, PUT)
         operate.allow(state.slots.arn, GET, QUERY, PUT)
-        operate.allow(state.payments.arn, GET, BATCH_GET, QUERY)
+        operate.allow(state.payments.arn, BATCH_GET, QUERY)
         operate.allow(state.accounts.arn, BATCH_GET)
         operate.allow_in_transactions(state.payments.arn, PUT, UPDATE)
         operate.allow_in_transactions(state.accounts.arn, UPDATE)

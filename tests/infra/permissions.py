@@ -180,7 +180,7 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:items/index/by_listing": {"dynamodb:Query"},
         "table:payloads": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "table:slots": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
-        "table:payments": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"},
+        "table:payments": {"dynamodb:BatchGetItem", "dynamodb:Query"},
         "table:accounts": {"dynamodb:BatchGetItem"},
         "queue:tasks": {"sqs:SendMessage"},
         "queue:payments": {"sqs:SendMessage"},
