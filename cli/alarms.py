@@ -10,6 +10,7 @@ from infra.watch.alarm import Alarm, Composite, Severity
 from infra.watch.evaluate import Samples, State, Watch
 from infra.watch.series import QUEUES
 from infra.watch.table import alarms, composites
+from infra.watch.throttles import WATCHED
 
 # As far back as most alarms look. A stack that is younger has no data before it, and data that is missing then says
 # nothing: the evaluation begins with the first sample.
@@ -70,6 +71,7 @@ def emitted(
         for line in _lines(logs, f"/aws/lambda/{environment.named(function)}", since):
             emf.add(samples, line)
     _add_queues(samples, environment, client("sqs"), now)
+    _add_throttles(samples, environment, client("cloudwatch"), since, now)
     return samples
 
 
@@ -138,3 +140,23 @@ def _add_queues(samples: Samples, environment: Environment, sqs: Any, now: datet
             at=now.timestamp(),
             value=float(found["Attributes"]["ApproximateNumberOfMessages"]),
         )
+
+
+def _add_throttles(
+    samples: Samples, environment: Environment, cloudwatch: Any, since: datetime, now: datetime
+) -> None:
+    """Adds the throttled writes of each table, second by second."""
+    name = "WriteThrottleEvents"
+    for table in map(environment.table, WATCHED):
+        found = cloudwatch.get_metric_statistics(
+            Namespace="AWS/DynamoDB",
+            MetricName=name,
+            Dimensions=[{"Name": "TableName", "Value": table}],
+            StartTime=since,
+            EndTime=now + timedelta(seconds=1),
+            Period=1,
+            Statistics=["Sum"],
+        )
+        for point in found["Datapoints"]:
+            at = point["Timestamp"].timestamp()
+            samples.add("AWS/DynamoDB", name, (("TableName", table),), at=at, value=point["Sum"])

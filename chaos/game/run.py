@@ -14,14 +14,14 @@ from botocore.exceptions import ClientError
 
 from chaos import bed as beds
 from chaos.bed import Bed
-from chaos.game import books, destinations, executors, poison, sweeper, switches
+from chaos.game import books, destinations, executors, poison, sweeper, switches, throttled
 from chaos.game.drill import Drill, Line
 from chaos.game.ground import Ground, made
 from cli.failure import Failure
 from cli.progress import step
 
 DRILLS: Final = (
-    *(executors.DRILL, sweeper.DRILL, poison.DRILL, books.DRILL),
+    *(executors.DRILL, sweeper.DRILL, poison.DRILL, books.DRILL, throttled.DRILL),
     *destinations.DRILLS,
     *switches.DRILLS,
 )

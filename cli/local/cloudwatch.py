@@ -17,13 +17,14 @@ _LOOKS_EVERY_SECONDS: Final = 5
 _PREFIX: Final = "postdate-local-"
 
 
-def patched() -> None:
+def patched(throttled: Callable[[], list[tuple[str, float]]]) -> None:
+    """`throttled` tells the newest throttled requests: their tables and instants."""
     sys.path += [str(ROOT), str(ROOT / "shared")]
     from infra.environments import LOCAL
     from infra.watch.alarm import described
     from infra.watch.live import Live
 
-    alarms = Alarms(Live(LOCAL), described)
+    alarms = Alarms(Live(LOCAL), described, throttled)
     cloudwatch._describe_alarms = answering(cloudwatch._describe_alarms, alarms)
 
 
@@ -38,9 +39,15 @@ def answering(describe: Callable[..., Any], alarms: "Alarms") -> Callable[..., A
 class Alarms:
     """Keeps the engine's own rows of alarms in step with the states of the table's alarms."""
 
-    def __init__(self, live: Any, described: Callable[[Any], str]) -> None:
+    def __init__(
+        self,
+        live: Any,
+        described: Callable[[Any], str],
+        throttled: Callable[[], list[tuple[str, float]]] = list,
+    ) -> None:
         self._live = live
         self._described = described
+        self._throttled = throttled
         self._read: dict[tuple[str, str], int] = {}
         self._looked_at = 0.0
 
@@ -55,6 +62,9 @@ class Alarms:
             if name.startswith(_PREFIX):
                 visible = sum(each["visible_at"] <= now for each in queue["messages"])
                 self._live.add_depth(name.removeprefix(_PREFIX), visible, at=now)
+        for table, at in self._throttled():
+            dimensions = (("TableName", table),)
+            self._live.samples.add("AWS/DynamoDB", "WriteThrottleEvents", dimensions, at=at, value=1.0)
         self._live.look(now)
         for row in self._live.rows:
             self._keep(row)

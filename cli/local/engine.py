@@ -193,5 +193,7 @@ if __name__ == "__main__":
     quickened()
     kept_whole()
     _beside("streams").patched()
-    _beside("cloudwatch").patched()
+    throttling = _beside("throttling")
+    throttling.patched()
+    _beside("cloudwatch").patched(throttling.drained)
     runpy.run_module("ministack", run_name="__main__", alter_sys=True)

@@ -66,7 +66,7 @@ KNOWN_ONLY_TO: Final = {
     "croniter": ("postdate.domain",),
     "cryptography": ("postdate.stores",),
     "jwt": ("postdate.runtime",),
-    "ministack": ("cli.local.engine", "cli.local.cloudwatch", "cli.local.streams"),
+    "ministack": ("cli.local.engine", "cli.local.cloudwatch", "cli.local.streams", "cli.local.throttling"),
 }
 WORLD: Final = frozenset(
     {

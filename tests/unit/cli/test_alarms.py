@@ -40,6 +40,19 @@ class Pages:
         }
 
 
+class Throttles:
+    """CloudWatch, with a throttled write of one table in each of five minutes."""
+
+    def __init__(self, table: str = "") -> None:
+        self._table = table
+
+    def get_metric_statistics(self, **asked: Any) -> dict[str, Any]:
+        (dimension,) = asked["Dimensions"]
+        throttled = dimension["Value"] == self._table
+        instants = [NOW - timedelta(minutes=minute) for minute in range(5)]
+        return {"Datapoints": [{"Timestamp": at, "Sum": 3.0} for at in instants if throttled]}
+
+
 def found(name: str) -> dict[str, Any]:
     return {"AlarmName": name, "StateUpdatedTimestamp": NOW}
 
@@ -97,19 +110,19 @@ def swept(minutes: int) -> list[dict[str, str]]:
 @pytest.mark.parametrize(("disagreeing", "pages"), [(0, []), (1, ["balance_inconsistency"])])
 def test_the_local_stack_is_evaluated_from_its_logs_and_queues(disagreeing: int, pages: list[str]) -> None:
     logs = groups(sweep=swept(20), settle=[line("settle", NOW, BooksDisagree=disagreeing)])
-    firing = firing_locally(LOCAL, {"logs": logs, "sqs": Pages()}.__getitem__, NOW)
+    firing = firing_locally(LOCAL, {"logs": logs, "sqs": Pages(), "cloudwatch": Throttles()}.__getitem__, NOW)
     assert [each["alarm"] for each in firing] == [*pages, "dead_letters_tasks"]
 
 
 def test_a_sweep_that_stopped_fires_on_the_local_stack() -> None:
     logs = groups(sweep=swept(20)[8:])
-    firing = firing_locally(LOCAL, {"logs": logs, "sqs": Pages()}.__getitem__, NOW)
+    firing = firing_locally(LOCAL, {"logs": logs, "sqs": Pages(), "cloudwatch": Throttles()}.__getitem__, NOW)
     assert {"timer_down", "tick_missing"} <= {each["alarm"] for each in firing}
 
 
 def test_lines_that_are_no_metrics_are_passed_over() -> None:
     logs = groups(sweep=[{"message": "START RequestId"}, {"message": '{"level": "INFO"}'}, *swept(20)])
-    firing = firing_locally(LOCAL, {"logs": logs, "sqs": Pages()}.__getitem__, NOW)
+    firing = firing_locally(LOCAL, {"logs": logs, "sqs": Pages(), "cloudwatch": Throttles()}.__getitem__, NOW)
     assert [each["alarm"] for each in firing] == ["dead_letters_tasks"]
 
 
@@ -127,3 +140,11 @@ def test_each_alarm_is_shown_with_its_entry_of_the_runbook() -> None:
         "        docs/runbook.md#overdue",
     ]
     assert show({"firing": []}) == "No alarm fires."
+
+
+@pytest.mark.parametrize("table", [LOCAL.table("items"), ""])
+def test_throttled_writes_fire_the_alarm_of_their_table(table: str) -> None:
+    asked = {"logs": groups(sweep=swept(20)), "sqs": Pages(), "cloudwatch": Throttles(table)}
+    firing = {each["alarm"] for each in firing_locally(LOCAL, asked.__getitem__, NOW)}
+    assert ("throttled_items" in firing) is bool(table)
+    assert "throttled_payments" not in firing
