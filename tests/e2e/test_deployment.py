@@ -29,11 +29,15 @@ class Account:
         self._dynamodb, self._sqs, self._s3 = (stack.aws(name) for name in ("dynamodb", "sqs", "s3"))
 
     def create(self, template: Template) -> str:
-        self._formation.create_stack(StackName=NAME, TemplateBody=json.dumps(template))
+        self._formation.create_stack(
+            StackName=NAME, TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_IAM"]
+        )
         return self._ended()
 
     def update(self, template: Template) -> str:
-        self._formation.update_stack(StackName=NAME, TemplateBody=json.dumps(template))
+        self._formation.update_stack(
+            StackName=NAME, TemplateBody=json.dumps(template), Capabilities=["CAPABILITY_IAM"]
+        )
         return self._ended()
 
     def delete(self) -> str:

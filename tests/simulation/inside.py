@@ -45,7 +45,7 @@ from functions.run_tasks import run as run_tasks_run
 from functions.settle import handler as settle
 from functions.sweep import handler as sweep
 from postdate.domain import backfill, wall_clock
-from postdate.runtime import aws, clock, deadline, observability
+from postdate.runtime import aws, clock, deadline, dependencies, observability
 from postdate.runtime.metric import Metric, Unit
 from postdate.stores import batch_get, passes
 from postdate.stores.ledger_dynamo import DynamoLedger
@@ -395,6 +395,8 @@ def _put_in(inside: Inside) -> None:
         forms.part_of_batch: _read_by_either(inside, forms.part_of_batch),
         observability.emit: lambda metric, value=1: inside.emitted(metric, value),
         deadline.of_this_process: inside.deadline,
+        # Breakers of dependencies stay closed: all copies of functions are one process here, and would share them.
+        dependencies.of_this_process: lambda: dependencies.Dependencies(clock.SystemClock().now),
     }
     for kind, original in _ORIGINAL_WIRED.items():
         told[original] = lambda kind=kind: inside.hub.current.wired
