@@ -155,7 +155,7 @@ class Wired:
         self.flow = DynamoFlow(
             table=given.flow_table, client=dynamodb, author=lambda: AUTHOR, now=self.clock.now
         )
-        self.needs = [dependencies.table(given.items_table)]
+        self.needs = [*dependencies.table(given.items_table)]
         self.reporter = Reporter(
             dependencies.of_this_process(),
             DynamoDependencies(table=given.flow_table, client=dynamodb, function="run_tasks"),

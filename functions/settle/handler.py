@@ -55,7 +55,7 @@ class Wired:
             listing_shards=given.listing_shards,
         )
         tables = (given.payments_table, given.accounts_table, given.journal_table, given.switches_table)
-        self.needs = [dependencies.table(each) for each in tables]
+        self.needs = [name for each in tables for name in dependencies.table(each)]
         self.reporter = Reporter(
             dependencies.of_this_process(),
             DynamoDependencies(table=given.flow_table, client=aws.client("dynamodb"), function="settle"),

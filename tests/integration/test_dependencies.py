@@ -60,7 +60,7 @@ def test_a_table_that_fails_opens_its_breaker_shows_and_closes(
     """The breakers' clock stands while the table fails, so that a slow machine has no time for a try."""
     client.accounts(alice=100, bob=0)
     assert client.pay(key="a", delay_seconds=1).status == 201
-    name = f"table:{world.tables['payments']}"
+    name = f"reads:{world.tables['payments']}"
     assert failing(operator) == []
     of_this_process, now = dependencies.of_this_process(), datetime.now(UTC)
     monkeypatch.setattr(of_this_process, "_now", lambda: now)
@@ -104,34 +104,34 @@ def test_refusals_and_conflicts_are_answers(world: World, client: Client, bounda
 
 def test_a_batch_of_which_nothing_is_read_is_a_failure_of_its_table(world: World, client: Client) -> None:
     told = dependencies._answers(
-        ["table:a", "table:b", "table:c"],
+        ["reads:a", "reads:b", "reads:c"],
         {"Responses": {"b": [{}]}, "UnprocessedKeys": {"a": {"Keys": [1]}, "b": {"Keys": [1]}}},
     )
-    assert told == {"table:a": "Throttling", "table:b": None, "table:c": None}
+    assert told == {"reads:a": "Throttling", "reads:b": None, "reads:c": None}
 
 
 @pytest.mark.parametrize(
     ("parts", "parsed", "told"),
     [
-        (["table:a"], {"Error": {"Code": "ProvisionedThroughputExceededException"}}, ["table:a"]),
-        (["table:a"], {"Error": {"Code": "AccessDeniedException"}}, []),
+        (["writes:a"], {"Error": {"Code": "ProvisionedThroughputExceededException"}}, ["writes:a"]),
+        (["writes:a"], {"Error": {"Code": "AccessDeniedException"}}, []),
         (["s3"], {"Error": {"Code": "NoSuchKey"}, "ResponseMetadata": {"HTTPStatusCode": 404}}, []),
         (["s3"], {"Error": {"Code": "SlowDown"}, "ResponseMetadata": {"HTTPStatusCode": 503}}, ["s3"]),
         (["s3"], {"Error": {"Code": "503"}, "ResponseMetadata": {"HTTPStatusCode": 503}}, ["s3"]),
         (
-            ["table:a", "table:b"],
+            ["writes:a", "writes:b"],
             {
                 "Error": {"Code": "TransactionCanceledException"},
                 "CancellationReasons": [{"Code": "ThrottlingError"}, {"Code": "None"}],
             },
-            ["table:a"],
+            ["writes:a"],
         ),
         (
-            ["table:a", "table:a"],
+            ["writes:a", "writes:a"],
             {"Responses": [{"Error": {"Code": "ThrottlingError"}}, {"TableName": "a"}]},
             [],
         ),
-        (["table:a"], {"Responses": [{"Error": {"Code": "ThrottlingError"}}]}, ["table:a"]),
+        (["writes:a"], {"Responses": [{"Error": {"Code": "ThrottlingError"}}]}, ["writes:a"]),
     ],
 )
 def test_the_failing_parts_of_a_call_are_told_apart(
@@ -141,12 +141,30 @@ def test_the_failing_parts_of_a_call_are_told_apart(
 
 
 def test_a_table_is_found_in_every_kind_of_call() -> None:
-    for params in (
-        {"TableName": "t"},
-        {"RequestItems": {"t": {}}},
-        {"TransactItems": [{"Put": {"TableName": "t"}}]},
-        {"Statements": [{"Statement": 'UPDATE "t" SET a = 1'}]},
-        {"TransactStatements": [{"Statement": "INSERT INTO \"t\" VALUE {'a': ?}"}]},
-        {"Statement": 'SELECT * FROM "t"."by_tenant"'},
+    for operation, params, found in (
+        ("GetItem", {"TableName": "t"}, "reads:t"),
+        ("UpdateItem", {"TableName": "t"}, "writes:t"),
+        ("BatchGetItem", {"RequestItems": {"t": {}}}, "reads:t"),
+        ("BatchWriteItem", {"RequestItems": {"t": []}}, "writes:t"),
+        ("TransactWriteItems", {"TransactItems": [{"Put": {"TableName": "t"}}]}, "writes:t"),
+        ("BatchExecuteStatement", {"Statements": [{"Statement": 'UPDATE "t" SET a = 1'}]}, "writes:t"),
+        (
+            "ExecuteTransaction",
+            {"TransactStatements": [{"Statement": "INSERT INTO \"t\" VALUE {'a': ?}"}]},
+            "writes:t",
+        ),
+        ("ExecuteStatement", {"Statement": 'SELECT * FROM "t"."by_tenant"'}, "reads:t"),
     ):
-        assert dependencies._tables(params) == ["t"]
+        assert dependencies._tables(operation, params) == [found]
+
+
+def test_reads_are_answered_while_writes_are_throttled(
+    client: Client, operator: Client, boundary: Boundary
+) -> None:
+    client.accounts(alice=100, bob=0)
+    payment = client.pay(key="a", delay_seconds=600).body["payment_id"]
+    boundary.fail("TransactWriteItems", *[THROTTLED] * 500)
+    for number in range(OF_TABLES.failures):
+        assert client.pay(key=f"{number}").status == 503
+    assert {name.partition(":")[0] for name, _ in failing(operator)} == {"writes"}
+    assert client.get(f"/api/v1/payments/{payment}").status == 200

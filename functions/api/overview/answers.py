@@ -118,7 +118,9 @@ class FiringAlarm(TypedDict):
 
 
 class FailingDependency(TypedDict):
-    name: Annotated[str, told("`table:` and the name of a table, or `s3`, `sts`, `kms` or `appconfig`.")]
+    name: Annotated[
+        str, told("`reads:` or `writes:` and the name of a table, or `s3`, `sts`, `kms` or `appconfig`.")
+    ]
     function: Annotated[str, told("The function that feels it.")]
     since: Instant
     open_until: Annotated[Instant, told("From then on one call may try.")]

@@ -58,7 +58,7 @@ def answers() -> dict[str, Any]:
         ],
         dependencies=[
             Failing(
-                name="table:postdate-prod-payments",
+                name="writes:postdate-prod-payments",
                 function="settle",
                 since=_NOW - timedelta(seconds=4),
                 open_until=_NOW + timedelta(seconds=2),

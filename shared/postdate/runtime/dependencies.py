@@ -19,7 +19,9 @@ from postdate.domain.dependency import CLOSED, OF_OTHERS, OF_TABLES, Health, Pat
 from postdate.domain.errors import Unavailable
 from postdate.runtime.clock import SystemClock
 
-_TABLE: Final = "table:"
+_READS: Final = "reads:"
+_WRITES: Final = "writes:"
+_READING: Final = frozenset({"BatchGetItem", "GetItem", "Query", "Scan"})
 _WATCHED: Final = {"s3": "s3", "sts": "sts", "kms": "kms", "appconfigdata": "appconfig"}
 _NOTED: Final = "postdate_dependencies"
 _SERVER_ERROR: Final = 500
@@ -33,9 +35,9 @@ _THROTTLES: Final = frozenset(
 )
 
 
-def table(name: str) -> str:
-    """The name of a table as a dependency."""
-    return f"{_TABLE}{name}"
+def table(name: str) -> tuple[str, str]:
+    """The names of a table as two dependencies: a table may throttle its writes and answer its reads."""
+    return f"{_READS}{name}", f"{_WRITES}{name}"
 
 
 class Dependencies:
@@ -121,7 +123,7 @@ def watch(client: Any) -> None:
 
 def _before(params: Mapping[str, Any], model: Any, context: dict[str, Any], **_: object) -> None:
     service = model.service_model.service_name
-    parts = [_WATCHED[service]] if service in _WATCHED else [table(each) for each in _tables(params)]
+    parts = [_WATCHED[service]] if service in _WATCHED else _tables(model.name, params)
     context[_NOTED] = parts
     of_this_process().admit(dict.fromkeys(parts))
 
@@ -137,17 +139,24 @@ def _after_error(exception: Exception, context: Mapping[str, Any], **_: object) 
         of_this_process().heard(dict.fromkeys(context.get(_NOTED, []), type(exception).__name__))
 
 
-def _tables(params: Mapping[str, Any]) -> list[str]:
-    """The table of each part of a call to DynamoDB, in the order of its parts."""
+def _tables(operation: str, params: Mapping[str, Any]) -> list[str]:
+    """The dependency of each part of a call to DynamoDB, in the order of its parts."""
+    way = _READS if operation in _READING else _WRITES
     if "TableName" in params:
-        return [params["TableName"]]
+        return [way + params["TableName"]]
     if "RequestItems" in params:
-        return list(params["RequestItems"])
+        return [way + name for name in params["RequestItems"]]
     if "TransactItems" in params:
-        return [next(iter(each.values()))["TableName"] for each in params["TransactItems"]]
+        return [way + next(iter(each.values()))["TableName"] for each in params["TransactItems"]]
     statements = params.get("Statements") or params.get("TransactStatements") or [params]
-    found = [_STATEMENT.search(each.get("Statement", "")) for each in statements]
-    return [match[1] for match in found if match]
+    return [part for each in statements if (part := _of_statement(each.get("Statement", "")))]
+
+
+def _of_statement(text: str) -> str | None:
+    found = _STATEMENT.search(text)
+    if found is None:
+        return None
+    return (_READS if text.lstrip().upper().startswith("SELECT") else _WRITES) + found[1]
 
 
 def _answers(parts: list[str], parsed: Mapping[str, Any]) -> dict[str, str | None]:
@@ -170,7 +179,7 @@ def _codes(parts: list[str], parsed: Mapping[str, Any]) -> list[str | None]:
     unread = parsed.get("UnprocessedKeys") or parsed.get("UnprocessedItems") or {}
     if unread:
         answered = parsed.get("Responses", {})
-        left = {table(name) for name in unread if not answered.get(name)}
+        left = {part for name in unread if not answered.get(name) for part in table(name)}
         return ["Throttling" if name in left else None for name in parts]
     if isinstance(responses := parsed.get("Responses"), list):
         return [each.get("Error", {}).get("Code") if "Error" in each else None for each in responses]
@@ -182,4 +191,4 @@ def _says_failing(code: str) -> bool:
 
 
 def _patience(name: str) -> Patience:
-    return OF_TABLES if name.startswith(_TABLE) else OF_OTHERS
+    return OF_TABLES if name.startswith((_READS, _WRITES)) else OF_OTHERS
