@@ -95,9 +95,7 @@ def approve(caller: Caller, reconciliation_id: str) -> answers.Reconciliation:
     approver = Approver(
         reconciliations=given.reconciliations,
         restater=restater(),
-        begin_chain=lambda tenant, id: given.definition_changer.edit(
-            tenant, id, version=None, changes=lambda _: {}, template={}
-        ),
+        begin_chain=given.definition_changer.begin_again,
         clock=given.clock,
     )
     return answers.of(

@@ -72,6 +72,14 @@ class DefinitionChanger:
             self.templates.let_go(before.template.payload, now=self.clock.now())
         return after
 
+    def begin_again(self, tenant: str, id: str) -> Definition:
+        """Begins a new chain of runs for an unchanged task: the repair of a task that has lost its next run."""
+
+        def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
+            return self._on_a_new_plan(definitions.change(definition, now=now, reached=reached))
+
+        return self._change(tenant, id, None, decide)[1]
+
     def pause(self, tenant: str, id: str, *, reason: str | None, version: int | None = None) -> Definition:
         def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
             return definitions.pause(definition, now=now, reached=reached, reason=reason)
