@@ -18,6 +18,7 @@ from functions.settle import handler as settle
 from functions.sweep import handler as sweep
 from postdate.domain.task import Task
 from postdate.runtime import aws as runtime
+from postdate.runtime import dependencies
 from postdate.runtime.clock import SystemClock
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.idempotency import Reservation
@@ -212,3 +213,11 @@ def forget() -> None:
         runtime.quick_client,
     ):
         cached.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _closed_breakers() -> Iterator[None]:
+    """A dependency that failed in one test is left alone in no other: all tests of a process share its breakers."""
+    dependencies.of_this_process().forget()
+    yield
+    dependencies.of_this_process().forget()
