@@ -8,7 +8,8 @@ import pytest
 from postdate.stores.key_hashes import plain_hash_of
 from postdate.stores.keys import ApiKey, bearer_text
 from tests.boundary import Boundary, unreachable
-from tests.integration.world import World
+from tests.integration.conftest import forget
+from tests.integration.world import SECRET, Client, World
 
 NOBODY: Final[dict[str, Any]] = {
     "isAuthorized": True,
@@ -73,6 +74,14 @@ def test_a_new_key_works_at_once_for_it_is_read_as_it_is_now(world: World, bound
     store(world, "later", "s")
     assert world.authorize({"authorization": "Bearer pd_later_s"})["context"]["key_id"] == "later"
     assert [asked["ConsistentRead"] for asked in boundary.asked("GetItem")] == [True, True]
+
+
+def test_a_new_copy_of_the_authorizer_knows_the_keys_of_earlier_ones(world: World) -> None:
+    """It reads the key of the hashes from its table; a key that it made anew would fit no hash."""
+    hashed = Client(tenant="earlier")
+    forget()
+    answer = world.authorize({"authorization": f"Bearer {bearer_text(hashed.key_id, SECRET)}"})
+    assert answer["context"] == {"tenant": "earlier", "key_id": hashed.key_id}
 
 
 def test_a_key_that_cannot_be_read_is_not_taken_for_a_wrong_one(world: World, boundary: Boundary) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from postdate.domain.due import WAIT_MAX
 from tests.boundary import (
     Boundary,
     Call,
@@ -23,6 +24,7 @@ from tests.boundary import (
     refused,
     unreachable,
 )
+from tests.integration.conftest import SETTINGS
 from tests.integration.money import assert_sound, balances, calls, payments
 from tests.integration.world import Answer, Client, Record, World, again
 
@@ -144,6 +146,22 @@ def test_a_payment_is_settled_once_whatever_its_settlement_met(
         assert balances(client, "alice", "bob") == [(90, 0), (10, 0)]
         assert len(client.get("/api/v1/accounts/bob/transactions").body["transactions"]) == 1
         assert_sound(client)
+
+
+def test_a_message_of_a_worker_that_dies_comes_back_after_a_lease(
+    world: World, new_client: Callable[[], Client], boundary: Boundary
+) -> None:
+    """Not after the queue's own time, which is fifteen minutes."""
+    client = new_client()
+    records = due_call(world, client)
+    boundary.clear()
+    boundary.fail("TransactWriteItems", crash_before)
+    with pytest.raises(Crash):
+        world.settle(records)
+    (asked,) = boundary.asked("ChangeMessageVisibilityBatch")
+    assert asked["QueueUrl"] == world.queues["payments"]
+    longest = int(SETTINGS["LEASE_SECONDS"]) + WAIT_MAX.total_seconds()
+    assert [entry["VisibilityTimeout"] for entry in asked["Entries"]] == [longest]
 
 
 def path_of(client: Client) -> str:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from tests.rights.__main__ import chosen
 from tests.rights.golden import rights, used_by_aws
 
 FIVE: Final = (
@@ -56,6 +57,12 @@ def test_each_right_is_missed_by_a_test_or_has_its_reason() -> None:
     assert names - USERS.keys() - untried == set()
     assert USERS.keys() - names == set()
     assert [part for part in UNTRIED if not any(name.startswith(part) for name in untried)] == []
+
+
+def test_a_test_that_was_named_for_a_right_stays_named_while_it_uses_the_right() -> None:
+    """Quicker ones that notice nothing do not push it out."""
+    used = [(0.1, "a"), (0.2, "b"), (0.3, "c"), (0.4, "d"), (9.0, "notices")]
+    assert chosen(used, ["notices", "gone"]) == ["notices", "a", "b", "c"]
 
 
 def test_five_rights_that_are_taken_away_are_missed() -> None:

@@ -15,9 +15,11 @@ from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.tenants import Tenant
 from tests.boundary import Boundary, Fault, Send, answered, unreachable
 from tests.e2e.receiver import Receiver
+from tests.integration.conftest import SETTINGS
 from tests.integration.world import SIGNING_SECRET, Client, Record, World, again
 
 TASKS = "/api/v1/tasks"
+LEASE_SECONDS = int(SETTINGS["LEASE_SECONDS"])
 
 
 def calls(world: World, client: Client) -> list[Record]:
@@ -287,6 +289,19 @@ def test_a_call_to_a_slow_destination_runs_in_its_lane_and_its_retries_stay_ther
     assert [due.id for due in packet.dues] == [task_id]
     hidden = {request["QueueUrl"] for request in boundary.asked("ChangeMessageVisibilityBatch")}
     assert hidden == {world.queues["slow"]}
+
+
+def test_a_packet_that_fails_is_hidden_for_one_lease_and_not_for_the_queues_own_time(
+    world: World, client: Client, boundary: Boundary
+) -> None:
+    client.register()
+    records = calls(world, client)
+    boundary.clear()
+    boundary.fail("BatchGetItem", *[unreachable] * 9, when=lambda call: call.names(world.tables["items"]))
+    assert world.run(records) == [records[0]["messageId"]]
+    (asked,) = boundary.asked("ChangeMessageVisibilityBatch")[-1:]
+    assert asked["QueueUrl"] == world.queues["tasks"]
+    assert [entry["VisibilityTimeout"] for entry in asked["Entries"]] == [LEASE_SECONDS]
 
 
 def test_a_letter_from_either_lane_lies_with_the_others(

@@ -140,6 +140,17 @@ def test_a_test_event_goes_to_the_target(world: World, payer: Client, receiver: 
     assert json.loads(arrival.body)["type"] == "subscription.test"
 
 
+def test_an_endpoint_that_answers_410_ends_its_subscription(
+    world: World, payer: Client, receiver: Receiver
+) -> None:
+    target = {"type": "webhook", "url": f"{receiver.url}/status/410"}
+    id = subscribed(payer, receiver, target=target, types=["task.dead"])["subscription_id"]
+    assert payer.call("POST", f"{PATH}/{id}/test").status == 202
+    delivered(world, payer)
+    ended = payer.get(f"{PATH}/{id}").body
+    assert (ended["status"], ended["reason"]) == ("ENDED", "its endpoint answered 410")
+
+
 @pytest.mark.parametrize(
     ("form", "field"),
     [
