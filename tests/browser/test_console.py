@@ -288,6 +288,7 @@ class TestPolling:
 
 class TestKeyboard:
     def test_everything_is_reached_without_a_mouse(self, console: Console, money: Money) -> None:
+        money.pay(delay_seconds=700)
         payment = money.pay(delay_seconds=600)
         page = console.page
         page.goto(console.stack.console_url)
@@ -298,7 +299,7 @@ class TestKeyboard:
         page.get_by_role("link", name="Payments", exact=True).focus()
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Payments", exact=True)).to_be_focused()
-        expect(page.locator("[data-row]").first).to_be_visible()
+        expect(page.locator("[data-row]").nth(1)).to_be_visible()
         page.keyboard.press("j")
         page.keyboard.press("j")
         expect(page.locator("[data-row] a").nth(1)).to_be_focused()
@@ -316,8 +317,10 @@ class TestKeyboard:
         expect(page.get_by_role("main")).to_contain_text(payment)
         page.get_by_role("button", name="Cancel payment").focus()
         page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog")).to_be_visible()
         page.keyboard.press("Tab")
         page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
         expect(page.get_by_role("button", name="Cancel payment")).to_be_focused()
         assert money.status(payment) == "PENDING"
 

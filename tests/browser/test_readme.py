@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from cli.local.once import ROOT
-from tests.browser.conftest import Console, Money
+from tests.browser.conftest import Console, Money, until
 
 PICTURE: Final = ROOT / "docs" / "console.png"
 SIZE: Final = (1280, 900)
@@ -21,12 +21,12 @@ def test_the_page_now_is_as_readme_shows_it(
     for hours in HOURS:
         money.pay(delay_seconds=hours * 3_600, amount=hours * 120)
     console = opened(SIZE, color_scheme="light")
+    until(console.page, lambda: money.status(settled) == "COMPLETED")
     page = console.open(at="now")
     for title in ("Tasks, the last hour", "Payments, the last hour", "Due next", "The next week by hour"):
         expect(page.get_by_role("heading", name=title)).to_be_visible()
     bars = page.get_by_role("img", name="Payments by minute").locator("rect.good")
     expect(bars).not_to_have_count(0, timeout=90_000)
-    assert money.status(settled) == "COMPLETED"
     console.picture("readme")
     assert f"({PICTURE.relative_to(ROOT)})" in (ROOT / "README.md").read_text(encoding="utf-8")
     if pytestconfig.getoption("--readme"):
