@@ -26,7 +26,8 @@ def awaited(destination: Destination, count: int, due_at: datetime, patience_sec
 def judged(
     destination: Destination, due_ms: Mapping[str, float], last_due_at: datetime, patience_seconds: float
 ) -> Outcome:
-    """Once all are there, or patience is over, and whatever comes twice had its time to come."""
+    """Returns the outcome after all deliveries came, or patience ended, and after second deliveries had time to
+    come."""
     awaited(destination, len(due_ms), last_due_at, patience_seconds)
     time.sleep(_SECOND_CALLS_SECONDS)
     return outcome(due_ms, destination.arrivals())

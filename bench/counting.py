@@ -22,7 +22,7 @@ _DEPOSIT: Final = 10_000
 
 
 class CountedTasks:
-    """One task's or one batch's way, each step's requests on the meter."""
+    """Takes one task or one batch through its steps, with the requests of each step on the meter."""
 
     def __init__(self, functions: Functions, meter: Meter, *, queue_url: str, destination_url: str) -> None:
         self._functions = functions
@@ -58,7 +58,7 @@ class CountedTasks:
         return {"run_at": due_at.isoformat(), "target": target, "payload": {"n": number}, **key}
 
     def _register(self, forms: list[dict[str, Any]]) -> None:
-        """One alone names its key in a header, as a client does."""
+        """Sends a single task with its key in a header, as a client does."""
         if len(forms) > 1:
             self._functions.post("/api/v1/tasks/batch", {"tasks": forms})
         else:
@@ -72,7 +72,7 @@ class CountedTasks:
 
 
 class CountedPayments:
-    """One payment's or one batch's way; what its key takes is a phase of its own."""
+    """Takes one payment or one batch through its steps. The cost of its key is a phase of its own."""
 
     def __init__(self, functions: Functions, meter: Meter, *, queue_url: str) -> None:
         self._functions = functions
@@ -114,7 +114,7 @@ class CountedPayments:
 
 
 def _wait_for(due_at: datetime) -> None:
-    """Until the call has left the queue's delay behind, a moment before the instant."""
+    """Waits until the delay of the queue has passed, a moment before the instant."""
     time.sleep(max(0.0, (due_at - _ARRIVED - datetime.now(UTC)).total_seconds()))
 
 

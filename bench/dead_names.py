@@ -19,7 +19,7 @@ _AHEAD: Final = timedelta(seconds=5)
 
 
 def dead_names(tenant: str, due: Sequence[datetime], shards: ShardPlan) -> list[Task]:
-    """One task an instant, each with a name of its own and a single attempt."""
+    """Returns a task for each instant, each with a name of its own and a single attempt."""
     return [_task(tenant, number, due_at, shards) for number, due_at in enumerate(map(whole, due))]
 
 

@@ -131,7 +131,7 @@ def _register_dead_names(bed: Bed) -> None:
 
 
 def _outage(bed: Bed, away: WebhookDestination) -> Line:
-    """Some tasks open the breaker; the others become due while the receiver is away."""
+    """Opens the breaker with some tasks; the other tasks become due while the receiver is away."""
     away.goes_down()
     begin = tasks.ahead(_AHEAD_SECONDS)
     waits = OUTAGE_SECONDS - _OPENED_BY_SECONDS - 1

@@ -76,7 +76,7 @@ def register(client: Client, form: dict[str, Any]) -> str:
 
 
 def register_all(bed: Bed, pairs: Iterable[Pair], ahead_seconds: float) -> Ran[str]:
-    """One by one, by four clients; each is due so long after it was asked for."""
+    """Registers payments singly with four clients. Each is due so long after its request."""
 
     def caller(opened: ExitStack) -> Callable[[Pair], str]:
         client = opened.enter_context(bed.client())

@@ -47,7 +47,7 @@ def text(line: Line) -> str:
 
 
 def tables(lines: Iterable[Line]) -> str:
-    """One for what takes time, one for what costs units."""
+    """Returns a table of times and a table of units."""
     timed: list[Line] = []
     counted: list[Line] = []
     for line in lines:

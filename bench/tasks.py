@@ -36,7 +36,7 @@ def form(destination: Destination, run_at: datetime, number: int) -> dict[str, A
 
 
 def register(bed: Bed, forms: Iterable[dict[str, Any]]) -> Ran[dict[str, Any]]:
-    """One by one, by four clients."""
+    """Registers the tasks singly with four clients."""
 
     def caller(opened: ExitStack) -> Callable[[dict[str, Any]], dict[str, Any]]:
         client = opened.enter_context(bed.client())

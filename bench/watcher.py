@@ -49,7 +49,8 @@ class Watcher:
         return len(self._coming) + len(self._open)
 
     def look(self) -> bool:
-        """One read of what may be through by now; those that are not go to the end. False when there is nothing."""
+        """Reads, in one request, items that may have ended. An open item goes to the end of the line. Returns False if
+        none may have ended."""
         self._take_up()
         chosen = [self._open.popleft() for _ in range(min(KEYS_MAX, len(self._open)))]
         if not chosen:
@@ -66,7 +67,7 @@ class Watcher:
         return True
 
     def rest_seconds(self) -> float:
-        """Until the next look is worth it."""
+        """Returns the seconds until the next look can find something."""
         if self._open:
             return APART_SECONDS
         with self._lock:

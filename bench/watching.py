@@ -54,7 +54,7 @@ class Watching:
             self._tell.flush()
 
     def seen(self) -> Seen:
-        """Once all have been seen, or patience with them is over."""
+        """Returns what the watcher saw, after it saw all payments or its patience ended."""
         left = max(0.0, self._last_due_ms / 1000 - time.time())
         told, _ = self._process.communicate(timeout=left + _ENDS_WITHIN_SECONDS)
         if self._process.returncode:

@@ -46,7 +46,7 @@ def i8_nothing_leaves_a_final_state(seen: Seen) -> Verdict:
 
 
 def i9_tokens_rise(seen: Seen) -> Verdict:
-    """One attempt may be two requests, when a connection ends before any answer; two attempts have two tokens."""
+    """An attempt may be two requests, if a connection ends before an answer. Two attempts have two tokens."""
 
     def finding(run: str, arrived: list[Arrival]) -> Finding:
         task, tokens = seen.tasks.get(run), [arrival.token for arrival in arrived]

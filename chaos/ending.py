@@ -43,7 +43,7 @@ def _answered(client: Client, wanted: Wanted, notes: Notes) -> bool:
 
 
 def wait(bed: Bed, within_seconds: float) -> float:
-    """Until every item has ended and the queues are empty, or patience is over; how long it took."""
+    """Waits until each item has ended and the queues are empty, or patience ends. Returns the time that passed."""
     began = time.monotonic()
     told = began
     while time.monotonic() < began + within_seconds:

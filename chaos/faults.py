@@ -39,7 +39,7 @@ class Faults:
     done: Counter[str] = field(default_factory=Counter)
 
     def work(self, faults: Iterable[Fault], over: Event) -> None:
-        """Until all have come or it is over; the sweep is not left stopped."""
+        """Makes the faults until all have come or the time is over. Never leaves the sweep stopped."""
         began = time.monotonic()
         try:
             for fault in faults:
@@ -64,7 +64,7 @@ class Faults:
                 self.done[what] += what in EVERY
 
     def _kill(self, function: str) -> None:
-        """If possible while it has work in hand: one or two of its processes, those that worked last; at first and
+        """Kills the one or two processes of a function that worked last, if possible with work in hand; at first and
         seldom all. Of `run-tasks` always all, for nobody can tell which of them a receiver keeps waiting."""
         deadline = time.monotonic() + _HITS_WORK_WITHIN_SECONDS
         while not self.at_work(function) and time.monotonic() < deadline:

@@ -86,7 +86,7 @@ def payment(draws: Random) -> dict[str, Any]:
 
 
 def every_minute(places: Places) -> list[dict[str, Any]]:
-    """Until the end, each run for itself, and none given up because it comes late."""
+    """Tasks of every minute until the end. Their runs may overlap, and a late run is never given up."""
     plan: dict[str, Any] = {
         "cron": "* * * * *",
         "end_at": places.last_run_at.isoformat(),

@@ -26,7 +26,7 @@ class Verdict:
 
 
 def of(findings: Iterable[str | None]) -> Verdict:
-    """One finding for each thing that was looked at; None where nothing is wrong with it."""
+    """Collects one finding for each checked item; None for an item without a fault."""
     found = list(findings)
     return Verdict(looked_at=len(found), wrong=tuple(each for each in found if each is not None))
 

@@ -34,7 +34,7 @@ class Words:
         self._said.append(self._pool.submit(self._say, arrival))
 
     def close(self) -> Notes:
-        """Once all that was begun has been said."""
+        """Waits for all acknowledgements that were begun, and returns the notes of them."""
         self._pool.shutdown()
         self._opened.close()
         for said in self._said:

@@ -68,7 +68,7 @@ def verify(archive: Archive) -> Verified:
 
 
 def _contradictions(manifest: Manifest, key: str, before: tuple[Manifest, str, str] | None) -> Iterator[str]:
-    """Of a manifest with its own key and with the manifest before."""
+    """Names the contradictions of a manifest with its own key and with the manifest before."""
     if manifest.key != key:
         yield f"tells its key as {manifest.key}"
     told = (before[1], before[2]) if before else ("", "")

@@ -67,7 +67,7 @@ def followed(
 
 
 def line(operation: dict[str, Any]) -> str:
-    """One operation with its counts."""
+    """Formats an operation with its counts."""
     why = operation.get("stopped_because") or operation["reason"] or ""
     head = f"{operation['operation_id']}  {operation['action']} {operation.get('kind', 'runs')}"
     return f"{head}  {_progress(operation)}  {why}".rstrip()

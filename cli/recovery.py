@@ -127,7 +127,7 @@ class Recovery:
 
 
 def mended(money: Money, tenant: str) -> Told:
-    """Both steps over all accounts, the first one again while it opens any."""
+    """Runs both steps over all accounts, and repeats the first step while it opens accounts."""
     whole = Told()
     while True:
         opened = len(whole.opened)

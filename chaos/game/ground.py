@@ -1,4 +1,4 @@
-"""What every drill of a game day plays on: the stack, a tenant of its own, a receiver, alarms and the runbook."""
+"""The ground of each drill of a game day: the stack, a tenant of its own, a receiver, alarms and the runbook."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ class Ground:
 def until(
     look: Callable[[], Found], *, within: float = PATIENCE_SECONDS, every: float = _LOOK_SECONDS
 ) -> Found:
-    """What `look` finds, as soon as that is true; what it found last, when patience is over."""
+    """Calls `look` until its result is true or patience ends, and returns the last result."""
     deadline = time.monotonic() + within
     while not (found := look()) and time.monotonic() < deadline:
         time.sleep(every)

@@ -57,7 +57,7 @@ def played(bed: Bed, plan: Plan) -> Iterator[Line]:
 
 
 def in_order(draws: Random, drills: Sequence[Drill] = DRILLS) -> list[Drill]:
-    """Those that others do not wait for come first."""
+    """Draws an order. Drills that run beside others come first."""
     drawn = draws.sample(list(drills), len(drills))
     return sorted(drawn, key=lambda drill: not drill.beside)
 

@@ -150,7 +150,7 @@ def _audit(it: Hands) -> str:
 
 
 def _secret(it: Hands) -> str:
-    """Of a tenant of its own: the demo tenant's receivers keep theirs."""
+    """Rotates the signing secret of a tenant of its own: receivers of the demo tenant keep theirs."""
     it.other  # noqa: B018 - the operator then acts for it
     it.operator.post(f"{API}/signing-secrets/rotate", {"overlap_seconds": 0})
     return "signing-secret"

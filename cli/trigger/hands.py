@@ -81,13 +81,13 @@ class Hands:
         return self.mine.send("POST", f"{API}/{path}", dict(form), **{"Idempotency-Key": uuid4().hex})
 
     def payment(self, *, balance: int = 10, **given: Any) -> str:
-        """Of ten units in an hour, unless said otherwise."""
+        """Registers a payment of ten units in an hour, unless `given` differs. Returns its id."""
         accounts = {"from_account_id": self.account(balance), "to_account_id": self.account()}
         form = {**accounts, "amount": 10, "delay_seconds": 3600, "description": "triggered", **given}
         return str(self.keyed("payments/schedule", form)["payment_id"])
 
     def task(self, **given: Any) -> str:
-        """To the queue in an hour, unless said otherwise."""
+        """Registers a task to the queue in an hour, unless `given` differs. Returns its id."""
         form = {"delay_seconds": 3600, "target": self.queue, "payload": {"from": "trigger"}, **given}
         return str(self.mine.post(f"{API}/tasks", form)["task_id"])
 

@@ -86,10 +86,7 @@ class TaskActor:
     dead_letters: Queue
 
     def known(self, ids: Iterable[str]) -> Mapping[str, Item]:
-        found = self.tasks.get_many(ids)
-        if found.unreadable:
-            raise Unavailable("newer code alone can read some of these tasks")
-        return dict(found)
+        return self.tasks.get_many(ids).complete()
 
     def act(self, operation: Operation, items: Sequence[Item], *, now: datetime) -> dict[str, Outcome]:
         tasks = [each for each in items if isinstance(each, Task)]

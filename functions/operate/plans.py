@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from postdate.domain.definition import Definition
-from postdate.domain.errors import Conflict, InvalidState, NotFound, Unavailable, VersionMismatch
+from postdate.domain.errors import Conflict, InvalidState, NotFound, VersionMismatch
 from postdate.domain.operation import Action, Item, Operation, Outcome
 from postdate.runtime.author import Author
 from postdate.stores.definitions import Definitions
@@ -18,17 +18,14 @@ from postdate.use_cases.plan_changes import DefinitionChanger
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanActor:
-    """`author` is what `definitions` sign with: the operation at work."""
+    """Pauses, resumes and cancels recurring tasks. `definitions` sign their changes with `author`: the operation."""
 
     definitions: Definitions
     changer: DefinitionChanger
     author: Author
 
     def known(self, ids: Iterable[str]) -> Mapping[str, Item]:
-        found = self.definitions.get_many(ids)
-        if found.unreadable:
-            raise Unavailable("newer code alone can read some of these tasks")
-        return dict(found)
+        return self.definitions.get_many(ids).complete()
 
     def act(self, operation: Operation, items: Sequence[Item], *, now: datetime) -> dict[str, Outcome]:
         self.author.name = operation.author

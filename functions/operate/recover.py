@@ -122,7 +122,7 @@ class Recoverer:
         return {"until": {"next": mark.minute + 1, "last": last, "epoch": mark.epoch}, "looks": 0}
 
     def _look(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """How many minutes are closed again. The watermark itself follows an hour later, after the audits."""
+        """Counts the minutes that are closed again. The watermark itself follows an hour later, after the audits."""
         until = event["until"]
         minute = until["next"]
         while minute <= until["last"] and (closed := self._closed(minute, until)):

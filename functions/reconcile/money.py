@@ -137,7 +137,7 @@ def _repair(books: Books) -> str:
 
 
 def _in_turn(suspects: list[tuple[str, Sums]]) -> Iterable[list[tuple[str, Sums]]]:
-    """Some accounts of one tenant at a time."""
+    """Yields accounts in groups of one tenant."""
     for _, group in groupby(suspects, key=lambda each: _tenant_of(each[0])):
         while some := list(islice(group, _LOOKED_AT)):
             yield some

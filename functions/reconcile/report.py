@@ -70,7 +70,7 @@ class Reporter:
 
 
 def proposals(findings: list[dict[str, Any]]) -> list[Proposal]:
-    """One for each subject that can be repaired."""
+    """Makes a proposal for each subject that can be repaired."""
     wanted = {(each["tenant"], each["subject"], each["repair"]) for each in findings if each["repair"]}
     return [
         Proposal(tenant=tenant, subject=subject, repair=repair) for tenant, subject, repair in sorted(wanted)

@@ -10,7 +10,7 @@ ACTOR: Final = Actor(type="function", id="reconcile")
 
 
 def audit_failed(found: Mapping[str, Any], *, run: str, now: datetime) -> Event:
-    """One event for each run and tenant: a step that is repeated makes it once."""
+    """Makes one event for each run and tenant. A repeated step makes the same event."""
     return Event(
         subject=Subject(tenant=found["tenant"], kind="audit", id=run),
         type="audit.failed",

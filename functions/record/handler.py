@@ -151,7 +151,7 @@ def _buried(change: Change, error: Exception) -> bool:
 
 
 def _tell(recorded: Recorded, failed: Set[str]) -> None:
-    """One line a batch. The age of the stream's records is a metric of Lambda's own."""
+    """Logs one line for each batch. The age of the records is a metric of Lambda itself."""
     now = wired().clock.now()
     occurred = [event.occurred_at for event in recorded.events]
     logger.info(

@@ -78,7 +78,7 @@ class Recorder:
         self._ends: OrderedDict[str, _End] = OrderedDict()
 
     def record(self, changes: Iterable[Change]) -> Recorded:
-        """One tenant's changes that cannot be recorded stop no other tenant's."""
+        """Records the changes of each tenant by itself: a failure of one tenant stops no other."""
         found = Recorded()
         by_tenant: dict[str, list[tuple[Event, str]]] = defaultdict(list)
         for change in changes:

@@ -138,7 +138,7 @@ def outcome(
 
 
 def class_of(receipt: Failed | Untried) -> str:
-    """One of the names of `metric.ATTEMPTS_FAILED`."""
+    """Returns a name of `metric.ATTEMPTS_FAILED`."""
     match receipt:
         case Untried():
             return "untried"

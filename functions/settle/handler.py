@@ -94,7 +94,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 
 
 def _held(messages: Sequence[Received], until: datetime) -> PaymentTally:
-    """Nothing is read or settled while a table does not answer."""
+    """Holds the batch back, without reading or settling, while a table does not answer."""
     given = wired()
     outbox = Outbox(queue=given.queue, dead_letters=given.dead_letters)
     stopped, failed = held(messages, until=until, outbox=outbox, clock=given.clock)

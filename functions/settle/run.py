@@ -118,7 +118,7 @@ class PaymentRunner:
         return self._tally
 
     def _sleep(self, renew_at: datetime) -> None:
-        """Until the next payment, with a look at the switches shortly before."""
+        """Waits for the next payment, and looks at the switches shortly before."""
         at = self._agenda[0].at
         tenants = [call.message.packet.tenant for call in self._agenda if call.at == at]
         looks_at = self._stops.looks_at(tenants, at)

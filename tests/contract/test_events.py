@@ -12,7 +12,7 @@ from tests.contract.conftest import OnAws
 
 @pytest.fixture
 def tenant(now: datetime) -> str:
-    """One of its own for each test."""
+    """A tenant of its own for each test."""
     return f"t{int(now.timestamp())}"
 
 

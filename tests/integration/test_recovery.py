@@ -70,7 +70,7 @@ class Drill:
         return str(answer.body["status"]) if answer.status == 200 else str(answer.status)
 
     def lives(self, done: Callable[[], bool]) -> None:
-        """Until that is so: sweeps, settles and delivers, as the functions are woken."""
+        """Sweeps, settles and delivers, as the functions are woken, until the condition holds."""
         ends_at = time.monotonic() + SECONDS
         while not done():
             assert time.monotonic() < ends_at, {id: self.status(id) for id in self.ids}

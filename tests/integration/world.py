@@ -148,7 +148,7 @@ class World:
 
 @cache
 def _keys(table: str) -> DynamoKeys:
-    """One connection for all clients."""
+    """Shares one connection among all clients."""
     return DynamoKeys(table=table)
 
 

@@ -145,7 +145,7 @@ class Clients:
                 return False
 
     def _call(self, world: World) -> Message:
-        """One that finds its task dead, and repeated, has the letter sent."""
+        """Makes a call. A repeated call that finds its task dead has the letter sent."""
         task = world.task
         dead = task.state == "DEAD"
         return Message(

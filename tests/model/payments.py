@@ -104,7 +104,7 @@ class PaymentRules:
         return self._asked(payment, lambda found: money.cancel(found, now=at, operator=operator))
 
     def _edit(self, payment: P, now: int, due: int, amount: int) -> Post | None:
-        """Another instant, or another amount; 0 for neither."""
+        """Changes the instant or the amount. A 0 leaves the value as it is."""
         at = self.instants.at
 
         def decide(found: Payment) -> Posting:

@@ -39,7 +39,7 @@ class _Night:
         return self.instant
 
     def sleep_until(self, instant: datetime) -> None:
-        """Nobody waits."""
+        """Returns at once: the clock stands still."""
 
 
 class _Dying(MemoryArchive):

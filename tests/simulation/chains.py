@@ -121,7 +121,7 @@ def i11_a_run_is_kept_back_for_a_reason(seen: Seen, actor: Actor | None, changes
 
 
 def _kept(seen: Seen, row: Row, run: Recurs, at: int) -> int:
-    """How many runs kept this one from beginning."""
+    """Counts the runs that kept this run from beginning."""
     earlier = [
         each
         for each in others(seen, row, run)
@@ -248,7 +248,7 @@ def _walls(version: Row, after: int, ahead: int) -> Iterator[int]:
 
 
 def _ahead(seen: Seen, version: Row) -> tuple[int, int]:
-    """How far the clocks of its zone were ahead of UTC in the beginning, and are in the end, in milliseconds."""
+    """Returns the offsets of the zone from UTC at the beginning and at the end, in milliseconds."""
     name, hub = _schedule(version)["timezone"], seen.hub
     was, now = (
         zoned.ahead(name, seen.began, hub.began, at) // _MILLISECOND for at in (hub.began - 1, hub.now)

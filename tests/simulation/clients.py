@@ -79,7 +79,7 @@ class Clients:
         return f"key-{next(self._numbers)}"
 
     def start(self, tenant: str, requests: int, span: int) -> None:
-        """One caller with so many requests, spread over the time."""
+        """Starts a caller with so many requests, spread over the time."""
         number = next(self._numbers)
         actor = Actor(name=f"client-{number}", hub=self.hub, tenant=tenant)
         self.busy += 1

@@ -110,12 +110,12 @@ def _newest(draws: Random) -> dict[Fault, float]:
 
 
 def themed(draws: Random, theme: str) -> Mix:
-    """As it is drawn, but of this theme."""
+    """Draws a run and gives it this theme."""
     return THEMES[theme](replace(drawn(draws), outage=None, zone_moves=None), draws)
 
 
 def short(draws: Random, theme: str | None = None) -> Mix:
-    """As it is drawn, but small, so that several such runs fit where one whole run does: a few requests within half a
+    """Draws a small run, so that several such runs fit where one whole run does: a few requests within half a
     minute, the same faults and tempers and themes, and nobody waits for long. What lasts, or takes many, is left to
     whole runs: calls that are away for an hour, clocks that are far off, outages and pauses of minutes, crowds."""
     mix = drawn(draws) if theme is None else themed(draws, theme)

@@ -129,7 +129,7 @@ class Engine:
         return found
 
     def messages(self, queue: str) -> list[dict[str, Any]]:
-        """As the engine keeps them, to be looked at and moved in time."""
+        """Returns the messages that the engine keeps, to be read and moved in time."""
         found: list[dict[str, Any]] = self._queues[queue]["messages"]
         return found
 
@@ -137,7 +137,7 @@ class Engine:
         sqs._act_send_message({"MessageBody": body, "DelaySeconds": delay}, self.urls[queue])
 
     def receive(self, queue: str, most: int = 10) -> list[dict[str, Any]]:
-        """As the records of an event."""
+        """Receives messages as the records of an event."""
         asked = {"MaxNumberOfMessages": most, "AttributeNames": ["All"], "WaitTimeSeconds": 0}
         found = _ended(sqs._act_receive_message(asked, self.urls[queue])).get("Messages", ())
         return [

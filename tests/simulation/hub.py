@@ -1,4 +1,4 @@
-"""One thread and many actors: who goes on is drawn from the seed, and time moves only when nobody can go on."""
+"""Runs many actors in one thread. The seed draws the next actor, and time moves only when no actor can go on."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -21,7 +21,7 @@ class Loops:
     count: int = 0
 
     def take(self, delivery: Delivery) -> None:
-        """Some deliveries register a task, or trigger a recurring one, with the depth that they were told."""
+        """Registers a task, or triggers a recurring task, for some deliveries, with the depth that each carries."""
         hub, mix = self.clients.hub, self.clients.mix()
         if not mix.loops or hub.draws.random() >= mix.loops:
             return

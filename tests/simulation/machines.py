@@ -45,7 +45,7 @@ class Machines:
         return 200, {"executionArn": f"{asked['stateMachineArn']}:{name}", "startDate": 0}
 
     def operate(self, event: dict[str, Any]) -> Any:
-        """One call of the function, by the execution that is the current actor."""
+        """Calls the function for the execution that is the current actor."""
         actor = self.hub.current
         assert actor is not None
         if self.hub.draws.random() < self.mix().duplicates:

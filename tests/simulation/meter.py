@@ -204,7 +204,7 @@ class Meter:
         self._run.hub.after(MINUTE, self._look)
 
     def _look_at(self, streams: Streams) -> None:
-        """How old the first record is that has not been recorded, to the minute."""
+        """Notes the age of the first record that has not been recorded, to the minute."""
         self._recorded_by.append((self._run.hub.now, [len(shard.records) for shard in streams.shards]))
         for place, shard in enumerate(streams.shards):
             since = next((at for at, counts in self._recorded_by if counts[place] > shard.at), None)

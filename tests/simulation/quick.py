@@ -132,7 +132,8 @@ def _number(text: str) -> Any:
 
 
 def _deserialise(model: Any, attribute_values: Mapping[str, Mapping[str, Any]]) -> None:
-    """As pynamodb does it for models whose attributes are single values without defaults; all others are left to it."""
+    """Reads rows of models with single values and no defaults as pynamodb does, and leaves all other models to
+    pynamodb."""
     attributes = _plain_attributes(type(model))
     if attributes is None:
         _ORIGINAL_DESERIALISE(model, attribute_values)

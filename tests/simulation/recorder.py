@@ -203,7 +203,7 @@ class World:
             self._go_on(shard.worker, shard)
 
     def _begin(self, shard: _Shard) -> None:
-        """Some records come twice."""
+        """Begins a batch. Some records come twice."""
         if self.steps <= FAULTY_STEPS and shard.at and self.random.random() < 0.1:
             shard.at -= min(shard.at, self.random.randint(1, 3))
             self._reached("doubled")

@@ -76,14 +76,14 @@ class Replanning:
             self._change(actor, id)
 
     def _change_while_runs_wait(self, actor: Actor, id: str) -> None:
-        """As soon as the run before the waiting one has ended: the waiting one is then about to begin."""
+        """Changes the plan as soon as the run before the waiting run has ended: the waiting run is about to begin."""
         self._wait(lambda: self._runs(id, "PENDING", waits=True))
         self._wait(lambda: not self._runs(id, "RUNNING"))
         self._rest(0, 8)
         self._change(actor, id)
 
     def _count_beside_many_by_hand(self, actor: Actor, id: str) -> None:
-        """Once the instant of the run to come has passed: rows of later minutes come before it in the list."""
+        """Triggers runs after the instant of the next run: rows of later minutes come before it in the list."""
         self._wait(lambda: self._runs(id, "RUNNING"))
         self._ask(actor, f"{id}/pause", {"reason": "a rest"})
         self._rest(61, 70)

@@ -46,7 +46,7 @@ class Rewinding:
             self._restore()
 
     def _wait_for_a_tick(self) -> None:
-        """Until some sweeper has made so many calls of its tick; or not for ever, as no sweeper may be there."""
+        """Waits until a sweeper has made so many calls of its tick, or for a bounded time, as no sweeper may run."""
         calls = self.hub.draws.randrange(1, _CALLS_OF_A_TICK)
         for _ in range(_LOOKS_MAX):
             at_work = [each for each in self.hub.actors if each.queue == "ticks" and each.request]

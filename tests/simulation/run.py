@@ -1,4 +1,4 @@
-"""One run: a world made from a seed, in which everything goes wrong that its mix has, and then nothing does any more.
+"""A run: a world made from a seed, with all faults of its mix first and without faults after that.
 
 First the safety phase: callers call, faults happen, and each write is looked at. Then faults stop, and all that was
 accepted has to end by itself within a bound; what waits for a person is brought back by its dead letter.
@@ -366,7 +366,7 @@ class Run:
         return not self.seen.open and not calls and not works
 
     def _let_letters_rest(self) -> None:
-        """Until the audits of their items' minutes are over."""
+        """Leaves the letters alone until the audits of the minutes of their items are over."""
         if self.seen.began.letters_rest and self.seen.letters():
             self.hub.run(lambda: False, deadline=self.hub.now + self.seen.began.letters_rest)
             self.seen.reach["letters rested"] += 1
@@ -388,7 +388,7 @@ class Run:
         return brought
 
     def _try_again(self) -> bool:
-        """Some of the dead tasks, by the API; their letters are brought back the next time."""
+        """Redrives some of the dead tasks by the API. The next call brings back their letters."""
         self.tried_again = {
             row["id"]["S"]
             for row in self.seen.items()

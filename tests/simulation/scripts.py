@@ -23,7 +23,7 @@ def night(minutes: int) -> Script:
 
 
 def payments(count: int, **more: Any) -> Script:
-    """One every ten seconds, due ten seconds later."""
+    """Registers a payment every ten seconds, due ten seconds later."""
 
     def script(clients: "Clients", actor: "Actor") -> None:
         for place in range(count):

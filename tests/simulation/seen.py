@@ -156,5 +156,5 @@ class Seen:
         return [message for message in self.engine.messages(f"{queue}-dlq") if message["body"] in POISON]
 
     def definition(self, id: str, *, before: int) -> Row | None:
-        """As it was at that instant."""
+        """Returns the definition of that instant."""
         return next((row for at, row in reversed(self.definitions.get(id, [])) if at <= before), None)

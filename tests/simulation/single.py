@@ -423,7 +423,7 @@ class _Tempers:
 def tried(
     flow: Flow, place: int, fault: Fault | None, *, each_time: bool = False
 ) -> tuple[Ended, list[Call]]:
-    """How the flow ends with this fault at this place, and the calls it made."""
+    """Returns the end of the flow with this fault at this place, and the calls that it made."""
     plan = _Plan(flow, place, fault, each_time=each_time)
     mix = replace(
         _MIX,

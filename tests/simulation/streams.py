@@ -119,7 +119,7 @@ class Streams:
                 self.hub.park(int(draws.uniform(0, min(_PAUSE_MAX_SECONDS, 2**failures)) * SECOND))
 
     def _taken(self, actor: Actor, batch: Sequence[dict[str, Any]]) -> int:
-        """How many of the records need not come again."""
+        """Gives the records to a worker, and returns how many need not come again."""
         actor.items_asked = len(batch)
         event = {"Records": [quick.copied(record) for record in batch]}
         try:

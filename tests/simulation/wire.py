@@ -215,7 +215,7 @@ class Wire:
         return found
 
     def _in_part(self, actor: Actor, call: Call) -> Told:
-        """Some parts of a batch are refused and the others done."""
+        """Refuses some parts of a batch and does the others."""
         draws, asked = self.hub.draws, call.asked
         name = "Statements" if call.operation == "BatchExecuteStatement" else "Entries"
         refused = {place for place in range(len(asked[name])) if draws.random() < 0.5}
@@ -242,7 +242,7 @@ class Wire:
         return 200, answer
 
     def _read_in_part(self, actor: Actor, call: Call) -> Told:
-        """Some keys are read, or none of them, and the others are told to be left."""
+        """Reads some keys, or none, and answers that the others are left."""
         ((table, wanted),) = call.asked["RequestItems"].items()
         keys = wanted["Keys"]
         read = 0 if self.planned else self.hub.draws.randrange(len(keys))

@@ -232,7 +232,7 @@ class Functions:
 
 @dataclass(kw_only=True, slots=True)
 class Asking:
-    """How a worker takes messages by itself: in a thread of its own, which dies with it and it with the thread."""
+    """Takes messages for a worker in a thread of its own. Worker and thread die together."""
 
     functions: Functions
     worker: Actor

@@ -21,7 +21,7 @@ def found(name: str, mix: Mix, hub: Hub) -> ZoneInfo:
 
 
 def ahead(name: str, mix: Mix, began: int, at: int) -> timedelta:
-    """How far ahead of UTC its clocks are by the database of that instant, in a run that began then."""
+    """Returns the offset of the zone from UTC by the database of that instant, in a run that began then."""
     if name != ZONE:
         return timedelta(0)
     moved = mix.zone_moves is not None and at >= began + mix.zone_moves[0]

@@ -127,7 +127,7 @@ def test_its_clients_are_made_while_it_starts(function: str) -> None:
 
 
 def events(function: str) -> list[dict[str, Any]]:
-    """One for each store that the function uses."""
+    """An event for each store that the function uses."""
     match function:
         case "api":
             return [

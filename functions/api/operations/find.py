@@ -15,7 +15,7 @@ from functions.api.unfinished import Unfinished
 from postdate.domain import definition, payment, task
 from postdate.domain import operation as rules
 from postdate.domain.definition import Definition, is_definition
-from postdate.domain.errors import LimitExceeded, Unavailable
+from postdate.domain.errors import LimitExceeded
 from postdate.domain.operation import Action, Item, Kind
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
@@ -100,10 +100,8 @@ class Finder:
         wanted = query.at(self.clock.now(), self.unfinished)
 
         def loaded(places: Iterable[str]) -> Mapping[str, Definition]:
-            found = self.definitions.get_many(id for id in map(id_at, places) if is_definition(id))
-            if found.unreadable:
-                raise Unavailable("newer code alone can read some of these tasks")
-            return found
+            ids = (id for id in map(id_at, places) if is_definition(id))
+            return self.definitions.get_many(ids).complete()
 
         return self._walked(
             lambda after: self.tasks.listed(wanted, after=after, limit=_READ_AT_ONCE),
@@ -116,11 +114,8 @@ class Finder:
         wanted = query.at(self.clock.now(), self.unfinished)
 
         def loaded(places: Iterable[str]) -> Mapping[str, Task]:
-            ids = [id for id in map(id_at, places) if not is_definition(id)]
-            found = self.tasks.get_many(ids)
-            if found.unreadable:
-                raise Unavailable("newer code alone can read some of these tasks")
-            return found
+            ids = (id for id in map(id_at, places) if not is_definition(id))
+            return self.tasks.get_many(ids).complete()
 
         return self._walked(
             lambda after: self.tasks.listed(wanted, after=after, limit=_READ_AT_ONCE),

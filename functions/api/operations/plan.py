@@ -15,7 +15,7 @@ from functions.api.operations.find import Filter, Finder
 from postdate.domain import operation as rules
 from postdate.domain.definition import Definition, is_definition
 from postdate.domain.definition import State as DefinitionState
-from postdate.domain.errors import Conflict, Forbidden, InvalidState, NotFound, Unavailable
+from postdate.domain.errors import Conflict, Forbidden, InvalidState, NotFound
 from postdate.domain.item import kind_of
 from postdate.domain.operation import (
     ACTIVE,
@@ -214,14 +214,8 @@ class Planner:
         if kind is Kind.PAYMENTS:
             return dict(self.ledger.payments(id for id in ids if kind_of(id) == PAYMENT_KIND))
         if kind is Kind.PLANS:
-            plans = self.definitions.get_many(id for id in ids if is_definition(id))
-            if plans.unreadable:
-                raise Unavailable("newer code alone can read some of these tasks")
-            return dict(plans)
-        known = self.tasks.get_many(id for id in ids if kind_of(id) in _TASK_KINDS)
-        if known.unreadable:
-            raise Unavailable("newer code alone can read some of these items")
-        return dict(known)
+            return self.definitions.get_many(id for id in ids if is_definition(id)).complete()
+        return self.tasks.get_many(id for id in ids if kind_of(id) in _TASK_KINDS).complete()
 
     def _ended(self, definitions: set[str]) -> set[str]:
         """Returns the definitions that start no further run."""

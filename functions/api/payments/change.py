@@ -117,7 +117,7 @@ class PaymentChanger:
 
 
 def _tell(before: Payment, after: Payment, caller: Caller) -> None:
-    """One log line a change, with the key that asked for it."""
+    """Logs each change in one line, with the key of the request."""
     if after.state is State.CANCELLED:
         emit(metric.PAYMENTS_CANCELLED)
     elif after.due_at != before.due_at:

@@ -18,7 +18,7 @@ TASK_ID: Final = item_id(KIND, Slot(minute=instants.minute_of(_AT), shard=3), by
 
 
 def answers() -> dict[str, Any]:
-    """One example for each schema, by its name."""
+    """Returns an example for each schema, by its name."""
     pending, done = _task(), _done()
     cancelled = transitions.cancel(pending, now=_CREATED + timedelta(minutes=5))
     return {

@@ -5,7 +5,7 @@ document names only the parameters that differ from their defaults. The bounds a
 no document can loosen a promise.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from postdate.domain.described import bounded, read_section, section
@@ -88,12 +88,10 @@ class PaymentRetries:
     def over(self, policy: RetryPolicy) -> RetryPolicy:
         if not self.attempts_max and not self.first_pause_seconds:
             return policy
-        return RetryPolicy(
+        return replace(
+            policy,
             max_attempts=self.attempts_max or policy.max_attempts,
             initial_seconds=min(self.first_pause_seconds or policy.initial_seconds, policy.max_seconds),
-            multiplier=policy.multiplier,
-            max_seconds=policy.max_seconds,
-            jitter=policy.jitter,
         )
 
 

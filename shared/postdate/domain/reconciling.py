@@ -54,7 +54,7 @@ class ArchiveRun:
 
 
 def late_archive(newest: ArchiveRun | None, *, now: datetime) -> list[Finding]:
-    """One finding for each feed that failed, and one if no run came to its end since the night before."""
+    """Makes a finding for each feed that failed, and one if no run ended since the night before."""
     at = None if newest is None else newest.finished_at
     stands = at is None or now - at > _ARCHIVED_WITHIN
     late = [
@@ -176,7 +176,7 @@ class Accounts(dict[str, Sums]):
                 known.add(Sums.of(numbers))
 
     def in_parts(self, parts: int) -> list[dict[str, list[int]]]:
-        """One table of numbers for each part, empty ones included. An account is always in the same part."""
+        """Makes a table of numbers for each part, empty parts included. An account is always in the same part."""
         divided: list[dict[str, list[int]]] = [{} for _ in range(parts)]
         for name, sums in self.items():
             divided[part_of(name, parts)][name] = sums.numbers()

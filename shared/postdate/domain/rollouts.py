@@ -5,7 +5,7 @@ and two flags choose independently of each other.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -49,12 +49,10 @@ class RetrySetting:
     )
 
     def of(self, policy: RetryPolicy) -> RetryPolicy:
-        return RetryPolicy(
-            max_attempts=policy.max_attempts,
+        return replace(
+            policy,
             initial_seconds=policy.initial_seconds * self.first_pause_percent / 100,
-            multiplier=policy.multiplier,
             max_seconds=policy.max_seconds * self.longest_pause_percent / 100,
-            jitter=policy.jitter,
         )
 
 

@@ -352,7 +352,7 @@ def edit(task: Task, *, now: datetime, due_at: datetime | None, why: str, **chan
 
 
 def bring_forward(task: Task, *, now: datetime) -> Transition:
-    """One attempt now of a task that waits; what was planned stays planned. Its place was for another instant."""
+    """Plans an attempt now of a task that waits. Its plan stays. Its place was for another instant."""
     if not task.state.waits:
         raise InvalidState(task.state, f"a task that is {task.state} cannot be brought forward")
     moved = _move(task, task.state, now=now, why="brought forward", due_at=now, moved_at=now, placed_at=None)

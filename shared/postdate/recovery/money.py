@@ -116,7 +116,7 @@ class Money:
         return not self.restored.accounts_follow and account.updated_at < self.restored.since - CLOCKS_APART
 
     def _open_missing(self, books: Books) -> list[str]:
-        """Their limits, and whether they were frozen, is lost."""
+        """Opens the missing accounts. Their limits and their freeze are lost."""
         tenant, now = books.account.tenant, self.clock.now()
         missing = _named(books) - self.ledger.accounts(tenant, _named(books)).keys()
         if not self.dry:

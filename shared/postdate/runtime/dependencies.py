@@ -63,12 +63,12 @@ class Dependencies:
         return max((each for each in until if each is not None), default=None)
 
     def known(self) -> dict[str, Health]:
-        """Those that ever failed, as they are now."""
+        """Returns the present health of each dependency that failed at least once."""
         with self._turn:
             return dict(self._health)
 
     def forget(self) -> None:
-        """For tests that start a process anew."""
+        """Forgets all failures, as a new process would. Tests use it."""
         with self._turn:
             self._health.clear()
 

@@ -49,7 +49,7 @@ class FailingDependencies(Protocol):
         """Notes what this function knows of a dependency. Raises Unavailable."""
 
     def failing(self, now: datetime) -> list[Failing]:
-        """Those whose breakers are open, by their names."""
+        """Returns the dependencies with an open breaker, in the order of their names."""
 
 
 class DynamoDependencies:

@@ -24,7 +24,7 @@ class Reconciliations(Protocol):
         """Writes the report of a run; one that is written already stays as it is."""
 
     def get(self, id: str) -> Reconciliation | None:
-        """As it is now."""
+        """Returns the present state of the run."""
 
     def newest(self, *, before: str, limit: int) -> list[Reconciliation]:
         """The newest first; from the end when `before` is empty."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pynamodb.models import Model
 
-from postdate.domain.errors import Unreadable
+from postdate.domain.errors import Unavailable, Unreadable
 from postdate.domain.slots import home
 from postdate.runtime.observability import logger
 from postdate.stores.attributes import AttributeMap
@@ -60,6 +60,12 @@ class FoundRows(dict[str, ReadT]):
     def __init__(self) -> None:
         super().__init__()
         self.unreadable: set[str] = set()
+
+    def complete(self) -> dict[str, ReadT]:
+        """Returns the rows. Raises Unavailable if this code cannot read some of the rows that exist."""
+        if self.unreadable:
+            raise Unavailable("newer code alone can read some of these items")
+        return dict(self)
 
 
 def found_rows(rows: Iterable[Any], read: Callable[[Any], ReadT]) -> FoundRows[ReadT]:

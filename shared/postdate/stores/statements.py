@@ -90,7 +90,7 @@ class Statements:
         return written
 
     def execute_together(self, change: Statement, other: Statement) -> Written:
-        """Both or neither. If the first is stored already, both are."""
+        """Executes both statements or neither. If the first is stored already, both are."""
         try:
             with translated():
                 self._client.execute_transaction(TransactStatements=[change.request, other.request])

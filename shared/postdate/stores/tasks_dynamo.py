@@ -119,7 +119,7 @@ class DynamoTasks:
     def listed(
         self, wanted: Sequence[TasksWanted], *, after: str, limit: int, newest_first: bool = False
     ) -> list[str]:
-        """One query for each key of each list, side by side."""
+        """Queries each key of each list, side by side."""
         asked = [
             (each, number, ends)
             for each in wanted

@@ -34,7 +34,8 @@ _PAD: Final = b"\x01"
 
 
 class Vault:
-    """One for each copy of a function: it asks KMS once an hour for each owner, and never for an item."""
+    """Seals and opens texts. The vault of a copy of a function asks KMS once an hour for each owner, and never for an
+    item."""
 
     def __init__(self, *, data_keys: DataKeys, clock: Clock) -> None:
         self._data_keys = data_keys

@@ -38,7 +38,8 @@ class BatchTarget(ABC):
 
     @abstractmethod
     def call(self, batch: Sequence[Delivery]) -> Sequence[str | None]:
-        """One call. For each delivery None, or the code it was refused with, empty if the answer does not say."""
+        """Makes one call. Returns for each delivery None, or the code of its refusal; empty if the answer has no
+        code."""
 
     def in_order(self, address: str) -> bool:
         """True if a call to this address waits for the call before it."""

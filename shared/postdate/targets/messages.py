@@ -35,7 +35,7 @@ class MessageTarget(BatchTarget):
 
     @abstractmethod
     def send(self, address: str, entries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        """One call, and its answer, which names each entry as successful or failed."""
+        """Makes one call. Its answer names each entry as successful or failed."""
 
     def size(self, delivery: Delivery) -> int:
         return len(delivery.body) + _ATTRIBUTES_BYTES

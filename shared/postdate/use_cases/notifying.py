@@ -83,7 +83,7 @@ class Notifier:
 
 
 def _in_turn(events: Sequence[Event], tasks: Sequence[Task]) -> Iterable[list[Task]]:
-    """One turn after the other. A delivery is in a later turn than the deliveries of its subject's earlier events: no
+    """Puts deliveries into turns. A delivery is in a later turn than the deliveries of its subject's earlier events: no
     worker may take a missing row ahead of it for one that is over."""
     turns: list[list[Task]] = []
     placed: dict[object, int] = {}

@@ -146,8 +146,8 @@ class PlannedChain:
         return [found[id] for id in ids if id in found]
 
     def newest_if_readable(self, definition: Definition) -> Sequence[Task]:
-        """As `newest`, for the answer to a change that is made. Returns nothing while the listing cannot be read: an
-        error would tell the client that nothing was changed."""
+        """Returns the newest runs for the answer to a change that is made, and none while the listing cannot be read:
+        an error would tell the client that nothing was changed."""
         try:
             return self.newest(definition)
         except Unavailable as error:

@@ -166,7 +166,7 @@ class Service:
         )
 
     def plan(self, *cron: str, **fields: Any) -> RegisteredDefinition:
-        """One recurring task of the tenant `demo`; raises what is answered instead."""
+        """Plans a recurring task of the tenant `demo`. Raises the error that is answered instead."""
         (answer,) = self.planner.register("demo", [recurring_order(*cron, **fields)])
         if isinstance(answer, PostdateError):
             raise answer
@@ -182,7 +182,7 @@ class Service:
         return [found[id] for id in ids if state in (None, found[id].state)]
 
     def register(self, **fields: Any) -> RegisteredTask:
-        """One order of the tenant `demo`; raises what is answered instead."""
+        """Registers an order of the tenant `demo`. Raises the error that is answered instead."""
         (answer,) = self.registrar.register("demo", [order(**fields)])
         if isinstance(answer, PostdateError):
             raise answer

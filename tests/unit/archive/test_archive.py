@@ -55,7 +55,7 @@ class World:
         return Vault(data_keys=self.data_keys, clock=self.clock)
 
     def archiver(self, *, events_max: int = 1000) -> Archiver:
-        """As a copy of the function that has just started."""
+        """Makes an archiver, as a copy of the function that has just started."""
         return Archiver(
             events=self.events,
             archive=self.archive,

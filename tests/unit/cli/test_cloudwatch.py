@@ -32,7 +32,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class Client:
-    """As the function's own, with the engine in this process."""
+    """A client as the function makes it, with the engine in this process."""
 
     def __init__(self) -> None:
         self._described = answering(engine._describe_alarms, Alarms(Live(LOCAL), described))

@@ -114,8 +114,8 @@ class Watched:
         return datetime.fromisoformat(instant.astimezone(self.zone).isoformat()[:16])
 
     def expected(self, cron: Written) -> list[Occurrence]:
-        """One for each instant at which a wall time of the cron is reached: the one the clock shows then, if the cron
-        names it, or else the first of those that were skipped."""
+        """Expects an occurrence for each instant at which a wall time of the cron is reached: the time that the clock
+        shows then, if the cron names it, or else the first of those that were skipped."""
         minute, hour, day, month, weekday = (
             self._union(where.get(value, 0) for value in values)
             for where, values in zip(self._where, cron.meant, strict=True)

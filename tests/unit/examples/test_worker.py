@@ -77,7 +77,7 @@ def running(worker: Worker) -> Iterator[str]:
 
 @pytest.fixture
 def deliver(worker: Worker) -> Iterator[Callable[..., Receipt]]:
-    """One attempt, by the code that makes all of them."""
+    """Makes an attempt with the code of all attempts."""
     target = WebhookTarget(
         endpoint=lambda url: parse(url, True),
         resolver=Resolver(),

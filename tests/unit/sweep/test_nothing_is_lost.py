@@ -1,4 +1,4 @@
-"""Any write into a minute, at any time, with any clock within the margin: some process sends the call."""
+"""Each item that is written into a minute is called, at whatever time and with any clock within the margin."""
 
 from dataclasses import replace
 from datetime import timedelta

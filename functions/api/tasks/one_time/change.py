@@ -115,7 +115,7 @@ def _why(due_at: datetime | None, changes: dict[str, Any]) -> str:
 
 
 def _tell(change: Transition) -> None:
-    """One log line a change."""
+    """Logs each change in one line."""
     before, after = change.before, change.after
     if after.state is State.CANCELLED:
         emit(metric.TASKS_CANCELLED)

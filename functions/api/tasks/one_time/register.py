@@ -185,7 +185,7 @@ def _task(tenant: str, order: TaskOrder, *, id: str, due_at: datetime, now: date
 
 
 def _tell(written: Sequence[Task]) -> None:
-    """One log line for the tasks that a request registered. It leads from the request's id to the tasks' ids."""
+    """Logs the tasks of a request in one line, which leads from the id of the request to the ids of the tasks."""
     if written:
         logger.info(
             "tasks are scheduled",

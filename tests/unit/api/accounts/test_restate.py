@@ -48,7 +48,7 @@ class Books:
         self.rest()
 
     def rest(self):
-        """Until every index must have heard of the last change."""
+        """Waits until each index must contain the last change."""
         self.bank.clock.move(QUIET)
 
     def receive(self, amount, *, ahead=2 * SECOND):

@@ -29,7 +29,7 @@ class Recording:
     def record(
         self, *sequences: int, id: str = "pay_1", type: str = "payment.changed", **fields: Any
     ) -> None:
-        """One page, recorded now."""
+        """Records one page now."""
         subject = Subject(tenant="demo", kind=type.partition(".")[0], id=id)
         usual = Event(subject=subject, type=type, sequence=1, occurred_at=START, recorded_at=self.clock.now())
         events = [replace(usual, sequence=sequence, **fields) for sequence in sequences]

@@ -18,7 +18,7 @@ WRITE = frozenset({"payments:write"})
 
 
 class LockedKeys(MemoryKeys):
-    """One conditional write after the other, as the table does it."""
+    """Keys with conditional writes one after the other, as the table does it."""
 
     lock = Lock()
 
