@@ -149,7 +149,6 @@ class Service(Stack):
         api.allow(state.operations.arn, GET, PUT, QUERY)
         api.allow(state.operations.index_arn("by_tenant"), QUERY)
         api.allow(self._machine_arn("operation"), START)
-        api.allow(state.parameters.arn, *READ_PARAMETERS)
         api.allow_everywhere(ALARMS, "CloudWatch tells composite alarms only to a right to all alarms.")
         api.allow(state.tasks.queue.queue_arn, SEND)
         api.allow(state.payments_queue.queue.queue_arn, SEND)
@@ -176,7 +175,6 @@ class Service(Stack):
 
     def _run_tasks(self) -> None:
         run_tasks, state = self._function("run_tasks", recurs=True), self._state
-        run_tasks.allow(state.parameters.arn, *READ_PARAMETERS)
         run_tasks.allow(state.items.arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
         run_tasks.allow(state.payloads.arn, BATCH_GET)
         run_tasks.allow(state.tenants.arn, GET)
@@ -235,7 +233,6 @@ class Service(Stack):
     def _settle(self) -> None:
         settle, state = self._function("settle", recurs=True), self._state
         settle.allow_attributes(state.flow.arn, DEPENDENCY_ATTRIBUTES, UPDATE)
-        settle.allow(state.parameters.arn, *READ_PARAMETERS)
         settle.allow(state.payments.arn, BATCH_GET)
         settle.allow(state.accounts.arn, BATCH_GET)
         settle.allow(state.switches.arn, BATCH_GET)
@@ -360,7 +357,7 @@ class Service(Stack):
         return self._environment.functions[name]
 
     def _function(self, name: str, *, recurs: bool = False) -> Function:
-        return Function(
+        made = Function(
             self,
             name,
             environment=self._environment,
@@ -369,3 +366,6 @@ class Service(Stack):
             build=self._build,
             recurs=recurs,
         )
+        if "PARAMETERS" in made.settings:
+            made.allow(self._state.parameters.arn, *READ_PARAMETERS)
+        return made

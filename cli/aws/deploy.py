@@ -53,15 +53,24 @@ def deploy(
     first = _is_first(found, environment)
     try:
         with muted(found, environment):
-            run(found, arguments(environment, first=first, asked=sys.stdin.isatty()))
+            asked = sys.stdin.isatty()
+            run(found, arguments(environment, first=first, asked=asked))
+            if first and environment.watched:
+                say("Naming the alarms that take changed parameters back: they exist now.")
+                run(
+                    found,
+                    arguments(environment, first=False, asked=asked, only=stacks.state(environment.name)),
+                )
     finally:
         _protect(found, environment)
 
 
-def arguments(environment: Environment, *, first: bool, asked: bool) -> list[str]:
-    """Without a terminal nobody can approve. A stack that is protected while it is made cannot be taken back."""
+def arguments(environment: Environment, *, first: bool, asked: bool, only: str = "") -> list[str]:
+    """Without a terminal nobody can approve. A stack that is protected while it is made cannot be taken back. `only`
+    names one stack in place of all."""
     return [
-        *("deploy", "--all", "--context", f"env={environment.name}"),
+        *("deploy", *((only, "--exclusively") if only else ("--all",))),
+        *("--context", f"env={environment.name}"),
         *(("--context", "first=true") if first else ()),
         *(() if asked else ("--require-approval", "never")),
     ]

@@ -6,6 +6,7 @@ them again, which changes nothing (see `actors`). A record that another worker w
 slower worker ends: its number is no longer the operation's newest.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
@@ -40,10 +41,13 @@ class Overtaken(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conductor:
+    """`rate_max` bounds the items a second of each operation, also of one that runs."""
+
     operations: Operations
     actors: Actors
     clock: Clock
     works_for: timedelta
+    rate_max: Callable[[], int] = lambda: rules.RATE_MAX
 
     def work(self, id: str, *, run: int) -> int | None:
         """Works for a few seconds. Answers after how many seconds to go on; None if this run has nothing left to do.
@@ -126,6 +130,8 @@ class _Work:
         self._clock = conductor.clock
         self._operation = operation
         self._actor = actor
+        # One invocation lasts seconds, and keeps its rate.
+        self._rate = min(operation.plan.max_per_second, conductor.rate_max())
         self._pages = pages_of(conductor.operations, operation)
         self._looked = 0
         self._sent = 0
@@ -161,9 +167,9 @@ class _Work:
         """The next items to act on, and their page; no page if none waits."""
         plan = self._operation.plan
         at_once = (
-            plan.max_per_second - self._sent % plan.max_per_second
+            self._rate - self._sent % self._rate
             if self._is_slow
-            else min(SLICE_MAX, round(plan.max_per_second * _SLICE.total_seconds()))
+            else min(SLICE_MAX, round(self._rate * _SLICE.total_seconds()))
         )
         if plan.canary is not None and not self._operation.canary_passed:
             at_once = min(at_once, plan.canary - len(self._since))
@@ -174,13 +180,13 @@ class _Work:
 
     @property
     def _is_slow(self) -> bool:
-        return self._operation.plan.max_per_second <= _SLOW
+        return self._rate <= _SLOW
 
     @property
     def _has_sent_its_second(self) -> bool:
         """True if a slow operation has sent a whole second's items: no slice is open that the end of a page has cut
         in two."""
-        return self._is_slow and self._sent % self._operation.plan.max_per_second == 0
+        return self._is_slow and self._sent % self._rate == 0
 
     @property
     def _since(self) -> list[Entry]:
@@ -194,7 +200,7 @@ class _Work:
         acted = actors.acted(self._actor, self._operation, entries, now=now)
         self._record(page.changed(acted))
         self._sent += len(entries)
-        pace = timedelta(seconds=len(entries) / self._operation.plan.max_per_second)
+        pace = timedelta(seconds=len(entries) / self._rate)
         # A pause that is made up for is at most a slice long: a late operation does not burst.
         begun_at = max(self._operation.next_at or now, now - _SLICE)
         next_page = next((each.number for each in self._pages.values() if each.waiting), len(self._pages))

@@ -26,6 +26,7 @@ from postdate.runtime.clock import SystemClock
 from postdate.runtime.dead_letters import SqsLetters
 from postdate.runtime.machine import Machine, StepFunctions
 from postdate.runtime.observability import logger
+from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.ledger_dynamo import LEDGER_TRIES, DynamoLedger
@@ -76,6 +77,7 @@ class Wired:
         self.machine: Machine = StepFunctions(
             arn=given.operation_machine_arn, client=aws.client("stepfunctions")
         )
+        self.parameters = parameters_at(given.parameters, clock=clock)
         self.conductor = Conductor(
             operations=DynamoOperations(table=given.operations_table, client=dynamodb),
             actors={
@@ -85,6 +87,7 @@ class Wired:
             },
             clock=clock,
             works_for=_WORKS_FOR,
+            rate_max=lambda: self.parameters.values.operating.items_a_second_max,
         )
         self.recoverer = _recoverer(given, tasks=tasks, clock=clock)
 
@@ -156,7 +159,8 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     if "error" in event:
         _give_up(operation, run, event["error"])
         return {"operation_id": operation, "run": run, "rounds": rounds}
-    wait = wired().conductor.work(operation, run=run)
+    with wired().parameters.fresh():
+        wait = wired().conductor.work(operation, run=run)
     if wait is not None and rounds + 1 >= ROUNDS_MAX:
         # Repeated after a crash, this starts nothing more: the name of an execution is taken once.
         machines.begin(wired().machine, operation, run + 1)

@@ -21,3 +21,5 @@ class Settings:
     retention_days: int
     open_lead_seconds: int
     open_margin_seconds: int
+    # The place of the parameters in AppConfig, or `none`.
+    parameters: str

@@ -21,6 +21,7 @@ from postdate.runtime import aws, metric, settings
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.dead_letters import SqsLetters
 from postdate.runtime.observability import emit, logger, metrics
+from postdate.runtime.parameters import parameters_at
 from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.ledger_dynamo import DynamoLedger
 from postdate.stores.operations_dynamo import DynamoOperations
@@ -68,7 +69,11 @@ class Wired:
         }
         self.reports = S3Reports(bucket=given.reports_bucket, client=aws.client("s3"))
         self.tenants = DynamoTenants(table=given.tenants_table, client=dynamodb)
-        self.collector = Collector(scans=Scans(client=dynamodb, tables=tables))
+        self.parameters = parameters_at(given.parameters, clock=self.clock)
+        self.collector = Collector(
+            scans=Scans(client=dynamodb, tables=tables),
+            segments_max=lambda: self.parameters.values.reconciling.segments_max,
+        )
         self.judge = Judge(ledger=ledger, auditor=Auditor(ledger=ledger, clock=self.clock))
         self.letters = LetterBox(
             queues=(
@@ -107,7 +112,8 @@ def wired() -> Wired:
 @logger.inject_lambda_context
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """The answer is the machine's next input. Raises what the machine is to try again."""
-    return _STEPS[event["action"]](event)
+    with wired().parameters.fresh():
+        return _STEPS[event["action"]](event)
 
 
 def _plan(event: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from functions.reconcile.papers import Papers
 from postdate.domain.invariants import Books, checks
+from postdate.domain.limits import SEGMENTS_MAX
 from postdate.domain.reconciling import ACCOUNT_EXISTS, SET_TO_JOURNAL, Accounts, Finding, Sums
 from postdate.stores.ledger import Ledger
 from postdate.stores.scans import TABLES, Scans, added
@@ -17,7 +18,6 @@ ACCOUNTS_HELD_MAX: Final = 20_000
 # Accounts whose sums disagree, in one step. They are those in use, and few of them are wrong.
 SUSPECTS_AT_ONCE: Final = 5_000
 PARTS_MAX: Final = 200
-SEGMENTS_MAX: Final = 32
 _SEGMENT_BYTES: Final = 256 * 1024 * 1024
 _LOOKED_AT: Final = 20
 # Said of all books together only.
@@ -26,8 +26,11 @@ _OF_ALL: Final = frozenset({"conservation"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Collector:
+    """`segments_max` bounds the parts of a table that are scanned side by side."""
+
     scans: Scans
     held_max: int = ACCOUNTS_HELD_MAX
+    segments_max: Callable[[], int] = lambda: SEGMENTS_MAX
 
     def plan(self) -> tuple[list[dict[str, Any]], list[int]]:
         """The segments of the tables, and the parts into which accounts are divided: both follow from the tables'
@@ -37,7 +40,7 @@ class Collector:
         segments: list[dict[str, Any]] = []
         for table in TABLES:
             _, size = self.scans.about(table)
-            count = min(SEGMENTS_MAX, 1 + size // _SEGMENT_BYTES)
+            count = min(self.segments_max(), 1 + size // _SEGMENT_BYTES)
             segments += [
                 {
                     "table": table,

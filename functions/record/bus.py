@@ -7,16 +7,29 @@ from typing import Any, Final
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Event
 from postdate.domain.event_body import told
+from postdate.domain.rollouts import Flag
 from postdate.stores.faults import translated
 
 SOURCE: Final = "postdate"
+FLAG: Final = "bus"
 _AT_ONCE: Final = 10
 _BYTES_MAX: Final = 240_000
 
 
-def published(name: str, client: Any) -> Callable[[str, Sequence[Event]], None] | None:
-    """None where an environment names no bus: then nothing is published."""
-    return Bus(name=name, client=client).publish if name else None
+def published(
+    name: str, client: Any, *, flag: Callable[[], Flag]
+) -> Callable[[str, Sequence[Event]], None] | None:
+    """None where an environment names no bus: then nothing is published. Events of tenants for which the flag is off
+    are left out, and not made up for when it is on again."""
+    if not name:
+        return None
+    bus = Bus(name=name, client=client)
+
+    def publish(tenant: str, events: Sequence[Event]) -> None:
+        if flag().is_on(FLAG, tenant):
+            bus.publish(tenant, events)
+
+    return publish
 
 
 class Bus:

@@ -23,6 +23,7 @@ from postdate.runtime import aws, settings
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.letters import Letters
 from postdate.runtime.observability import logger
+from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.calendar import DynamoCalendar
 from postdate.stores.events_dynamo import DynamoEvents
@@ -61,10 +62,15 @@ class Wired:
             shards=shards,
             clock=self.clock,
         )
+        self.parameters = parameters_at(given.parameters, clock=self.clock)
         self.recorder = Recorder(
             events=events,
             notify=notifier.notify,
-            publish=published(given.events_bus, aws.client("events")),
+            publish=published(
+                given.events_bus,
+                aws.client("events"),
+                flag=lambda: self.parameters.values.flags.bus,
+            ),
             readers=readers(given),
             clock=self.clock,
         )
@@ -90,6 +96,11 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """A stream's records are answered with the first that failed: the stream delivers from there on again. A command
     names its `action`: `check` looks for missing events of a tenant, `letters` reads the dead letters again,
     `audit_failed` records that a reconciliation found contradictions of a tenant."""
+    with wired().parameters.fresh():
+        return _answered(event, context)
+
+
+def _answered(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     if "action" in event:
         return _mended(event, lambda: context.get_remaining_time_in_millis() > _KEPT_MILLISECONDS)
     given = wired()

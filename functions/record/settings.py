@@ -21,3 +21,5 @@ class Settings:
     shard_plan: str
     listing_shards: int
     retention_days: int
+    # The place of the parameters in AppConfig, or `none`.
+    parameters: str

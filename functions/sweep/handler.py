@@ -16,6 +16,7 @@ from postdate.domain.sweeping import Groups, Horizon, Stage, Sweep
 from postdate.runtime import aws, metric, settings
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import emit, logger, metrics
+from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import SqsQueue
 from postdate.stores.passes import DynamoPasses
 from postdate.stores.switchboard import Switchboard
@@ -75,6 +76,7 @@ class Wired:
             ),
             clock=clock,
         )
+        self.parameters = parameters_at(given.parameters, clock=clock)
         self.ticker = Ticker(
             tables=frozenset({given.items_table, given.payments_table}),
             sweeper=self.sweeper,
@@ -83,6 +85,7 @@ class Wired:
             horizon=horizon,
             clock=clock,
             hand_out=hand_out,
+            passes_max=lambda: self.parameters.values.sweeping.passes_max,
         )
         self.heartbeat = Heartbeat(
             passes=passes,
@@ -101,12 +104,15 @@ def wired() -> Wired:
 @metrics.log_metrics
 def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     failed = []
-    for record in event["Records"]:
-        try:
-            _handle(json.loads(record["body"]))
-        except Exception:
-            logger.exception("a wake-up failed and will be redelivered", extra={"action": "wake_up_failed"})
-            failed.append({"itemIdentifier": record["messageId"]})
+    with wired().parameters.fresh():
+        for record in event["Records"]:
+            try:
+                _handle(json.loads(record["body"]))
+            except Exception:
+                logger.exception(
+                    "a wake-up failed and will be redelivered", extra={"action": "wake_up_failed"}
+                )
+                failed.append({"itemIdentifier": record["messageId"]})
     emit(metric.WAKE_UPS, len(event["Records"]))
     return {"batchItemFailures": failed}
 

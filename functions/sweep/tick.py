@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from functions.sweep.sweep_group import GroupSweeper, Swept
 from postdate.domain import instants
+from postdate.domain.limits import PASSES_MAX
 from postdate.domain.sweeping import (
     AUDITED_AFTER,
     Groups,
@@ -22,7 +23,6 @@ from postdate.runtime.observability import logger
 from postdate.stores.passes import Passes
 
 INLINE_FOR = timedelta(seconds=5)
-SWEEPS_MAX = 400
 FIRST_LOOKS_BACK = 60
 
 
@@ -54,7 +54,8 @@ class OtherTable(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ticker:
-    """`tables` are those that the sweeper reads. A watermark of another table says nothing about these."""
+    """`tables` are those that the sweeper reads. A watermark of another table says nothing about these. `passes_max`
+    bounds the passes of one wake-up; the oldest minutes go first, and the next wake-up takes the rest."""
 
     tables: frozenset[str]
     sweeper: GroupSweeper
@@ -63,13 +64,14 @@ class Ticker:
     horizon: Horizon
     clock: Clock
     hand_out: Callable[[list[Sweep]], None]
+    passes_max: Callable[[], int] = lambda: PASSES_MAX
 
     def tick(self) -> Ticked:
         """Raises the watermark at the end; a crash anywhere before that costs the next tick a look at more minutes."""
         began_at = self.clock.now()
         mark = self._watermark(began_at)
         minutes = range(mark.minute + 1, self.horizon.last_minute(began_at) + 1)
-        due = self._due(minutes, mark.epoch)[:SWEEPS_MAX]
+        due = self._due(minutes, mark.epoch)[: self.passes_max()]
         swept: list[Swept | None] = []
         while len(swept) < len(due) and self.clock.now() < began_at + INLINE_FOR:
             swept.append(self._swept(due[len(swept)]))

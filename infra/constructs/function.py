@@ -74,6 +74,7 @@ class Function(aws_lambda.Function):
         logs.grant_write(role)
         self._environment = environment
         self._own_role = role
+        self.settings = frozenset(_read_by(name, values))
         if name in environment.traced:
             waive(role, "IAM5[Resource::*]", "X-Ray's two write actions know no resource to name.")
 

@@ -110,6 +110,7 @@ GRANTED: Final[dict[str, Grants]] = {
     },
     "sweep": {
         "logs:/aws/lambda/sweep": LOGS,
+        PARAMETERS: READ_PARAMETERS,
         "table:items": {"dynamodb:BatchGetItem", "dynamodb:Query"},
         "table:payments": {"dynamodb:BatchGetItem", "dynamodb:Query"},
         "table:slots": {
@@ -155,6 +156,7 @@ GRANTED: Final[dict[str, Grants]] = {
     },
     "record": {
         "logs:/aws/lambda/record": LOGS,
+        PARAMETERS: READ_PARAMETERS,
         "table:events": {"dynamodb:BatchGetItem", "dynamodb:PartiQLInsert", "dynamodb:Query"},
         "table:subscriptions": {"dynamodb:Query"},
         "table:items": {"dynamodb:BatchGetItem", "dynamodb:PartiQLInsert"},
@@ -172,6 +174,7 @@ GRANTED: Final[dict[str, Grants]] = {
     },
     "operate": {
         "logs:/aws/lambda/operate": LOGS,
+        PARAMETERS: READ_PARAMETERS,
         "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
         "table:items": {
             *("dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"),
@@ -190,6 +193,7 @@ GRANTED: Final[dict[str, Grants]] = {
     },
     "reconcile": {
         "logs:/aws/lambda/reconcile": LOGS,
+        PARAMETERS: READ_PARAMETERS,
         "table:accounts": {"dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:Scan"},
         "table:payments": {"dynamodb:BatchGetItem", "dynamodb:DescribeTable", "dynamodb:Scan"},
         "table:payments/index/by_listing": {"dynamodb:Query"},

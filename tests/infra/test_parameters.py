@@ -47,6 +47,25 @@ def test_alarms_on_metrics_take_a_change_back(stacks: Stacks) -> None:
         assert named == []
 
 
+# Functions without a limit, a bound or a flag of their own.
+WITHOUT = {
+    "authorize": "finds a key or nobody; each limit of a key is kept by api",
+    "archive": "writes each event of a day, however many there are",
+}
+
+
+def test_each_function_reads_the_parameters_or_has_a_reason(stacks: Stacks) -> None:
+    functions = stacks.properties("AWS::Lambda::Function").values()
+    reads = {
+        each["FunctionName"].removeprefix(f"postdate-{stacks.environment.name}-"): "PARAMETERS"
+        in each["Environment"]["Variables"]
+        for each in functions
+        if "Environment" in each and str(each.get("FunctionName", "")).startswith("postdate-")
+    }
+    assert {name for name, does in reads.items() if not does} == WITHOUT.keys()
+    assert {"api", "run-tasks", "settle", "sweep", "record", "operate", "reconcile"} <= reads.keys()
+
+
 def test_the_first_deployment_names_no_alarm_that_does_not_exist_yet(tmp_path: Path) -> None:
     synthesised = app(tmp_path)
     state, _, _ = postdate(synthesised, PROD, first=True)

@@ -24,11 +24,9 @@ _REFUSED: Final = (
 )
 _SEALED: Final = "headers of an older release are sealed for a tenant without a data key"
 _MACHINES: Final = "plans of operations and the catch-up after an outage have tests of their own machines"
-_PARAMETERS: Final = "parameters are read from the agent of a deployed stack"
 _POINTERS: Final = "a payment or task that moves far away: tests/unit and the simulation"
 # Rights that no integration test uses, and the reason why their function has them.
 UNTRIED: Final = {
-    **{f"{role} | appconfig:": _PARAMETERS for role in ("api", "run-tasks", "settle")},
     "api | sqs:DeleteMessage | queue:": _LETTERS,
     "api | dynamodb:BatchGetItem | table:journal": "an audit of accounts with many payments",
     "sweep | dynamodb:BatchGetItem | table:": _POINTERS,

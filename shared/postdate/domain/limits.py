@@ -13,6 +13,12 @@ STORED: Final = "tasks_stored"
 STORED_MAX: Final = 10_000_000
 # Deliveries of one tenant that one worker has in flight at once.
 IN_FLIGHT_A_WORKER: Final = 100
+# Items of one operation.
+OPERATED_A_SECOND_MAX: Final = 500
+# Passes that one wake-up of the sweep makes or hands out.
+PASSES_MAX: Final = 400
+# Parts of one table that a reconciliation scans side by side.
+SEGMENTS_MAX: Final = 32
 
 
 def share_of_worker(runs_in_flight: int | None, workers: int) -> int:

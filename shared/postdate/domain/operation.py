@@ -20,6 +20,7 @@ from postdate.domain import transitions
 from postdate.domain.definition import Definition
 from postdate.domain.errors import InvalidState
 from postdate.domain.item import Phase
+from postdate.domain.limits import OPERATED_A_SECOND_MAX
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
 
@@ -33,7 +34,7 @@ _NAMES_MAX: Final = 20
 _OTHERS: Final = "others"
 PAGE_ITEMS: Final = 25
 RATE_DEFAULT: Final = 50
-RATE_MAX: Final = 500
+RATE_MAX: Final = OPERATED_A_SECOND_MAX
 # Fewer attempts than these tell nothing about a share.
 SAMPLE_MIN: Final = 10
 # How long an operation waits, after its last call, for the ends of the attempts that it began.

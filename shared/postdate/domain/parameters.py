@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from postdate.domain.described import bounded, read_section, section
-from postdate.domain.limits import REGISTERED_A_SECOND_OF
+from postdate.domain.limits import OPERATED_A_SECOND_MAX, PASSES_MAX, REGISTERED_A_SECOND_OF, SEGMENTS_MAX
 from postdate.domain.retry import ATTEMPTS_MAX, RetryPolicy
 from postdate.domain.rollouts import Flag, RetryExperiment
 
@@ -96,10 +96,44 @@ class PaymentRetries:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Sweeping:
+    """Work of one wake-up of the sweep. Fewer passes let an environment catch up more slowly after an outage."""
+
+    passes_max: int = bounded(
+        PASSES_MAX,
+        least=50,
+        most=PASSES_MAX,
+        meaning="Passes that one wake-up of the sweep makes or hands out.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Operating:
+    """Pace of operations, also of those that run."""
+
+    items_a_second_max: int = bounded(
+        OPERATED_A_SECOND_MAX,
+        least=1,
+        most=OPERATED_A_SECOND_MAX,
+        meaning="Items a second of one operation, whatever its plan allows.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reconciling:
+    """Load that the nightly check puts on the tables of money."""
+
+    segments_max: int = bounded(
+        SEGMENTS_MAX, least=1, most=SEGMENTS_MAX, meaning="Parts of one table that are scanned side by side."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Flags:
     """Behaviour that is on for some tenants."""
 
     long_waits: Flag = section(Flag, percent=100)
+    bus: Flag = section(Flag, percent=100)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,6 +151,9 @@ class Parameters:
     quotas: Quotas = section(Quotas)
     task_retries: TaskRetries = section(TaskRetries)
     payment_retries: PaymentRetries = section(PaymentRetries)
+    sweeping: Sweeping = section(Sweeping)
+    operating: Operating = section(Operating)
+    reconciling: Reconciling = section(Reconciling)
     flags: Flags = section(Flags)
     experiments: Experiments = section(Experiments)
 

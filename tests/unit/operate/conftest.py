@@ -29,6 +29,7 @@ from postdate.domain.task import KIND, Payload, State, Task, Template
 from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.author import Author
 from postdate.runtime.dead_letters import Letter, MemoryLetters
+from postdate.runtime.parameters import NONE, parameters_at
 from postdate.stores.keys import OPS
 from postdate.stores.operations import MemoryOperations
 from postdate.stores.payloads import MemoryPayloads
@@ -120,6 +121,7 @@ class Service:
             clock=self.clock,
             unique=lambda: unique(next(numbers)),
         )
+        self.parameters = parameters_at(NONE, clock=self.clock)
         self.conductor = Conductor(
             operations=self.operations,
             actors={
@@ -136,6 +138,7 @@ class Service:
             },
             clock=self.clock,
             works_for=10 * SECOND,
+            rate_max=lambda: self.parameters.values.operating.items_a_second_max,
         )
 
     def dead(self, count: int, *, first: int = 1_000) -> list[Task]:

@@ -1,11 +1,14 @@
 """An operation acts on each of its items once, at its rate, and stops when it should, whatever dies in between."""
 
+from dataclasses import replace
+
 import pytest
 
 from functions.operate import handler as operate
 from postdate.domain import operation as rules
 from postdate.domain.errors import InvalidState, NotFound, Unavailable
 from postdate.domain.operation import ROUNDS_MAX, RUNNING_MAX, Kind, Outcome, State, stopped
+from postdate.domain.parameters import DEFAULTS, Operating
 from postdate.domain.task import State as TaskState
 from tests.unit.doubles import SECOND
 from tests.unit.operate.conftest import Service, a_caller, rule
@@ -22,6 +25,21 @@ def test_five_hundred_dead_tasks_are_redriven_at_fifty_a_second_each_once(servic
     for second in range(10):
         begun = service.delivered[0][0] + second * SECOND
         assert sum(begun <= at < begun + SECOND for at, _ in service.delivered) <= 60
+
+
+@pytest.mark.parametrize("most", [10, 100])
+def test_operators_slow_down_an_operation_that_runs(service: Service, most: int) -> None:
+    """To a pace at which the machine waits, and to one at which the function does."""
+    tasks = service.dead(300)
+    planned = service.plan(tasks, max_per_second=500)
+    service.parameters.values = replace(DEFAULTS, operating=Operating(items_a_second_max=most))
+    service.planner.start(a_caller(), planned.id)
+    service.machine.run()
+    operation = service.planner.load("demo", planned.id)
+    assert (operation.state, operation.plan.max_per_second) == (State.DONE, 500)
+    assert sorted(id for _, id in service.delivered) == sorted(task.id for task in tasks)
+    took = service.delivered[-1][0] - service.delivered[0][0]
+    assert took >= (300 / most - 1.5) * SECOND
 
 
 def test_a_plan_acts_on_nothing(service: Service) -> None:

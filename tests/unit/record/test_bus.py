@@ -9,6 +9,7 @@ import pytest
 from functions.record.bus import Bus, published
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Event, Subject
+from postdate.domain.rollouts import Flag
 from tests.unit.doubles import START
 
 EVENT = Event(
@@ -70,4 +71,16 @@ def test_an_event_that_is_refused_fails_the_batch() -> None:
 
 
 def test_an_environment_without_a_bus_publishes_nothing() -> None:
-    assert published("", Events()) is None
+    assert published("", Events(), flag=Flag) is None
+
+
+def test_events_of_a_tenant_are_left_out_while_its_flag_is_off() -> None:
+    flags = [Flag(percent=100, off=("acme",)), Flag(percent=0, on=("acme",))]
+    client = Events()
+    publish = published("b", client, flag=lambda: flags[0])
+    assert publish is not None
+    publish("acme", [EVENT])
+    assert client.calls == []
+    flags.pop(0)
+    publish("acme", [EVENT])
+    assert [len(call) for call in client.calls] == [1]

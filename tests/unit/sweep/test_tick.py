@@ -2,10 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from functions.sweep.tick import INLINE_FOR, SWEEPS_MAX, Ticked
+from functions.sweep.tick import INLINE_FOR, Ticked
 from postdate.domain import instants
 from postdate.domain.due import Via
 from postdate.domain.errors import Unavailable
+from postdate.domain.limits import PASSES_MAX
 from postdate.domain.sweeping import Stage, Sweep
 from postdate.domain.task import State
 from postdate.domain.transitions import Transition
@@ -186,7 +187,20 @@ def test_one_tick_takes_on_no_more_than_it_can_hand_out(sweeping):
     sweeping.clock.move(24 * 60 * MINUTE)
     sweeping.queue.before.append(lambda: sweeping.clock.move(INLINE_FOR))
     ticked = sweeping.ticker.tick()
-    assert (ticked.made, ticked.handed_out) == (1, SWEEPS_MAX - 1)
+    assert (ticked.made, ticked.handed_out) == (1, PASSES_MAX - 1)
+
+
+def test_fewer_passes_a_tick_are_made_while_operators_want_fewer(sweeping):
+    """The oldest minutes go first, and the next tick takes the rest."""
+    sweeping.ticker.tick()
+    sweeping.clock.move(60 * MINUTE)
+    bounds = [50, PASSES_MAX]
+    ticker = replace(sweeping.ticker, passes_max=lambda: bounds[0])
+    first = ticker.tick()
+    assert (first.made, first.behind_minutes > 0) == (50, True)
+    bounds.pop(0)
+    assert ticker.tick().made > 50
+    assert ticker.tick().behind_minutes == 0
 
 
 def test_two_ticks_at_once_lose_nothing_and_leave_the_same_notes(sweeping):

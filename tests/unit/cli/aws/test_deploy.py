@@ -26,19 +26,21 @@ class Cdk:
         self._aws, self._leaves, self._fails = aws, leaves, fails
         self.built: list[str] = []
         self.given: list[str] = []
+        self.runs: list[list[str]] = []
 
     def build(self, environment: Environment) -> None:
         self.built.append(environment.platform)
 
     def run(self, account: Account, given: list[str]) -> None:
         self.given = given
+        self.runs.append(given)
         self._aws.stack = self._leaves
         if self._fails:
             raise Failure("The deployment failed.")
 
     @property
     def is_first(self) -> bool:
-        return "first=true" in self.given
+        return "first=true" in self.runs[0]
 
 
 @contextmanager
@@ -58,6 +60,23 @@ def test_a_stack_that_was_never_made_is_deployed_without_protection(
     with deploying(aws, monkeypatch):
         deploy(PROD, build=cdk.build, run=cdk.run)
     assert cdk.is_first
+
+
+def test_the_alarms_that_take_parameters_back_are_named_by_a_second_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first step makes them; an environment of AppConfig cannot name alarms that do not exist."""
+    aws = Aws()
+    cdk = Cdk(aws, leaves=MADE)
+    with deploying(aws, monkeypatch):
+        deploy(PROD, build=cdk.build, run=cdk.run)
+        deploy(PROD, build=cdk.build, run=cdk.run)
+    assert [("first=true" in given, given[1]) for given in cdk.runs] == [
+        (True, "--all"),
+        (False, "postdate-prod-state"),
+        (False, "--all"),
+    ]
+    assert cdk.runs[1][2] == "--exclusively"
 
 
 def test_a_stack_that_stands_keeps_its_protection(monkeypatch: pytest.MonkeyPatch) -> None:
