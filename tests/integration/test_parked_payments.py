@@ -66,23 +66,21 @@ def test_a_parked_payment_is_a_letter_until_an_operation_cancels_it(world: World
     assert id not in str(letters.get("/api/v1/ops/dlq/payments", "limit=100").body)
 
 
+@pytest.mark.parametrize("action", ["redrive", "retry"])
 @pytest.mark.parametrize("by", ["ids", "filter"])
-def test_a_parked_payment_is_settled_by_an_operation_that_redrives_it(
-    world: World, payer: Client, by: str
+def test_a_parked_payment_is_settled_by_an_operation_that_its_tenant_asks_for(
+    world: World, payer: Client, by: str, action: str
 ) -> None:
     id = payer.pay(key="p").body["payment_id"]
     reserve(world, payer, 0)
     parked(world, payer, id)
     reserve(world, payer, 10)
     named = {"ids": [id]} if by == "ids" else {"filter": {"account_id": "alice"}}
-    asked = {"action": "redrive", "kind": "payments", "reason": "the books agree again", **named}
-    tenants = payer.call("POST", "/api/v1/operations", asked)
-    assert (tenants.status, tenants.body["eligible"]["count"]) == (202, 0)
-    assert tenants.body["not_eligible"] == [
-        {"reason": "is parked: only an operator may decide about it", "count": 1}
-    ]
-    operator = Client(tenant=payer.tenant, scopes="ops operations:write payments:write", operates=True)
-    planned = operator.call("POST", "/api/v1/operations", asked | {"dry_run": False}).body
+    usual = {"kind": "payments", "reason": "the books agree again"}
+    cancel = payer.call("POST", "/api/v1/operations", usual | {"action": "cancel", "ids": [id]}).body
+    assert cancel["not_eligible"] == [{"reason": "is parked: only an operator may cancel it", "count": 1}]
+    asked = usual | {"action": action, "dry_run": False, **named}
+    planned = payer.call("POST", "/api/v1/operations", asked).body
     assert (planned["eligible"]["count"], planned["not_eligible"]) == (1, [])
     assert operate({"operation_id": planned["operation_id"], "run": 1}, Context())["goes_on"] is True
     world.settle(calls(world, payer))

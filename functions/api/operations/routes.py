@@ -66,7 +66,7 @@ _EXAMPLES: Final = {
     summary="Plan one action on many items",
     text="The answer says which items it is for, and which not, and why. With `dry_run`, the default, it waits for its "
     "start; otherwise it begins at once. An item that changes after the plan is left alone. Only an operator's "
-    "key decides about parked payments. `plans` are recurring tasks: they are paused, resumed or cancelled, each as by "
+    "key cancels a parked payment. `plans` are recurring tasks: they are paused, resumed or cancelled, each as by "
     "a request of its own.",
     status=202,
     body=OperationForm,

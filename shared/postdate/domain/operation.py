@@ -345,10 +345,12 @@ def _why_not_payment(plan: Plan, payment: Payment) -> str | None:
             return f"is {payment.state}, and not parked"
         case Action.CANCEL if payment.state is not payments.State.PENDING and not parked:
             return f"is {payment.state}, neither PENDING nor parked"
-        case Action.CANCEL if payment.state is payments.State.PENDING:
-            return None
+        case Action.CANCEL if parked and not plan.operates:
+            # The books contradict the payment: to return its hold is a decision about money. Another attempt is not,
+            # because its transaction checks the books again.
+            return "is parked: only an operator may cancel it"
         case _:
-            return None if plan.operates else "is parked: only an operator may decide about it"
+            return None
 
 
 def was_acted_on(operation: Operation, entry: Entry, item: Item) -> bool:

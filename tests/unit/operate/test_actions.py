@@ -195,10 +195,18 @@ def test_a_parked_payment_is_called_at_its_version(service: Service, is_ours: bo
     assert service.planner.load("demo", planned.id).counts == {counted: 1}
 
 
-def test_a_parked_payment_is_an_operators_to_decide_about(service: Service) -> None:
+@pytest.mark.parametrize("action", [Action.REDRIVE, Action.RETRY])
+def test_a_tenant_has_its_parked_payments_tried_again(service: Service, action: Action) -> None:
+    """The settlement checks the books again, so an attempt decides nothing."""
     stuck = parked(service)
-    asked = service.plan([stuck], kind=Kind.PAYMENTS, operates=False)
-    assert asked.not_eligible == {"is parked: only an operator may decide about it": 1}
+    asked = service.plan([stuck], kind=Kind.PAYMENTS, action=action, operates=False)
+    assert (asked.eligible, asked.not_eligible) == (1, {})
+
+
+def test_a_parked_payment_is_an_operators_to_cancel(service: Service) -> None:
+    stuck = parked(service)
+    asked = service.plan([stuck], kind=Kind.PAYMENTS, action=Action.CANCEL, operates=False)
+    assert asked.not_eligible == {"is parked: only an operator may cancel it": 1}
     done = service.started([stuck], kind=Kind.PAYMENTS, action=Action.CANCEL, operates=True)
     assert done.counts == {Outcome.DONE: 1}
     assert service.ledger.payment(stuck.id).state is payment.State.CANCELLED  # type: ignore[union-attr]
