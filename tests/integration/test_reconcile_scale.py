@@ -22,7 +22,7 @@ from tests.integration import test_reconcile as nights
 from tests.integration.stores import NOW
 from tests.integration.world import World
 
-world, s3, wired_late = nights.world, nights.s3, nights.wired_late
+world, s3, wired_late, archived = nights.world, nights.s3, nights.wired_late, nights.archived
 ACCOUNTS: Final = int(os.environ.get("ACCOUNTS", "1000"))
 MOVEMENTS: Final = 10
 AMOUNT: Final = 7
