@@ -1,8 +1,8 @@
 """The one factory of state machines."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from string import Template
 from typing import Final
 
 from aws_cdk import TimeZone, aws_iam, aws_scheduler, aws_stepfunctions
@@ -44,7 +44,7 @@ class StateMachine(aws_stepfunctions.CfnStateMachine):
             f"{name}-machine",
             state_machine_name=environment.named(name),
             role_arn=role.role_arn,
-            definition_string=Template(definition(name)).safe_substitute({**arns, **(values or {})}),
+            definition_string=filled(definition(name), {**arns, **(values or {})}),
         )
         waive(self, "SF1", "Its functions log each step; the execution's own history is kept for 90 days.")
         waive(self, "SF2", "An operation is followed by its row, and each of its functions by its log.")
@@ -75,6 +75,12 @@ class StateMachine(aws_stepfunctions.CfnStateMachine):
                 arn=self.attr_arn, role_arn=role.role_arn, input="{}"
             ),
         )
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """Puts the values in the place of `${Name}`. Paths into the context, `$$.Map`, stay as they are: `string.Template`
+    would make `$.Map` of them. Raises KeyError for a name without a value."""
+    return re.sub(r"\$\{(\w+)\}", lambda found: values[found[1]], text)
 
 
 def definition(name: str, folder: Path = DEFINITIONS) -> str:

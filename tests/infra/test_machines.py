@@ -1,0 +1,20 @@
+"""State machines are deployed as `statemachines/` has them: the tests of every edge run those files."""
+
+import json
+import re
+
+from infra.constructs.state_machine import definition
+from tests.infra.synthesis import Stacks
+
+MACHINES = "AWS::StepFunctions::StateMachine"
+FUNCTION = re.compile(r"function:[\w-]+")
+
+
+def test_a_machine_is_its_file_with_the_names_filled_in(stacks: Stacks) -> None:
+    """Also its paths into the context, `$$.Map`: a template of Python would take one `$` away."""
+    found = stacks.properties(MACHINES)
+    assert {"operation", "recover", "reconcile", "archive"} <= found.keys()
+    for name, properties in found.items():
+        deployed = stacks.text(properties["DefinitionString"])
+        wanted = json.loads(re.sub(r"\$\{\w+\}", "function", definition(name)))
+        assert json.loads(FUNCTION.sub("function", deployed)) == wanted, name
