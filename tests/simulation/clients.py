@@ -138,7 +138,8 @@ class Clients:
         answer = Answer(http=504)
         for attempt in range(tries or self.mix().tries):
             if key is not None and self.hub.draws.random() < self.mix().impatient:
-                self._beside(actor, method, path, form, given)
+                delay = int(self.hub.draws.choice((0, 0.1, 5)) * SECOND)
+                self.beside(actor, method, path, form, given, delay=delay)
             answer = self._once(actor, method, path, form, given)
             in_progress = answer.http == 409 and key is not None and method == "POST"
             if answer.http not in _ASKED_AGAIN and not in_progress:
@@ -146,18 +147,28 @@ class Clients:
             self.hub.park(int(self.hub.draws.uniform(0.1, 2 ** min(attempt, 6)) * SECOND))
         return answer
 
-    def _beside(self, actor: Actor, method: str, path: str, form: Any, given: Mapping[str, str]) -> None:
+    def beside(
+        self,
+        actor: Actor,
+        method: str,
+        path: str,
+        form: Any,
+        given: Mapping[str, str] | None = None,
+        *,
+        delay: int = 0,
+    ) -> None:
+        """Asks once, and does not wait for the answer."""
         twin = Actor(name=f"{actor.name}'", hub=self.hub, tenant=actor.tenant)
         self.seen.reach["asked twice at once"] += 1
         self.busy += 1
 
         def work() -> None:
             try:
-                self._once(twin, method, path, form, given)
+                self._once(twin, method, path, form, given or {})
             finally:
                 self.busy -= 1
 
-        self.hub.spawn(twin, work, delay=int(self.hub.draws.choice((0, 0.1, 5)) * SECOND))
+        self.hub.spawn(twin, work, delay=delay)
 
     def _once(self, actor: Actor, method: str, path: str, form: Any, given: Mapping[str, str]) -> Answer:
         name, wired = self._idle.pop() if self._idle else self.functions.copy("api")

@@ -20,7 +20,8 @@ _BY_NAME: Final = frozenset(
     {
         *("looping", "rationed"),
         *("switched", "stopped at the instant", "unread switches"),
-        *("replanned", "superseded", "rolled back", "buried together", "unwritable"),
+        *("replanned", "superseded", "recounted", "rolled back", "buried together", "unwritable"),
+        *("unsent", "vanishing", "unread"),
     }
 )
 _DRAWN: Final = [

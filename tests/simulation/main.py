@@ -42,6 +42,8 @@ def _asked(given: argparse.Namespace, sort: Sort) -> int:
         return _shrink(given.shrink, sort)
     if given.single:
         return _single(given.jobs, given.only, given.write)
+    if given.density:
+        return _density(given.density, given.jobs, given.only)
     if given.planted:
         return _planted(given.planted, given.jobs, given.only, given.write, given.short)
     return _batch(_seeds(given.seeds), given.jobs, given.reach, sort)
@@ -66,6 +68,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         type=int,
         help="plant each known mistake and find it: by the seed that found it last, or within N",
+    )
+    what.add_argument(
+        "--density",
+        metavar="N",
+        type=int,
+        help="plant each known mistake and tell in how many of N runs it shows",
     )
     what.add_argument(
         "--orders",
@@ -227,6 +235,15 @@ def _single(jobs: int, only: str, write: bool) -> int:
     if write:
         Path("docs/faults.md").write_text(page(found))
     return 1 if broken else 0
+
+
+def _density(runs: int, jobs: int, only: str) -> int:
+    import tests.simulation.run  # noqa: F401 - once, before the processes part
+    from tests.simulation.density import densities
+
+    found = densities(only, runs, jobs)
+    print(*(each.line for each in found), sep="\n")
+    return 1 if any(each.is_sparse for each in found) else 0
 
 
 def _planted(most: int, jobs: int, only: str, write: bool, short: bool) -> int:

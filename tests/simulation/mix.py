@@ -91,7 +91,8 @@ class Mix:
     after its instant an attempt may begin, `pauses` the share of requests that pause the key for a while, `rewinds` how
     often a restore takes all calls and the watermark is put back. Callers change plans
     while runs last in the ways that are `replanned`, and `slow_writes` is the share of the batches of statements at
-    which a worker stands still. What is registered as a batch may be due `at_one_instant`. `loops` is the share of
+    which a worker stands still, `slow_claims` that of the claims of runs that have waited for others, and `slow_starts`
+    that of all other claims. What is registered as a batch may be due `at_one_instant`. `loops` is the share of
     deliveries whose receivers register another task, `quota` the registrations a second of each tenant; 0 is the usual
     one."""
 
@@ -156,6 +157,8 @@ class Mix:
     switched: bool = field(default=False, repr=False)
     replanned: tuple[str, ...] = field(default=(), repr=False)
     slow_writes: float = field(default=0.0, repr=False)
+    slow_claims: float = field(default=0.0, repr=False)
+    slow_starts: float = field(default=0.0, repr=False)
     at_one_instant: bool = field(default=False, repr=False)
     loops: float = field(default=0.0, repr=False)
     quota: int = field(default=0, repr=False)
@@ -219,6 +222,8 @@ class Mix:
             fatal=0.0,
             untried=0.0,
             slow_writes=0.0,
+            slow_claims=0.0,
+            slow_starts=0.0,
             loops=0.0,
             tempers=("takes",),
             down=None,

@@ -17,9 +17,12 @@ PAUSED: Final = "while a run is on"
 AT_AN_INSTANT: Final = "at an instant"
 QUEUED: Final = "while runs wait"
 COUNTED: Final = "beside many runs by hand"
+RECOUNTED: Final = "while runs wait, and again"
 WAYS: Final = (PAUSED, AT_AN_INSTANT, QUEUED, COUNTED)
 _BY_HAND: Final = 11
 _LOOKS_MAX: Final = 200
+# A waiting run is looked at every five seconds.
+_POLLED: Final = (5, 8)
 _LASTS: Final = 9 * MINUTE
 
 
@@ -32,7 +35,7 @@ class Replanning:
     def something(self, actor: Actor) -> None:
         draws = self.clients.hub.draws
         way = draws.choice(self.clients.mix().replanned)
-        if id := self._planned(actor, queued=way == QUEUED):
+        if id := self._planned(actor, way):
             self.clients.seen.reach[f"replanned {way}"] += 1
             self._episodes[way](actor, id)
 
@@ -43,9 +46,10 @@ class Replanning:
             AT_AN_INSTANT: self._change_at_an_instant,
             QUEUED: self._change_while_runs_wait,
             COUNTED: self._count_beside_many_by_hand,
+            RECOUNTED: self._change_again_at_the_next_run,
         }
 
-    def _planned(self, actor: Actor, *, queued: bool) -> str | None:
+    def _planned(self, actor: Actor, way: str) -> str | None:
         clients, draws = self.clients, self.clients.hub.draws
         key = clients.key()
         form = clients.recurring.form(actor, key)
@@ -54,8 +58,8 @@ class Replanning:
         form |= {
             "cron": "* * * * *",
             "end_at": clients.recurring.end_in(_LASTS),
-            "overlap": "queue" if queued else draws.choice(("skip", "queue")),
-            "max_runs": draws.choice((2, 3, 6)),
+            "overlap": "queue" if way in (QUEUED, RECOUNTED) else draws.choice(("skip", "queue")),
+            "max_runs": {QUEUED: 6, RECOUNTED: 4}.get(way) or draws.choice((2, 3, 6)),
             "timeout_seconds": max(clients.mix().timeouts),
         }
         answer = clients.ask(actor, "POST", _TASKS, form, key=key)
@@ -70,16 +74,31 @@ class Replanning:
 
     def _change_at_an_instant(self, actor: Actor, id: str) -> None:
         for _ in range(2):
-            hub = self.clients.hub
-            moment = (hub.now // MINUTE + 1) * MINUTE + int(hub.draws.uniform(-0.5, 3) * SECOND)
-            hub.park(max(0, moment - hub.now))
-            self._change(actor, id)
+            self._change_at_the_next(actor, id, earliest=-0.5)
 
     def _change_while_runs_wait(self, actor: Actor, id: str) -> None:
-        """Changes the plan as soon as the run before the waiting run has ended: the waiting run is about to begin."""
+        """Changes the plan when the run before the waiting run has ended: the waiting run is about to begin."""
+        self._wait_for_the_next_in_line(id)
+        self._change(actor, id)
+
+    def _change_again_at_the_next_run(self, actor: Actor, id: str) -> None:
+        """Changes the plan twice. The first change is answered late, because the list of runs cannot be read."""
+        self._wait_for_the_next_in_line(id)
+        self.clients.beside(actor, "PATCH", f"{_TASKS}/{id}", self._changed())
+        self._change_at_the_next(actor, id, earliest=0.2)
+
+    def _wait_for_the_next_in_line(self, id: str) -> None:
+        """Waits until the run before a waiting run has ended, and a worker has read the plan for the waiting run."""
+        self._wait(lambda: self._runs(id, "RUNNING"))
         self._wait(lambda: self._runs(id, "PENDING", waits=True))
         self._wait(lambda: not self._runs(id, "RUNNING"))
-        self._rest(0, 8)
+        self._rest(*_POLLED)
+
+    def _change_at_the_next(self, actor: Actor, id: str, *, earliest: float) -> None:
+        """Changes the plan about the next full minute, at the earliest so many seconds after it."""
+        hub = self.clients.hub
+        moment = (hub.now // MINUTE + 1) * MINUTE + int(hub.draws.uniform(earliest, 3) * SECOND)
+        hub.park(max(0, moment - hub.now))
         self._change(actor, id)
 
     def _count_beside_many_by_hand(self, actor: Actor, id: str) -> None:
@@ -94,11 +113,13 @@ class Replanning:
         self._ask(actor, f"{id}/resume")
 
     def _change(self, actor: Actor, id: str) -> None:
+        self.clients.ask(actor, "PATCH", f"{_TASKS}/{id}", self._changed())
+
+    def _changed(self) -> dict[str, Any]:
         draws = self.clients.hub.draws
         form = draws.choice(({"payload": {"n": "z"}}, {"end_at": self.clients.recurring.end_in(_LASTS)}))
         # Other tags each time: a change to the values that the task has already does nothing.
-        form = {**form, "tags": [f"at {self.clients.hub.now}"]}
-        self.clients.ask(actor, "PATCH", f"{_TASKS}/{id}", form)
+        return {**form, "tags": [f"at {self.clients.hub.now}"]}
 
     def _ask(self, actor: Actor, path: str, form: dict[str, Any] | None = None) -> None:
         self.clients.ask(actor, "POST", f"{_TASKS}/{path}", form)

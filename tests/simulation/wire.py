@@ -33,8 +33,12 @@ _WITH_ROWS: Final = _TRANSACTIONS | {"BatchExecuteStatement"}
 _PARTS: Final = frozenset(
     {"BatchExecuteStatement", "SendMessageBatch", "ChangeMessageVisibilityBatch", "DeleteMessageBatch"}
 )
+# The version of a row that nobody has changed: a run at its first call.
+_FIRST: Final = {"N": "1"}
 # So often in a row keys are left unread.
 _UNREAD: Final = (1, 3, 10, 60)
+# What a call meets that is told no error while its service is out.
+_OUTAGES: Final = {"conflicts": Fault.CONFLICT, "reads": Fault.UNREAD}
 _WRITES: Final = frozenset({"PutItem", "UpdateItem"})
 _ENDPOINT: Final = "https://aws.simulation"
 _BEFORE: Final = frozenset({Fault.ERROR, Fault.THROTTLED, Fault.CONFLICT, Fault.IN_PROGRESS})
@@ -259,8 +263,8 @@ class Wire:
         outage = self.mix.outage
         if outage is not None and self._is_out(outage, actor, call):
             self.counted(f"outage {outage.service}")
-            return Fault.CONFLICT if outage.service == "conflicts" else Fault.ERROR
-        slow = self.mix.slow_writes if self._is_workers_write(actor, call) else 0.0
+            return _OUTAGES.get(outage.service, Fault.ERROR)
+        slow = self._slow(call) if self._is_workers_write(actor, call) else 0.0
         if slow and self.hub.draws.random() < slow:
             return Fault.PAUSED_BEFORE
         if actor.sticky is not None:
@@ -276,6 +280,15 @@ class Wire:
                     actor.sticky = (fault, self.hub.draws.randrange(1, 5))
                 return fault
         return None
+
+    def _slow(self, call: Call) -> float:
+        """The chance that a worker stands still before it makes these statements."""
+        mix = self.mix
+        claims = [each for each in call.asked["Statements"] if 'SET "token"=?' in each["Statement"]]
+        if not claims:
+            return mix.slow_writes
+        waited = any(each["Parameters"][-1] != _FIRST for each in claims)
+        return max(mix.slow_writes, mix.slow_claims if waited else mix.slow_starts)
 
     @staticmethod
     def _is_workers_write(actor: Actor, call: Call) -> bool:
@@ -296,6 +309,10 @@ class Wire:
                 return "sim-switches" in call.asked.get("RequestItems", ()) and actor.name.startswith(
                     "settle"
                 )
+            case "callers":
+                return call.service == "sqs" and actor.name.startswith("client")
+            case "reads":
+                return call.operation == "BatchGetItem"
             case "lists":
                 return call.operation == "Query" and "IndexName" in call.asked
             case "keys":

@@ -164,6 +164,6 @@ BUGS: Final = (
         f"{BATCH_GET}:_read_until",
         "if fruitless == _FRUITLESS_MAX or time.monotonic() + pause > deadline:",
         "if False:",
-        mix="deaf",
+        mix="unread",
     ),
 )

@@ -106,7 +106,7 @@ BUGS: Final = (
         f"{LINE}:line",
         "todo.extend((each, skipped, is_far) for each, skipped in links(row))",
         "pass",
-        mix="timely",
+        mix="queued",
     ),
     bug(
         "a run that was passed over may begin beside the later one",
@@ -120,7 +120,7 @@ BUGS: Final = (
         "postdate.domain.following:numbered",
         "if number is None or",
         "if True or number is None or",
-        mix="superseded",
+        mix="recounted",
     ),
     bug(
         "a queue has no bound",

@@ -10,6 +10,7 @@ BUGS: Final = (
         "postdate.domain.sweeping:wants_call",
         "return stage is Stage.OPEN or moved_at >= unseen_from",
         "return stage is Stage.OPEN",
+        mix="unsent",
     ),
     bug(
         "a pass is noted before its calls are sent",
@@ -24,6 +25,7 @@ BUGS: Final = (
         "postdate.domain.sweeping:wants_call",
         "return overdue and not leased",
         "return False and not leased",
+        mix="vanishing",
     ),
     bug(
         "the watermark rises over an unfinished minute",

@@ -49,9 +49,13 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "unread switches": stops.unread_switches,
     "replanned": recurring.replanned,
     "superseded": recurring.superseded,
+    "recounted": recurring.recounted,
     "looping": pressure.looping,
     "rationed": pressure.rationed,
     "rolled back": faults.rolled_back,
     "buried together": faults.buried_together,
     "unwritable": faults.unwritable,
+    "unsent": faults.unsent,
+    "vanishing": faults.vanishing,
+    "unread": faults.unread,
 }

@@ -5,6 +5,7 @@ from random import Random
 
 from tests.simulation.hub import SECOND
 from tests.simulation.mix import FAR_OFF, MINUTE, Fault, Mix, Outage
+from tests.simulation.themes.calm import quiet
 from tests.simulation.themes.pressure import CONTROLS
 
 
@@ -273,4 +274,64 @@ def unwritable(mix: Mix, draws: Random) -> Mix:
         tempers=("takes",),
         requests=6,
         span=MINUTE,
+    )
+
+
+def unsent(mix: Mix, draws: Random) -> Mix:
+    """Callers ask once, for minutes that are open already, and the API cannot send the calls of what it writes: in time
+    the closing pass alone finds it."""
+    return replace(
+        quiet(mix, draws),
+        rates={Fault.LOST: 0.005},
+        outage=Outage(service="callers", start=0, duration=draws.randrange(60, 170) * SECOND),
+        tries=1,
+        newer_forms=False,
+        recurring=0.0,
+        explicit=0.0,
+        control=None,
+        operations=0.0,
+        tempers=("takes",),
+        requests=6,
+        span=2 * MINUTE,
+        waits_max=200,
+    )
+
+
+def vanishing(mix: Mix, draws: Random) -> Mix:
+    """Calls vanish from their queue, also those of a second attempt, which no pass but the audit sends again."""
+    return replace(
+        quiet(mix, draws),
+        recurring=0.0,
+        explicit=0.0,
+        control=None,
+        operations=0.0,
+        lost=20,
+        latency=200_000,
+        tempers=("takes", "refuses"),
+        attempts=3,
+        requests=8,
+        span=MINUTE,
+        waits_max=200,
+    )
+
+
+def unread(mix: Mix, draws: Random) -> Mix:
+    """Reads of many rows at once leave most of them unread for a minute, while there is work for the workers."""
+    outage = Outage(
+        service="reads", start=draws.randrange(30) * SECOND, duration=draws.randrange(60, 90) * SECOND
+    )
+    return replace(
+        quiet(mix, draws),
+        rates={Fault.LOST: 0.005},
+        outage=outage,
+        newer_forms=False,
+        payments=draws.choice((0.0, 0.5)),
+        recurring=0.0,
+        explicit=0.0,
+        control=None,
+        operations=0.0,
+        tempers=("takes",),
+        requests=6,
+        span=MINUTE,
+        waits_max=60,
     )

@@ -5,7 +5,7 @@ from random import Random
 
 from tests.simulation.hub import SECOND
 from tests.simulation.mix import HOUR, MINUTE, Fault, Mix, Outage
-from tests.simulation.replanning import QUEUED, WAYS
+from tests.simulation.replanning import QUEUED, RECOUNTED, WAYS
 from tests.simulation.themes.calm import quiet
 
 
@@ -114,9 +114,24 @@ def superseded(mix: Mix, draws: Random) -> Mix:
         replanned(mix, draws),
         rates={Fault.PAUSED: 0.005},
         outage=Outage(service="lists", start=0, duration=HOUR),
-        slow_writes=0.5,
-        pause=45 * SECOND,
+        slow_writes=0.0,
+        slow_claims=1.0,
+        pause=20 * SECOND,
         tempers=("never answers",),
         timeouts=(105,),
         replanned=(QUEUED,),
+    )
+
+
+def recounted(mix: Mix, draws: Random) -> Mix:
+    """As `superseded`, but workers stand still for seconds before any run begins, runs are soon over, and the plan is
+    changed once more while the first run of the new plan is about to begin."""
+    return replace(
+        superseded(mix, draws),
+        slow_starts=1.0,
+        pause=8 * SECOND,
+        tempers=("never answers", "takes"),
+        timeouts=(85,),
+        requests=6,
+        replanned=(RECOUNTED,),
     )
