@@ -1,4 +1,4 @@
-"""Writes `client.py` from `async_client.py`: the same client without asyncio."""
+"""Writes the client for threads from the one for asyncio: the same files without `async`."""
 
 import re
 import sys
@@ -6,19 +6,23 @@ from pathlib import Path
 from typing import Final
 
 FOLDER: Final = Path(__file__).resolve().parent / "postdate_client"
-SOURCE: Final = FOLDER / "async_client.py"
-TARGET: Final = FOLDER / "client.py"
-_HEAD: Final = (
-    '"""The client for threads. `python client/generate.py` writes this file from `async_client.py`."""'
-)
+# Each source by the file that is written from it, and the purpose of that file.
+SOURCES: Final = {
+    "requests.py": (
+        "async_requests.py",
+        "Requests for threads, repeated after temporary failures, and lists page after page.",
+    ),
+    "feed.py": ("async_feed.py", "The feed of events for threads."),
+    "client.py": ("async_client.py", "The client for threads."),
+}
+_HEAD: Final = '"""{purpose}\n\n`python client/generate.py` writes this file from `{source}`.\n"""'
 # In this order.
 _CHANGES: Final = (
-    (r'\A""".*?"""', _HEAD),
     (r"import asyncio\n", ""),
     (r"AsyncIterator, Awaitable, Callable", "Callable, Iterator"),
     (r"AsyncIterator", "Iterator"),
-    (r"AsyncClient", "Client"),
-    (r"AsyncEvents", "Events"),
+    (r"Async(Client|Events|Requests)", r"\1"),
+    (r"async_(feed|requests)", r"\1"),
     (r"Awaitable\[([^\]]*(?:\[[^\]]*\])?)\]", r"\1"),
     (r"await asyncio\.to_thread\(\s*([\w.]+)\)", r"\1()"),
     (r"await asyncio\.to_thread\(\s*([\w.]+),\s*", r"\1("),
@@ -32,12 +36,17 @@ _CHANGES: Final = (
 )
 
 
-def generated(source: str) -> str:
-    for pattern, text in _CHANGES:
-        source = re.sub(pattern, text, source, flags=re.DOTALL if pattern.startswith(r"\A") else 0)
-    return source
+def generated(name: str) -> str:
+    """The text of the file of that name, one of SOURCES."""
+    source, purpose = SOURCES[name]
+    text = (FOLDER / source).read_text(encoding="utf-8")
+    for pattern, instead in _CHANGES:
+        text = re.sub(pattern, instead, text)
+    head = _HEAD.format(purpose=purpose, source=source)
+    return re.sub(r'\A""".*?"""', lambda _: head, text, flags=re.DOTALL)
 
 
 if __name__ == "__main__":
-    TARGET.write_text(generated(SOURCE.read_text(encoding="utf-8")), encoding="utf-8")
-    sys.stdout.write(f"{TARGET.name} is written. `ruff format` comes next.\n")
+    for name in SOURCES:
+        (FOLDER / name).write_text(generated(name), encoding="utf-8")
+    sys.stdout.write(f"{', '.join(SOURCES)} are written. `ruff format` comes next.\n")

@@ -58,7 +58,7 @@ def main() -> None:
         while (account := postdate.account(payroll))["balance"] and time.monotonic() < ends_at:
             time.sleep(1)
         paid = list(postdate.payments(account_id=payroll, status="COMPLETED", limit=100))
-    late = max(payment["lateness_ms"] for payment in paid)
+    late = max(payment["lateness_ms"] or 0 for payment in paid)
     expect((len(paid), account["balance"], account["reserved"]), (PEOPLE, 0, 0))
     print(f"{len(paid)} salaries paid once each, the last one {late} ms after its instant.")
 

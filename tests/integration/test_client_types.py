@@ -20,7 +20,9 @@ WRONG: Final = """
 from postdate_client import Client
 
 def wrong(postdate: Client) -> int:
-    return postdate.schedule_payment(from_account_id=1, to_account_id="bob", amount="250", delay_seconds=5)
+    payment = postdate.schedule_payment(from_account_id=1, to_account_id="bob", amount="250", delay_seconds=5)
+    postdate.account("alice")["avaliable"]
+    return payment["description"]
 """
 
 
@@ -67,5 +69,5 @@ def test_mypy_and_pyright_find_nothing_in_a_right_program(program: Path, pyright
 
 def test_both_find_what_is_wrong(program: Path, pyright: Path) -> None:
     (program / "user.py").write_text(WRONG)
-    assert of_mypy(program).count("error:") == 3
-    assert len(of_pyright(program, pyright)) == 3
+    assert of_mypy(program).count("error:") == 4
+    assert len(of_pyright(program, pyright)) == 4

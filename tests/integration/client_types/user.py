@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, assert_type
+from typing import Literal, assert_type
 
 from postdate_client import (
     AsyncClient,
@@ -12,8 +12,10 @@ from postdate_client import (
     PostdateError,
     Retry,
     Unavailable,
+    answers,
     webhooks,
 )
+from postdate_client.answers import AnyTaskWithPayload, Event, Payment, Run, Task
 
 
 def pay(url: str, key: str) -> str:
@@ -26,8 +28,14 @@ def pay(url: str, key: str) -> str:
             delay_seconds=5,
             idempotency_key="order-4711",
         )
-        assert_type(payment, dict[str, Any])
-        assert_type(postdate.payments(status="PENDING"), Iterator[dict[str, Any]])
+        assert_type(payment, Payment)
+        assert_type(payment["amount"], int)
+        assert_type(payment["lateness_ms"], int | None)
+        assert_type(postdate.payments(status="PENDING"), Iterator[Payment])
+        assert_type(postdate.cancel_payment("pay_1")["status"], Literal["CANCELLED"])
+        assert_type(postdate.account("alice")["available"], int)
+        assert_type([each["note"] for each in postdate.preview("30 2 * * *")], list[str | None])
+        assert_type(postdate.operation("op_1")["eligible"], answers.Eligible)
         try:
             return str(postdate.wait_for_payment(payment["payment_id"])["status"])
         except InsufficientFunds as error:
@@ -43,12 +51,21 @@ async def follow(url: str, key: str) -> None:
         task = await postdate.register_task(
             target={"type": "sqs", "queue_url": "https://queue"}, delay_seconds=5, payload={"order": 4711}
         )
-        assert_type(await postdate.wait_for_task(task["task_id"]), dict[str, Any])
+        if "run_at" in task:
+            assert_type(task, Task)
+        ended = await postdate.wait_for_task(task["task_id"])
+        assert_type(ended, AnyTaskWithPayload)
+        if "cron" in ended:
+            assert_type(ended["timezone"], str)
+        else:
+            assert_type(ended["attempts"], int)
+        assert_type(await postdate.trigger_task("task_1"), Run)
         followed = postdate.events.follow(type="payment.*")
         assert_type(followed, AsyncIterator[Followed])
         async for each in followed:
             assert_type(each.cursor, str | None)
-            assert_type(each.event, dict[str, Any])
+            assert_type(each.event, Event)
+            assert_type(each.event["sequence"], int)
 
 
 def receive(body: bytes, headers: dict[str, str], secret: str) -> int:

@@ -1,15 +1,18 @@
 """The client's methods against the API's description: each asks for an operation of the API, and none is forgotten."""
 
+import ast
 import inspect
 import json
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+import runpy
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import pytest
 
 from functions.api import openapi
-from postdate_client import Client
+from postdate_client import Client, Followed, answers
 from postdate_client.transport import Answer
 
 PATHS: Final = openapi.document()["paths"]
@@ -72,17 +75,27 @@ def used(method: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def operations() -> set[str]:
-    """The names of the operations that the client's methods ask for."""
+def asked() -> dict[Any, str]:
+    """The operation that each of the client's methods asks for."""
     noted = Noted()
     client = Client("http://127.0.0.1:9", "k", transport=noted, sleep=lambda _: None)
     own = [client, client.events]
     skipped = {"request", "pages", "close", "rest"}
+    found = {}
     for each in own:
         for name, method in inspect.getmembers(each, inspect.ismethod):
             if not name.startswith("_") and name not in skipped:
+                noted.asked.clear()
                 used(method)
-    return {operation(*asked) for asked in noted.asked}
+                (only,) = noted.asked
+                found[method] = operation(*only)
+    return found
+
+
+@pytest.fixture(scope="module")
+def operations(asked: dict[Any, str]) -> set[str]:
+    """The names of the operations that the client's methods ask for."""
+    return set(asked.values())
 
 
 def operation(method: str, path: str) -> str:
@@ -110,3 +123,29 @@ def test_every_operation_is_a_method_or_is_named_here(operations: set[str]) -> N
     }  # fmt: skip
     assert described - operations - BY_REQUEST == set()
     assert operations & BY_REQUEST == set()
+
+
+@pytest.fixture(scope="module")
+def describe() -> dict[str, Any]:
+    """The program that writes the types of answers."""
+    return runpy.run_path("client/describe.py")
+
+
+def test_the_types_of_answers_are_those_of_the_description(describe: dict[str, Any]) -> None:
+    files = describe["generated"](openapi.document())
+    folder = Path(answers.__file__).parent
+    assert files.keys() == {path.name for path in folder.glob("*.py")}
+    for name, text in files.items():
+        assert ast.dump(ast.parse(text)) == ast.dump(ast.parse((folder / name).read_text())), name
+
+
+def test_each_method_returns_the_type_of_its_operations_answer(
+    asked: dict[Any, str], describe: dict[str, Any]
+) -> None:
+    of_operations = describe["answers"](openapi.document())
+    for method, name in asked.items():
+        returned = get_type_hints(method)["return"]
+        item = get_args(returned)[0] if get_origin(returned) in (list, Iterator) else returned
+        if item is not Followed:
+            assert item == getattr(answers, of_operations[name]), method
+    assert set(of_operations) == set(asked.values())
