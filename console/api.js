@@ -1,8 +1,12 @@
-// Requests to the API with the key of this tab. Nothing else in the console sends a request.
+// Requests to the API with the key of this tab, polling, and the console's own addresses. Nothing else sends a request.
+
+import { useCallback, useEffect, useRef, useState } from "./hooks.js";
 
 export const BASE = new URL("..", import.meta.url).href;
 const KEY = "postdate.key";
 const TENANT = "postdate.tenant";
+const POLL_MS = 2_000;
+const POLL_MS_MAX = 60_000;
 
 export class Problem extends Error {
   constructor(status, told) {
@@ -86,4 +90,76 @@ export function curl(method, path, { query, ...given } = {}) {
   for (const [name, value] of Object.entries(headersOf(given))) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
   if (given.body !== undefined) lines.push(`-d ${quoted(textOf(given.body))}`);
   return lines.join(" \\\n  ");
+}
+
+// Asks for `path` again and again while the tab is seen and `until(body)` is false. A failure doubles the pause.
+// Another `stamp` asks anew, and what was known is shown meanwhile. `whole` asks for the body each time: the version of some
+// items says nothing of their counts.
+export function usePoll(path, { method = "GET", query, body: sent, every = POLL_MS, until = () => false, stamp, whole = false } = {}) {
+  const key = path && JSON.stringify([path, query, sent]);
+  const [found, setFound] = useState({ key });
+  const again = useRef(() => {});
+  useEffect(() => {
+    if (!path) return undefined;
+    let timer, ended = false, etag = null, body, failed = false, pause = every, asking = false;
+    async function ask() {
+      clearTimeout(timer);
+      if (asking || ended) return;
+      asking = true;
+      try {
+        const answer = await send(method, path, { query, body: sent, known: etag });
+        if (ended) return;
+        pause = every;
+        etag = whole ? null : answer.etag;
+        if (answer.status !== 304) body = answer.body;
+        if (answer.status !== 304 || failed) setFound({ key, body });
+        failed = false;
+      } catch (problem) {
+        if (ended) return;
+        pause = Math.min(pause * 2, POLL_MS_MAX);
+        failed = true;
+        setFound({ key, body, problem });
+        if ([401, 403, 404, 422].includes(problem.status)) return;
+      } finally {
+        asking = false;
+      }
+      if (every && !document.hidden && !(body && until(body))) timer = setTimeout(ask, pause);
+    }
+    const seen = () => (document.hidden ? clearTimeout(timer) : body && until(body) ? null : ask());
+    again.current = ask;
+    document.addEventListener("visibilitychange", seen);
+    ask();
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", seen);
+    };
+  }, [key, stamp]);
+  const { body, problem } = found.key === key ? found : {};
+  return { body, problem, again: useCallback(() => again.current(), []) };
+}
+
+// The address is #/<page>/<id>?<query>.
+export function routeOf(hash) {
+  const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
+  const [page, ...rest] = path.split("/").map(decodeURIComponent);
+  return { page, id: rest.join("/"), query: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+export function hrefOf(page, id = "", query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value);
+  const path = id ? `${page}/${encodeURIComponent(id)}` : page;
+  return `#/${path}${given.length ? `?${new URLSearchParams(given)}` : ""}`;
+}
+
+export const go = (...to) => { location.hash = hrefOf(...to); };
+
+export function useRoute() {
+  const [route, setRoute] = useState(() => routeOf(location.hash));
+  useEffect(() => {
+    const changed = () => setRoute(routeOf(location.hash));
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+  return route;
 }

@@ -2,13 +2,12 @@
 
 import { render } from "./preact.js";
 import { useEffect, useRef, useState } from "./hooks.js";
-import { send, session } from "./api.js";
-import { Field, go, hrefOf, html, Loading, routeOf, Trouble, useRoute } from "./parts.js";
+import { go, hrefOf, routeOf, send, session, useRoute } from "./api.js";
+import { Field, html, Loading, pageOf, Trouble } from "./parts.js";
 import { Event, Events, Key, Keys, Subscription, Subscriptions } from "./applications.js";
-import { pageOf } from "./lists.js";
 import { Account, Accounts, Payment, Payments } from "./money.js";
-import { Now } from "./now.js";
 import { Dead, Destinations, FlowKey, FlowKeys, Operation, Operations } from "./operating.js";
+import { Now, Reconciliation, Reconciliations, Switch, Switches } from "./service.js";
 import { New, Run, Task, Tasks } from "./tasks.js";
 
 // Each page by its name in the address: title, the scope that it reads with, list and item.
@@ -24,6 +23,8 @@ const PAGES = {
   operations: { title: "Operations", scope: "tasks:read", list: Operations, item: Operation },
   "flow-keys": { title: "Flow keys", scope: "tasks:read", list: FlowKeys, item: FlowKey },
   destinations: { title: "Destinations", scope: "tasks:read", list: Destinations },
+  switches: { title: "Switches", scope: "ops", list: Switches, item: Switch },
+  reconciliations: { title: "Reconciliations", scope: "ops", list: Reconciliations, item: Reconciliation },
   keys: { title: "Keys", scope: "keys:read", list: Keys, item: Key },
   new: { title: "New", list: New },
 };
@@ -114,7 +115,7 @@ function Page({ route, caller }) {
     main.current.querySelector("h1")?.focus();
   }, [route.page, route.id]);
   return html`<main id="main" ref=${main}>${view
-    ? html`<${view} key=${`${route.page}/${route.id}`} id=${route.id} query=${route.query} caller=${caller} />`
+    ? html`<${view} key=${`${route.page}/${route.id}`} title=${page.title} ...${route} caller=${caller} />`
     : html`<h1 tabindex="-1">No such page</h1><p><a href=${hrefOf(firstOf(caller))}>To the first page</a></p>`}</main>`;
 }
 

@@ -1,8 +1,11 @@
 // Applications: the events that they follow, the subscriptions that tell them, and the keys that they ask with.
 
 import { useState } from "./hooks.js";
-import { Action, Facts, hrefOf, html, Instant, instantOf, Raw, Shown, State, usePoll } from "./parts.js";
-import { addressOf, late, link, List, Rows } from "./lists.js";
+import { hrefOf, usePoll } from "./api.js";
+import {
+  Action, Actions, addressOf, exact, Facts, html, Instant, instantColumn, instantField, instantOf, Item, late, link, List, Rows,
+  Shown, State, STATUS,
+} from "./parts.js";
 
 const EVENTS = "api/v1/events";
 const PAGES = { payment: "payments", task: "tasks", run: "runs", plan: "tasks", account: "accounts", operation: "operations", key: "keys", subscription: "subscriptions" };
@@ -12,43 +15,43 @@ const EVENT_FILTERS = [
   { name: "type", label: "Type" },
   { name: "subject_id", label: "About" },
   { name: "account_id", label: "Account" },
-  { name: "since", label: "Since (UTC)", type: "datetime-local", step: 1 },
+  instantField("since", "Since"),
 ];
 
 const EVENT_COLUMNS = [
   ["At", (row) => link("events", row.event_id, html`<${Instant} at=${row.occurred_at} />`)],
-  ["Type", (row) => row.type],
+  ["Type", "type"],
   ["About", (row) => subject(row.subject), "wide"],
   ["By", (row) => `${row.actor.type} ${row.actor.id}`, "wide"],
 ];
 
-export const Events = ({ query }) => html`<${List} title="Events" page="events" path=${EVENTS} things="events" filters=${EVENT_FILTERS}
-  columns=${EVENT_COLUMNS} of=${(row) => row.event_id} query=${query} always=${{ order: "desc" }} empty="No event fits." />`;
+export const Events = (given) => html`<${List} ...${given} filters=${EVENT_FILTERS}
+  columns=${EVENT_COLUMNS} of="event_id" always=${{ order: "desc" }} empty="No event fits." />`;
 
 export function Event({ id }) {
   const found = usePoll(`${EVENTS}/${encodeURIComponent(id)}`, { every: 0 });
-  return html`<h1 tabindex="-1">Event</h1><p><code>${id}</code></p><${Shown} found=${found}>${(event) => html`
+  return html`<${Item} title="Event" ...${{ id, found }}>${(event) => html`
     <p class="lead"><strong>${event.type}</strong></p>
     <${Facts} of=${[
       ["About", subject(event.subject)],
       ["By", `${event.actor.type} ${event.actor.id}`],
-      ["Occurred", html`<${Instant} at=${event.occurred_at} precise />`],
-      ["Recorded", html`<${Instant} at=${event.recorded_at} precise />`],
+      ["Occurred", exact(event.occurred_at)],
+      ["Recorded", exact(event.recorded_at)],
       ["Sequence", event.sequence],
-    ]} /><h2>Data</h2><${Raw} body=${event} />`}</${Shown}>`;
+    ]} /><h2>Data</h2>`}</${Item}>`;
 }
 
 const KEYS = "api/v1/keys";
 
-export function Keys({ query, caller }) {
+export function Keys(given) {
+  const { caller } = given;
   const [made, setMade] = useState(null);
-  return html`<${List} title="Keys" page="keys" path=${KEYS} things="keys" filters=${[]} columns=${KEY_COLUMNS}
-    of=${(row) => row.key_id} query=${query} empty="No key.">
-    <p class="buttons" role="group" aria-label="Actions"><${Action} caller=${caller} scope="keys:write" label="Make a key" done=${setMade}
+  return html`<${List} ...${given} columns=${KEY_COLUMNS} of="key_id" empty="No key.">
+    <${Actions}><${Action} caller=${caller} scope="keys:write" label="Make a key" done=${setMade}
       text="A key never has more rights than the key that makes it." fields=${[
         { name: "name", label: "Name", required: true },
         { name: "scopes", label: "Scopes", hint: "Separated by spaces", required: true, value: caller.scopes.filter((each) => each.endsWith(":read")).join(" ") },
-      ]} request=${({ name, scopes }) => ({ method: "POST", path: KEYS, body: { name, scopes: scopes.trim().split(/\s+/) } })} /></p>
+      ]} request=${({ name, scopes }) => ({ path: KEYS, body: { name, scopes: scopes.trim().split(/\s+/) } })} /></${Actions}>
     ${made && html`<${Made} what="key" text=${made.key} />`}</${List}>`;
 }
 
@@ -56,11 +59,11 @@ const Made = ({ what, text }) => html`<div class="made" role="status"><strong>Th
 
 const KEY_COLUMNS = [
   ["Name", (row) => link("keys", row.key_id, row.name || row.key_id)],
-  ["Status", (row) => html`<${State} of=${row.status} />`],
+  STATUS,
   ["Begins", (row) => html`<code>${row.prefix}</code>`, "wide"],
   ["Scopes", (row) => row.scopes.join(" "), "wide"],
-  ["Last used", (row) => html`<${Instant} at=${row.last_used_at} />`],
-  ["Expires", (row) => html`<${Instant} at=${row.expires_at} />`, "wide"],
+  instantColumn("Last used", "last_used_at"),
+  instantColumn("Expires", "expires_at", "wide"),
 ];
 
 export function Key({ id, caller }) {
@@ -72,12 +75,12 @@ export function Key({ id, caller }) {
     <${Shown} found=${found}>${(key) => {
       const may = { caller, scope: "keys:write", allowed: key.status === "ACTIVE", refusal: `The key is ${key.status}.` };
       return html`<p role="status" class="lead"><${State} of=${key.status} /> ${key.name}</p>
-        <p class="buttons" role="group" aria-label="Actions">
+        <${Actions}>
           <${Action} ...${may} label="Rotate" done=${(body) => { setMade(body); found.again(); }} text="The old secret works on for the overlap."
             fields=${[{ name: "overlap", label: "Overlap (seconds)", value: "3600", inputmode: "numeric", pattern: "[0-9]+", required: true }]}
-            request=${({ overlap }) => ({ method: "POST", path: `${path}/rotate`, body: { overlap_seconds: +overlap } })} />
+            request=${({ overlap }) => ({ path: `${path}/rotate`, body: { overlap_seconds: +overlap } })} />
           <${Action} ...${may} label="Revoke" danger done=${found.again} text="Requests with this key are refused within seconds."
-            request=${() => ({ method: "DELETE", path })} /></p>
+            request=${() => ({ method: "DELETE", path })} /></${Actions}>
         <${Facts} of=${[
           ["Scopes", key.scopes.join(" ")],
           ["Accounts", key.account_ids?.join(" ") || "all"],
@@ -85,7 +88,7 @@ export function Key({ id, caller }) {
           ["Made by", key.made_by || "the command line"],
           ["Last used", html`<${Instant} at=${key.last_used_at} />`],
           ["Expires", html`<${Instant} at=${key.expires_at} />`],
-        ]} /><${Raw} body=${key} />`;
+        ]} />`;
     }}</${Shown}>`;
 }
 
@@ -93,11 +96,11 @@ const SUBSCRIPTIONS = "api/v1/subscriptions";
 const typesOf = (text) => text.trim().split(/[\s,]+/);
 const TYPES = { name: "types", label: "Types", hint: "Such as payment.*, separated by spaces", required: true };
 
-export function Subscriptions({ query, caller }) {
+export function Subscriptions(given) {
+  const { caller } = given;
   const [made, setMade] = useState(null);
-  return html`<${List} title="Subscriptions" page="subscriptions" path=${SUBSCRIPTIONS} things="subscriptions" filters=${[]}
-    columns=${SUBSCRIPTION_COLUMNS} of=${(row) => row.subscription_id} query=${query} empty="No subscription.">
-    <p class="buttons" role="group" aria-label="Actions"><${Action} caller=${caller} scope="subscriptions:write" label="Subscribe" done=${setMade}
+  return html`<${List} ...${given} columns=${SUBSCRIPTION_COLUMNS} of="subscription_id" empty="No subscription.">
+    <${Actions}><${Action} caller=${caller} scope="subscriptions:write" label="Subscribe" done=${setMade}
       text="From now on each event that fits is sent to the address, signed and retried." fields=${[
         { name: "url", label: "Address", type: "url", required: true },
         { ...TYPES, value: "payment.*" },
@@ -105,19 +108,19 @@ export function Subscriptions({ query, caller }) {
         { name: "tag", label: "Only tasks with the tag" },
         { name: "order", label: "Order", options: ["by subject", "none"], value: "by subject" },
         { name: "description", label: "Description" },
-      ]} request=${({ url, types, account, tag, order, description }) => ({ method: "POST", path: SUBSCRIPTIONS, body: {
+      ]} request=${({ url, types, account, tag, order, description }) => ({ path: SUBSCRIPTIONS, body: {
         target: { type: "webhook", url }, types: typesOf(types), ordered: order !== "none",
         filter: { ...(account && { account_id: account }), ...(tag && { tag }) }, ...(description && { description }),
-      } })} /></p>
+      } })} /></${Actions}>
     ${made && html`<${Made} what="secret" text=${made.secret} />`}</${List}>`;
 }
 
 const SUBSCRIPTION_COLUMNS = [
   ["Subscription", (row) => link("subscriptions", row.subscription_id)],
-  ["Status", (row) => html`<${State} of=${row.status} />`],
+  STATUS,
   ["Types", (row) => row.types.join(" ")],
   ["Address", (row) => addressOf(row.target), "wide address"],
-  ["Description", (row) => row.description || "–", "wide"],
+  ["Description", "description", "wide"],
 ];
 
 export function Subscription({ id, query, caller }) {
@@ -142,13 +145,12 @@ export function Subscription({ id, query, caller }) {
       <p class="buttons">${["", "DEAD"].map((status) => html`<a class="button" href=${hrefOf("subscriptions", id, { status })}
         aria-current=${status === (query.status || "") ? "page" : null}>${status || "All"}</a>`)}</p>
       <${Rows} caption="Deliveries" page="subscriptions" id=${id} query=${query} always=${{ status: query.status }} path=${`${path}/deliveries`}
-        things="deliveries" columns=${DELIVERIES} of=${(row) => row.run_id} empty="Nothing was sent." />
-      <${Raw} body=${subscription} />`}</${Shown}>`;
+        things="deliveries" columns=${DELIVERIES} of="run_id" empty="Nothing was sent." />`}</${Shown}>`;
 }
 
 const DELIVERIES = [
-  ["Planned", (row) => html`<${Instant} at=${row.planned_at} />`],
-  ["Status", (row) => html`<${State} of=${row.status} />`],
+  instantColumn("Planned", "planned_at"),
+  STATUS,
   ["Event", (row) => (row.event_id ? link("events", row.event_id) : "a test")],
   ["Attempts", (row) => row.attempts.length, "number wide"],
   ["Late", late, "number wide"],
@@ -158,8 +160,8 @@ const DELIVERIES = [
 function SubscriptionActions({ subscription, path, caller, setMade, done }) {
   const { status } = subscription;
   const may = { caller, scope: "subscriptions:write", allowed: status !== "ENDED", refusal: `The subscription is ${status}.`, done };
-  const step = (label, name, rest) => html`<${Action} ...${may} label=${label} request=${() => ({ method: "POST", path: `${path}/${name}` })} ...${rest} />`;
-  return html`<p class="buttons" role="group" aria-label="Actions">
+  const step = (label, name, rest) => html`<${Action} ...${may} label=${label} request=${() => ({ path: `${path}/${name}` })} ...${rest} />`;
+  return html`<${Actions}>
     ${step("Pause", "pause", { allowed: status === "ACTIVE" })}
     ${step("Resume", "resume", { allowed: status === "PAUSED", text: "Events of the pause follow." })}
     ${step("Send a test", "test", { text: "An event of the type subscription.test." })}
@@ -169,6 +171,6 @@ function SubscriptionActions({ subscription, path, caller, setMade, done }) {
     <${Action} ...${may} label="Replay" text="Sends events of the past that were not delivered." fields=${[
       { name: "since", label: "Since (UTC)", type: "datetime-local", step: 1, required: true },
       { name: "failed", label: "Which", options: ["all", "only failed"], value: "all" },
-    ]} request=${({ since, failed }) => ({ method: "POST", path: `${path}/replay`, body: { since: instantOf(since), only_failed: failed !== "all" } })} />
-    <${Action} ...${may} label="Delete" danger text="For good." request=${() => ({ method: "DELETE", path })} /></p>`;
+    ]} request=${({ since, failed }) => ({ path: `${path}/replay`, body: { since: instantOf(since), only_failed: failed !== "all" } })} />
+    <${Action} ...${may} label="Delete" danger text="For good." request=${() => ({ method: "DELETE", path })} /></${Actions}>`;
 }

@@ -1,8 +1,10 @@
 // Payments with their timelines, and accounts with their journals and what is to come.
 
-import { textOf, whole } from "./api.js";
-import { Action, ago, amount, Facts, go, html, Instant, instantOf, Raw, Shown, State, usePoll } from "./parts.js";
-import { late, link, List, money, Rows, Steps, Table } from "./lists.js";
+import { go, textOf, usePoll, whole } from "./api.js";
+import {
+  Action, Actions, ago, amount, DIGITS, exact, Facts, html, Instant, instantColumn, instantField, instantOf, Item, late, link,
+  List, numberColumn, Rows, Shown, State, STATUS, Steps, Table,
+} from "./parts.js";
 
 const PAYMENT_STATES = ["", "PENDING", "EXECUTING", "COMPLETED", "FAILED", "CANCELLED"];
 const FINAL = ["COMPLETED", "FAILED", "CANCELLED"];
@@ -11,34 +13,31 @@ const PAYMENTS = "api/v1/payments";
 const PAYMENT_FILTERS = [
   { name: "status", label: "Status", options: PAYMENT_STATES },
   { name: "account_id", label: "Account" },
-  { name: "from", label: "From (UTC)", type: "datetime-local", step: 1 },
-  { name: "until", label: "Until (UTC)", type: "datetime-local", step: 1 },
+  instantField("from", "From"),
+  instantField("until", "Until"),
 ];
 
 const PAYMENT_COLUMNS = [
   ["Scheduled for", (row) => link("payments", row.payment_id, html`<${Instant} at=${row.scheduled_time} />`)],
-  ["Status", (row) => html`<${State} of=${row.status} />`],
-  ["Amount", money("amount"), "number"],
-  ["From", (row) => row.from_account_id, "wide"],
-  ["To", (row) => row.to_account_id, "wide"],
+  STATUS,
+  numberColumn("Amount", "amount"),
+  ["From", "from_account_id", "wide"],
+  ["To", "to_account_id", "wide"],
   ["Late", late, "number wide"],
   ["Payment", (row) => html`<code>${row.payment_id}</code>`, "wide"],
 ];
 
-export const Payments = ({ query }) => html`<${List} title="Payments" page="payments" path=${PAYMENTS} things="payments"
-  filters=${PAYMENT_FILTERS} columns=${PAYMENT_COLUMNS} of=${(row) => row.payment_id} query=${query}
-  always=${{ order: query.order || "desc" }} empty="No payment fits." />`;
+export const Payments = (given) => html`<${List} ...${given} filters=${PAYMENT_FILTERS} columns=${PAYMENT_COLUMNS} of="payment_id"
+  always=${{ order: given.query.order || "desc" }} empty="No payment fits." />`;
 
 export function Payment({ id, caller }) {
   const path = `${PAYMENTS}/${encodeURIComponent(id)}`;
   const found = usePoll(path, { every: 1_000, until: (payment) => FINAL.includes(payment.status) });
-  return html`<h1 tabindex="-1">Payment</h1><p><code>${id}</code></p>
-    <${Shown} found=${found}>${(payment) => html`
+  return html`<${Item} title="Payment" ...${{ id, found }}>${(payment) => html`
       <p role="status" class="lead"><${State} of=${payment.status} /> ${told(payment)}</p>
       <${PaymentActions} ...${{ payment, path, caller }} done=${found.again} />
       <${Facts} of=${facts(payment)} />
-      <${Timeline} path=${path} version=${payment.version} />
-      <${Raw} body=${payment} />`}</${Shown}>`;
+      <${Timeline} path=${path} version=${payment.version} />`}</${Item}>`;
 }
 
 function told({ status, scheduled_time: at, lateness_ms: late, error_message: error }) {
@@ -51,10 +50,10 @@ const facts = (payment) => [
   ["Amount", amount(payment.amount)],
   ["From", link("accounts", payment.from_account_id)],
   ["To", link("accounts", payment.to_account_id)],
-  ["Scheduled for", html`<${Instant} at=${payment.scheduled_time} precise />`],
-  ["Registered", html`<${Instant} at=${payment.created_at} precise />`],
-  payment.executed_at && ["Executed", html`<${Instant} at=${payment.executed_at} precise />`],
-  payment.cancelled_at && ["Cancelled", html`<${Instant} at=${payment.cancelled_at} precise />`],
+  ["Scheduled for", exact(payment.scheduled_time)],
+  ["Registered", exact(payment.created_at)],
+  payment.executed_at && ["Executed", exact(payment.executed_at)],
+  payment.cancelled_at && ["Cancelled", exact(payment.cancelled_at)],
   ["Funding", payment.funding],
   payment.description && ["Description", payment.description],
   ...Object.entries(payment.metadata).map(([name, value]) => [name, value]),
@@ -68,16 +67,16 @@ function PaymentActions({ payment, path, caller, done }) {
   const refusal = `The payment is ${payment.status}.`;
   const may = { caller, scope: "payments:write", allowed: pending, refusal, done };
   const { version } = payment;
-  return html`<p class="buttons" role="group" aria-label="Actions">
+  return html`<${Actions}>
     <${Action} ...${may} label="Reschedule" fields=${[
       { name: "at", label: "Scheduled for (UTC)", type: "datetime-local", step: 1, required: true, value: payment.scheduled_time.slice(0, 19) },
     ]} request=${({ at }) => ({ method: "PATCH", path, version, body: { scheduled_time: instantOf(at) } })} />
     <${Action} ...${may} label="Change amount" fields=${[
-      { name: "amount", label: "Amount", required: true, inputmode: "numeric", pattern: "[1-9][0-9]*", value: String(payment.amount) },
+      { name: "amount", label: "Amount", required: true, ...DIGITS, value: String(payment.amount) },
     ]} request=${({ amount: digits }) => ({ method: "PATCH", path, version, body: { amount: whole(digits) } })} />
     <${Action} ...${may} label="Cancel payment" danger text="What is held for it becomes available again. A cancelled payment stays cancelled."
-      request=${() => ({ method: "POST", path: `${path}/cancel`, version })} />
-  </p>`;
+      request=${() => ({ path: `${path}/cancel`, version })} />
+  </${Actions}>`;
 }
 
 // The fields that the event replaced, with the values before and after.
@@ -94,14 +93,14 @@ function Timeline({ path, version }) {
       <span class="quiet">by ${event.actor.type} ${event.actor.id}${changes(event.data)}</span></li>`)}</ol>`}</${Shown}>
     <h2>Attempts</h2>
     <${Shown} found=${executions}>${(body) => body.executions.length === 0 ? html`<p class="quiet">None yet.</p>` : html`
-      <${Table} caption="Attempts" rows=${body.executions} of=${(row) => row.execution_id} columns=${ATTEMPTS} />`}</${Shown}>`;
+      <${Table} caption="Attempts" rows=${body.executions} of="execution_id" columns=${ATTEMPTS} />`}</${Shown}>`;
 }
 
 const ATTEMPTS = [
-  ["Started", (row) => html`<${Instant} at=${row.started_at} precise />`],
+  instantColumn("Started", "started_at", "", true),
   ["Outcome", (row) => html`<${State} of=${row.status} />`],
-  ["Ended", (row) => html`<${Instant} at=${row.completed_at} precise />`, "wide"],
-  ["Error", (row) => row.error_message || "–", "wide"],
+  instantColumn("Ended", "completed_at", "wide", true),
+  ["Error", "error_message", "wide"],
 ];
 
 const ACCOUNTS = "api/v1/accounts";
@@ -114,23 +113,21 @@ const ACCOUNT_FILTERS = [
 
 const ACCOUNT_COLUMNS = [
   ["Account", (row) => link("accounts", row.account_id)],
-  ["Status", (row) => html`<${State} of=${row.status} />`],
-  ["Balance", money("balance"), "number"],
-  ["Available", money("available"), "number wide"],
-  ["Held", money("reserved"), "number wide"],
+  STATUS,
+  numberColumn("Balance", "balance"),
+  numberColumn("Available", "available", "wide"),
+  numberColumn("Held", "reserved", "wide"),
 ];
 
-export const Accounts = ({ query, caller }) => html`<${List} title="Accounts" page="accounts" path=${ACCOUNTS} things="accounts"
-  filters=${ACCOUNT_FILTERS} columns=${ACCOUNT_COLUMNS} of=${(row) => row.account_id} query=${query} empty="No account fits.">
-  <p class="buttons" role="group" aria-label="Actions"><${Action} caller=${caller} scope="admin" label="Open an account"
+export const Accounts = (given) => html`<${List} ...${given} filters=${ACCOUNT_FILTERS} columns=${ACCOUNT_COLUMNS} of="account_id" empty="No account fits.">
+  <${Actions}><${Action} caller=${given.caller} scope="admin" label="Open an account"
     done=${({ account_id: id }) => go("accounts", id)} fields=${[{ name: "id", label: "Account", required: true }]}
-    request=${({ id }) => ({ method: "POST", path: ACCOUNTS, body: { account_id: id } })} /></p></${List}>`;
+    request=${({ id }) => ({ path: ACCOUNTS, body: { account_id: id } })} /></${Actions}></${List}>`;
 
 export function Account({ id, query, caller }) {
   const path = `${ACCOUNTS}/${encodeURIComponent(id)}`;
   const found = usePoll(path);
-  return html`<h1 tabindex="-1">Account</h1><p><code>${id}</code></p>
-    <${Shown} found=${found}>${(account) => html`
+  return html`<${Item} title="Account" ...${{ id, found }}>${(account) => html`
       <p role="status" class="lead"><${State} of=${account.status} /> ${amount(account.balance)}</p>
       <${AccountActions} ...${{ account, path, caller, done: found.again }} />
       <${Facts} of=${[
@@ -144,15 +141,14 @@ export function Account({ id, query, caller }) {
       <${Forecast} path=${path} version=${account.version} />
       <h2>Journal</h2>
       <${Rows} caption="Journal" page="accounts" id=${id} query=${query} path=${`${path}/transactions`} things="transactions"
-        limit=${20} columns=${JOURNAL} of=${(row) => row.transaction_id} empty="Nothing was moved yet." />
+        limit=${20} columns=${JOURNAL} of="transaction_id" empty="Nothing was moved yet." />
       <p class="buttons"><a href=${`#/payments?account_id=${encodeURIComponent(id)}`}>Payments of this account</a>
-        <a href=${`#/events?account_id=${encodeURIComponent(id)}`}>Events of this account</a></p>
-      <${Raw} body=${account} />`}</${Shown}>`;
+        <a href=${`#/events?account_id=${encodeURIComponent(id)}`}>Events of this account</a></p>`}</${Item}>`;
 }
 
 const JOURNAL = [
-  ["Written", (row) => html`<${Instant} at=${row.completed_at} />`],
-  ["Type", (row) => row.type],
+  instantColumn("Written", "completed_at"),
+  ["Type", "type"],
   ["Amount", (row) => `${row.direction === "OUT" ? "−" : "+"}${amount(row.amount)}`, "number"],
   ["Counterparty", (row) => link("accounts", row.counterparty), "wide"],
   ["Payment", (row) => link("payments", row.payment_id), "wide"],
@@ -160,26 +156,26 @@ const JOURNAL = [
 
 function AccountActions({ account, path, caller, done }) {
   const may = { caller, scope: "admin", refusal: `The account is ${account.status}.`, done };
-  return html`<p class="buttons" role="group" aria-label="Actions">
+  return html`<${Actions}>
     <${Action} ...${may} label="Deposit" allowed=${account.status === "ACTIVE"} fields=${[
-      { name: "amount", label: "Amount", required: true, inputmode: "numeric", pattern: "[1-9][0-9]*" },
+      { name: "amount", label: "Amount", required: true, ...DIGITS },
       { name: "reference", label: "Reference" },
     ]} request=${({ amount: digits, reference }, idempotencyKey) => ({
-      method: "POST", path: `${path}/deposits`, idempotencyKey, body: { amount: whole(digits), ...(reference ? { reference } : {}) } })} />
+      path: `${path}/deposits`, idempotencyKey, body: { amount: whole(digits), ...(reference ? { reference } : {}) } })} />
     <${Action} ...${may} label="Adjust" text="Corrects the balance, also downwards. The journal keeps the reason." fields=${[
       { name: "amount", label: "Amount", required: true, pattern: "-?[1-9][0-9]*" },
       { name: "reason", label: "Reason", required: true },
     ]} request=${({ amount: digits, reason }, idempotencyKey) => ({
-      method: "POST", path: `${path}/adjustments`, idempotencyKey, body: { amount: whole(digits), reason } })} />
+      path: `${path}/adjustments`, idempotencyKey, body: { amount: whole(digits), reason } })} />
     <${Action} ...${may} label="Change limit" fields=${[
-      { name: "amount", label: "Greatest payment", required: true, inputmode: "numeric", pattern: "[1-9][0-9]*", value: String(account.limits.amount_max) },
+      { name: "amount", label: "Greatest payment", required: true, ...DIGITS, value: String(account.limits.amount_max) },
     ]} request=${({ amount: digits }) => ({ method: "PATCH", path, body: { limits: { amount_max: whole(digits) } } })} />
     <${Action} ...${may} label="Freeze" danger allowed=${account.status === "ACTIVE"} text="A frozen account neither pays nor is paid."
-      request=${() => ({ method: "POST", path: `${path}/freeze` })} />
-    <${Action} ...${may} label="Unfreeze" allowed=${account.status === "FROZEN"} request=${() => ({ method: "POST", path: `${path}/unfreeze` })} />
+      path="${path}/freeze" />
+    <${Action} ...${may} label="Unfreeze" allowed=${account.status === "FROZEN"} path="${path}/unfreeze" />
     <${Action} ...${may} label="Close" danger allowed=${account.status !== "CLOSED" && account.balance === 0}
-      refusal="Only an empty account can be closed." text="A closed account stays closed." request=${() => ({ method: "POST", path: `${path}/close` })} />
-  </p>`;
+      refusal="Only an empty account can be closed." text="A closed account stays closed." path="${path}/close" />
+  </${Actions}>`;
 }
 
 function Forecast({ path, version }) {
@@ -189,13 +185,13 @@ function Forecast({ path, version }) {
     ${body.movements.length === 0 ? html`<p class="quiet">No payment is planned.</p>` : html`
       <${Steps} label="Balance until ${body.until.slice(0, 10)}" start=${body.balance} until=${body.until}
         points=${body.movements.map(({ at, balance }) => ({ at, value: balance }))} />
-      <details><summary>As a table</summary><${Table} caption="Planned movements" rows=${body.movements} of=${(row) => row.payment_id} columns=${PLANNED} /></details>`}
+      <details><summary>As a table</summary><${Table} caption="Planned movements" rows=${body.movements} of="payment_id" columns=${PLANNED} /></details>`}
     ${body.partial && html`<p class="quiet">More movements follow.</p>`}`}</${Shown}>`;
 }
 
 const PLANNED = [
-  ["Instant", (row) => html`<${Instant} at=${row.at} />`],
-  ["Amount", money("amount"), "number"],
-  ["Balance", money("balance"), "number"],
+  instantColumn("Instant", "at"),
+  numberColumn("Amount", "amount"),
+  numberColumn("Balance", "balance"),
   ["Payment", (row) => link("payments", row.payment_id), "wide"],
 ];

@@ -1,7 +1,10 @@
 // Operating: dead letters by group, operations on many items, flow keys, and destinations that calls are held back from.
 
-import { Action, ago, amount, Facts, go, html, Instant, Raw, Shown, State, usePoll } from "./parts.js";
-import { addressOf, link, linkOf, List, Rows, Table } from "./lists.js";
+import { go, usePoll } from "./api.js";
+import {
+  Action, Actions, addressOf, ago, amount, DIGITS, exact, Facts, html, Instant, instantColumn, Item, link, linkOf, List,
+  numberColumn, Rows, Shown, State, Table,
+} from "./parts.js";
 
 const PATH = "api/v1/operations";
 const FINAL = ["DONE", "ABORTED"];
@@ -16,12 +19,11 @@ const COLUMNS = [
   ["State", (row) => html`<${State} of=${row.state} />`],
   ["Items", (row) => amount(row.eligible.count), "number"],
   ["So far", counted, "wide"],
-  ["By", (row) => row.actor || "–", "wide"],
-  ["Why", (row) => row.reason || "–", "wide"],
+  ["By", "actor", "wide"],
+  ["Why", "reason", "wide"],
 ];
 
-export const Operations = ({ query }) => html`<${List} title="Operations" page="operations" path=${PATH} things="operations"
-  filters=${[]} columns=${COLUMNS} of=${(row) => row.operation_id} query=${query} empty="No operation yet." />`;
+export const Operations = (given) => html`<${List} ...${given} columns=${COLUMNS} of="operation_id" empty="No operation yet." />`;
 
 // Plans one action on the items of a filter, and opens the plan. Nothing happens to an item before the plan's start.
 export function Plan({ caller, action, kind, filter, label, text }) {
@@ -29,11 +31,11 @@ export function Plan({ caller, action, kind, filter, label, text }) {
   return html`<${Action} caller=${caller} scope="operations:write" label=${label} text=${text}
     allowed=${caller.scopes.includes(scope)} refusal="This key lacks the scope ${scope}." done=${({ operation_id: id }) => go("operations", id)} fields=${[
       { name: "reason", label: "Reason", required: true },
-      { name: "rate", label: "Items a second", required: true, value: "10", inputmode: "numeric", pattern: "[1-9][0-9]*" },
-      { name: "canary", label: "Canary", value: "1", inputmode: "numeric", pattern: "[1-9][0-9]*", hint: "So many go first, until they end well. Empty: none." },
+      { name: "rate", label: "Items a second", required: true, value: "10", ...DIGITS },
+      { name: "canary", label: "Canary", value: "1", ...DIGITS, hint: "So many go first, until they end well. Empty: none." },
       { name: "share", label: "Stop at (% failed)", value: "30", inputmode: "numeric", pattern: "[1-9][0-9]?|100", hint: "Of the attempts in the last 60 seconds. Empty: never." },
     ]} request=${({ reason, rate, canary, share }) => ({
-      method: "POST", path: PATH,
+      path: PATH,
       body: {
         action, kind, filter, reason, dry_run: true, max_per_second: +rate, ...(canary && { canary: +canary }),
         ...(share && { stop_when: { failed_share: +share / 100, within: 60 } }),
@@ -44,8 +46,7 @@ export function Plan({ caller, action, kind, filter, label, text }) {
 export function Operation({ id, query, caller }) {
   const path = `${PATH}/${encodeURIComponent(id)}`;
   const found = usePoll(path, { every: 1_000, until: ({ state }) => FINAL.includes(state) });
-  return html`<h1 tabindex="-1">Operation</h1><p><code>${id}</code></p>
-    <${Shown} found=${found}>${(operation) => html`
+  return html`<${Item} title="Operation" ...${{ id, found }}>${(operation) => html`
       <p role="status" class="lead"><${State} of=${operation.state} /> ${what(operation)}: ${counted(operation)}.
         ${" "}${operation.stopped_because || operation.reason}</p>
       <progress aria-label="Items acted on" max=${Math.max(operation.eligible.count, 1)} value=${operation.eligible.count - (operation.waiting ?? operation.eligible.count - operation.done)} />
@@ -55,14 +56,13 @@ export function Operation({ id, query, caller }) {
         <${Told} title="By destination" counts=${operation.eligible.by_destination} />
         <${Told} title="Left alone" counts=${Object.fromEntries(operation.not_eligible.map(({ reason, count }) => [reason, count]))} />
         <h2>Items</h2><${Rows} key=${operation.version} caption="Items" page="operations" id=${id} query=${query} path=${`${path}/items`} things="items"
-          columns=${ITEMS} of=${(row) => row.item_id} empty="Nothing fits." />`}
-      <${Raw} body=${operation} />`}</${Shown}>`;
+          columns=${ITEMS} of="item_id" empty="Nothing fits." />`}`}</${Item}>`;
 }
 
 const ITEMS = [
   ["Item", (row) => linkOf(row.item_id)],
-  ["Outcome", (row) => row.outcome],
-  ["Acted on", (row) => html`<${Instant} at=${row.at} precise />`, "wide"],
+  ["Outcome", "outcome"],
+  instantColumn("Acted on", "at", "wide", true),
 ];
 
 const facts = (operation) => [
@@ -71,9 +71,9 @@ const facts = (operation) => [
   operation.task_id && ["Task", link("tasks", operation.task_id)],
   ["Why", operation.reason],
   operation.actor && ["By", link("keys", operation.actor)],
-  ["Planned", html`<${Instant} at=${operation.created_at} precise />`],
-  operation.started_at && ["Started", html`<${Instant} at=${operation.started_at} precise />`],
-  ["Ended", html`<${Instant} at=${operation.finished_at} precise />`],
+  ["Planned", exact(operation.created_at)],
+  operation.started_at && ["Started", exact(operation.started_at)],
+  ["Ended", exact(operation.finished_at)],
   operation.kind && ["Items a second", `at most ${operation.max_per_second}`],
   operation.kind && ["Canary", operation.canary ?? "none"],
   operation.kind && ["Stop rule", operation.stop_when ? `${Math.round(operation.stop_when.failed_share * 100)} % failed in ${operation.stop_when.within} s` : "none"],
@@ -90,12 +90,12 @@ function Told({ title, counts }) {
 function Steps({ operation, path, caller, done }) {
   const may = { caller, scope: "operations:write", refusal: `The operation is ${operation.state}.`, done };
   const step = (label, name, states, text) => html`<${Action} ...${may} label=${label} allowed=${states.includes(operation.state)}
-    danger=${name === "stop"} text=${text} request=${() => ({ method: "POST", path: `${path}/${name}`, body: {} })} />`;
-  return html`<p class="buttons" role="group" aria-label="Actions">
+    danger=${name === "stop"} text=${text} request=${() => ({ path: `${path}/${name}`, body: {} })} />`;
+  return html`<${Actions}>
     ${step("Start", "start", ["PLANNED"], `${amount(operation.eligible.count)} items, at most ${operation.max_per_second} a second.`)}
     ${step("Stop", "stop", ["RUNNING", "PAUSED", "PLANNED"], "What was sent is not taken back.")}
     ${step("Resume", "resume", ["STOPPED", "RUNNING", "PAUSED"], "Its canary begins anew.")}
-  </p>`;
+  </${Actions}>`;
 }
 
 const GROUPED_MAX = 100;
@@ -135,9 +135,9 @@ function Groups({ title, kind, path, status, caller, error, empty }) {
     return rows.length === 0 ? html`<p class="empty" role="status">${empty}</p>` : html`
       ${body.next_cursor && html`<p class="quiet">Counted are the newest ${GROUPED_MAX}. A plan counts all.</p>`}
       <${Table} caption=${title} rows=${rows} of=${(row) => row.failure + row.destination} columns=${[
-        ["Failure", (row) => row.failure],
-        ["Destination", (row) => row.destination || "–", "wide address"],
-        ["Items", (row) => amount(row.count), "number"],
+        ["Failure", "failure"],
+        ["Destination", "destination", "wide address"],
+        numberColumn("Items", "count"),
         ["Actions", (row) => html`<span class="buttons">
           <${Plan} caller=${caller} action="redrive" kind=${kind} filter=${filterOf(row)} label="Redrive this group"
             text="A plan first: it counts the items and changes nothing before its start." />
@@ -153,15 +153,14 @@ function Letters({ queue }) {
   return html`<section><h2>Letters of all tenants, queue ${queue}</h2><p><button onClick=${found.again}>Look again</button></p>
     <${Shown} found=${found}>${({ groups }) => groups.length === 0 ? html`<p class="quiet">No letter.</p>` : html`
       <${Table} caption="Letters of ${queue}" rows=${groups} of=${(row) => row.failure + row.destination} columns=${[
-        ["Failure", (row) => row.failure],
-        ["Destination", (row) => row.destination || "–", "wide address"],
-        ["Letters", (row) => amount(row.count), "number"],
+        ["Failure", "failure"],
+        ["Destination", "destination", "wide address"],
+        numberColumn("Letters", "count"),
         ["Oldest", (row) => html`<${Instant} at=${row.oldest} /> (${ago(row.oldest)})`, "wide"],
       ]} />`}</${Shown}></section>`;
 }
 
 const FLOW_KEYS = "api/v1/flow-keys";
-const DESTINATIONS = "api/v1/destinations";
 const state = ({ paused }) => html`<${State} of=${paused ? "PAUSED" : "ACTIVE"} />`;
 const rate = ({ rate: most, period_seconds: seconds }) => (most === null ? "as tasks say" : `${most} in ${seconds} s`);
 const parallel = ({ parallelism }) => parallelism ?? "as tasks say";
@@ -171,53 +170,50 @@ const KEY_COLUMNS = [
   ["State", state],
   ["Rate", rate, "wide"],
   ["At a time", parallel, "wide"],
-  ["Waiting", (row) => amount(row.waiting), "number"],
-  ["Running", (row) => amount(row.running), "number wide"],
+  numberColumn("Waiting", "waiting"),
+  numberColumn("Running", "running", "wide"),
 ];
 
-export const FlowKeys = ({ query }) => html`<${List} title="Flow keys" page="flow-keys" path=${FLOW_KEYS} things="flow_keys" filters=${[]}
-  columns=${KEY_COLUMNS} of=${(row) => row.key} query=${query} empty="No flow key is in use." />`;
+export const FlowKeys = (given) => html`<${List} ...${given} columns=${KEY_COLUMNS} of="key" empty="No flow key is in use." />`;
 
 export function FlowKey({ id, caller }) {
   const path = `${FLOW_KEYS}/${encodeURIComponent(id)}`;
   const found = usePoll(path, { every: 1_000, whole: true });
   const may = { caller, scope: "tasks:write", done: found.again };
-  return html`<h1 tabindex="-1">Flow key</h1><p><code>${id}</code></p>
-    <${Shown} found=${found}>${(key) => html`
+  return html`<${Item} title="Flow key" ...${{ id, found }}>${(key) => html`
       <p role="status" class="lead">${state(key)} ${amount(key.waiting)} waiting, ${amount(key.running)} running.</p>
-      <p class="buttons" role="group" aria-label="Actions">
+      <${Actions}>
         <${Action} ...${may} label="Pause" danger allowed=${!key.paused} refusal="The key is paused." text="Runs that are due wait. Runs that have begun go on."
-          request=${() => ({ method: "POST", path: `${path}/pause` })} />
-        <${Action} ...${may} label="Resume" allowed=${key.paused} refusal="The key is not paused." request=${() => ({ method: "POST", path: `${path}/resume` })} />
+          path="${path}/pause" />
+        <${Action} ...${may} label="Resume" allowed=${key.paused} refusal="The key is not paused." path="${path}/resume" />
         <${Action} ...${may} label="Pin values" text="A pinned value counts whatever a task says. An empty one counts no longer." fields=${[
-          { name: "rate", label: "Rate", value: String(key.rate ?? ""), inputmode: "numeric", pattern: "[1-9][0-9]*" },
-          { name: "seconds", label: "In so many seconds", value: String(key.period_seconds), inputmode: "numeric", pattern: "[1-9][0-9]*", required: true },
-          { name: "parallelism", label: "At a time", value: String(key.parallelism ?? ""), inputmode: "numeric", pattern: "[1-9][0-9]*" },
+          { name: "rate", label: "Rate", value: String(key.rate ?? ""), ...DIGITS },
+          { name: "seconds", label: "In so many seconds", value: String(key.period_seconds), ...DIGITS, required: true },
+          { name: "parallelism", label: "At a time", value: String(key.parallelism ?? ""), ...DIGITS },
         ]} request=${({ rate: most, seconds, parallelism }) => ({ method: "PATCH", path, version: key.version, body: {
           rate: most ? +most : null, ...(most && { period_seconds: +seconds }), parallelism: parallelism ? +parallelism : null,
-        } })} /></p>
-      <${Facts} of=${[["Rate", rate(key)], ["At a time", parallel(key)], ["Paused", html`<${Instant} at=${key.paused_at} precise />`], ["Version", key.version]]} />
-      <${Raw} body=${key} />`}</${Shown}>`;
+        } })} /></${Actions}>
+      <${Facts} of=${[["Rate", rate(key)], ["At a time", parallel(key)], ["Paused", exact(key.paused_at)], ["Version", key.version]]} />`}</${Item}>`;
 }
 
-export const Destinations = ({ query, caller }) => html`<${List} title="Destinations" page="destinations" path=${DESTINATIONS} things="destinations"
-  filters=${[]} columns=${[...DESTINATION_COLUMNS, ["Actions", (row) => html`<${HeldSteps} ...${{ row, caller }} />`]]} of=${(row) => row.id} query=${query} limit=${null}
+export const Destinations = (given) => html`<${List} ...${given} limit=${null} of="id"
+  columns=${[...DESTINATION_COLUMNS, ["Actions", (row) => html`<${HeldSteps} row=${row} caller=${given.caller} />`]]}
   empty="Nothing is held against any destination." />`;
 
 const DESTINATION_COLUMNS = [
   ["Destination", (row) => `${row.type} ${row.address}`],
   ["State", (row) => html`<${State} of=${row.state} tone=${row.state === "CLOSED" ? "good" : "bad"} />`],
-  ["Failures", (row) => amount(row.failures), "number wide"],
-  ["Since", (row) => html`<${Instant} at=${row.since} />`, "wide"],
-  ["Next probe", (row) => html`<${Instant} at=${row.next_probe_at} />`, "wide"],
-  ["Waiting", (row) => amount(row.waiting), "number wide"],
-  ["Last error", (row) => row.last_error || "–", "wide"],
+  numberColumn("Failures", "failures", "wide"),
+  instantColumn("Since", "since", "wide"),
+  instantColumn("Next probe", "next_probe_at", "wide"),
+  numberColumn("Waiting", "waiting", "wide"),
+  ["Last error", "last_error", "wide"],
 ];
 
 function HeldSteps({ row, caller }) {
   const may = { caller, scope: "tasks:write", allowed: row.state !== "CLOSED", refusal: "Calls go out." };
-  const path = `${DESTINATIONS}/${row.id}`;
+  const path = `api/v1/destinations/${row.id}`;
   return html`<span class="buttons">
-    <${Action} ...${may} label="Probe" text="The next call tries." request=${() => ({ method: "POST", path: `${path}/probe` })} />
-    <${Action} ...${may} label="Reset" allowed=${true} text="Failures are forgotten. Calls begin slowly." request=${() => ({ method: "POST", path: `${path}/reset` })} /></span>`;
+    <${Action} ...${may} label="Probe" text="The next call tries." path="${path}/probe" />
+    <${Action} ...${may} label="Reset" allowed=${true} text="Failures are forgotten. Calls begin slowly." path="${path}/reset" /></span>`;
 }

@@ -1,85 +1,13 @@
-// Pieces that every page uses: routing, polling, states, amounts, instants, actions.
+// Pieces that every page uses: amounts, instants, states, actions, lists, and charts.
 
 import { h } from "./preact.js";
-import { useCallback, useEffect, useRef, useState } from "./hooks.js";
+import { useEffect, useMemo, useRef, useState } from "./hooks.js";
 import htm from "./htm.js";
-import { curl, send, textOf } from "./api.js";
+import { curl, go, hrefOf, send, textOf, usePoll } from "./api.js";
 
 export const html = htm.bind(h);
-const POLL_MS = 2_000;
-const POLL_MS_MAX = 60_000;
-
-// The address is #/<page>/<id>?<query>.
-export function routeOf(hash) {
-  const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
-  const [page, ...rest] = path.split("/").map(decodeURIComponent);
-  return { page, id: rest.join("/"), query: Object.fromEntries(new URLSearchParams(query)) };
-}
-
-export function hrefOf(page, id = "", query = {}) {
-  const given = Object.entries(query).filter(([, value]) => value);
-  const path = id ? `${page}/${encodeURIComponent(id)}` : page;
-  return `#/${path}${given.length ? `?${new URLSearchParams(given)}` : ""}`;
-}
-
-export const go = (...to) => { location.hash = hrefOf(...to); };
-
-export function useRoute() {
-  const [route, setRoute] = useState(() => routeOf(location.hash));
-  useEffect(() => {
-    const changed = () => setRoute(routeOf(location.hash));
-    addEventListener("hashchange", changed);
-    return () => removeEventListener("hashchange", changed);
-  }, []);
-  return route;
-}
-
-// Asks for `path` again and again while the tab is seen and `until(body)` is false. A failure doubles the pause.
-// Another `stamp` asks anew, and what was known is shown meanwhile. `whole` asks for the body each time: the version of some
-// items says nothing of their counts.
-export function usePoll(path, { method = "GET", query, body: sent, every = POLL_MS, until = () => false, stamp, whole = false } = {}) {
-  const key = path && JSON.stringify([path, query, sent]);
-  const [found, setFound] = useState({ key });
-  const again = useRef(() => {});
-  useEffect(() => {
-    if (!path) return undefined;
-    let timer, ended = false, etag = null, body, failed = false, pause = every, asking = false;
-    async function ask() {
-      clearTimeout(timer);
-      if (asking || ended) return;
-      asking = true;
-      try {
-        const answer = await send(method, path, { query, body: sent, known: etag });
-        if (ended) return;
-        pause = every;
-        etag = whole ? null : answer.etag;
-        if (answer.status !== 304) body = answer.body;
-        if (answer.status !== 304 || failed) setFound({ key, body });
-        failed = false;
-      } catch (problem) {
-        if (ended) return;
-        pause = Math.min(pause * 2, POLL_MS_MAX);
-        failed = true;
-        setFound({ key, body, problem });
-        if ([401, 403, 404, 422].includes(problem.status)) return;
-      } finally {
-        asking = false;
-      }
-      if (every && !document.hidden && !(body && until(body))) timer = setTimeout(ask, pause);
-    }
-    const seen = () => (document.hidden ? clearTimeout(timer) : body && until(body) ? null : ask());
-    again.current = ask;
-    document.addEventListener("visibilitychange", seen);
-    ask();
-    return () => {
-      ended = true;
-      clearTimeout(timer);
-      document.removeEventListener("visibilitychange", seen);
-    };
-  }, [key, stamp]);
-  const { body, problem } = found.key === key ? found : {};
-  return { body, problem, again: useCallback(() => again.current(), []) };
-}
+const LIMIT = 50;
+const EVERY_MS = 5_000;
 
 export const amount = (units) => (units === null || units === undefined ? "–" : BigInt(units).toLocaleString("en-US"));
 const pad = (text) => text.replace("T", " ").replace(/\.\d+Z?$|Z$/, "");
@@ -91,6 +19,8 @@ export function Instant({ at, precise = false }) {
   if (!at) return "–";
   return html`<time datetime=${at} title=${`${at} (${ago(at)})`}>${precise ? at.replace("T", " ").replace("Z", "") : pad(at)}</time>`;
 }
+
+export const exact = (at) => html`<${Instant} at=${at} precise />`;
 
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "always" });
@@ -138,13 +68,18 @@ export function Facts({ of }) {
   return html`<dl class="facts">${of.filter(Boolean).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value ?? "–"}</dd></div>`)}</dl>`;
 }
 
-export const Raw = ({ body }) => html`<details><summary>Raw answer</summary>
-  <pre tabindex="0">${textOf(body, 2)}</pre></details>`;
+// The page of one item: `children` is called with the item.
+export const Item = ({ title, id, found, children }) => html`<h1 tabindex="-1">${title}</h1><p><code>${id}</code></p>
+  <${Shown} found=${found}>${(body) => html`${children(body)}<details><summary>Raw answer</summary>
+    <pre tabindex="0">${textOf(body, 2)}</pre></details>`}</${Shown}>`;
 
-export function Action({ label, scope, caller, allowed = true, danger = false, fields = [], request, done, ...texts }) {
+export const Actions = ({ children }) => html`<p class="buttons" role="group" aria-label="Actions">${children}</p>`;
+
+// A button that asks first. `request` makes the request of the fields' values: a POST unless it names another method.
+export function Action({ label, scope, caller, allowed = true, danger = false, fields = [], path, request = () => ({ path }), done, ...texts }) {
   const [open, setOpen] = useState(false);
-  const may = caller.scopes.includes(scope);
-  const why = may ? (allowed ? "" : texts.refusal || "This state does not allow it.") : `This key lacks the scope ${scope}.`;
+  const may = !caller.read_only && caller.scopes.includes(scope);
+  const why = may ? (allowed ? "" : texts.refusal || "This state does not allow it.") : caller.read_only ? "This key only reads." : `This key lacks the scope ${scope}.`;
   return html`
     <button class=${danger ? "danger" : ""} disabled=${!may || !allowed} title=${why} onClick=${() => setOpen(true)}>${label}</button>
     ${open && html`<${Asked} ...${{ label, danger, fields, request, done, ...texts }} close=${() => setOpen(false)} />`}`;
@@ -161,13 +96,14 @@ function Asked({ label, danger, fields, request, done, text, close }) {
     dialog.current.showModal();
     return () => before.current?.focus?.();
   }, []);
-  const asked = attempt(() => request(values, idempotencyKey));
+  const made = () => ({ method: "POST", ...request(values, idempotencyKey) });
+  const asked = attempt(made);
   async function confirm(event) {
     event.preventDefault();
     setBusy(true);
     setProblem(null);
     try {
-      const { method, path, ...given } = request(values, idempotencyKey);
+      const { method, path, ...given } = made();
       const answer = await send(method, path, given);
       close();
       done?.(answer.body);
@@ -201,6 +137,9 @@ export function attempt(make) {
   }
 }
 
+export const DIGITS = { inputmode: "numeric", pattern: "[1-9][0-9]*" };
+export const instantField = (name, label) => ({ name, label: `${label} (UTC)`, type: "datetime-local", step: 1 });
+
 export function Field({ name, label, value, set, hint, options, type = "text", required = false, rows, ...rest }) {
   const id = `field-${name}`;
   const given = { id, name, value, required, "aria-describedby": hint ? `${id}-hint` : undefined, ...rest,
@@ -217,4 +156,108 @@ export function Command({ text }) {
   const copy = () => navigator.clipboard.writeText(text).then(() => setCopied(true), () => {});
   return html`<figure class="command"><figcaption>The same as a command <button type="button" class="small" onClick=${copy}>${copied ? "Copied" : "Copy"}</button></figcaption>
     <pre tabindex="0">${text}</pre></figure>`;
+}
+
+// A list of the API as a page: filters and cursor in the address, the newest first where the API can.
+export function List({ title, page, query, filters = [], children, ...rows }) {
+  const wanted = Object.fromEntries(filters.map(({ name }) => [name, query[name]]).filter(([, value]) => value));
+  const metadata = Object.entries(query).filter(([name]) => name.startsWith("metadata."));
+  const asked = { ...rows.always, ...instants(wanted), ...Object.fromEntries(metadata) };
+  // The same element is not drawn again when the list changes, so nothing that is being typed is lost.
+  const form = useMemo(() => html`<${Filters} ...${{ page, filters, query }} />`, [page, JSON.stringify(query)]);
+  return html`
+    <h1 tabindex="-1">${title}</h1>
+    ${children}
+    ${form}
+    <${Rows} path="api/v1/${page}" things=${page.replace("-", "_")} ...${{ ...rows, id: "", caption: title, page, query, always: asked }} />`;
+}
+
+// The rows of one page of a list, asked for again while it is the first page, and the way to the other pages.
+export function Rows({ caption, page, id, query, path, things, columns, of, empty, always = {}, limit = LIMIT }) {
+  const found = usePoll(path, { query: { limit, ...always, cursor: query.cursor }, every: query.cursor ? 0 : EVERY_MS });
+  return html`<${Shown} found=${found}>${(body) => html`
+    <${Table} ...${{ caption, columns, of }} rows=${body[things]} />
+    ${body[things].length === 0 && html`<p class="empty" role="status">${body.next_cursor ? "Nothing on this page yet: there is more to look through." : empty}</p>`}
+    <${Pager} ...${{ page, id, query, body }} />`}</${Shown}>`;
+}
+
+// Fields of an address that are instants are typed without an offset and are UTC.
+const instants = (given) => Object.fromEntries(Object.entries(given).map(([name, value]) =>
+  [name, ["from", "until", "since"].includes(name) ? attempt(() => instantOf(value)) || value : value]));
+
+function Filters({ page, filters, query }) {
+  const any = filters.some(({ name }) => query[name]);
+  if (!filters.length) return null;
+  const submit = (event) => {
+    event.preventDefault();
+    go(page, "", { ...query, ...Object.fromEntries(new FormData(event.currentTarget)), cursor: "" });
+  };
+  const chosen = (event) => event.target.tagName === "SELECT" && event.currentTarget.requestSubmit();
+  return html`<form class="filters" role="search" aria-label="Filters" onSubmit=${submit} onChange=${chosen}>
+    ${filters.map((filter) => html`<${Field} key=${filter.name} ...${filter} value=${query[filter.name] || ""} set=${() => {}} />`)}
+    <button>Filter</button>
+    ${any && html`<a class="button" href=${hrefOf(page)}>Clear</a>`}
+  </form>`;
+}
+
+// A cell and the key of a row are the name of a field, or a function of the row.
+const read = (row, of) => (typeof of === "string" ? row[of] || "–" : of(row));
+
+// Columns are a title, a cell, and a class.
+export function Table({ caption, rows, columns, of }) {
+  return html`<table><caption class="unseen">${caption}</caption>
+    <thead><tr>${columns.map(([name, , kind = ""]) => html`<th scope="col" class=${kind}>${name}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr key=${read(row, of)} data-row>${columns.map(([, cell, kind = ""]) => html`<td class=${kind}>${read(row, cell)}</td>`)}</tr>`)}</tbody>
+  </table>`;
+}
+
+function Pager({ page, id, query, body }) {
+  if (!query.cursor && !body.next_cursor && !body.partial) return null;
+  return html`<nav class="pager" aria-label="Pages">
+    ${query.cursor && html`<a class="button" href=${hrefOf(page, id, { ...query, cursor: "" })}>First page</a>`}
+    ${body.next_cursor && html`<a class="button" rel="next" href=${hrefOf(page, id, { ...query, cursor: body.next_cursor })}>Next page</a>`}
+    ${body.partial && html`<span class="quiet">The search ended early: go on with the next page.</span>`}
+  </nav>`;
+}
+
+export const numberColumn = (title, name, kind = "") => [title, (row) => amount(row[name]), `number ${kind}`];
+export const instantColumn = (title, name, kind, precise) => [title, (row) => html`<${Instant} at=${row[name]} precise=${precise} />`, kind];
+export const STATUS = ["Status", (row) => html`<${State} of=${row.status} />`];
+
+export const link = (page, id, text = id, query) => (id ? html`<a href=${hrefOf(page, id, query)}>${text}</a>` : "–");
+const KINDS = { pay: "payments", task: "tasks", run: "runs", op: "operations", evt: "events", sub: "subscriptions" };
+export const pageOf = (id) => KINDS[id.split("_")[0]] || "accounts";
+export const linkOf = (id) => link(pageOf(id), id);
+export const late = (row) => (row.lateness_ms === null ? "–" : `${row.lateness_ms} ms`);
+export const addressOf = ({ url, queue_url, topic_arn, bus }) => url || queue_url || topic_arn || bus || "";
+
+// Charts as SVG. Each has a name, and a table beside it has the exact figures: positions alone may be rounded.
+const WIDTH = 600;
+const HEIGHT = 120;
+const rounded = (value) => Math.round(value * 10) / 10;
+
+export function Steps({ label, start, until, points }) {
+  const now = Date.now();
+  const span = Math.max(Date.parse(until) - now, 1);
+  const highest = Math.max(Number(start), ...points.map(({ value }) => Number(value)), 1);
+  const x = (at) => rounded(Math.min(Math.max((Date.parse(at) - now) / span, 0), 1) * WIDTH);
+  const y = (value) => rounded(HEIGHT - (Number(value) / highest) * (HEIGHT - 8) - 2);
+  const line = [`M0 ${y(start)}`, ...points.map(({ at, value }) => `H${x(at)}V${y(value)}`), `H${WIDTH}`].join("");
+  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}: from ${amount(start)} to ${amount(points.at(-1)?.value ?? start)}">
+    <path class="line" d=${line} /></svg>`;
+}
+
+// One bar for each value, in parts: `parts` are pairs of a class and a function of the row.
+export function Bars({ label, rows, parts }) {
+  const total = (row) => parts.reduce((sum, [, of]) => sum + Number(of(row)), 0);
+  const highest = Math.max(...rows.map(total), 1);
+  const wide = WIDTH / Math.max(rows.length, 1);
+  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${label}>${rows.map((row, place) => {
+    let base = HEIGHT;
+    return parts.map(([tone, of]) => {
+      const high = (Number(of(row)) / highest) * (HEIGHT - 4);
+      base -= high;
+      return high > 0 && html`<rect class=${tone} x=${rounded(place * wide)} y=${rounded(base)} width=${rounded(Math.max(wide - 1, 1))} height=${rounded(high)} />`;
+    });
+  })}</svg>`;
 }

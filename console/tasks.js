@@ -1,30 +1,31 @@
 // Tasks: the list, a task that runs once, a task that recurs, and one run. The forms for what is new, payments too.
 
 import { useState } from "./hooks.js";
-import { curl, send, valueOf, whole } from "./api.js";
-import { Action, ago, attempt, Command, Facts, Field, go, hrefOf, html, Instant, instantOf, Raw, Shown, State, Trouble, usePoll } from "./parts.js";
-import { addressOf, late, link, List, Rows, Table } from "./lists.js";
+import { curl, go, hrefOf, send, usePoll, valueOf, whole } from "./api.js";
+import {
+  Action, Actions, addressOf, ago, amount, attempt, Command, DIGITS, exact, Facts, Field, html, Instant, instantColumn,
+  instantField, instantOf, Item, late, link, List, Rows, Shown, State, STATUS, Table, Trouble,
+} from "./parts.js";
 
 const PATH = "api/v1/tasks";
 const STATES = ["", "PENDING", "RUNNING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED", "ACTIVE", "PAUSED", "FINISHED"];
 const FINAL = ["SUCCEEDED", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED"];
-const instant = (name) => (row) => html`<${Instant} at=${row[name]} />`;
 
 const FILTERS = [
   { name: "status", label: "Status", options: STATES },
   { name: "name", label: "Name" },
   { name: "tag", label: "Tag" },
-  { name: "from", label: "From (UTC)", type: "datetime-local", step: 1 },
-  { name: "until", label: "Until (UTC)", type: "datetime-local", step: 1 },
+  instantField("from", "From"),
+  instantField("until", "Until"),
 ];
 
 // A list by state also has runs of tasks that recur.
 const COLUMNS = [
   ["Planned for", (row) => (row.run_id ? link("runs", row.run_id, html`<${Instant} at=${row.planned_at} />`)
     : link("tasks", row.task_id, html`<${Instant} at=${row.next_run_at || row.run_at || row.created_at} />`))],
-  ["Status", (row) => html`<${State} of=${row.status} />`],
+  STATUS,
   ["Plan", (row) => (row.run_id ? link("tasks", row.task_id, "a run") : row.cron ? html`<code>${row.cron}</code> ${row.timezone}` : "once"), "wide"],
-  ["Name", (row) => row.name || "–"],
+  ["Name", "name"],
   ["Tags", (row) => row.tags?.join(" ") || "–", "wide"],
   ["Target", (row) => (row.target ? target(row) : "–"), "wide address"],
   ["Task", (row) => html`<code>${row.run_id || row.task_id}</code>`, "wide"],
@@ -32,23 +33,20 @@ const COLUMNS = [
 
 const target = (row) => `${row.target.type} ${addressOf(row.target)}`;
 
-export const Tasks = ({ query }) => html`<${List} title="Tasks" page="tasks" path=${PATH} things="tasks"
-  filters=${FILTERS} columns=${COLUMNS} of=${(row) => row.run_id || row.task_id} query=${query}
-  always=${{ order: query.order || "desc" }} empty="No task fits." />`;
+export const Tasks = (given) => html`<${List} ...${given} filters=${FILTERS} columns=${COLUMNS} of=${(row) => row.run_id || row.task_id}
+  always=${{ order: given.query.order || "desc" }} empty="No task fits." />`;
 
 export function Task({ id, query, caller }) {
   const path = `${PATH}/${encodeURIComponent(id)}`;
   const found = usePoll(path, { every: 1_000, until: (task) => FINAL.includes(task.status) });
-  return html`<h1 tabindex="-1">Task</h1><p><code>${id}</code></p>
-    <${Shown} found=${found}>${(task) => html`
+  return html`<${Item} title="Task" ...${{ id, found }}>${(task) => html`
       <p role="status" class="lead"><${State} of=${task.status} /> ${told(task)}</p>
       <${task.cron ? PlanActions : OnceActions} ...${{ task, path, caller, done: found.again }} />
       <${Facts} of=${facts(task)} />
       ${task.cron ? html`<${Next} id=${id} version=${task.version} /><h2>Runs</h2>
         <${Rows} caption="Runs" page="tasks" id=${id} query=${query} path=${`${path}/runs`} things="runs" limit=${20}
-          columns=${RUNS} of=${(row) => row.run_id} empty="No run yet." />`
-      : html`<${History} task=${task} /><${Attempts} path=${`${path}/runs/${encodeURIComponent(id)}`} version=${task.version} />`}
-      <${Raw} body=${task} />`}</${Shown}>`;
+          columns=${RUNS} of="run_id" empty="No run yet." />`
+      : html`<${History} task=${task} /><${Attempts} path=${`${path}/runs/${encodeURIComponent(id)}`} version=${task.version} />`}`}</${Item}>`;
 }
 
 function told(task) {
@@ -61,15 +59,15 @@ const facts = (task) => [
   task.name && ["Name", task.name],
   task.tags.length > 0 && ["Tags", task.tags.join(" ")],
   ["Target", target(task)],
-  task.cron ? ["Plan", html`<code>${task.cron}</code> ${task.timezone}`] : ["Planned for", html`<${Instant} at=${task.run_at} precise />`],
+  task.cron ? ["Plan", html`<code>${task.cron}</code> ${task.timezone}`] : ["Planned for", exact(task.run_at)],
   task.cron && ["Overlap", task.overlap],
   task.cron && ["Catch-up", task.catch_up],
-  task.next_run_at && ["Next", html`<${Instant} at=${task.next_run_at} precise />`],
+  task.next_run_at && ["Next", exact(task.next_run_at)],
   task.attempts !== undefined && ["Attempts", `${task.attempts} of ${task.retry.max_attempts}`],
   ["Acknowledged by", task.ack === "explicit" ? "the receiver" : "the answer"],
   ["Timeout", `${task.timeout_seconds} s`],
   task.flow_control && ["Flow key", task.flow_control.key],
-  ["Registered", html`<${Instant} at=${task.created_at} precise />`],
+  ["Registered", exact(task.created_at)],
   ["Version", task.version],
 ];
 
@@ -77,31 +75,31 @@ function OnceActions({ task, path, caller, done }) {
   const waits = ["PENDING", "RETRYING"].includes(task.status);
   const may = { caller, scope: "tasks:write", refusal: `The task is ${task.status}.`, done };
   const { version } = task;
-  return html`<p class="buttons" role="group" aria-label="Actions">
+  return html`<${Actions}>
     <${Action} ...${may} label="Reschedule" allowed=${task.status === "PENDING"} fields=${[
       { name: "at", label: "Planned for (UTC)", type: "datetime-local", step: 1, required: true, value: task.run_at.slice(0, 19) },
     ]} request=${({ at }) => ({ method: "PATCH", path, version, body: { run_at: instantOf(at) } })} />
     <${Action} ...${may} label="Retry" allowed=${task.status === "DEAD"} text="Its attempts are counted anew."
-      request=${() => ({ method: "POST", path: `${path}/retry` })} />
+      path="${path}/retry" />
     <${Action} ...${may} label="Cancel task" danger allowed=${waits} request=${() => ({ method: "DELETE", path, version })} />
-  </p>`;
+  </${Actions}>`;
 }
 
 function PlanActions({ task, path, caller, done }) {
   const may = { caller, scope: "tasks:write", refusal: `The task is ${task.status}.`, done };
-  return html`<p class="buttons" role="group" aria-label="Actions">
+  return html`<${Actions}>
     <${Action} ...${may} label="Run now" allowed=${task.status !== "CANCELLED"} text="The plan stays as it is."
-      request=${(_, idempotencyKey) => ({ method: "POST", path: `${path}/trigger`, idempotencyKey })} />
+      request=${(_, idempotencyKey) => ({ path: `${path}/trigger`, idempotencyKey })} />
     <${Action} ...${may} label="Pause" allowed=${task.status === "ACTIVE"} fields=${[{ name: "reason", label: "Reason" }]}
-      request=${({ reason }) => ({ method: "POST", path: `${path}/pause`, body: reason ? { reason } : {} })} />
-    <${Action} ...${may} label="Resume" allowed=${task.status === "PAUSED"} request=${() => ({ method: "POST", path: `${path}/resume` })} />
+      request=${({ reason }) => ({ path: `${path}/pause`, body: reason ? { reason } : {} })} />
+    <${Action} ...${may} label="Resume" allowed=${task.status === "PAUSED"} path="${path}/resume" />
     <${Action} ...${may} label="Backfill" text="Runs the plan's instants of the past." done=${({ operation_id: id }) => go("operations", id)} fields=${[
       { name: "from", label: "From (UTC)", type: "datetime-local", step: 1, required: true },
       { name: "to", label: "To (UTC)", type: "datetime-local", step: 1, required: true },
-    ]} request=${({ from, to }) => ({ method: "POST", path: `${path}/backfill`, body: { from: instantOf(from), to: instantOf(to) } })} />
+    ]} request=${({ from, to }) => ({ path: `${path}/backfill`, body: { from: instantOf(from), to: instantOf(to) } })} />
     <${Action} ...${may} label="Cancel task" danger allowed=${task.status !== "CANCELLED"} text="No further run is planned."
       request=${() => ({ method: "DELETE", path, version: task.version })} />
-  </p>`;
+  </${Actions}>`;
 }
 
 const History = ({ task }) => html`<h2>Timeline</h2><ol class="timeline">${task.history.map((line) => html`<li>
@@ -110,24 +108,24 @@ const History = ({ task }) => html`<h2>Timeline</h2><ol class="timeline">${task.
 function Attempts({ path, version }) {
   const found = usePoll(path, { every: 0, stamp: version });
   return html`<h2>Attempts</h2><${Shown} found=${found}>${(run) => run.attempts.length === 0 ? html`<p class="quiet">None yet.</p>`
-    : html`<${Table} caption="Attempts" rows=${run.attempts} of=${(row) => row.started_at} columns=${ATTEMPTS} />`}</${Shown}>`;
+    : html`<${Table} caption="Attempts" rows=${run.attempts} of="started_at" columns=${ATTEMPTS} />`}</${Shown}>`;
 }
 
 const ATTEMPTS = [
-  ["Started", (row) => html`<${Instant} at=${row.started_at} precise />`],
+  instantColumn("Started", "started_at", "", true),
   ["Outcome", (row) => html`<${State} of=${row.outcome} />`],
-  ["Ended", (row) => html`<${Instant} at=${row.finished_at} precise />`, "wide"],
-  ["HTTP", (row) => row.http_status || "–", "number wide"],
-  ["Error", (row) => row.error || "–"],
+  instantColumn("Ended", "finished_at", "wide", true),
+  ["HTTP", "http_status", "number wide"],
+  ["Error", "error"],
 ];
 
 const RUNS = [
   ["Planned for", (row) => link("runs", row.run_id, html`<${Instant} at=${row.planned_at} />`)],
-  ["Status", (row) => html`<${State} of=${row.status} />`],
-  ["Started", instant("started_at"), "wide"],
+  STATUS,
+  instantColumn("Started", "started_at", "wide"),
   ["Late", late, "number"],
   ["Attempts", (row) => row.attempts.length, "number wide"],
-  ["Reason", (row) => row.reason || "–", "wide"],
+  ["Reason", "reason", "wide"],
 ];
 
 function Next({ id, version }) {
@@ -139,35 +137,33 @@ function Next({ id, version }) {
 const usePreview = (body, stamp) => usePoll(`${PATH}/preview`, { method: "POST", body, every: 0, stamp });
 
 const Preview = ({ body }) => body.next.length === 0 ? html`<p class="quiet">It does not run again.</p>`
-  : html`<${Table} caption="Next instants" rows=${body.next} of=${(row) => row.at} columns=${NEXT} />`;
+  : html`<${Table} caption="Next instants" rows=${body.next} of="at" columns=${NEXT} />`;
 
 const NEXT = [
-  ["Instant (UTC)", instant("at")],
-  ["Local time", (row) => row.local, "wide"],
-  ["Note", (row) => row.note || "–"],
+  instantColumn("Instant (UTC)", "at"),
+  ["Local time", "local", "wide"],
+  ["Note", "note"],
 ];
 
 export function Run({ id, caller }) {
   const path = `api/v1/runs/${encodeURIComponent(id)}`;
   const found = usePoll(path, { every: 1_000, until: (run) => FINAL.includes(run.status) });
-  return html`<h1 tabindex="-1">Run</h1><p><code>${id}</code></p>
-    <${Shown} found=${found}>${(run) => html`
+  return html`<${Item} title="Run" ...${{ id, found }}>${(run) => html`
       <p role="status" class="lead"><${State} of=${run.status} /> ${run.reason || ""}</p>
-      <p class="buttons" role="group" aria-label="Actions">
+      <${Actions}>
         <${Action} ...${{ caller, scope: "tasks:write", refusal: `The run is ${run.status}.`, done: found.again }} label="Retry"
-          allowed=${run.status === "DEAD"} text="Its attempts are counted anew." request=${() => ({ method: "POST", path: `${path}/retry` })} /></p>
+          allowed=${run.status === "DEAD"} text="Its attempts are counted anew." path="${path}/retry" /></${Actions}>
       <${Facts} of=${[
         ["Task", link("tasks", run.task_id)],
-        ["Planned for", html`<${Instant} at=${run.planned_at} precise />`],
-        ["Started", html`<${Instant} at=${run.started_at} precise />`],
-        ["Ended", html`<${Instant} at=${run.finished_at} precise />`],
+        ["Planned for", exact(run.planned_at)],
+        ["Started", exact(run.started_at)],
+        ["Ended", exact(run.finished_at)],
         ["Late", late(run)],
-        run.next_attempt_at && ["Next attempt", html`<${Instant} at=${run.next_attempt_at} precise />`],
+        run.next_attempt_at && ["Next attempt", exact(run.next_attempt_at)],
         ["Version", run.version],
       ]} />
       <h2>Attempts</h2>
-      <${Table} caption="Attempts" rows=${run.attempts} of=${(row) => row.started_at} columns=${ATTEMPTS} />
-      <${Raw} body=${run} />`}</${Shown}>`;
+      <${Table} caption="Attempts" rows=${run.attempts} of="started_at" columns=${ATTEMPTS} />`}</${Item}>`;
 }
 
 // New: the request is shown as it is typed.
@@ -188,7 +184,7 @@ const KINDS = {
     fields: [
       { name: "from", label: "From account", required: true },
       { name: "to", label: "To account", required: true },
-      { name: "amount", label: "Amount", required: true, inputmode: "numeric", pattern: "[1-9][0-9]*" },
+      { name: "amount", label: "Amount", required: true, ...DIGITS },
       AT,
       { name: "funding", label: "Funding", options: ["reserve", "at_execution"], value: "reserve" },
       { name: "description", label: "Description" },
@@ -230,7 +226,7 @@ function Form({ kind, caller }) {
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
   const [idempotencyKey, setIdempotencyKey] = useState(() => crypto.randomUUID());
-  const may = caller.scopes.includes(kind.scope);
+  const may = !caller.read_only && caller.scopes.includes(kind.scope);
   const asked = () => ({ ...kind.request(values), idempotencyKey });
   const set = (name) => (value) => {
     setValues((known) => ({ ...known, [name]: value }));

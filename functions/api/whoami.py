@@ -15,6 +15,9 @@ class Whoami(TypedDict):
     key_id: str
     tenant: Annotated[str, told("The tenant that the request acts for.")]
     scopes: Annotated[list[str], told("In alphabetical order.")]
+    read_only: Annotated[
+        bool, told("True if the key may ask for no operation that writes, whatever its scopes say.")
+    ]
     account_ids: Annotated[
         list[str] | None,
         told("The accounts that the key may pay from and administer; null for all of the tenant's."),
@@ -32,6 +35,7 @@ class Whoami(TypedDict):
         "key_id": "3jq6c1w",
         "tenant": "demo",
         "scopes": ["payments:read", "tasks:read"],
+        "read_only": False,
         "account_ids": None,
     },
     codes=(),
@@ -41,5 +45,6 @@ def whoami(caller: Caller) -> Whoami:
         "key_id": caller.key_id,
         "tenant": caller.tenant,
         "scopes": sorted(caller.scopes),
+        "read_only": caller.read_only,
         "account_ids": None if caller.accounts is None else sorted(caller.accounts),
     }

@@ -201,6 +201,7 @@ def test_a_key_that_only_reads_is_refused_whatever_writes(client: Client) -> Non
     key = made(client, scopes=["tasks:read", "tasks:write"], read_only=True)["key"]
     preview = {"cron": "0 9 * * *"}
     assert used(client, key).status == 200
+    assert used(client, key, path="/api/v1/whoami").body["read_only"] is True
     assert used(client, key, "POST", "/api/v1/tasks/preview", body=preview).status == 200
     assert problem(used(client, key, "POST", body={})) == (403, "forbidden")
 

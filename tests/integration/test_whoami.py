@@ -14,6 +14,7 @@ def test_a_key_learns_its_tenant_and_scopes(client: Client, scopes: str) -> None
         "key_id": asking.key_id,
         "tenant": client.tenant,
         "scopes": sorted(scopes.split()),
+        "read_only": False,
         "account_ids": None,
     }
 

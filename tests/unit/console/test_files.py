@@ -80,13 +80,36 @@ def test_a_script_needs_no_unsafe_policy_and_takes_no_amount_for_a_float(name: s
 
 
 def test_a_file_is_packed_for_a_browser_that_takes_that() -> None:
-    plain, packed = get("/console/app.js"), get("/console/app.js", accept_encoding="br, gzip")
-    content = (FOLDER / "app.js").read_bytes()
+    plain, packed = get("/console/style.css"), get("/console/style.css", accept_encoding="br, gzip")
+    content = (FOLDER / "style.css").read_bytes()
     assert base64.b64decode(plain["body"]) == content
     assert gzip.decompress(base64.b64decode(packed["body"])) == content
     assert packed["headers"]["Content-Encoding"] == "gzip"
     assert "Content-Encoding" not in plain["headers"]
     assert (plain["isBase64Encoded"], packed["isBase64Encoded"]) == (True, True)
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_a_browser_gets_every_line_but_comments(name: str) -> None:
+    """Each line has the same number, so an error that a browser reports names the line of the source."""
+    source = (FOLDER / name).read_text(encoding="utf-8").split("\n")
+    served = files()[name].content.decode().split("\n")
+    assert len(source) == len(served)
+    left_out = [line for line, sent in zip(source, served, strict=True) if line != sent]
+    assert all(line.lstrip().startswith("//") for line in left_out)
+    assert bool(left_out) == (name in OWN_SCRIPTS)
+    assert not [line for line in served if name in OWN_SCRIPTS and line.lstrip().startswith("//")]
+
+
+@pytest.mark.parametrize("name", OWN_SCRIPTS)
+def test_no_line_of_a_text_looks_like_a_comment(name: str) -> None:
+    """Such a line would be left out of what a browser gets. Texts over several lines stand in backquotes."""
+    before = ""
+    for line in (FOLDER / name).read_text(encoding="utf-8").split("\n"):
+        if line.lstrip().startswith("//"):
+            assert before.count("`") % 2 == 0, line
+        else:
+            before += line
 
 
 @pytest.mark.parametrize("path", ["/console", *(f"/console/{name}" for name in files())])

@@ -120,11 +120,11 @@ changeTenant              request             tenants change              -
 suspendTenant             request             tenants suspend             -
 resumeTenant              request             tenants resume              -
 replaceDataKey            request             tenants replace-data-key    -
-listSwitches              request             switches list               -
-getSwitch                 request             switches get                -
-turnSwitch                request             switches off                -
-listReconciliations       request             call                        -
-approveRepairs            request             call                        -
+listSwitches              request             switches list               switches       Switches
+getSwitch                 request             switches get                switches       Switch
+turnSwitch                request             switches off                switches       Turn off
+listReconciliations       request             call                        reconciliations  Reconciliations
+approveRepairs            request             call                        reconciliations  Approve
 health                    request             call                        -
 description               request             call                        -
 documentation             request             call                        -
@@ -141,7 +141,6 @@ NOT_IN_THE_CONSOLE: Final = {
     "administered by command": {
         *("rotateSigningSecret", "makeTenant", "listTenants", "getTenant", "changeTenant"),
         *("suspendTenant", "resumeTenant", "getLimits", "replaceDataKey"),
-        *("listSwitches", "getSwitch", "turnSwitch", "listReconciliations", "approveRepairs"),
     },
     "a page or a file, and no action": {"health", "description", "documentation", "console"},
 }  # fmt: skip
