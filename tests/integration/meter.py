@@ -1,11 +1,12 @@
-"""Write units as AWS bills them, of every call of boto3 and pynamodb.
+"""Units as AWS bills them, of every call of boto3 and pynamodb.
 
 Each answer is asked for its units, indexes included. What the engine says of a PartiQL statement is 1 whatever it
 wrote, so the rows that one changed are put into a twin of their table, and what those puts take is counted.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from botocore import handlers
@@ -14,6 +15,7 @@ from tests import tables
 from tests.tables import KEYS
 
 _WRITES: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"})
+_READS: Final = frozenset({"GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan"})
 _STATEMENTS: Final = {"BatchExecuteStatement": "Statements", "ExecuteTransaction": "TransactStatements"}
 _Row = dict[str, Any]
 _Rows = dict[tuple[str, ...], _Row]
@@ -78,9 +80,42 @@ class Meter:
         return {tuple(row[key]["S"] for key in keys): row for row in rows}
 
 
+class Reads:
+    """`units` by the full name of the table, as the engine tells them. DynamoDB Local tells what AWS bills. MiniStack
+    tells one figure for every Query and none for a batch."""
+
+    def __init__(self) -> None:
+        self.units: Counter[str] = Counter()
+        self._counts = False
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        self.units.clear()
+        self._counts = True
+        try:
+            yield
+        finally:
+            self._counts = False
+
+    def before(self, params: _Row, model: Any, **_: object) -> None:
+        if self._counts and model.name in _READS:
+            params["ReturnConsumedCapacity"] = "TOTAL"
+
+    def after(self, parsed: _Row, model: Any, **_: object) -> None:
+        if self._counts and model.name in _READS and "Error" not in parsed:
+            found = parsed.get("ConsumedCapacity", [])
+            for taken in found if isinstance(found, list) else [found]:
+                self.units[taken["TableName"]] += taken["CapacityUnits"]
+
+
 METER: Final = Meter()
+READS: Final = Reads()
 _every_client: list[Any] = handlers.BUILTIN_HANDLERS
 _every_client += [
-    ("provide-client-params.dynamodb", METER.before),
-    ("after-call.dynamodb", METER.after),
+    (event, method)
+    for meter in (METER, READS)
+    for event, method in (
+        ("provide-client-params.dynamodb", meter.before),
+        ("after-call.dynamodb", meter.after),
+    )
 ]

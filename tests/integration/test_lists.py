@@ -17,6 +17,7 @@ from postdate.stores.passes import DynamoPasses
 from tests.boundary import Boundary
 from tests.contract.examples import PLAN
 from tests.integration.conftest import SETTINGS, entered, forget
+from tests.integration.meter import READS
 from tests.integration.money import calls
 from tests.integration.world import Client, World
 
@@ -62,6 +63,12 @@ class Stored:
             if call.operation == "Query" and "IndexName" in call.asked:
                 asked["entries"] += call.asked["Limit"]
         return [each["payment_id"] for each in answer.body["payments"]], answer.body["next_cursor"], asked
+
+    def units(self, query: str) -> float:
+        """The read units that a page takes of the payments' table and its indexes."""
+        with READS.counting():
+            self.page(query)
+        return READS.units[self.world.tables["payments"]]
 
     def walked(self, query: str) -> Iterator[list[str]]:
         cursor: str | None = ""
@@ -129,6 +136,18 @@ def test_a_page_costs_the_same_whatever_is_stored_and_over_however_many_accounts
             "BatchGetItem": 1,
             "rows": 21,
         }, name
+
+
+def test_a_page_takes_the_same_read_units_of_many_payments_as_of_few(stored: Stored, world: World) -> None:
+    """Units are true on DynamoDB Local. `tests/integration/pages.py` walks a hundred thousand payments there."""
+    swept(world, stored.now)
+    stored.page("status=PENDING")
+    stored.grow(1000, 500)
+    asked = asking(stored)
+    few = {name: stored.units(query) for name, query in asked.items()}
+    stored.grow(3000, 500)
+    assert {name: stored.units(query) for name, query in asked.items()} == few
+    assert all(units > 0 for units in few.values())
 
 
 def test_a_list_of_what_waits_costs_two_reads_more_once_in_half_a_minute(
