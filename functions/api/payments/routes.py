@@ -1,18 +1,15 @@
 """Routes of /api/v1/payments."""
 
-from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
-from pydantic import JsonValue
 
 from functions.api import requests
 from functions.api.caller import Caller
-from functions.api.forms import fingerprint, parsed
+from functions.api.forms import parsed
 from functions.api.operation import Operation, Routes
-from functions.api.payments import answers
+from functions.api.payments import answers, orders
 from functions.api.payments.forms import (
     ExecutionForm,
     PaymentBatchForm,
@@ -21,15 +18,14 @@ from functions.api.payments.forms import (
     due_at,
     instant_field,
     read,
-    read_part,
 )
 from functions.api.payments.listing import PaymentQuery, page
 from functions.api.payments.register import PaymentOrder, RegisteredPayment
-from functions.api.payments.terms import changes_of, terms_of
+from functions.api.payments.terms import changes_of
 from functions.api.payments.trail import trail
-from functions.api.registering import allowed, refuse_large, too_far
+from functions.api.registering import allowed, refuse_large
 from functions.api.wiring import wired
-from postdate.domain.errors import IdempotencyKeyMissing, PostdateError
+from postdate.domain.errors import PostdateError
 
 PAYMENTS: Final = Routes("/api/v1/payments")
 READ, WRITE = "payments:read", "payments:write"
@@ -85,9 +81,9 @@ _CANCEL: Final[dict[str, Any]] = {
 )
 def schedule(caller: Caller) -> Response[answers.Payment]:
     form = read(PaymentForm, requests.body(_event()))
-    order = _order(form, requests.idempotency_key_needed(_event()), caller)
+    order = orders.order_of(form, requests.idempotency_key_needed(_event()), caller)
     wired().meter.take(caller.tenant, 1)
-    (answer,) = _registered(caller, [order])
+    (answer,) = orders.register(caller, [order])
     if isinstance(answer, PostdateError):
         raise answer
     headers = {"Location": f"/api/v1/payments/{answer.payment.id}"}
@@ -116,10 +112,10 @@ def schedule(caller: Caller) -> Response[answers.Payment]:
 def schedule_batch(caller: Caller) -> answers.PaymentBatchAnswer:
     form = parsed(PaymentBatchForm, requests.batch(_event()))
     refuse_large(form.payments, field="payments")
-    asked = [_asked(given, caller) for given in form.payments]
+    asked = [orders.asked(given, caller) for given in form.payments]
     wired().meter.take(caller.tenant, len(asked))
-    orders = [order for order in asked if isinstance(order, PaymentOrder)]
-    registered = iter(_registered(caller, orders) if orders else ())
+    wanted = [order for order in asked if isinstance(order, PaymentOrder)]
+    registered = iter(orders.register(caller, wanted) if wanted else ())
     found = [next(registered) if isinstance(order, PaymentOrder) else order for order in asked]
     results = [each.payment if isinstance(each, RegisteredPayment) else each for each in found]
     request_id = requests.request_id(_event())
@@ -267,36 +263,3 @@ PAYMENTS.operations.append(
 
 def _event() -> BaseProxyEvent:
     return PAYMENTS.router.current_event
-
-
-def _registered(caller: Caller, orders: Sequence[PaymentOrder]) -> list[RegisteredPayment | PostdateError]:
-    given = wired()
-    return given.allowance.registered(
-        caller, orders, lambda allowed: given.payment_registrar.register(caller.tenant, allowed)
-    )
-
-
-def _asked(given: JsonValue, caller: Caller) -> PaymentOrder | PostdateError:
-    try:
-        form = read_part(given)
-        if form.idempotency_key is None:
-            raise IdempotencyKeyMissing
-        return _order(form, form.idempotency_key, caller)
-    except PostdateError as error:
-        return error
-
-
-def _order(form: PaymentForm, key: str, caller: Caller) -> PaymentOrder:
-    caller.pays_from(form.from_account_id)
-    now = wired().clock.now()
-    instant, field = due_at(form, now), instant_field(form)
-    moment = instant if isinstance(instant, datetime) else now
-    return PaymentOrder(
-        terms=terms_of(form),
-        due_at=moment,
-        instant_field=field,
-        refusal=instant if isinstance(instant, PostdateError) else too_far(moment, now, field=field),
-        idempotency_key=key,
-        fingerprint=fingerprint(form),
-        actor=caller.actor,
-    )

@@ -1,7 +1,7 @@
 """Routes of subscriptions, under /api/v1/subscriptions."""
 
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
@@ -12,7 +12,7 @@ from functions.api.forms import parsed, text_of
 from functions.api.listing import Span
 from functions.api.operation import Routes
 from functions.api.runs.listing import RunQuery, page
-from functions.api.subscriptions import answers
+from functions.api.subscriptions import answers, examples
 from functions.api.subscriptions.forms import (
     ReplayForm,
     SubscriptionChangeForm,
@@ -24,62 +24,6 @@ from functions.api.wiring import wired
 
 SUBSCRIPTIONS: Final = Routes("/api/v1/subscriptions")
 WRITE: Final = "subscriptions:write"
-_TOLD: Final[dict[str, Any]] = {
-    "subscription_id": "sub_3m9c5q7h1k2n8p4r",
-    "status": "ACTIVE",
-    "reason": None,
-    "target": {
-        "type": "webhook",
-        "url": "https://shop.example/hooks/payments",
-        "method": "POST",
-        "headers": {},
-    },
-    "types": ["payment.completed", "payment.failed"],
-    "filter": {"metadata": {"shop": "north"}},
-    "ordered": True,
-    "description": "billing",
-    "created_at": "2026-11-18T09:30:12.408Z",
-    "changed_at": "2026-11-18T09:30:12.408Z",
-    "paused_at": None,
-    "version": 1,
-}
-_DELIVERY: Final[dict[str, Any]] = {
-    "run_id": "dlv_0wgzfs02c9q7h1k2n8p4r3m5",
-    "planned_at": "2026-11-18T10:05:00.041Z",
-    "started_at": "2026-11-18T10:05:00.262Z",
-    "finished_at": "2026-11-18T10:05:00.291Z",
-    "lateness_ms": 72,
-    "status": "SUCCEEDED",
-    "reason": None,
-    "task_id": "sub_3m9c5q7h1k2n8p4r",
-    "attempts": [
-        {
-            "number": 1,
-            "worker_id": "5a1f8c30-7d2e",
-            "lease_until": "2026-11-18T10:05:40.262Z",
-            "started_at": "2026-11-18T10:05:00.262Z",
-            "finished_at": "2026-11-18T10:05:00.291Z",
-            "outcome": "SUCCEEDED",
-            "http_status": 204,
-            "error": None,
-        }
-    ],
-    "next_attempt_at": None,
-    "token": 1,
-    "lease_until": None,
-    "version": 3,
-    "subscription_id": "sub_3m9c5q7h1k2n8p4r",
-    "event_id": "evt_2_pay_0wgzfs020000000000000001",
-}
-_TEST: Final = {
-    **_DELIVERY,
-    **dict.fromkeys(("started_at", "finished_at", "lateness_ms", "event_id")),
-    "status": "PENDING",
-    "attempts": [],
-    "next_attempt_at": "2026-11-18T10:05:00.041Z",
-    "token": 0,
-    "version": 1,
-}
 _REFUSED: Final = ("malformed", "validation_failed", "destination_not_allowed", "limit_exceeded")
 _CHANGED: Final = ("not_found", "invalid_state")
 
@@ -94,26 +38,8 @@ _CHANGED: Final = ("not_found", "invalid_state")
     "in this answer and in no other. An endpoint that answers 410 ends the subscription. Deliveries make no events.",
     status=201,
     body=SubscriptionForm,
-    examples={
-        "payments": {
-            "summary": "Payments that ended",
-            "value": {
-                "target": {"type": "webhook", "url": "https://shop.example/hooks/payments"},
-                "types": ["payment.completed", "payment.failed"],
-                "filter": {"metadata": {"shop": "north"}},
-                "description": "billing",
-            },
-        },
-        "dead": {
-            "summary": "Tasks that died, in no order",
-            "value": {
-                "target": {"type": "webhook", "url": "https://shop.example/hooks/dead"},
-                "types": ["task.dead", "run.dead"],
-                "ordered": False,
-            },
-        },
-    },
-    example={**_TOLD, "secret": "whsec_<secret>"},
+    examples=examples.FORMS,
+    example={**examples.SUBSCRIPTION, "secret": "whsec_<secret>"},
     scope=WRITE,
     headers=("Location",),
     codes=_REFUSED,
@@ -131,7 +57,7 @@ def make(caller: Caller) -> Response[answers.NewSubscription]:
     name="listSubscriptions",
     summary="List subscriptions",
     text="In the order of their ids, without their secrets.",
-    example={"subscriptions": [_TOLD], "next_cursor": None},
+    example={"subscriptions": [examples.SUBSCRIPTION], "next_cursor": None},
     scope=READ,
     parameters=("limit", "cursor"),
     codes=("validation_failed",),
@@ -151,7 +77,7 @@ def list_subscriptions(caller: Caller) -> answers.SubscriptionList:
     name="getSubscription",
     summary="Get a subscription",
     text="Without its secret.",
-    example=_TOLD,
+    example=examples.SUBSCRIPTION,
     scope=READ,
     codes=("not_found",),
 )
@@ -167,7 +93,7 @@ def get(caller: Caller, subscription_id: str) -> answers.Subscription:
     text="For events that are recorded from now on. Deliveries that wait keep their target.",
     body=SubscriptionChangeForm,
     examples={"all": {"summary": "All events of payments", "value": {"types": ["payment.*"]}}},
-    example=_TOLD,
+    example=examples.SUBSCRIPTION,
     scope=WRITE,
     codes=(*_REFUSED, *_CHANGED),
 )
@@ -183,7 +109,7 @@ def change(caller: Caller, subscription_id: str) -> answers.Subscription:
     summary="Delete a subscription",
     text="For good. Deliveries that have not begun are cancelled at their next instant, and it is listed as ENDED for "
     "100 days. To delete it twice is no error.",
-    example={**_TOLD, "status": "ENDED", "reason": "deleted", "version": 2},
+    example={**examples.SUBSCRIPTION, "status": "ENDED", "reason": "deleted", "version": 2},
     scope=WRITE,
     codes=("not_found",),
 )
@@ -197,7 +123,12 @@ def end(caller: Caller, subscription_id: str) -> answers.Subscription:
     name="pauseSubscription",
     summary="Pause a subscription",
     text="Within 2 seconds no delivery begins. To pause it twice is no error.",
-    example={**_TOLD, "status": "PAUSED", "paused_at": "2026-11-18T09:45:00.000Z", "version": 2},
+    example={
+        **examples.SUBSCRIPTION,
+        "status": "PAUSED",
+        "paused_at": "2026-11-18T09:45:00.000Z",
+        "version": 2,
+    },
     scope=WRITE,
     codes=_CHANGED,
 )
@@ -212,7 +143,7 @@ def pause(caller: Caller, subscription_id: str) -> answers.Subscription:
     summary="Resume a subscription",
     text="Events of the pause follow, and deliveries that were waiting, within 5 minutes. To resume it twice is no "
     "error.",
-    example=_TOLD,
+    example=examples.SUBSCRIPTION,
     scope=WRITE,
     codes=_CHANGED,
 )
@@ -249,7 +180,7 @@ def rotate(caller: Caller, subscription_id: str) -> answers.NewSubscriptionSecre
     text="One event of the type `subscription.test` goes to the target, signed and retried like every delivery. The "
     "answer is the delivery, which has not begun.",
     status=202,
-    example=_TEST,
+    example=examples.TEST_DELIVERY,
     scope=WRITE,
     codes=_CHANGED,
 )
@@ -298,7 +229,7 @@ def replay(caller: Caller, subscription_id: str) -> Response[answers.Replay]:
     name="listDeliveries",
     summary="List the deliveries of a subscription",
     text="The newest event comes first. Finished deliveries are listed for about a month. The list is a moment behind.",
-    example={"deliveries": [_DELIVERY], "next_cursor": None, "partial": False},
+    example={"deliveries": [examples.DELIVERY], "next_cursor": None, "partial": False},
     scope=READ,
     parameters=("delivery_status", "limit", "cursor"),
     codes=("validation_failed", "not_found"),
