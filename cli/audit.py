@@ -64,7 +64,8 @@ def show(told: dict[str, Any]) -> str:
 
 
 def _asked() -> str:
-    """Nothing is installed: the lock file is read. pip-audit ends with 1 when it finds something."""
+    """Returns the report of pip-audit on the lock file. Nothing is installed for it. pip-audit ends with 1 when it
+    finds something, so that status is no failure."""
     if not uv.UV.exists():
         raise Failure("uv is missing. Run `make check` once.")
     ran = subprocess.run(

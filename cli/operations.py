@@ -55,7 +55,7 @@ def planned(api: Service, action: str, options: argparse.Namespace) -> dict[str,
 def followed(
     api: Service, operation: dict[str, Any], *, pause: Callable[[float], None] = time.sleep
 ) -> dict[str, Any]:
-    """Waits until it has ended or was stopped, and tells its progress."""
+    """Waits until the operation has ended or was stopped, and prints its progress."""
     told = ""
     while operation["state"] not in ENDED:
         pause(_LOOK_SECONDS)

@@ -116,6 +116,8 @@ class Recovery:
         return raised
 
     def _minutes(self, stood: int) -> Iterator[int]:
+        """The minutes to go through, from the first one that the sweep makes again to the last one that it may have
+        opened."""
         horizon = Horizon(
             lead=timedelta(seconds=int(self.settings["OPEN_LEAD_SECONDS"])),
             margin=timedelta(seconds=int(self.settings["OPEN_MARGIN_SECONDS"])),

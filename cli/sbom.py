@@ -15,7 +15,7 @@ _CLASSIFIER: Final = "License :: OSI Approved :: "
 
 
 def sbom(locked: Path = LOCKED) -> dict[str, Any]:
-    """In the form of CycloneDX 1.6. Two calls for one lock file give the same document."""
+    """The list of components in the form of CycloneDX 1.6. Two calls for one lock file give the same document."""
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",

@@ -48,9 +48,10 @@ def change_arguments(parser: argparse.ArgumentParser) -> None:
 
 @contextmanager
 def service(options: argparse.Namespace, *, local_key: str = "admin_key") -> Iterator["Service"]:
-    """Keys come from variables or profiles and never from arguments, which other users of the machine can read.
+    """Yields the API that the options, the variables or the profile name.
 
-    `local_key` is the key of the local stack that is used without the others.
+    Keys come from variables or profiles and never from arguments, which other users of the machine can read.
+    `local_key` is the name of the local stack's key, for use when neither names an API.
     """
     chosen = _profile(options, local_key)
     tenant = options.tenant or chosen.tenant

@@ -30,7 +30,8 @@ def contents(name: str, root: Path = ROOT) -> dict[str, Path]:
 
 
 def bundle(name: str, *, platform: str, build: Path = BUILD) -> Path:
-    """With the bytecode of the platform's Python, where that was made beforehand."""
+    """Packs the code of one function, with bytecode for the platform where that was compiled beforehand, and returns
+    the file."""
     files = contents(name)
     compiled = dict(_bytecode(files, build / f"bytecode-{platform}"))
     return _pack(files | compiled, build / f"functions-{platform}" / f"{name}.zip")

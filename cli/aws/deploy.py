@@ -29,7 +29,7 @@ def build(environment: Environment) -> None:
 
 
 def run(found: Account, given: list[str]) -> None:
-    """The CDK's command line, which says itself what went wrong."""
+    """Runs the CDK's command line, which prints the reason of a failure itself."""
     variables = cdk.environment(os.environ) | {
         "AWS_REGION": found.region,
         "AWS_DEFAULT_REGION": found.region,
@@ -66,8 +66,9 @@ def deploy(
 
 
 def arguments(environment: Environment, *, first: bool, asked: bool, only: str = "") -> list[str]:
-    """Without a terminal nobody can approve. A stack that is protected while it is made cannot be taken back. `only`
-    names one stack in place of all."""
+    """The arguments of `cdk deploy`. Approval is asked only at a terminal, where a person can answer. With `first`
+    nothing is protected yet, because a protected stack could not be taken back. `only` names one stack in place of
+    all."""
     return [
         *("deploy", *((only, "--exclusively") if only else ("--all",))),
         *("--context", f"env={environment.name}"),

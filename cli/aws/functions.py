@@ -36,7 +36,7 @@ class Functions:
         self._enable(False)
 
     def start(self) -> None:
-        """With the concurrency that the environment gives to `api`."""
+        """Starts the functions again, with the concurrency that the environment gives to `api`."""
         reserved = self.environment.functions["api"].reserved
         if reserved is None:
             self.client.delete_function_concurrency(FunctionName=self._named("api"))

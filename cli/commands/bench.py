@@ -31,7 +31,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """With `--json` the lines are all there is to say, so nothing is left to answer."""
+    """Runs the bench and prints each line as it is measured. With `--json` nothing else is printed, so the answer is
+    empty."""
     plan = Plan(
         items=options.items,
         calls=options.calls,

@@ -85,7 +85,7 @@ def show(answer: dict[str, Any]) -> str:
 
 
 def operations(description: dict[str, Any]) -> dict[str, Operation]:
-    """By name. Parameters are followed to where the description has them."""
+    """The operations of an OpenAPI document by their names. References to shared parameters are resolved."""
     shared = description.get("components", {}).get("parameters", {})
     found = {}
     for path, methods in description["paths"].items():

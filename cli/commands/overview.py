@@ -61,7 +61,7 @@ def show(answer: dict[str, Any]) -> str:
 
 
 def _minutes(minutes: list[dict[str, Any]]) -> list[str]:
-    """The newest of those in which something was due, or that the sweep has not closed though it should have."""
+    """Lines for the newest minutes in which an item was due, or which the sweep has not closed in time."""
     lines = [f"{'':<26}{'due':>8}{'done':>8}{'failed':>8}{'retried':>8}{'p50 ms':>8}{'p99 ms':>8}"]
     for each in minutes[-_MINUTES_SHOWN:]:
         for kind in ("tasks", "payments"):
@@ -77,7 +77,7 @@ def _minutes(minutes: list[dict[str, Any]]) -> list[str]:
 
 
 def _firing(options: argparse.Namespace) -> list[dict[str, str]] | None:
-    """None if nobody says which environment the API belongs to."""
+    """The alarms that fire now; None if nobody says which environment the API belongs to."""
     if options.env is None and URL in os.environ:
         return None
     environment = ENVIRONMENTS[options.env or LOCAL.name]

@@ -45,7 +45,7 @@ def _synthesise(place: Place, to: Path) -> None:
 
 
 def _project_files() -> list[Path]:
-    """Everything but what surely has no part in a deployment."""
+    """The files that a deployment may depend on: all but those of folders that surely have no part in it."""
     folders = [
         path for path in ROOT.iterdir() if not path.name.startswith(".") and path.name not in NOT_DEPLOYED
     ]

@@ -82,7 +82,8 @@ def keys_compared_plainly(evaluate: Callable[..., bool]) -> Callable[..., bool]:
 def _plain(
     tokens: list[tuple[str, str]], values: _Row, names: Mapping[str, str]
 ) -> Callable[[_Row], bool] | None:
-    """None unless the expression compares attributes with texts, and nothing else."""
+    """Compiles an expression into a test of a row. Returns None for an expression that does more than compare
+    attributes with texts."""
     words = [token for token in tokens if token[0] not in ("LPAREN", "RPAREN", "EOF")]
     tests: list[tuple[str, str, str]] = []
     while words:
@@ -163,6 +164,8 @@ def inherited(engine: Mapping[str, str]) -> dict[str, str]:
 
 
 def _started_in_turn() -> None:
+    """Lets the engine start only a few workers at a time. Each gets the few variables that functions may inherit, and
+    shares its unpacked code with the others."""
     from ministack.core import lambda_runtime
     from ministack.core.lambda_runtime import Worker
 

@@ -28,7 +28,7 @@ class Answering(BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers.get("Content-Length", 0)))
 
     def answer(self, status: int, **headers: str) -> None:
-        """Without a body; `Retry_After` is the header Retry-After."""
+        """Answers without a body. The argument `Retry_After` becomes the header Retry-After."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)

@@ -29,7 +29,8 @@ PROGRAM: Final = Path(__file__).with_name("engine.py")
 
 
 def installed() -> Path:
-    """For each Python its own: the tests on one do not replace the engine that runs on another."""
+    """Installs the engine, once for each release of Python, and returns its folder. Tests on one release do not replace
+    the engine that runs on another."""
     named = f"ministack-{sys.version_info.major}.{sys.version_info.minor}"
     return built(BUILD / named, _install, of=(REQUIREMENTS, sys.base_prefix, sys.version))
 

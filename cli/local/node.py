@@ -63,7 +63,8 @@ def _npm(tools: Path) -> tuple[Path, list[str]]:
 
 
 def _run_npm(npm: tuple[Path, list[str]], to: Path) -> None:
-    """With a cache of its own and the certificates that pip is told to trust, so that a home decides nothing."""
+    """Installs with npm. A cache of its own, and the certificates that pip trusts, make the result independent of the
+    home folder."""
     path, command = npm
     environment = os.environ | {"PATH": f"{path}{os.pathsep}{os.environ['PATH']}"}
     if certificates := uv.pip_settings().get("cert"):

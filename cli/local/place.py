@@ -71,5 +71,5 @@ class Place:
 
     @property
     def temporary(self) -> Path:
-        """Everything that the engine and its functions unpack; gone with the stack."""
+        """The folder for all that the engine and its functions unpack. It is removed with the stack."""
         return self.directory / "tmp"

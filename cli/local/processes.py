@@ -47,7 +47,8 @@ def _kill(pid: int) -> None:
 
 
 def _started(pid: int) -> str | None:
-    """None when there is no such process, or only what is left of one that nobody has waited for."""
+    """The start of a process as the system tells it, which tells two processes of one id apart. None if no process has
+    this id, or if it ended and its parent has not collected it."""
     stat = Path(f"/proc/{pid}/stat")
     if Path("/proc/self/stat").exists():
         try:

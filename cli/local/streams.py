@@ -177,7 +177,8 @@ class Follower:
 
 
 def _left(part: Sequence[Record], result: Mapping[str, Any]) -> list[Record]:
-    """From the first failed record on. An answer that names an unknown record fails all of them."""
+    """The records to deliver again: those from the first failed record on. If the answer names an unknown record, all
+    of them failed."""
     failed = set(_failed(result.get("body")))
     numbers = [record["dynamodb"]["SequenceNumber"] for record in part]
     if not failed:

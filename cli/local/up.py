@@ -1,4 +1,4 @@
-"""From nothing, or from whatever is there, to a deployed and seeded local stack."""
+"""Brings up a local stack, deployed and seeded, from nothing or from what an earlier start left."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor

@@ -150,9 +150,9 @@ def _unless_known(event: dict[str, Any], answer: dict[str, Any]) -> dict[str, An
 
 
 def _note(event: dict[str, Any], status: int) -> None:
-    """The line of metrics is the one line of every request, so it names the request. An operator's key has no tenant;
-    then the one that the request names is noted. Of a body the line has the hash, which shows later
-    which request it was."""
+    """Notes on the line of metrics which request it belongs to, because each request has this one line only. An
+    operator's key has no tenant, so the tenant that the request names is noted. Of a body the line has the hash, which
+    shows later which request it was."""
     request = event["requestContext"]
     note("request_id", request["requestId"])
     note("parameters", wired().parameters.version)

@@ -175,7 +175,7 @@ def _failures(operation: Operation) -> dict[str, Any]:
 
 
 def _problems() -> dict[str, dict[str, Any]]:
-    """By code: what it means, what to do about it, and one as it is sent."""
+    """An example of each problem by its code: the meaning, the advice and the body as it is sent."""
     made = [
         (meaning, advice, problem(error, "JKJaXmPLvHcESHA=")) for error, meaning, advice in problems.ERRORS
     ]

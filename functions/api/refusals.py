@@ -15,7 +15,8 @@ from postdate.stores.ledger import Posted, PostingAnswer
 
 
 def refusal(posted: Posted, posting: Posting | None = None) -> PostdateError | None:
-    """None for what is done, or was done before. `posting` tells a hold that is gone from a lack of money."""
+    """The error for a posting that was refused; None for one that is done, or was done before. `posting` tells a
+    missing hold from a lack of money."""
     match posted.answer:
         case PostingAnswer.DONE | PostingAnswer.STALE:
             return None

@@ -144,7 +144,7 @@ class Archiver:
 
 
 def newest(archive: Archive, owner: str) -> Head | None:
-    """None before the first. Raises Unavailable."""
+    """The newest manifest of an owner; None before the first one. Raises Unavailable."""
     days = archive.folders(archiving.manifests_of(owner))
     keys = [key for day in days[-1:] for key in archive.keys(day)]
     return _read(archive, keys[-1]) if keys else None

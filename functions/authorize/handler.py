@@ -78,8 +78,9 @@ def _key(authorization: str) -> ApiKey | None:
 
 
 def _note_use(key: ApiKey | Person | None) -> None:
-    """With the gateway's memory of 55 seconds, a noted use is at most a minute old. A failed note
-    refuses no request. The issuer notes what people do with its tokens."""
+    """Notes the use of a key, at most once in a while. A failed note refuses no request. Tokens are left out, because
+    their issuer notes their use. The gateway remembers an answer for 55 seconds, so a noted use is at most a minute
+    old."""
     now = _CLOCK.now()
     if not isinstance(key, ApiKey) or (key.last_used_at is not None and now - key.last_used_at < _NOTED_ANEW):
         return

@@ -139,8 +139,8 @@ class TaskActor:
         return {call for letter in found for call in _calls(letter)} & unwanted
 
     def _looked(self, unwanted: set[tuple[str, int]]) -> list[Letter]:
-        """Letters that are hidden from others now, until these calls are among them. A look hides its letters, so the
-        next one finds others."""
+        """Reads letters until all `unwanted` calls are found, or no more letters are there. Each look hides its letters
+        from others, so the next look finds others."""
         letters: list[Letter] = []
         for _ in range(_LOOKS):
             newest = self.letters.look(LETTERS_MAX)

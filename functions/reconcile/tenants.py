@@ -109,7 +109,8 @@ class Inspector:
         )
 
     def _dead(self, tenant: str, letters: Mapping[str, Any] | None) -> tuple[int, list[Finding]]:
-        """Without a whole list of letters nothing can be said about a task that has none."""
+        """Counts the dead tasks of a tenant and finds those without a letter. If the list of letters is not whole,
+        nothing can be said about a task without one."""
         if not letters or not letters["whole"]:
             return 0, []
         now = self.clock.now()

@@ -19,8 +19,8 @@ _BYTES_MAX: Final = 240_000
 def published(
     name: str, client: Any, *, flag: Callable[[], Flag]
 ) -> Callable[[str, Sequence[Event]], None] | None:
-    """None where an environment names no bus: then nothing is published. Events of tenants for which the flag is off
-    are left out, and not made up for when it is on again."""
+    """The function that puts a tenant's events on the bus; None in an environment without a bus. Events of tenants for
+    which the flag is off are left out, and are not sent later either."""
     if not name:
         return None
     bus = Bus(name=name, client=client)
@@ -38,8 +38,8 @@ class Bus:
         self._client = client
 
     def publish(self, tenant: str, events: Sequence[Event]) -> None:
-        """In the order of each subject, as far as EventBridge keeps it. Raises Unavailable unless each event was taken:
-        the caller repeats all, so rules see an event once or more."""
+        """Puts events on the bus in the order of each subject, as far as EventBridge keeps it. Raises Unavailable
+        unless each event was taken. The caller repeats all, so rules see an event once or more."""
         entries = [_entry(event, tenant, self._name) for event in events]
         for chunk in _chunks(entries):
             with translated():

@@ -19,7 +19,7 @@ class Change:
 
 
 def change_of(record: Mapping[str, Any]) -> Change | None:
-    """None for a row that was removed: an expiry is no version."""
+    """Reads a record of a stream; None for a row that was removed, because an expiry is no version."""
     images = record["dynamodb"]
     if "NewImage" not in images:
         return None

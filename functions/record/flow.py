@@ -39,7 +39,8 @@ def _key(row: AttributeMap) -> dict[str, Any]:
 
 
 def _breaker(row: AttributeMap) -> dict[str, Any]:
-    """The reason of a failure may repeat a receiver's words, as a run's own events do."""
+    """The fields of a breaker that events show. `last_error` may repeat a receiver's words, as a run's own events
+    do."""
     return there(
         {
             "state": "OPEN" if "open_until" in row else "CLOSED",

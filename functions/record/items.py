@@ -9,7 +9,8 @@ from postdate.stores.task_row import task_in
 
 
 def event_of(change: Change) -> Event | None:
-    """None for a pointer, for a step of a backfill, and for a change that makes no version."""
+    """The event of a change in the table of tasks; None for a pointer, for a step of a backfill, and for a change that
+    makes no version."""
     id = change.keys["id"]["S"]
     if "points_to" in change.after:
         return None

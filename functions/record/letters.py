@@ -85,6 +85,7 @@ class Rereader:
         return bool(changes) and not done.failed and not done.poisoned
 
     def _changes(self, info: Mapping[str, Any]) -> Iterator[Change]:
+        """Reads the changes of a failed batch again from the stream, by the numbers that its letter names."""
         last = int(info["endSequenceNumber"])
         place = self.streams.get_shard_iterator(
             StreamArn=info["streamArn"],

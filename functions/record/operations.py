@@ -12,7 +12,8 @@ _ENDS: Final = frozenset({State.DONE, State.ABORTED})
 
 
 def event_of(change: Change) -> Event | None:
-    """None for pages of items, for the seats of a tenant, and for progress."""
+    """The event of an operation that started or ended; None for its progress, for pages of items, and for the seats of
+    a tenant."""
     if change.keys["place"]["S"] != HEAD:
         return None
     after = operation_of(change.after)

@@ -7,7 +7,7 @@ from postdate.stores.payment_row import payment_in
 
 
 def event_of(change: Change) -> Event | None:
-    """None for a pointer, and for a change that makes no version."""
+    """The event of a change in the table of payments; None for a pointer, and for a change that makes no version."""
     if "points_to" in change.after:
         return None
     before = payment_in(change.before) if change.before else None

@@ -156,7 +156,7 @@ class Recorder:
         raise Unavailable(f"{_ROUNDS_MAX} other writers were faster")
 
     def _end(self, tenant: str) -> _End | None:
-        """None before the first page."""
+        """The newest page of a tenant's feed; None before the first one."""
         if tenant not in self._ends:
             for page in self._events.pages(tenant, limit=1, newest_first=True):
                 self._keep(page)

@@ -11,7 +11,7 @@ from postdate.stores.subscriptions_dynamo import subscription_of
 
 
 def event_of(change: Change) -> Event | None:
-    """None for a change that makes no version."""
+    """The event of a changed subscription; None for a change that makes no version."""
     after = subscription_of(change.after)
     before = subscription_of(change.before) if change.before else None
     if before is not None and before.version == after.version:

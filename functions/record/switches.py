@@ -14,7 +14,8 @@ from postdate.stores.attributes import AttributeMap, instant
 
 
 def event_of(change: Change) -> Event | None:
-    """None for a change that makes no version. A row whose turn this code cannot read is poisoned: it raises."""
+    """The event of a turned switch; None for a change that makes no version. Raises for a row whose turn this code
+    cannot read: such a row is poisoned."""
     row, name = change.after, change.after["name"]["S"]
     if number(row, "version") == number(change.before, "version"):
         return None

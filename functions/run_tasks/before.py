@@ -30,7 +30,8 @@ class Before:
 def look_back(
     tasks: Tasks, runs: Runs, leading: Sequence[Task], plans: Mapping[str, Definition], *, now: datetime
 ) -> dict[str, Before]:
-    """By the run's id. Raises Unavailable when nothing can be read."""
+    """Returns, by the id of each run, the rows that decide about the run. Raises Unavailable when nothing can be
+    read."""
     if not leading:
         return {}
     counted = {

@@ -140,7 +140,8 @@ class RunChain:
         return definition
 
     def finish(self, ends: Ends) -> None:
-        """If it is lost, or the definition was changed since, nothing is lost with it."""
+        """Marks a recurring task as finished. A lost mark, or one that a change of the definition overtook, does no
+        harm."""
         after = definitions.finish(ends.definition, now=self.clock.now(), reached=ends.reached)
         self.definitions.change(ends.definition, after)
 

@@ -120,7 +120,8 @@ class Gate:
             self._circuits.tell(heard)
 
     def admit(self, claims: Sequence[Transition]) -> list[Admitted]:
-        """For each of these changes: itself, or what becomes of the task instead; None when nobody can say now."""
+        """Answers each of these changes with itself, with another change in its place, or with None when nobody can say
+        now."""
         self.listen()
         changes: list[Admitted] = list(claims)
         starting = [index for index, claim in enumerate(claims) if claim.after.state is State.RUNNING]
@@ -313,6 +314,8 @@ class Gate:
                     yield index, self._postponed(claim, now, until, "as many of its key are on as may be")
 
     def _enter_room(self, key: _Key, tasks: list[Task], now: datetime) -> dict[str, datetime] | None:
+        """Lets claims of one key enter its room. Returns, by the name of each claim that found the room full, the
+        instant to ask again. None if the room could not be changed: no claim of the key begins now."""
         names = [task.name_in_room for task in tasks]
         flows = [self._flow_of(task) for task in tasks]
         parallelism = min(flow.parallelism for flow in flows if flow is not None and flow.parallelism)

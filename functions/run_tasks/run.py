@@ -184,7 +184,8 @@ class TaskRunner:
         self._intake.let_go((call.message.message_id for call in calls), self._batch.failed_messages)
 
     def _begin(self, calls: list[Call]) -> None:
-        """Runs of recurring tasks come second: what has to be known and written first must make no other task late."""
+        """Claims the calls that may begin now. Runs of recurring tasks come second: they need more reads and writes
+        before they begin, which must make no other task late."""
         calls = self._allowed(self._stalled.with_capacity(calls, self._worker.clock.now()))
         recurring = {id for id, task in self._batch.known.items() if task.recurs is not None}
         for taken in (

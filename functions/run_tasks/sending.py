@@ -198,7 +198,7 @@ class Sender:
             return Untried(reason="its headers could not be opened")
 
     def _secrets(self, task: Task, tenant: Tenant) -> tuple[str, ...] | None:
-        """None if they cannot be read now."""
+        """The secrets that sign a call; None if they cannot be read now."""
         now = self._worker.clock.now()
         if not task.is_delivery:
             return tenant.secrets_at(now)
@@ -239,8 +239,9 @@ class Sender:
         )
 
     def _waits(self, task: Task) -> int:
-        """For the answer to the delivery. With an explicit acknowledgement that is not the work itself, which has its
-        whole timeout; a task that was registered with more for its answer, when that was allowed, keeps it."""
+        """The seconds to wait for the answer to a delivery. With an explicit acknowledgement the answer is only a
+        receipt, and the work has its whole timeout. A task that was registered with a longer wait, when that was
+        allowed, keeps it."""
         if task.ack is Ack.RESPONSE:
             return task.timeout_seconds
         return min(task.timeout_seconds, self._response_seconds_max)

@@ -38,7 +38,8 @@ class Stops:
         self._look(calls)
 
     def until(self, calls: Sequence[tuple[Call, Task | None]]) -> list[datetime | None]:
-        """For each of these calls None, or the instant at which it asks again because it is stopped."""
+        """Returns for each call the instant at which it asks again because it is stopped; None for a call that may go
+        on."""
         self._look(calls)
         now, found = self._clock.now(), list[datetime | None]()
         for call, task in calls:

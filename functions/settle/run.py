@@ -100,6 +100,8 @@ class PaymentRunner:
         self._tally = PaymentTally()
 
     def run(self, messages: Sequence[Received]) -> PaymentTally:
+        """Settles all payments of the messages, each at its instant, and keeps the messages hidden meanwhile. Returns
+        the tally with the messages that have to come back."""
         self._extend_messages(messages, self._lease + WAIT_MAX)
         renew_at = self._clock.now() + self._lease / 2
         self._read(messages)
@@ -262,6 +264,8 @@ class PaymentRunner:
         self._look_again(stale)
 
     def _send_on(self, call: Call, payment: Payment) -> None:
+        """Sends the message that follows a failed attempt: the retry, or the letter of a payment that is left to a
+        person."""
         self._tally.failures.append(payment)
         if payment.lease_until is None:
             self._tally.parked += 1

@@ -44,8 +44,8 @@ class Stops:
         self.look(tenants)
 
     def until(self, tenant: str, due_at: datetime) -> datetime | None:
-        """None if a payment of this tenant may be settled now. Else the instant of its next call. Without a reading
-        that counts nothing is settled."""
+        """The instant at which a payment asks again: a switch stops it, other payments go first after a stop, or the
+        switches cannot be read. None if a payment that is due at `due_at` may be settled now."""
         now = latest = self._clock.now()
         for name in _names([tenant]):
             switch = self._board.known(name)

@@ -122,7 +122,8 @@ class GroupSweeper:
         ]
 
     def _send(self, calls: Sequence[TimetableEntry], via: Via) -> None:
-        """To all queues, whatever one of them says: payments do not wait for tasks. Then the pass is made again."""
+        """Sends calls to all queues. A failure of one queue does not keep the others waiting, and is raised at the end,
+        so the pass is made again."""
         failed: Unavailable | None = None
         for kinds, queue in self.queues.items():
             called = together([entry for entry in calls if kind_of(entry.due.id) in kinds])
@@ -191,9 +192,8 @@ class GroupSweeper:
 
 
 def together(entries: Iterable[TimetableEntry]) -> list[TimetableEntry]:
-    """Payments in the order of the busiest of their accounts, so that those that share it meet in one packet: they
-    can be settled in one transaction, and in two they would be in each other's way. Among these the other account
-    decides, for the same reason."""
+    """Orders payments by the busiest of their accounts, then by the other account. Payments that share an account then
+    meet in one packet and one transaction; in two transactions they would conflict."""
     found = list(entries)
     uses = Counter((entry.tenant, account) for entry in found for account in entry.accounts)
 

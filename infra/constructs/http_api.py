@@ -33,7 +33,8 @@ _LOGGED: Final = {
 
 
 class HttpApi(Construct):
-    """Everything goes to one function; all but the open pages and the internal route by way of the authorizer.
+    """The gateway. Every request goes to one function; all but those of open pages and of the internal route pass the
+    authorizer.
 
     The gateway refuses a request without a key by itself, and remembers for each key what the authorizer said of it.
     The authorizer refuses nobody: the function looks at the key again and refuses, so that a refusal looks like every

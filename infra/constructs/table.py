@@ -8,7 +8,8 @@ from infra.environments import Environment
 
 
 class Table(aws_dynamodb.Table):
-    """On demand, recoverable to any second of the last 35 days. Keys are strings; no sort key, no `then`.
+    """A table on demand, recoverable to any second of the last 35 days. Keys are strings. Without `then` it has no sort
+    key.
 
     `label` is its name in every environment. `name` and `arn` are of the table that is used: this one, or the restored
     one in its place. This one is kept then. `construct_id` is for a name that another construct of the stack has. A

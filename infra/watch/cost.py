@@ -89,7 +89,7 @@ def _measured(alarm: Template) -> int:
 
 
 def _logs(environment: Environment, templates: Mapping[str, Template]) -> Line:
-    """Without traffic only the sweep writes: a tick and a heartbeat in turn."""
+    """The cost of logs. Without traffic only the sweep writes: a tick and a heartbeat in turn."""
     wake_ups = 2 * _SECONDS_A_MONTH / environment.settings.tick_seconds
     written = wake_ups * _WAKE_UP_BYTES / 1e9
     days = max(each["RetentionInDays"] for each in _of(templates["service"], "AWS::Logs::LogGroup"))

@@ -49,7 +49,7 @@ class Samples:
 
 
 def statistic(name: str, values: Iterable[float]) -> float | None:
-    """None stands for a period without data."""
+    """The statistic of the values of one period; None for a period without data."""
     ordered = sorted(values)
     if not ordered:
         return None

@@ -61,7 +61,8 @@ class Live:
         self._forget(now - KEPT_SECONDS)
 
     def _look(self, at: int, *, now: float, young: bool = False) -> None:
-        """On a young stack, data that is missing says nothing."""
+        """Evaluates the alarms at one minute and notes those that changed. On a young stack missing data fires no
+        alarm."""
         before = dict(self._watch.states)
         self._watch.look(self.samples, at=at)
         if young:

@@ -17,7 +17,7 @@ NAME: Final = "pulse"
 
 
 def pulse_alarms(environment: Environment) -> Iterator[Alarm]:
-    """None without an address."""
+    """The alarm that a service outside of AWS listens for; yields nothing without the address of that service."""
     if environment.heartbeat_url is not None:
         yield Alarm(
             name=NAME,

@@ -18,7 +18,7 @@ def test_a_run_is_read_back_as_it_was_written(tasks: Tasks, examples: Examples) 
     )
     assert second.recurs is not None
     other = second.id[:-1] + ("1" if second.id.endswith("0") else "0")
-    third = replace(second, id=other, recurs=replace(second.recurs, passed=first.id))
+    third = replace(second, id=other, recurs=replace(second.recurs, passed_over=first.id))
     assert tasks.add([first, second, third, asked]) == [Written.DONE] * 4
     assert [tasks.get(run.id) for run in (first, second, third, asked)] == [first, second, third, asked]
     assert second.recurs.before == (first.id,)

@@ -61,7 +61,7 @@ def id_of(circuit: str) -> str:
 
 
 def circuit_of(id: str) -> str | None:
-    """None for a text that is no id of a destination."""
+    """The circuit that the id of a destination names; None for any other text."""
     try:
         circuit = base64.b64decode(id + "=" * (-len(id) % 4), altchars=b"-_", validate=True).decode()
     except ValueError:

@@ -85,7 +85,8 @@ class Query:
         return self.account_id is None or self.account_id in event.accounts
 
     def spans(self, page: FeedPage) -> bool:
-        """By the instant of the page, in whose order the feed is. Workers' clocks differ."""
+        """True for a page within the requested times. The instant of the page decides, because the feed is ordered by
+        it and the clocks of workers differ."""
         since_then = self.since is None or page.recorded_at >= self.since
         return since_then and (self.until is None or page.recorded_at < self.until)
 
@@ -140,27 +141,27 @@ class _Reading:
     def shown(self) -> Shown:
         start = self._start()
         found: list[Event] = []
-        at, passed = start, self._query.span.after
+        at, read_to = start, self._query.span.after
         for _ in range(_ROUNDS_MAX):
             pages = self._pages(at)
             places = list(self._places(pages, at))
             loaded = self._loaded(entry for _, entry, is_wanted in places if is_wanted)
             for place, entry, is_wanted in places:
-                at, passed = place, self._text(place)
+                at, read_to = place, self._text(place)
                 event = loaded.get(entry)
                 if is_wanted and event is not None and self._query.wants(event):
                     found.append(event)
                     if len(found) == self._query.span.limit:
                         goes_on = place != places[-1][0] or len(pages) == _PAGES_AT_ONCE
-                        return self._told(found, passed, goes_on=goes_on)
+                        return self._told(found, read_to, goes_on=goes_on)
             if len(pages) < _PAGES_AT_ONCE or self._is_past(pages[-1]):
-                return self._told(found, passed, goes_on=False)
+                return self._told(found, read_to, goes_on=False)
             if not self._has_time():
                 break
-        return self._told(found, passed, goes_on=True, partial=True)
+        return self._told(found, read_to, goes_on=True, partial=True)
 
-    def _told(self, found: list[Event], passed: str, *, goes_on: bool, partial: bool = False) -> Shown:
-        cursor = self._query.span.cursor(passed) if passed else None
+    def _told(self, found: list[Event], read_to: str, *, goes_on: bool, partial: bool = False) -> Shown:
+        cursor = self._query.span.cursor(read_to) if read_to else None
         return Shown(
             events=found,
             cursor=cursor if goes_on else None,

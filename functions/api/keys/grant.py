@@ -95,7 +95,7 @@ class Keyring:
         return stored is not None and stored.secret_sha256 == after.secret_sha256
 
     def revoke(self, caller: Caller, id: str) -> ApiKey:
-        """For good. Revoking twice is no error."""
+        """Revokes a key for good. To revoke it twice is no error."""
         for _ in range(_TRIES):
             key, now = self.find(caller, id), instants.whole(self.clock.now())
             if key.revoked_at is not None:

@@ -88,6 +88,8 @@ class KeyMeter:
             self._taken.popitem(last=False)
 
     def _more(self, key: ApiKey, now: datetime, a_second: int, count: int) -> _Taken:
+        """Takes another stretch of the shared timeline for this copy. If the window is full, refuses until a stretch is
+        free again. If the table cannot be read, admits a stretch as if it were taken."""
         width = timedelta(seconds=count / a_second)
         try:
             begins = self._flow.take_by(

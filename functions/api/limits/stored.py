@@ -86,6 +86,7 @@ class Stored:
         count.shared, count.read_at, count.own = sum(weeks.values()), now, Counter()
 
     def _read(self, tenant: str, count: _Count) -> None:
+        """Reads the count of the tenant again. If the table cannot be read, the last count stays."""
         now = self._clock.now()
         try:
             weeks = self._flow.counts(tenant, STORED, since=_week(now - _COUNTED_FOR))

@@ -123,8 +123,8 @@ class Planner:
         return self._begun(operation)
 
     def resume(self, caller: Caller, id: str) -> Operation:
-        """Goes on after a stop, or in the place of an execution that was killed: that one ends if it still lives.
-        Raises Forbidden as `start` does."""
+        """Resumes a stopped operation, or replaces an execution that was killed. If that execution still lives, it ends
+        when it finds itself overtaken. Raises Forbidden as `start` does."""
         operation = self._begins(caller, id)
         if operation.state not in (State.STOPPED, *ACTIVE):
             raise InvalidState(operation.state, f"an operation that is {operation.state} cannot be resumed")
@@ -228,7 +228,8 @@ class Planner:
 
 
 def _destination(item: Item) -> str:
-    """Without the query, which may hold secrets, and differs from one item to the next."""
+    """The destination of an item as reports group by it. The query of a URL is left out: it may hold secrets, and
+    differs from one item to the next."""
     if isinstance(item, Payment):
         return f"account {item.payee}"
     call = item.template if isinstance(item, Definition) else item

@@ -28,8 +28,8 @@ _HOUR_MINUTES: Final = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Calendar:
-    """Everything that is due before `until` is counted. Keys are minutes: those of `hours` begin an hour. Of minutes
-    and hours without items there is nothing. `sums` are those of the next hour, day and week."""
+    """The items that are due before `until`, counted. Keys are minutes; those of `hours` are the first minutes of
+    hours. Minutes and hours without items have no entry. `sums` are those of the next hour, day and week."""
 
     until: datetime
     sums: tuple[Due, Due, Due]

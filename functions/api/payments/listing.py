@@ -104,7 +104,7 @@ def listed(
 
 
 def page(query: PaymentQuery, ledger: Ledger, unfinished: Unfinished, *, clock: Clock) -> Page[Payment]:
-    """Raises NotFound for an account that is not there."""
+    """Returns one page of a list of payments. Raises NotFound for an unknown account."""
     asked, at = query.wanted, dict[str, ListedPayment]()
     has_time = listing.within(clock)
     if asked.account is not None:
@@ -117,7 +117,8 @@ def page(query: PaymentQuery, ledger: Ledger, unfinished: Unfinished, *, clock: 
         return [each.place for each in found]
 
     def loaded(places: Sequence[str]) -> Mapping[str, Payment]:
-        """An entry that the index has twice, for the payment was given another instant just now, counts once."""
+        """Reads the payments of entries. The index has two entries for a payment that moved a moment ago; such a
+        payment counts once."""
         ids = {at[place].id: place for place in places if _may_be_of(asked.account, at[place])}
         return {ids[id]: payment for id, payment in ledger.payments(ids).items()}
 

@@ -180,7 +180,8 @@ class PaymentRegistrar:
         return answers
 
     def _first(self, tenant: str, draft: _Draft, stored: Payment | None) -> Payment:
-        """The payment as it was registered, be it by another request with this key."""
+        """The payment as the first request with this key registered it. If another request wrote it, the order is read
+        again with that request's reservation."""
         if stored is None or stored.created_at == draft.payment.created_at:
             return draft.payment
         reservation = idempotency.as_written(self.reservations, draft.reservation, stored.created_at)

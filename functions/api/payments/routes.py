@@ -234,7 +234,7 @@ def list_executions(caller: Caller, payment_id: str) -> answers.PaymentExecution
 
 @PAYMENTS.router.post("/api/v1/internal/payments/<payment_id>/execute")
 def execute(payment_id: str) -> answers.Executed:
-    """For another service of ours, not for a tenant: it may execute any payment that is due."""
+    """Executes any payment that is due, for another service of ours and not for a tenant."""
     executor = wired().payment_executor
     executor.admit(_event().headers.get("x-internal-auth") or "")
     requests.check_writable()

@@ -40,7 +40,7 @@ def trail(payment: Payment, parameters: Mapping[str, str], events: Events) -> Tr
 
 
 def _completed(payment: Payment, recorded: list[Event], after: int) -> list[Event]:
-    """With what the payment's own history tells of the versions that are missing."""
+    """The recorded events, completed from the payment's own history where versions are missing."""
     known = {event.sequence for event in recorded}
     missing = [
         event

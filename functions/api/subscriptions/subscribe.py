@@ -134,7 +134,7 @@ class Subscriber:
         )
 
     def end(self, caller: Caller, id: str) -> Subscription:
-        """For good. To delete it twice is no error."""
+        """Ends a subscription for good. To delete it twice is no error."""
         known = self.find(caller, id)
         if known.state is State.ENDED:
             return known

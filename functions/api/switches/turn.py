@@ -25,7 +25,8 @@ class Turner:
         return self.switches.get(name)
 
     def turn(self, name: str, *, on: bool, by: str, why: str) -> Switch:
-        """Workers know of it within two seconds. A switch that is in this position already stays as it is."""
+        """Turns a switch. A switch that is in this position already stays as it is. Workers follow within two
+        seconds."""
         for _ in range(_TRIES):
             before = self.find(name)
             after = rules.turned(before, on=on, now=self.clock.now(), by=by, why=why)

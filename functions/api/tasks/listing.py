@@ -32,7 +32,7 @@ _BEHIND_DEFINITIONS: Final = instants.EPOCH + timedelta(milliseconds=1)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskQuery:
-    """Without `runs`, lists by state hold tasks alone."""
+    """The filters of a list of tasks. Without `runs`, lists by state hold tasks alone."""
 
     tenant: str
     status: str | None

@@ -10,7 +10,8 @@ from postdate.stores.vault import SIGNING, Vault
 
 
 def sealed(tenant: Tenant, vault: Vault) -> Tenant:
-    """By the data key that seals now, also what an earlier key sealed. Raises Unavailable."""
+    """The tenant with all its secrets sealed by the current data key, also those that an earlier key sealed. Raises
+    Unavailable."""
     target = tenant.default_target
     return replace(
         tenant,

@@ -175,7 +175,7 @@ def object_key(*, owner: str, day: date, kind: str, log: str, first_page: int, c
 
 
 def by_kind(events: Sequence[Event]) -> dict[str, list[Event]]:
-    """In the order of the feed, for each kind of subject."""
+    """Events by the kind of their subject, in the order of the feed."""
     found: dict[str, list[Event]] = {}
     for event in events:
         found.setdefault(event.subject.kind, []).append(event)

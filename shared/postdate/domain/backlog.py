@@ -88,7 +88,7 @@ class Earlier:
             running={it.wall: it for _, it in runs if it.wall not in kept_back},
             kept_back=frozenset(kept_back),
             displaced=any(
-                each.recurs is not None and each.recurs.passed == late.id and each.token > 0
+                each.recurs is not None and each.recurs.passed_over == late.id and each.token > 0
                 for each, _ in runs
             ),
         )

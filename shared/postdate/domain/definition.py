@@ -133,7 +133,7 @@ def change(definition: Definition, *, now: datetime, reached: Reached, **changes
 def pause(
     definition: Definition, *, now: datetime, reached: Reached, reason: str | None
 ) -> Definition | None:
-    """None if the task is paused already."""
+    """Pauses the task; None if the task is paused already."""
     if definition.state is State.PAUSED:
         return None
     return _moved(definition, State.PAUSED, now=now, reached=reached, reason=reason)
@@ -149,7 +149,7 @@ def resume(definition: Definition, *, now: datetime, reached: Reached) -> Defini
 
 
 def cancel(definition: Definition, *, now: datetime) -> Definition | None:
-    """None if the task is cancelled already."""
+    """Cancels the task; None if the task is cancelled already."""
     if definition.state is State.CANCELLED:
         return None
     return _moved(definition, State.CANCELLED, now=now)

@@ -37,7 +37,8 @@ def section(kind: Callable[..., SectionT], **usual: Any) -> Any:
 
 
 def read_section(kind: type[SectionT], given: object, *, usual: SectionT, path: str = "") -> SectionT:
-    """A section by its part of a document. Raises DocumentInvalid. Unknown names are passed over."""
+    """Reads one section of a document. Names that the document leaves out keep the values of `usual`, and names that
+    this code does not know are ignored. Raises DocumentInvalid."""
     if not isinstance(given, Mapping):
         raise DocumentInvalid(f"{path or 'the document'} is not an object")
     values: dict[str, Any] = {}

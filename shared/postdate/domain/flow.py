@@ -27,7 +27,8 @@ _NEWEST_COUNTS: Final = 0.3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FlowControl:
-    """At most `rate` runs of the tenant's `key` begin in a period, and at most `parallelism` are on at once."""
+    """The limits of a tenant's `key`: at most `rate` runs begin in a period, and at most `parallelism` runs are active
+    at once."""
 
     key: str
     rate: int | None = None
@@ -36,7 +37,7 @@ class FlowControl:
 
     @property
     def interval(self) -> timedelta:
-        """Between two places; whole microseconds, rounded up: never more of them than asked."""
+        """The time between two places, in whole microseconds. Rounded up, so runs never begin faster than asked."""
         if self.rate is None:
             return timedelta(0)
         return -(-self.period_seconds * 1_000_000 // self.rate) * _MICROSECOND
@@ -98,7 +99,8 @@ class Entered:
 
 
 def enter(room: Room, runs: Sequence[str], *, parallelism: int, until: datetime, now: datetime) -> Entered:
-    """In their order, as many as there is room for; who is in already, stays. One whose lease is over takes no room."""
+    """Lets runs enter in their order while the room has space, and gives turns to the others. Runs that are inside
+    already stay. A run whose lease is over takes no space."""
     inside = {run: end for run, end in room.runs.items() if now < end}
     outside = []
     for run in runs:

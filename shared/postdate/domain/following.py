@@ -198,13 +198,15 @@ def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
     backlog = Backlog.of(elapsed, earlier, definition, left=left, skips=skips)
     own = backlog.entries[0]
     begins = own.state is State.PENDING and transitions.too_late(run, now) is None
-    passed = None if begins else run.id
+    passed_over = None if begins else run.id
     rows: list[Task] = []
     made, before = turn.recurs.number - 1, tuple(line.not_over)
     for each in backlog.entries:
         id = run.id
         if each is not own:
-            row = runs.entered(definition, each, number=made + 1, before=before, passed=passed, now=now)
+            row = runs.entered(
+                definition, each, number=made + 1, before=before, passed_over=passed_over, now=now
+            )
             rows.append(row)
             id = row.id
         if each.counts:
@@ -215,10 +217,12 @@ def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
     if not is_last and backlog.following is not None:
         number = made + 1
         rows.append(
-            runs.run(definition, backlog.following, number=number, before=before, passed=passed, now=now)
+            runs.run(
+                definition, backlog.following, number=number, before=before, passed_over=passed_over, now=now
+            )
         )
     ends = is_last and earlier.leader is None and definition.state is definitions.State.ACTIVE
-    reached = Reached(runs=made, not_over=before if passed is None else (*before, passed))
+    reached = Reached(runs=made, not_over=before if passed_over is None else (*before, passed_over))
     return Followed(
         rows=tuple(rows) if leads(run) else (), instead=_instead(turn, own), ends=reached if ends else None
     )
@@ -269,5 +273,5 @@ def _woken(since: Iterable[Task], now: datetime) -> Transition | None:
 
 def _linked(change: Transition, turn: Turn) -> Transition:
     """The change, with the number and the links that the search found. Later searches become shorter."""
-    links = replace(turn.recurs, before=(*turn.line.not_over, *turn.line.left), passed=None)
+    links = replace(turn.recurs, before=(*turn.line.not_over, *turn.line.left), passed_over=None)
     return replace(change, after=replace(change.after, recurs=links))

@@ -64,7 +64,7 @@ def line(
             found.to_end.append(row)
         elif began or waits:
             # A run that was passed over but began after all has this run's number, and counts.
-            found.number += skipped and run.recurs is not None and id == run.recurs.passed
+            found.number += skipped and run.recurs is not None and id == run.recurs.passed_over
             found.number = max(found.number, 1 + (row.recurs.number if row.recurs else 0))
             found.waiting += waits
             if row.phase is not Phase.RESTS:
@@ -82,8 +82,8 @@ def links(run: Task) -> list[tuple[str, bool]]:
     """The runs that this run names. True marks the run that was not to start when this run was written."""
     if run.recurs is None:
         return []
-    passed = [] if run.recurs.passed is None else [(run.recurs.passed, True)]
-    return [*((id, False) for id in run.recurs.before), *passed]
+    passed_over = [] if run.recurs.passed_over is None else [(run.recurs.passed_over, True)]
+    return [*((id, False) for id in run.recurs.before), *passed_over]
 
 
 def _plan(run: Task) -> int:

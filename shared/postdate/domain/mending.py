@@ -90,7 +90,8 @@ def matched(books: Books, restored: Restored, *, now: datetime) -> Iterator[Post
 
 
 def balanced(books: Books, restored: Restored, *, now: datetime) -> Mended:
-    """After payments and movements were matched."""
+    """Decides how an account comes to agree with its journal and its payments, or why it cannot. Comes after
+    `matched`."""
     account = books.account
     reserved, balance = books.held, books.moved
     if wrong := _contradictions(books):
@@ -159,7 +160,8 @@ def _rebuilt(movement: Movement, restored: Restored) -> Payment:
 def _adjusted(
     books: Books, restored: Restored, *, now: datetime, amount: int, leg: Leg | None = None
 ) -> Posting:
-    """The journal tells of it. Its id follows from what was adjusted, so a repetition adds nothing."""
+    """A posting that changes the account by `leg`, if any, and records an adjustment in the journal. The movement's id
+    follows from the state of the account, so a repetition adds nothing."""
     account = books.account
     named = f"{account.tenant} {account.id} {account.version} {restored.since.isoformat()}"
     told = "" if leg is None else f" (available {leg.available:+}, reserved {leg.reserved:+})"

@@ -185,7 +185,8 @@ def stumble(payment: Payment, *, now: datetime, why: str, retry: RetryPolicy, dr
 
 
 def cancel(payment: Payment, *, now: datetime, operator: bool = False) -> Posting | None:
-    """None if the payment is cancelled already: to cancel twice is no error. An operator may cancel while EXECUTING."""
+    """Cancels a payment and releases its hold; None if it is cancelled already, because to cancel twice is no error. An
+    operator may cancel while EXECUTING."""
     if payment.state is State.CANCELLED:
         return None
     if payment.state is not State.PENDING and not (operator and payment.state is State.EXECUTING):

@@ -364,7 +364,8 @@ def was_acted_on(operation: Operation, entry: Entry, item: Item) -> bool:
 
 
 def outcome_of(operation: Operation, entry: Entry, item: Item | None) -> Outcome:
-    """Result of the operation's attempt. A released claim began no attempt."""
+    """The outcome of an item, from the item as it is now. CHANGED if another author changed the item before the
+    operation acted, or if it is gone."""
     match item:
         case None:
             return Outcome.CHANGED

@@ -28,7 +28,7 @@ def subject_of(payment: Payment) -> Subject:
 
 
 def event_of(before: Payment | None, after: Payment) -> Event | None:
-    """None for a change that makes no version."""
+    """The event of a payment's change; None for a change that makes no version."""
     if before is not None and before.version == after.version:
         return None
     line, now = after.history[-1], fields_of(after)

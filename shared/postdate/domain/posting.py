@@ -62,7 +62,7 @@ class Posting:
     points: bool = False
 
     def signed(self, by: str) -> "Posting":
-        """With the author of the payment's change, as `<type>:<id>`."""
+        """The posting with the author of the payment's change, as `<type>:<id>`."""
         if self.after is None or not self.after.history:
             return self
         *earlier, last = self.after.history

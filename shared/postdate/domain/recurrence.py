@@ -57,7 +57,7 @@ class Runs:
         *,
         number: int,
         before: Sequence[str] = (),
-        passed: str | None = None,
+        passed_over: str | None = None,
         now: datetime,
     ) -> Task:
         recurs = Recurs(
@@ -66,7 +66,7 @@ class Runs:
             at=occurrence.at,
             number=number,
             before=tuple(before),
-            passed=passed,
+            passed_over=passed_over,
             wall=occurrence.wall,
         )
         id = self.id(definition, occurrence)
@@ -125,14 +125,16 @@ class Runs:
         *,
         number: int,
         before: Sequence[str],
-        passed: str | None,
+        passed_over: str | None,
         now: datetime,
     ) -> Task:
         """The row of an entry of a backlog. A missed occurrence has no number and no run before it."""
         if entry.state is State.MISSED:
             row = self.run(definition, entry.occurrence, number=0, now=now)
         else:
-            row = self.run(definition, entry.occurrence, number=number, before=before, passed=passed, now=now)
+            row = self.run(
+                definition, entry.occurrence, number=number, before=before, passed_over=passed_over, now=now
+            )
         return row if entry.why is None else transitions.keep_back(row, entry.state, entry.why)
 
     def _row(

@@ -25,7 +25,7 @@ def place_of(name: str, subject: str) -> int:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Flag:
-    """On for a share of the tenants, and for some of them in any case. `off` counts before `on`."""
+    """A feature that is on for a share of the tenants, and for some of them in any case. `off` counts before `on`."""
 
     percent: int = bounded(0, least=0, most=100, meaning="Share of the tenants for which it is on.")
     on: tuple[str, ...] = names(meaning="Tenants for which it is on, whatever the share is.")

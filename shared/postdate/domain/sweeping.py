@@ -110,8 +110,9 @@ class Horizon:
                 return instants.end_of(minute) + AUDITED_AFTER <= now
 
     def believed(self, done: Progress | None, now: datetime, *, epoch: int) -> Progress | None:
-        """None for a pass of an earlier epoch, which may have read another table. None for a pass that cannot have been
-        made yet: its sweeper had a clock that is ahead, and saw less than there was to come."""
+        """The progress that a pass noted, if it counts. None for a pass of an earlier epoch, which may have read
+        another table. None for a pass that cannot have been made yet: its sweeper had a clock that is ahead, and saw
+        less than there was to come."""
         if done is None or done.epoch < epoch or not self.due(done.stage, done.minute, now + self.margin):
             return None
         return done

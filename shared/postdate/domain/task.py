@@ -169,7 +169,7 @@ class Recurs:
     before: tuple[str, ...] = ()
     # A run that was not to start when this row was written. A slower worker may have started that run; None if there
     # is no such run.
-    passed: str | None = None
+    passed_over: str | None = None
     # The wall time that names the occurrence; None beside the plan, and in rows of older releases.
     wall: datetime | None = None
 
@@ -260,7 +260,7 @@ class Task:
     depth: int = 0
 
     def signed(self, by: str) -> "Task":
-        """With the author of its newest version, unless it names one."""
+        """The task with the author of its newest version. An author that the version names already stays."""
         if not by or not self.history or self.history[-1].by:
             return self
         return replace(self, history=(*self.history[:-1], replace(self.history[-1], by=by)))

@@ -18,7 +18,7 @@ _WORKER: Final = Actor(type="function", id="run_tasks")
 
 
 def task_event(before: Task | None, after: Task) -> Event | None:
-    """None for a change that makes no version, and for a step of a backfill."""
+    """The event of a task's change; None for a change that makes no version, and for a step of a backfill."""
     kind = kind_of_item(after.id)
     if kind is None or (before is not None and before.version == after.version):
         return None
@@ -59,7 +59,7 @@ def _of_line(task: Task, kind: str, line: HistoryLine) -> Event:
 
 
 def plan_event(before: Definition | None, after: Definition, *, by: str) -> Event | None:
-    """None for a change that makes no version."""
+    """The event of a changed definition; None for a change that makes no version."""
     if before is not None and before.version == after.version:
         return None
     now = plan_fields(after)

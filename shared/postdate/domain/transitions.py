@@ -308,7 +308,7 @@ def fail(
 
 
 def cancel(task: Task, *, now: datetime, why: str = "cancelled") -> Transition | None:
-    """None if the task is cancelled already: to cancel twice is no error."""
+    """Cancels a task that waits; None if it is cancelled already, because to cancel twice is no error."""
     if task.state is State.CANCELLED:
         return None
     if not task.state.waits:

@@ -61,5 +61,6 @@ def comes_twice(zone: ZoneInfo, wall: datetime) -> bool:
 
 
 def skipped_from(zone: ZoneInfo, at: datetime) -> datetime:
-    """From where to what is shown at this instant the clocks skip; the same as what is shown when they do not."""
+    """The wall time from which the clocks skip to the one shown at this instant. The shown wall time itself if the
+    clocks do not skip."""
     return min(shown(zone, at), shown(zone, at - _SECOND) + _SECOND)

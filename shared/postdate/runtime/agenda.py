@@ -28,8 +28,8 @@ def calls_of(messages: Sequence[Received], now: datetime) -> list[Call]:
 
 
 def in_turn(calls: Iterable[Call]) -> list[Call]:
-    """In the order of their instants; at one instant tenants take turns, so that one who has many calls keeps nobody
-    else waiting."""
+    """Orders calls by their instants. At one instant tenants take turns, so a tenant with many calls keeps no other
+    tenant waiting."""
     turns: Counter[tuple[datetime, str]] = Counter()
     placed = []
     for call in calls:

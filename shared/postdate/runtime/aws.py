@@ -38,7 +38,7 @@ def client(service: str, *, tries: int = 4) -> Any:
 
 @cache
 def quick_client(service: str) -> Any:
-    """For answers that the caller can do without: one try of at most a second."""
+    """A client for answers that the caller can do without: one try of at most a second."""
     waits = Config(
         connect_timeout=_QUICK_SECONDS,
         read_timeout=_QUICK_SECONDS,

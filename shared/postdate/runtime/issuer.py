@@ -58,8 +58,8 @@ class Oidc:
 
     @classmethod
     def parse(cls, text: str) -> "Oidc | None":
-        """None for `none`. Raises ValueError and TypeError for a text that is wrong: a function with a wrong setting
-        does not start."""
+        """Reads the setting; None for `none`. Raises ValueError and TypeError for a wrong text, so that a function with
+        a wrong setting does not start."""
         return None if text == NOT_CONFIGURED else cls(**json.loads(text))
 
 
@@ -98,7 +98,8 @@ class Issuer:
         self._asked_at: datetime | None = None
 
     def person(self, token: str) -> Person | None:
-        """None for a token that does not count. Raises Unavailable if the issuer's keys are not known now."""
+        """The person whom a token names; None for a token that is not valid. Raises Unavailable if the issuer's keys
+        are not known now."""
         # Imported at the first token: most copies of a function never see one.
         import jwt
 
@@ -154,7 +155,7 @@ class Issuer:
         return known.by_id.get(id)
 
     def _read(self, now: datetime) -> _Keys | None:
-        """None if the issuer did not answer, or was asked a moment ago."""
+        """Reads the keys of the issuer; None if the issuer did not answer, or was asked a moment ago."""
         if self._asked_at is not None and now < self._asked_at + ASKED_AGAIN_AFTER:
             return None
         self._asked_at = now

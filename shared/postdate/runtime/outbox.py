@@ -86,6 +86,8 @@ class Outbox:
         seen: bool = False,
         not_before: datetime | None = None,
     ) -> None:
+        """Keeps a call until `send`. The author of a redrive stays with a call that is sent on unchanged, and no
+        other."""
         tenant, by = message.packet.tenant, message.packet.by if via is message.packet.via else ""
         second = instants.milliseconds(not_before or due.due_at) // 1000
         self._lines.append(

@@ -33,7 +33,7 @@ class Source(Protocol):
 
 class CurrentParameters:
     def __init__(self, source: Source | None, *, clock: Clock) -> None:
-        """Without a `source` the defaults count."""
+        """Begins with the defaults; without a `source` they stay."""
         self._source = source
         self._clock = clock
         self._asked_at: datetime | None = None

@@ -22,7 +22,7 @@ class Archive(Protocol):
         """False if there is an object of this key, which stays as it is."""
 
     def get(self, key: str) -> bytes | None:
-        """None if there is no object of this key."""
+        """The object of this key; None if there is none."""
 
     def keys(self, prefix: str) -> list[str]:
         """The keys with this beginning, in their order."""

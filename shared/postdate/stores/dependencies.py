@@ -102,7 +102,7 @@ ATTRIBUTES: Final = ("tenant", "name", *_NAMES.values())
 
 
 class MemoryDependencies:
-    """For unit tests."""
+    """The twin in memory, for unit tests."""
 
     def __init__(self, function: str = "test") -> None:
         self.function = function

@@ -144,7 +144,7 @@ class DynamoFlow:
     def ends(
         self, tenant: str, keys: Iterable[str], *, of: Timeline = Timeline.RATE
     ) -> Mapping[str, datetime]:
-        """A key that DynamoDB leaves out for now counts as one without places."""
+        """Reads with eventual consistency. A key that DynamoDB leaves out for now counts as one without places."""
         wanted = [_key(tenant, of + key) for key in dict.fromkeys(keys)]
         found: dict[str, datetime] = {}
         for start in range(0, len(wanted), _KEYS_MAX):

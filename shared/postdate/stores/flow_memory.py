@@ -68,6 +68,7 @@ class MemoryFlow:
         return self._rooms.get((tenant, key), Room())
 
     def change_room(self, tenant: str, key: str, before: Room, after: Room) -> bool:
+        """Keeps what `leave` did since `before` was read: runs that left stay gone, and their stay counts."""
         now = self.room(tenant, key)
         if now.version != before.version:
             return False

@@ -121,7 +121,7 @@ def new_id() -> str:
 
 
 def new_secret(key_id: str) -> str:
-    """With its checksum."""
+    """A new random secret, with its checksum."""
     secret = secrets.token_urlsafe(_SECRET_BYTES)
     return secret + _checksum(bearer_text(key_id, secret))
 

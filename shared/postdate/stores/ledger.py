@@ -122,8 +122,8 @@ class Ledger(Protocol):
         A movement that this code cannot read is left out, or raises Unreadable if the journal has to be `whole`."""
 
     def close_journal(self, tenant: str, account: str, place: str) -> None:
-        """From now on nothing is written into the account's journal at this place or before it: a commit that was
-        decided earlier and comes later is written behind it."""
+        """Closes the journal of an account up to this place. A commit that was decided earlier and comes later is
+        written behind the place."""
 
     def has(self, movement: Movement) -> bool:
         """True if the movement is written, by its own key."""

@@ -77,7 +77,8 @@ def _is_same(stored: AttributeMap | None, row: AttributeMap | None) -> bool:
 
 
 def _of_account(stored: AttributeMap | None, total: Total) -> PostingAnswer | None:
-    """None for an account that was read after its refusal and would refuse nothing any more."""
+    """The reason why this account refused; None if the account, as read after the refusal, would not refuse any
+    more."""
     if not stored:
         return PostingAnswer.UNKNOWN
     if total.at_version is not None and stored["version"] != {"N": str(total.at_version)}:

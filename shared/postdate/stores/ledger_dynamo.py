@@ -127,7 +127,7 @@ class DynamoLedger:
     def set_status(
         self, tenant: str, id: str, status: Status, *, now: datetime, version: int | None = None
     ) -> Account | None:
-        """In a transaction as well, so that nobody needs the right to write to accounts in any other way."""
+        """Uses a transaction, so that no function needs the right to write to accounts in another way."""
         update = account_row.status_update_of(
             self._accounts, tenant, id, status, now, version=version, by=self._author()
         )
@@ -234,7 +234,8 @@ class DynamoLedger:
         return True
 
     def movements_of(self, payments: Iterable[Payment]) -> list[Movement]:
-        """By their own keys. A movement may be listed under any number, if the number of listings was changed."""
+        """Reads the movements of payments by their own keys. A movement may be listed under any number, if the number
+        of listings was changed."""
         keys = [
             {"listing": {"S": key}, "id": {"S": payment_movement_id(payment.id)}}
             for payment in payments

@@ -35,7 +35,7 @@ class Passes(Protocol):
         """Never replaces a note of a later epoch."""
 
     def watermark(self) -> Watermark | None:
-        """None before the first sweep."""
+        """The watermark of the sweep; None before the first sweep."""
 
     def raise_watermark(self, to: Watermark) -> None:
         """Never lowers it, and does nothing when a new epoch has begun since `to` was read."""

@@ -39,7 +39,8 @@ class ByTenant(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-c
 
 
 class ByState(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-call]
-    """Both accounts are in it, so that a list of one account's need not read the payments of the others."""
+    """The index of payments by state. Both accounts are in it, so that a list of one account's need not read the
+    payments of the others."""
 
     class Meta:
         index_name = "by_state"

@@ -12,7 +12,7 @@ _LAST: Final = "~"
 
 
 def place_of(at: datetime, id: str = "") -> str:
-    """Without an id, the first place of that instant."""
+    """The place of an item in a list, in the order of instants. Without an id, the first place of that instant."""
     return f"{instants.milliseconds(at):0{_DIGITS}d}{id}"
 
 

@@ -23,7 +23,7 @@ def note_archive(reports: "Reports", run: ArchiveRun) -> None:
 
 
 def noted_archive(reports: "Reports") -> ArchiveRun | None:
-    """None before the first run. Raises Unavailable."""
+    """The newest run of the archive; None before the first run. Raises Unavailable."""
     found = reports.get(_ARCHIVE_RUN)
     if found is None:
         return None
@@ -36,7 +36,7 @@ class Reports(Protocol):
     def put(self, name: str, value: Any) -> None: ...
 
     def get(self, name: str) -> Any:
-        """None if there is no object of that name."""
+        """The object of this name; None if there is none."""
 
     def names(self, prefix: str) -> list[str]: ...
 

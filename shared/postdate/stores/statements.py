@@ -114,7 +114,7 @@ class Statements:
         return [_judged(each, error, unseen) for each, error in pairs]
 
     def _rows(self, statements: Sequence[Statement]) -> dict[str, AttributeMap]:
-        """By their ids."""
+        """The rows of these statements by their ids, read now."""
         keys = {each.id: each.key for each in statements}
         found = batch_get.rows(self._client, self._table, keys.values()) if keys else []
         return {row["id"]["S"]: row for row in found}

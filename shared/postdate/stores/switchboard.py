@@ -69,7 +69,7 @@ class Switchboard:
         return (min(read_at) + COUNTS_FOR - now).total_seconds()
 
     def forget(self) -> None:
-        """For tests that start a process anew."""
+        """Forgets all readings, for tests that start a process anew."""
         self._read.clear()
 
     def _is_within(self, name: str, now: datetime, span: timedelta) -> bool:

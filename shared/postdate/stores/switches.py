@@ -100,7 +100,7 @@ class DynamoSwitches:
 
 
 class MemorySwitches:
-    """For unit tests. `reads` counts the questions; with `unreadable` they raise Unavailable."""
+    """The twin in memory, for unit tests. `reads` counts the questions; with `unreadable` they raise Unavailable."""
 
     def __init__(self) -> None:
         self._switches: dict[str, Switch] = {}

@@ -249,7 +249,7 @@ def _recurs_text(recurs: Recurs) -> list[Any]:
         instants.milliseconds(recurs.at),
         recurs.number,
         next(iter(recurs.before), None),
-        recurs.passed,
+        recurs.passed_over,
         ahead,
         *recurs.before[1:],
     ]
@@ -261,7 +261,7 @@ def _recurs_text(recurs: Recurs) -> list[Any]:
 def _recurs_of(values: list[Any]) -> Recurs:
     """Rows of older code end after the fifth or the sixth value."""
     definition, plan, at, number, *links = values
-    before, passed, ahead, *others = (*links, None, None, None)[: max(3, len(links))]
+    before, passed_over, ahead, *others = (*links, None, None, None)[: max(3, len(links))]
     planned = instants.from_milliseconds(at)
     return Recurs(
         definition=definition,
@@ -269,15 +269,15 @@ def _recurs_of(values: list[Any]) -> Recurs:
         at=planned,
         number=number,
         before=tuple(each for each in (before, *others) if each is not None),
-        passed=passed,
+        passed_over=passed_over,
         wall=None if ahead is None else planned.replace(tzinfo=None) + ahead * _SECOND,
     )
 
 
 def _line_text(line: HistoryLine) -> str:
-    """A claim's line ends with its worker and the milliseconds of its lease, and then with its author. Older code reads
-    that as part of why. Only lines that say RUNNING are read so: their reasons are ours, while others may repeat any
-    text of a receiver."""
+    """The text of a history line. For a claim, the worker and the milliseconds of its lease stand behind the reason;
+    older code reads both as part of the reason. Only lines that say RUNNING are read that way: their reasons are ours,
+    while other reasons may repeat any text of a receiver."""
     if line.worker is None or line.lease_until is None:
         return history.text_of(line)
     lease = (line.lease_until - line.at) // _MILLISECOND

@@ -57,7 +57,8 @@ class TimetableEntry:
 
 class Timetable(Protocol):
     def due_in(self, slot: Slot, *, fared: bool = False) -> Iterator[TimetableEntry]:
-        """Everything that lives in a slot or is pointed to from it, finished or not; with how it `fared` if wanted."""
+        """Yields an entry for each item that lives in a slot or is pointed to from it, finished or not. With `fared`,
+        entries tell how the item fared."""
 
     def entries(self, ids: Iterable[str], *, fared: bool = False) -> dict[str, TimetableEntry]:
         """Items by their ids, wherever they are due."""

@@ -119,7 +119,7 @@ class Vault:
 
 
 def _opened(cipher: "AESSIV", sealed: bytes, bound_to: list[bytes]) -> bytes | None:
-    """None for a text that another key sealed, or that was changed."""
+    """The opened text; None for a text that another key sealed, or that was changed."""
     from cryptography.exceptions import InvalidTag
 
     try:

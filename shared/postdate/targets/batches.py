@@ -60,7 +60,8 @@ class BatchTarget(ABC):
                 self._pool.submit(self._reported, job, report)
 
     def batches(self, deliveries: Iterator[Delivery]) -> Iterator[list[Delivery]]:
-        """In order, within both limits of a call; what is larger than a call may be goes alone."""
+        """Yields batches in order, within both limits of a call. A delivery that is larger than the limit goes
+        alone."""
         batch: list[Delivery] = []
         size = 0
         for delivery in deliveries:

@@ -17,7 +17,8 @@ class ConnectTimedOut(TimeoutError):
 
 
 class Connections:
-    """At most `idle_max` are kept, the longest unused go first. Only the loop's thread comes here.
+    """Connections kept for further requests: at most `idle_max`, and those unused for the longest time go first. Only
+    the loop's thread comes here.
 
     None is kept longer than `idle_seconds_max` by the wall clock: a function may have been frozen in between, and what
     a gateway forgot meanwhile swallows a request without a word.

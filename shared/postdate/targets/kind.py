@@ -53,7 +53,7 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Listed:
-    """For kinds whose address has to be on the tenant's list. `noun` is what the address names, and the option of
+    """The tenant's list of a kind whose addresses have to be on it. `noun` is what the address names, and the option of
     `postdate tenant` that puts one there; `metavar` and `help` describe that option."""
 
     noun: str
@@ -90,7 +90,7 @@ Check: TypeAlias = Callable[[Destination, bool], object]
 
 
 def _passes(destination: Destination, loopback_allowed: bool) -> None:
-    """For kinds whose list is all there is to check."""
+    """Refuses nothing, for kinds that check the tenant's list only."""
 
 
 def _same(address: str) -> str:

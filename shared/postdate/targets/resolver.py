@@ -104,6 +104,7 @@ class Resolver:
         return tuple(dict.fromkeys(entry[4][0] for entry in found))
 
     def _answered(self, question: Question, tenant: str, looking: Future[Addresses]) -> None:
+        """Ends a look-up, gives the tenant its thread back, and starts those that waited for one."""
         question.answered_at = self._clock()
         if error := looking.exception():
             question.answer.set_exception(error)

@@ -27,7 +27,7 @@ def verdict(head: Head, *, now: datetime) -> Receipt:
 
 
 def retry_after_seconds(value: str | None, *, now: datetime) -> float | None:
-    """Seconds or an HTTP date; what is neither was not said. A date gone by is 0."""
+    """Reads a Retry-After header in seconds or as an HTTP date; 0 for a date in the past. None for any other text."""
     if not value:
         return None
     if value.isascii() and value.isdigit():

@@ -126,7 +126,8 @@ class WebhookTarget:
             raise NameNotResolved from error
 
     async def _answered(self, endpoint: Endpoint, request: bytes) -> tuple[Connection, Head]:
-        """On a kept connection, else on a new one; on a new one too if the kept one turns out to have ended.
+        """Sends a request on a kept connection, else on a new one; on a new one too if the kept one turns out to have
+        ended.
 
         The receiver may then see one attempt twice, with the same key and token, as after any lost answer.
         """

@@ -129,7 +129,7 @@ class Auditor:
             return _Unread()
 
     def _books(self, tenant: str, name: str, ends_at: datetime) -> Books | None:
-        """None when the account changed while it was read."""
+        """The books of one account; None when the account changed while it was read."""
 
         wanted = PaymentsWanted(tenant=tenant, account=name)
 

@@ -83,8 +83,9 @@ class Notifier:
 
 
 def _in_turn(events: Sequence[Event], tasks: Sequence[Task]) -> Iterable[list[Task]]:
-    """Puts deliveries into turns. A delivery is in a later turn than the deliveries of its subject's earlier events: no
-    worker may take a missing row ahead of it for one that is over."""
+    """Puts deliveries into turns, to be written one after the other. A delivery comes in a later turn than those of
+    earlier events of its subject: a worker takes a missing row for a delivery that is over, and would go ahead of
+    it."""
     turns: list[list[Task]] = []
     placed: dict[object, int] = {}
     for event, task in sorted(zip(events, tasks, strict=True), key=lambda pair: pair[0].sequence):

@@ -153,7 +153,7 @@ def test_a_run_that_began_after_all_counts_and_is_the_one_before() -> None:
     too_late = follow(run, definition, now=run.due_at + 2 * MINUTE)
     (second,) = too_late.rows
     assert too_late.instead.after.state is State.MISSED
-    assert (second.recurs.number, second.recurs.before, second.recurs.passed) == (1, (), run.id)
+    assert (second.recurs.number, second.recurs.before, second.recurs.passed_over) == (1, (), run.id)
     missed, began = too_late.instead.after, running(run, now=run.due_at + MINUTE)
     over = transitions.succeed(began, now=run.due_at + 3 * MINUTE, why="http 200").after
 
@@ -224,7 +224,7 @@ def test_a_run_does_not_begin_beside_the_one_that_has_begun_in_its_place() -> No
     (run,) = follow(before, definition, now=before.due_at).rows
     busy = running(before, now=before.due_at)
     (in_its_place,) = follow(run, definition, busy, now=run.due_at).rows
-    assert (in_its_place.recurs.number, in_its_place.recurs.passed) == (2, run.id)
+    assert (in_its_place.recurs.number, in_its_place.recurs.passed_over) == (2, run.id)
     over = transitions.succeed(busy, now=in_its_place.due_at - SECOND, why="http 200").after
     begun = running(in_its_place, now=in_its_place.due_at)
 
@@ -287,7 +287,7 @@ def test_a_run_waits_for_the_one_before_and_for_one_that_began_after_all() -> No
     definition = a_definition()
     run = first(definition)
     latest, following = follow(run, definition, now=run.due_at + 6 * MINUTE).rows
-    assert (following.recurs.before, following.recurs.passed) == ((latest.id,), run.id)
+    assert (following.recurs.before, following.recurs.passed_over) == ((latest.id,), run.id)
     over = transitions.succeed(running(run, now=run.due_at), now=latest.due_at, why="http 200").after
     busy = running(latest, now=run.due_at + 7 * MINUTE)
     followed = follow(following, definition, busy, over, now=following.due_at)

@@ -121,7 +121,7 @@ def test_a_run_beyond_the_bound_is_skipped_and_those_that_wait_stay(definition: 
     skipped = followed.instead.after
     assert (skipped.state, skipped.history[-1].why) == (State.SKIPPED, "10 runs before it wait already")
     (following,) = followed.rows
-    assert (following.recurs.before, following.recurs.passed) == ((rows[-1].id,), run.id)
+    assert (following.recurs.before, following.recurs.passed_over) == ((rows[-1].id,), run.id)
     assert following.recurs.number == run.recurs.number
     assert (
         follow(following, definition, *rows, skipped, now=following.due_at).instead.after.state

@@ -114,7 +114,7 @@ def test_a_run_that_was_passed_over_and_could_still_begin_is_ended_first(running
     running.tasks.unavailable[late.id] = 99
     running.run(message(late))
     (*_, following) = runs_of(running, definition)
-    assert (running.stored(late).state, following.recurs.passed) == (State.PENDING, late.id)
+    assert (running.stored(late).state, following.recurs.passed_over) == (State.PENDING, late.id)
     running.tasks.unavailable.clear()
     running.clock.sleep_until(following.due_at)
     running.run(message(following))

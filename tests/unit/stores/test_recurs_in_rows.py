@@ -36,7 +36,7 @@ def read(*stored: object) -> Recurs | None:
     [
         (["task_d", 3, AT_MS, 2, "run_p"], OLDER),
         (["task_d", 3, AT_MS, 2, None], replace(OLDER, before=())),
-        (["task_d", 3, AT_MS, 2, "run_p", "run_x"], replace(OLDER, passed="run_x")),
+        (["task_d", 3, AT_MS, 2, "run_p", "run_x"], replace(OLDER, passed_over="run_x")),
     ],
 )
 def test_a_row_of_older_code_is_read(stored: list[object], recurs: Recurs) -> None:
@@ -45,15 +45,15 @@ def test_a_row_of_older_code_is_read(stored: list[object], recurs: Recurs) -> No
 
 @pytest.mark.parametrize("ahead", [0, 3600, -18_000, 20_700])
 @pytest.mark.parametrize("before", [(), ("run_p",), ("run_p", "run_q", "run_r")])
-@pytest.mark.parametrize("passed", [None, "run_x"])
-def test_it_is_read_as_it_was_written(ahead: int, before: tuple[str, ...], passed: str | None) -> None:
+@pytest.mark.parametrize("passed_over", [None, "run_x"])
+def test_it_is_read_as_it_was_written(ahead: int, before: tuple[str, ...], passed_over: str | None) -> None:
     wall = AT.replace(tzinfo=None) + timedelta(seconds=ahead)
-    recurs = replace(OLDER, before=before, passed=passed, wall=wall)
+    recurs = replace(OLDER, before=before, passed_over=passed_over, wall=wall)
     stored = values(recurs)
     assert read(*stored) == recurs
     # What older code reads of it.
     _, _, _, number, previous, *more = stored
-    assert (number, previous, more[0]) == (2, before[0] if before else None, passed)
+    assert (number, previous, more[0]) == (2, before[0] if before else None, passed_over)
 
 
 def test_a_run_out_of_turn_has_what_older_code_reads() -> None:
