@@ -55,7 +55,10 @@ class Settings:
 class Size:
     """The size of one function. `reserved` concurrency is its own and its limit; `consumers` is how many of it its
     queue may keep busy, 0 when it reads none, and `slow_consumers` how many the lane for slow destinations may.
-    `streams` is how many streams of tables it follows, each shard with one copy at a time."""
+    `streams` is how many streams of tables it follows, each shard with one copy at a time.
+
+    A mapping takes up to `batch` messages at once. Above 10 it gathers them for `window_seconds`. `pollers` stay
+    provisioned for the function's queue, each for ten consumers; 0 leaves the pollers to Lambda."""
 
     memory_mb: int
     timeout_seconds: int
@@ -63,6 +66,9 @@ class Size:
     consumers: int = 0
     slow_consumers: int = 0
     streams: int = 0
+    batch: int = 10
+    window_seconds: int = 0
+    pollers: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,7 +119,7 @@ class Environment:
     tls_only: bool = True
     rollout: Rollout = Rollout()
     engine: Engine = Engine()
-    # Write units a second that a new table accepts at once, where AWS's 4,000 are too few.
+    # Write units a second that a new table, or `<table>/<index>`, accepts at once, where AWS's 4,000 are too few.
     warm_writes: Mapping[str, int] = field(default_factory=dict)
     # A service outside of AWS that calls a person when it gets no signal for a while; none without an address.
     heartbeat_url: str | None = None
@@ -253,8 +259,8 @@ PROD: Final = Environment(
     throttle=Throttle(requests_per_second=2000, burst=4000),
     log_retention_days=90,
     keeps_data=True,
-    # AWS's default quota for one table: half a million tasks within their minute (docs/capacity.md).
-    warm_writes={"items": 40_000},
+    # Half a million tasks in one minute (docs/capacity.md). The deployment asks for the quota of the table first.
+    warm_writes={"items": 100_000, "items/by_tenant": 10_000},
 )
 
 ENVIRONMENTS: Final = {each.name: each for each in (LOCAL, DEV, STAGING, PROD)}

@@ -193,7 +193,13 @@ class Service(Stack):
                 if kind.service is not None:
                     self._allow_destination(run_tasks, kind.service, name)
         size = self._size("run_tasks")
-        run_tasks.consume(state.tasks.queue, at_once=10, consumers=size.consumers)
+        run_tasks.consume(
+            state.tasks.queue,
+            at_once=size.batch,
+            consumers=size.consumers,
+            window_seconds=size.window_seconds,
+            pollers=size.pollers,
+        )
         if size.slow_consumers:
             run_tasks.allow(state.slow.queue.queue_arn, SEND, HIDE)
             run_tasks.consume(state.slow.queue, at_once=10, consumers=size.slow_consumers, name="slow")
@@ -241,7 +247,14 @@ class Service(Stack):
         settle.allow_in_transactions(state.journal.arn, PUT)
         settle.allow(state.payments_queue.queue.queue_arn, SEND, HIDE)
         settle.allow(state.payments_queue.dead_letters.queue_arn, SEND)
-        settle.consume(state.payments_queue.queue, at_once=10, consumers=self._size("settle").consumers)
+        size = self._size("settle")
+        settle.consume(
+            state.payments_queue.queue,
+            at_once=size.batch,
+            consumers=size.consumers,
+            window_seconds=size.window_seconds,
+            pollers=size.pollers,
+        )
 
     def _record(self) -> Function:
         """Adds the recorder of events, which may insert rows of events and of their deliveries and change none."""

@@ -21,6 +21,9 @@ UNRESERVED_MIN: Final = 100
 # state machine tries a step again for which there is no room.
 ROOM: Final = 2
 ANSWERING: Final = frozenset({"api", "authorize"})
+# Write units a second that an account grants each table, and the quota that raises them.
+TABLE_WRITES: Final = 40_000
+TABLE_QUOTA: Final = ("dynamodb", "L-AB614373")
 QUOTA: Final = 'the quota "Concurrent executions" of AWS Lambda (L-B99A9384)'
 
 
@@ -28,7 +31,7 @@ def check(account: Account, environment: Environment) -> None:
     """Raises NotReady with a line for each missing thing. A question that the credentials may not ask is passed over:
     a deployer may hold nothing but the right to assume the CDK's roles."""
     missing: list[str] = []
-    for question in (_bootstrap, _concurrency):
+    for question in (_bootstrap, _concurrency, _table_writes):
         with answering(str(account)):
             missing += _asked(question, account, environment)
     if missing:
@@ -81,6 +84,22 @@ def _concurrency(account: Account, environment: Environment) -> Iterator[str]:
         yield (
             f"The {account} may run {has} functions at once, and {needs} are needed "
             f"({', '.join(part for part in parts if part)}): ask for {needs} of {QUOTA}."
+        )
+
+
+def _table_writes(account: Account, environment: Environment) -> Iterator[str]:
+    """Warm throughput above the quota of a table fails the deployment of its stack."""
+    needs = max(environment.warm_writes.values(), default=0)
+    if needs <= TABLE_WRITES:
+        return
+    service, code = TABLE_QUOTA
+    quota = account.client("service-quotas").get_service_quota(ServiceCode=service, QuotaCode=code)
+    has = int(quota["Quota"]["Value"])
+    if needs > has:
+        yield (
+            f"A table of the {account} takes up to {has} write units a second, and {needs} are needed: ask for "
+            f'{needs} of the quota "Table-level write throughput limit" of DynamoDB ({code}), or lower '
+            f"`warm_writes` in infra/environments.py."
         )
 
 

@@ -24,6 +24,9 @@ IN_TRANSACTIONS: Final = {"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperat
 # An outage of an hour is outlived: Lambda waits longer before each further try. What is given up then is made up for
 # from the rows' own histories.
 STREAM_TRIES: Final = 100
+# A provisioned poller keeps up to ten consumers busy, and a mapping has two pollers at least.
+CONSUMERS_OF_POLLER: Final = 10
+POLLERS_MIN: Final = 2
 UNSCOPED: Final = "The local engine checks these calls on no resource at all."
 
 
@@ -136,14 +139,27 @@ class Function(aws_lambda.Function):
             once = list(dict.fromkeys(actions))
             self.add_to_role_policy(aws_iam.PolicyStatement(actions=once, resources=[resource]))
 
-    def consume(self, queue: aws_sqs.IQueue, *, at_once: int, consumers: int, name: str = "messages") -> None:
+    def consume(
+        self,
+        queue: aws_sqs.IQueue,
+        *,
+        at_once: int,
+        consumers: int,
+        window_seconds: int = 0,
+        pollers: int = 0,
+        name: str = "messages",
+    ) -> None:
+        """Takes batches of the queue's messages. Lambda refuses a mapping that has both provisioned pollers and a
+        bound of its consumers, so the number of pollers bounds them then."""
         self.allow(queue.queue_arn, "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
         self.add_event_source_mapping(
             name,
             event_source_arn=queue.queue_arn,
             batch_size=at_once,
             report_batch_item_failures=True,
-            max_concurrency=consumers,
+            max_batching_window=Duration.seconds(window_seconds) if window_seconds else None,
+            max_concurrency=None if pollers else consumers,
+            provisioned_poller_config=_pollers(pollers, consumers) if pollers else None,
         )
 
     def follow(
@@ -176,6 +192,11 @@ class Function(aws_lambda.Function):
             made.destination_config = aws_lambda.CfnEventSourceMapping.DestinationConfigProperty(
                 on_failure=destination
             )
+
+
+def _pollers(ready: int, consumers: int) -> aws_lambda.ProvisionedPollerConfig:
+    most = max(POLLERS_MIN, consumers // CONSUMERS_OF_POLLER)
+    return aws_lambda.ProvisionedPollerConfig(minimum_pollers=ready, maximum_pollers=max(ready, most))
 
 
 def _read_by(name: str, values: Mapping[str, str]) -> dict[str, str]:

@@ -44,6 +44,7 @@ class Table(aws_dynamodb.Table):
             stream=aws_dynamodb.StreamViewType.NEW_AND_OLD_IMAGES if streams else None,
         )
         self.label, self.name, self.arn = name, self.table_name, self.table_arn
+        self._environment = environment
         if name in environment.restored:
             self.name = environment.table(name)
             self.arn = Stack.of(self).format_arn(
@@ -57,12 +58,14 @@ class Table(aws_dynamodb.Table):
         where rows are small, never change and are read by the index."""
         projected = aws_dynamodb.ProjectionType
         some = projected.INCLUDE if having else projected.KEYS_ONLY
+        writes = self._environment.warm_writes.get(f"{self.label}/{name}")
         self.add_global_secondary_index(
             index_name=name,
             partition_key=_text(by),
             sort_key=_text(then),
             projection_type=projected.ALL if whole else some,
             non_key_attributes=list(having) or None,
+            warm_throughput=_warm(writes),
         )
 
     def index_arn(self, name: str) -> str:

@@ -1,4 +1,8 @@
-from tests.infra.synthesis import Stacks, Template
+from dataclasses import replace
+from pathlib import Path
+
+from infra.environments import DEV
+from tests.infra.synthesis import Stacks, Template, synthesise
 
 QUEUES = "AWS::SQS::Queue"
 MAPPINGS = "AWS::Lambda::EventSourceMapping"
@@ -92,6 +96,25 @@ def test_every_mapping_reports_partial_failures_and_is_bounded(stacks: Stacks) -
         assert 2 <= mapping["ScalingConfig"]["MaximumConcurrency"] <= 1000
         assert mapping["BatchSize"] <= 10
         assert "MaximumBatchingWindowInSeconds" not in mapping
+        assert "ProvisionedPollerConfig" not in mapping
+
+
+def test_an_environment_may_have_provisioned_pollers_and_gather_larger_batches(
+    build: Path, tmp_path: Path
+) -> None:
+    """Lambda refuses a mapping with pollers and a bound of its consumers, and batches above ten without a window."""
+    functions = dict(DEV.functions)
+    functions["run_tasks"] = replace(functions["run_tasks"], consumers=40, pollers=3)
+    functions["settle"] = replace(functions["settle"], batch=50, window_seconds=1)
+    changed = synthesise(replace(DEV, functions=functions), build=build, assembly=tmp_path)
+    of = {changed.text(each["EventSourceArn"]): each for each in of_queues(changed).values()}
+    assert of["queue:tasks"]["ProvisionedPollerConfig"] == {"MinimumPollers": 3, "MaximumPollers": 4}
+    assert "ScalingConfig" not in of["queue:tasks"]
+    assert (of["queue:payments"]["BatchSize"], of["queue:payments"]["MaximumBatchingWindowInSeconds"]) == (
+        50,
+        1,
+    )
+    assert of["queue:payments"]["ScalingConfig"] == {"MaximumConcurrency": 2}
 
 
 def test_calls_are_moved_to_the_slow_lane_where_it_has_workers_and_all_workers_are_known(

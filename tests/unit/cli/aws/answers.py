@@ -39,6 +39,7 @@ class Aws:
     refused: str | None = None
     bootstrap: int | None = 21
     concurrency: int = 1000
+    table_writes: int = 100_000
     reserved: Mapping[str, int] = field(default_factory=dict)
     denied: frozenset[str] = frozenset()
     stack: str | None = None
@@ -108,6 +109,9 @@ def _answer(aws: Aws, operation: str, names: Mapping[str, Any]) -> tuple[int, by
             free = aws.concurrency - sum(aws.reserved.values())
             limits = {"ConcurrentExecutions": aws.concurrency, "UnreservedConcurrentExecutions": free}
             return _json(200, {"AccountLimit": limits})
+        case "GetServiceQuota":
+            assert (names["ServiceCode"], names["QuotaCode"]) == ("dynamodb", "L-AB614373")
+            return _json(200, {"Quota": {"Value": float(aws.table_writes)}})
         case "GetFunctionConcurrency":
             reserved = aws.reserved.get(names["FunctionName"])
             return _json(200, {} if reserved is None else {"ReservedConcurrentExecutions": reserved})

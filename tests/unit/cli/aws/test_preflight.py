@@ -55,6 +55,13 @@ def test_an_account_has_to_be_bootstrapped(version: int | None, monkeypatch: pyt
     assert f"bootstrap aws://{ACCOUNT}/{REGION}" in line
 
 
+def test_tables_have_the_quota_for_their_warm_throughput(monkeypatch: pytest.MonkeyPatch) -> None:
+    (line,) = missing(Aws(table_writes=40_000), PROD, monkeypatch)
+    assert "ask for 100000 of the quota" in line
+    assert "(L-AB614373)" in line
+    assert missing(Aws(table_writes=40_000), STAGING, monkeypatch) == []
+
+
 def test_all_that_is_missing_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(missing(Aws(bootstrap=None, concurrency=10), PROD, monkeypatch)) == 2
 
@@ -99,4 +106,5 @@ def test_the_command_tells_it_in_one_line_and_deploys_nothing() -> None:
         "GetParameter",
         "GetAccountSettings",
         "GetFunctionConcurrency",
+        "GetServiceQuota",
     }
