@@ -20,12 +20,14 @@ class Unexpected(Failure):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bed:
-    """`name` is in the name of each resource that the run makes; `removals` are called at the end, newest first."""
+    """`name` is in the name of each resource that the run makes; `removals` are called at the end, newest first.
+    `patience_seconds` bounds the wait for a stack or an alarm."""
 
     environment: Environment
     client: Callable[[str], Any]
     api_url: str
     tasks: int
+    patience_seconds: float
     name: str
     table: str
     removals: ExitStack
@@ -42,7 +44,12 @@ class Bed:
 
 @contextmanager
 def made(
-    environment: Environment, client: Callable[[str], Any], *, api_url: str, tasks: int
+    environment: Environment,
+    client: Callable[[str], Any],
+    *,
+    api_url: str,
+    tasks: int,
+    patience_seconds: float,
 ) -> Iterator[Bed]:
     name = f"smoke-{uuid4().hex[:8]}"
     table = environment.named(name)
@@ -64,6 +71,7 @@ def made(
             client=client,
             api_url=api_url,
             tasks=tasks,
+            patience_seconds=patience_seconds,
             name=name,
             table=table,
             removals=removals,

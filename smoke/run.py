@@ -35,13 +35,16 @@ def results(
     *,
     api_url: str,
     tasks: int,
+    patience_seconds: float = 300,
     only: Iterable[str] = (),
 ) -> Generator[Result]:
     """Raises Failure for an unknown case, before any resource is made."""
     wanted = list(only) or list(CASES)
     if unknown := sorted(set(wanted) - CASES.keys()):
         raise Failure(f"There is no case {', '.join(unknown)}. Cases: {', '.join(CASES)}.")
-    with bed.made(environment, client, api_url=api_url, tasks=tasks) as made:
+    with bed.made(
+        environment, client, api_url=api_url, tasks=tasks, patience_seconds=patience_seconds
+    ) as made:
         for name in wanted:
             yield _result(name, made)
 

@@ -2,13 +2,13 @@
 
 import json
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from smoke.bed import Bed, check, code_of
 
-_LOOKS: Final = 60
-_SECONDS: Final = 5
+_EVERY_SECONDS: Final = 5
 _NO_ROLE: Final = "arn:aws:iam::000000000000:role/none"
 
 
@@ -35,12 +35,11 @@ def rollback(bed: Bed) -> str:
     cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(template))
     bed.removals.callback(cloudformation.delete_stack, StackName=name)
     status = ""
-    for _ in range(_LOOKS):
+    for _ in _looks(bed):
         (described,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
         status = described["StackStatus"]
         if not status.endswith("_IN_PROGRESS"):
             break
-        time.sleep(_SECONDS)
     check(status == "ROLLBACK_COMPLETE", f"the stack is {status}")
     code = code_of(lambda: bed.client("sqs").get_queue_url(QueueName=name))
     check(code.endswith("NonExistentQueue") or code == "QueueDoesNotExist", "the queue is still there")
@@ -58,16 +57,24 @@ def alarm(bed: Bed) -> str:
         StateValue="OK",
         StateReason=f"{bed.name}: the test is over",
     )
-    for _ in range(_LOOKS):
+    for _ in _looks(bed):
         items = cloudwatch.describe_alarm_history(AlarmName=name, HistoryItemType="Action", StartDate=began)[
             "AlarmHistoryItems"
         ]
         if told := next((each["HistorySummary"] for each in items), None):
             check(told.startswith("Successfully executed action"), told)
             return f"{name} called its topic"
-        time.sleep(_SECONDS)
-    check(False, f"{name} executed no action within {_LOOKS * _SECONDS} s")
+    check(False, f"{name} executed no action within {bed.patience_seconds:g} s")
     return ""
+
+
+def _looks(bed: Bed) -> Iterator[None]:
+    """Yields at once, and then every five seconds until the patience of the run is over."""
+    ends_at = time.monotonic() + bed.patience_seconds
+    yield
+    while (left := ends_at - time.monotonic()) > 0:
+        time.sleep(min(_EVERY_SECONDS, left))
+        yield
 
 
 def _an_alarm(cloudwatch: Any, prefix: str) -> str:
