@@ -1,10 +1,6 @@
-"""Four dashboards: the service, payments, tasks, and costs. Each graph shows the thresholds of its alarms.
+"""Four dashboards: the service, payments, tasks, and costs. Each graph shows the thresholds of its alarms."""
 
-Counts that stay in the logs are shown by queries of Logs Insights, which are paid for each look: $0.005 a GB.
-"""
-
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import Mapping
 
 from aws_cdk import Duration, aws_cloudwatch
 from constructs import Construct
@@ -12,84 +8,8 @@ from constructs import Construct
 from infra.environments import Environment
 from infra.watch.alarm import API_ID, Series
 from infra.watch.series import QUEUES
-from infra.watch.table import alarms
+from infra.watch.widgets import MakeMetric, Page
 from postdate.runtime import metric
-from postdate.runtime.metric import TIERS, Metric
-
-MakeMetric = Callable[..., aws_cloudwatch.Metric]
-_WIDTH: Final = 12
-_PERIOD: Final = 60
-
-
-class _Page:
-    def __init__(self, environment: Environment, make: MakeMetric) -> None:
-        self._environment = environment
-        self._make = make
-        self._alarms = alarms(environment)
-
-    def own(
-        self, title: str, function: str, *emitted: Metric, statistics: Iterable[str] = ("Sum",)
-    ) -> aws_cloudwatch.GraphWidget:
-        of_function = (("service", self._environment.named(function)),)
-        return self.graph(
-            title,
-            *(
-                Series(namespace="Postdate", name=each.name, statistic=statistic, dimensions=of_function)
-                for each in emitted
-                for statistic in statistics
-            ),
-        )
-
-    def by_tier(
-        self, title: str, function: str, emitted: Metric, *statistics: str
-    ) -> aws_cloudwatch.GraphWidget:
-        service = ("service", self._environment.named(function))
-        return self.graph(
-            title,
-            *(
-                Series(
-                    namespace="Postdate",
-                    name=emitted.name,
-                    statistic=statistic,
-                    dimensions=(("tier", tier), service),
-                )
-                for tier in TIERS
-                for statistic in statistics
-            ),
-        )
-
-    def logged(self, title: str, function: str, *counts: Metric) -> aws_cloudwatch.LogQueryWidget:
-        if not all(each.in_logs and function in each.functions for each in counts):
-            raise ValueError(f"{function} does not log all of {', '.join(each.name for each in counts)}")
-        sums = ", ".join(f"sum({each.name}) as {each.name.rpartition('_')[2]}" for each in counts)
-        return aws_cloudwatch.LogQueryWidget(
-            title=title,
-            width=_WIDTH,
-            view=aws_cloudwatch.LogQueryVisualizationType.LINE,
-            log_group_names=[f"/aws/lambda/{self._environment.named(function)}"],
-            query_lines=[f"stats {sums} by bin(1m)"],
-        )
-
-    def graph(self, title: str, *shown: Series) -> aws_cloudwatch.GraphWidget:
-        return aws_cloudwatch.GraphWidget(
-            title=title,
-            width=_WIDTH,
-            left=[
-                self._make(series, period=_PERIOD).with_(
-                    label=f"{_place(series)} {series.name} {series.statistic}"
-                )
-                for series in shown
-            ],
-            left_annotations=[
-                aws_cloudwatch.HorizontalAnnotation(value=alarm.threshold, label=alarm.name)
-                for alarm in self._alarms
-                if not alarm.expression and next(iter(alarm.series.values())) in shown and alarm.threshold
-            ],
-        )
-
-
-def _place(series: Series) -> str:
-    return " ".join(value.removeprefix("postdate-") for _, value in series.dimensions)
 
 
 def add_dashboards(
@@ -99,7 +19,7 @@ def add_dashboards(
     metric: MakeMetric,
     alarms: Mapping[str, aws_cloudwatch.AlarmBase],
 ) -> None:
-    page = _Page(environment, metric)
+    page = Page(environment, metric)
     for name, widgets in (
         ("service", _service(page, environment, list(alarms.values()))),
         ("payments", _payments(page)),
@@ -129,7 +49,7 @@ def _links(environment: Environment) -> aws_cloudwatch.TextWidget:
 
 
 def _service(
-    page: _Page, environment: Environment, made: list[aws_cloudwatch.AlarmBase]
+    page: Page, environment: Environment, made: list[aws_cloudwatch.AlarmBase]
 ) -> list[aws_cloudwatch.IWidget]:
     def queues(name: str) -> list[Series]:
         return [
@@ -206,7 +126,7 @@ def _answers() -> list[Series]:
     ]
 
 
-def _payments(page: _Page) -> list[aws_cloudwatch.IWidget]:
+def _payments(page: Page) -> list[aws_cloudwatch.IWidget]:
     return [
         page.own(
             "Outcomes",
@@ -235,7 +155,7 @@ def _payments(page: _Page) -> list[aws_cloudwatch.IWidget]:
     ]
 
 
-def _tasks(page: _Page) -> list[aws_cloudwatch.IWidget]:
+def _tasks(page: Page) -> list[aws_cloudwatch.IWidget]:
     return [
         page.own(
             "Outcomes",
@@ -289,7 +209,7 @@ def _tasks(page: _Page) -> list[aws_cloudwatch.IWidget]:
     ]
 
 
-def _cost(page: _Page, environment: Environment) -> list[aws_cloudwatch.IWidget]:
+def _cost(page: Page, environment: Environment) -> list[aws_cloudwatch.IWidget]:
     def of_functions(name: str, statistic: str) -> list[Series]:
         return [
             Series(

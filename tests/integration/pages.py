@@ -21,8 +21,10 @@ from tests.integration.world import World
 PAYMENTS: Final = int(os.environ.get("PAYMENTS", "10000"))
 ACCOUNTS: Final = int(os.environ.get("ACCOUNTS", "500"))
 FEW: Final = 1_000
-PAGES_MAX: Final = 250
-WARM: Final = 40
+# Of a walk that is timed, and of the one whose units are counted.
+PAGES_TIMED: Final = int(os.environ.get("PAGES", "120"))
+PAGES_COUNTED: Final = 20
+WARM: Final = 20
 
 
 def queries(stored: Stored) -> dict[str, str]:  # noqa: F811
@@ -68,16 +70,22 @@ def test_pages_of_many_payments(
 
 def timed(stored: Stored, world: World, query: str) -> tuple[list[float], list[float]]:  # noqa: F811
     """The milliseconds of each page, and the read units of each page of a second walk."""
-    took = [each for each, _ in walked(stored, world, query)]
+    took = [each for each, _ in walked(stored, world, query, PAGES_TIMED)]
     with READS.counting():
-        units = [each for _, each in walked(stored, world, query)]
+        units = [each for _, each in walked(stored, world, query, PAGES_COUNTED)]
     return took, units
 
 
-def walked(stored: Stored, world: World, query: str) -> Iterator[tuple[float, float]]:  # noqa: F811
+def walked(
+    stored: Stored,  # noqa: F811
+    world: World,  # noqa: F811
+    query: str,
+    pages: int,
+) -> Iterator[tuple[float, float]]:
+    """The milliseconds and the read units of each page, up to so many pages."""
     cursor: str | None = ""
     table = world.tables["payments"]
-    for _ in range(PAGES_MAX):
+    for _ in range(pages):
         before, began = READS.units[table], time.perf_counter()
         answer = stored.client.get(PATH, f"{query}&cursor={cursor}" if cursor else query)
         yield 1000 * (time.perf_counter() - began), READS.units[table] - before

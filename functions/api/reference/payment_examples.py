@@ -32,40 +32,57 @@ _ACCOUNT: Final = Account(
     version=3,
 )
 
+_DEPOSIT: Final = Movement(
+    id=movement_id(_CREATED, "0a1b2c3d4e5f60718293"),
+    tenant="demo",
+    type=Type.DEPOSIT,
+    payer=None,
+    payee="rent",
+    amount=5000,
+    at=_CREATED,
+    reference="bank-2026-4711",
+    description="Rent for November",
+    metadata=(("month", "2026-11"),),
+)
+_OPENED: Final = Event(
+    subject=Subject(tenant="demo", kind="account", id="rent"),
+    type="account.opened",
+    sequence=1,
+    occurred_at=_CREATED,
+    recorded_at=_CREATED,
+    actor=Actor(type="key", id="0011223344556677"),
+    accounts=("rent",),
+    data={"after": {"status": "ACTIVE", "balance": 0, "available": 0, "reserved": 0}},
+)
+_AUDIT: Final[dict[str, Any]] = {
+    "ok": True,
+    "checks": [
+        {
+            "name": "conservation",
+            "ok": True,
+            "observed": 5000,
+            "expected": 5000,
+            "checked_at": text_of(_AT),
+        }
+    ],
+    "accounts": 2,
+    "moving": [],
+    "unread": [],
+    "goes_on_after": None,
+}
+
 
 def answers() -> dict[str, Any]:
     pending = _payment()
     settled = money.settle(pending, now=_AT + timedelta(milliseconds=9))
     cancelled = money.cancel(pending, now=_CREATED + timedelta(minutes=5))
     done, gone = settled.after or pending, (cancelled and cancelled.after) or pending
-    deposit = Movement(
-        id=movement_id(_CREATED, "0a1b2c3d4e5f60718293"),
-        tenant="demo",
-        type=Type.DEPOSIT,
-        payer=None,
-        payee="rent",
-        amount=5000,
-        at=_CREATED,
-        reference="bank-2026-4711",
-        description="Rent for November",
-        metadata=(("month", "2026-11"),),
-    )
     recorded = _recorded(pending, done)
-    opened = Event(
-        subject=Subject(tenant="demo", kind="account", id="rent"),
-        type="account.opened",
-        sequence=1,
-        occurred_at=_CREATED,
-        recorded_at=_CREATED,
-        actor=Actor(type="key", id="0011223344556677"),
-        accounts=("rent",),
-        data={"after": {"status": "ACTIVE", "balance": 0, "available": 0, "reserved": 0}},
-    )
     trail = [payments.event(event) for event in recorded]
     feed = [events.of(event) for event in recorded]
     movements = [
         replace(each, place=place_at(instants.milliseconds(each.at), each.id))
-        for each in (deposit, settled.movement)
+        for each in (_DEPOSIT, settled.movement)
         if each is not None
     ]
     return {
@@ -76,7 +93,7 @@ def answers() -> dict[str, Any]:
         "PaymentEvents": {"events": trail, "next_cursor": None},
         "EventList": {"events": feed, "next_cursor": None, "follow_cursor": _CURSOR, "partial": False},
         "Event": feed[-1],
-        "SubjectEvents": {"events": [events.of(opened)], "next_cursor": None},
+        "SubjectEvents": {"events": [events.of(_OPENED)], "next_cursor": None},
         "PaymentExecutions": {"executions": payments.executions(done)},
         "Executed": payments.executed(done),
         "Account": accounts.of(_ACCOUNT),
@@ -87,22 +104,7 @@ def answers() -> dict[str, Any]:
             "next_cursor": None,
             "follow_cursor": _CURSOR,
         },
-        "Audit": {
-            "ok": True,
-            "checks": [
-                {
-                    "name": "conservation",
-                    "ok": True,
-                    "observed": 5000,
-                    "expected": 5000,
-                    "checked_at": text_of(_AT),
-                }
-            ],
-            "accounts": 2,
-            "moving": [],
-            "unread": [],
-            "goes_on_after": None,
-        },
+        "Audit": _AUDIT,
         "Forecast": accounts.foreseen(_forecast(pending), None),
     }
 
