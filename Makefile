@@ -49,8 +49,8 @@ browser: $(READY)/dev ## the console in Chromium on a local stack; screenshots i
 	@$(PYTHON) -m tests.browser.chromium
 	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest tests/browser --durations 12 $(if $(STACK),--stack $(STACK)) $(if $(README),--readme) $(if $(AGAIN),--last-failed)
 
-documents: $(READY)/dev ## README, guides, runbook, examples and the description of the API against a local stack
-	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest tests/documents
+documents: $(READY)/dev ## README, guides, runbook, examples and the description of the API against a local stack (AGAIN=1 for what failed last)
+	@PATH="$$($(PYTHON) -m cli.local.node):$$PATH" .venv/bin/pytest tests/documents $(if $(AGAIN),--last-failed)
 
 test-on-dynamodb-local: $(READY)/dev $(READY)/dynamodb-local
 	@.venv/bin/pytest $(IN_PROCESSES) --engine dynamodb-local tests/contract tests/integration
