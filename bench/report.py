@@ -22,6 +22,7 @@ _TIMES: Final = {
     "twice": "twice",
     "early": "early",
     "late": "late",
+    "rss_mb": "RSS MB",
     "calls_while_down": "calls while down",
     "unsound": "unsound",
     "floor": "floor",

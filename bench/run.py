@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from bench import bed
 from bench.burst import burst
+from bench.cold import cold
 from bench.isolation import isolation
 from bench.lists import lists
 from bench.payment_burst import payments_hot, payments_spread
@@ -30,6 +31,7 @@ CASES: Final[Mapping[str, Case]] = {
     "payments-steady": payments_steady,
     "lists": lists,
     "isolation": isolation,
+    "cold": cold,
     "units": units,
 }
 
