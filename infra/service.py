@@ -85,6 +85,7 @@ class Service(Stack):
         self._environment = environment
         self._state = state
         self._build = build
+        # The functions that assume the role are told its name before the role is made.
         self._reader_name = environment.named("payload-reader")
         self._reader_arn = self.format_arn(
             service="iam", region="", resource="role", resource_name=self._reader_name
@@ -118,6 +119,7 @@ class Service(Stack):
         for index in ("by_tenant", "by_state", "by_listing"):
             api.allow(state.items.index_arn(index), QUERY)
         api.allow(state.payments.arn, GET, BATCH_GET)
+        # Tables of money are written in transactions only.
         api.allow_in_transactions(state.payments.arn, PUT, UPDATE)
         for index in ("by_tenant", "by_state", "by_listing", "by_payee"):
             api.allow(state.payments.index_arn(index), QUERY)

@@ -36,6 +36,7 @@ class State(Stack):
         self.payments.index("by_state", by="state_listing", then="place", having=("payer", "payee"))
         self.payments.index("by_listing", by="listing", then="place")
         self.payments.index("by_payee", by="payee_listing", then="place")
+        # Rows of money, tenants, data keys and switches never expire.
         self.accounts = Table(
             self, "accounts", environment=environment, by="account", expires=False, streams=True
         )

@@ -15,9 +15,11 @@ BUILD: Final = ROOT / ".build"
 
 
 def built(directory: Path, make: Callable[[Path], None], *, of: tuple[Path | str, ...]) -> Path:
-    """`directory`, made anew by `make` unless it was made of just this content: of files, or of the words given.
+    """Returns `directory`, made anew by `make` unless it was made of just this content: of files, or of the words
+    given.
 
-    It is marked only when whole, so a run that is cut off is done again; a second run at the same time waits.
+    The directory is marked only when whole, so a run that is cut off is done again. A second run at the same time
+    waits.
     """
     mark = mark_of(directory)
     content = _digest(of)

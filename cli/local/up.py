@@ -63,6 +63,7 @@ def _seeded(place: Place, outputs: dict[str, str], known: Stack | None, pid: int
         default_queue=destinations[tenants.SQS],
     )
     other = tenants.tenant(table, "other", vault=vault)
+    # Keys of an earlier start stay valid, because clients may use them.
     bearers = known or Keys(
         api_key=tenants.key(keys, demo.id, tenants.USUAL),
         admin_key=tenants.key(keys, demo.id, tenants.SCOPES),

@@ -139,6 +139,7 @@ class Routes:
             )
 
             def answer(*given: P.args, **named: P.kwargs) -> R:
+                # The checks stand in front of every route, so no route can leave one out.
                 event = self.router.current_event
                 caller = requests.operator(event) if scope == OPS else requests.caller(event, scope)
                 caller = caller.performs(name, scope=scope, reads=operation.reads)

@@ -8,7 +8,7 @@ from functools import cache, partial
 
 from functions.api.accounts.deposit import Cashier
 from functions.api.admission import Admission
-from functions.api.events.waiting import Seats
+from functions.api.events.waiting import WaitingSeats
 from functions.api.keys.rehash import Rehash
 from functions.api.letters.show import DeadLetters, Item
 from functions.api.limits import quotas
@@ -38,7 +38,7 @@ from functions.api.tasks.recurring.register import DefinitionRegistrar
 from functions.api.tenants.sealing import migrated
 from functions.api.unfinished import Unfinished
 from postdate.domain import instants
-from postdate.domain.calendar import Due
+from postdate.domain.calendar import DueCount
 from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.recurrence import Runs
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
@@ -88,7 +88,6 @@ _TENANT_KEPT = timedelta(seconds=5)
 _KEY_KEPT = timedelta(seconds=2)
 # How long a switch that was turned still has its former position for requests.
 _SWITCHES_KEPT = timedelta(milliseconds=1500)
-# Longer than any attempt of its task may begin, by clocks that differ and deliveries that take their time.
 
 
 class Wired:
@@ -113,7 +112,7 @@ class Wired:
         self.switches = DynamoSwitches(table=given.switches_table, client=dynamodb)
         self.switchboard = Switchboard(switches=self.switches, clock=self.clock, read_every=_SWITCHES_KEPT)
         self.stored = Stored(flow=self.flow, clock=self.clock)
-        self.seats = Seats(flow=self.flow, clock=self.clock, total=given.waiting_requests)
+        self.seats = WaitingSeats(flow=self.flow, clock=self.clock, total=given.waiting_requests)
         self.places = PlaceCheck(flow=self.flow, clock=self.clock)
         self.all_tenants = DynamoTenants(
             table=given.tenants_table, client=dynamodb, author=self.author, now=self.clock.now
@@ -156,8 +155,8 @@ class Wired:
             margin=timedelta(seconds=given.open_margin_seconds),
         )
         self._tasks_queue = self._queue(given.tasks_queue_url)
-        self._tasks_once()
-        self._tasks_again()
+        self._one_time_tasks()
+        self._recurring_tasks()
         self._runs()
         self._money()
         self._overview()
@@ -168,7 +167,7 @@ class Wired:
             "payments": self._letters(self._given.payments_dlq_url, self.ledger.payments),
         }
 
-    def _tasks_once(self) -> None:
+    def _one_time_tasks(self) -> None:
         self.tasks = DynamoTasks(
             table=self._given.items_table,
             client=aws.client("dynamodb"),
@@ -199,7 +198,7 @@ class Wired:
             unique=_unique,
         )
 
-    def _tasks_again(self) -> None:
+    def _recurring_tasks(self) -> None:
         runs = Runs(shards=self._shards)
         self.definitions = DynamoDefinitions(
             table=self._given.items_table,
@@ -340,7 +339,7 @@ class Wired:
             clock=self.clock,
         )
 
-    def _counts(self, table: str) -> Mapping[int, Due]:
+    def _counts(self, table: str) -> Mapping[int, DueCount]:
         first = instants.minute_of(self.clock.now())
         last = first + REACHES // instants.MINUTE
         return DynamoCalendar(table=table, client=aws.client("dynamodb")).between(first, last)

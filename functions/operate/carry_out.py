@@ -257,14 +257,14 @@ class _Work:
             return 0
         if self._operation.state is State.RUNNING:
             self._operation = self._given.write(rules.paused(self._operation, now=self._clock.now()))
-        return self._wait()
+        return self._pause_seconds()
 
     def _wait_for_ends(self) -> int | None:
         """The ends of the last attempts, for a while; then the report tells how many are still open."""
         now = self._clock.now()
         open = [entry.at for page in self._pages.values() for entry in page.open if entry.at is not None]
         if open and now < max(open) + rules.WATCHED_FOR:
-            return self._wait()
+            return self._pause_seconds()
         self._tidy()
         self._given.write(rules.done(self._operation, now=now))
         return None
@@ -279,8 +279,8 @@ class _Work:
         told = {"action": "letters_tidied", "operation": self._operation.id, "letters": gone}
         logger.info("letters that are used up were deleted", extra=told)
 
-    def _wait(self) -> int:
-        """Longer, the longer nothing was heard."""
+    def _pause_seconds(self) -> int:
+        """The seconds until the next look: half of the time since an item was acted on or ended, within bounds."""
         since = max(
             entry.at for page in self._pages.values() for entry in page.entries if entry.at is not None
         )

@@ -87,6 +87,7 @@ class Wired:
             },
             clock=clock,
             works_for=_WORKS_FOR,
+            # Asked for again and again, because parameters change while the process lives.
             rate_max=lambda: self.parameters.values.operating.items_a_second_max,
         )
         self.recoverer = _recoverer(given, tasks=tasks, clock=clock)

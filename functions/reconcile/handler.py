@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
-from functions.reconcile.letters import LetterBox, Queue
+from functions.reconcile.letters import LetterBox, LetterQueue
 from functions.reconcile.money import Collector, Judge
 from functions.reconcile.papers import Papers
-from functions.reconcile.report import Reporter
+from functions.reconcile.report import ReportWriter
 from functions.reconcile.settings import Settings
 from functions.reconcile.tenants import Inspector
 from postdate.domain.reconciling import EVENTS_COMPLETE, Finding, late_archive, part_of, run_id
@@ -77,8 +77,8 @@ class Wired:
         self.judge = Judge(ledger=ledger, auditor=Auditor(ledger=ledger, clock=self.clock))
         self.letters = LetterBox(
             queues=(
-                Queue(name="tasks", letters=_letters(given.tasks_dlq_url), known=tasks.get_many),
-                Queue(name="payments", letters=_letters(given.payments_dlq_url), known=ledger.payments),
+                LetterQueue(name="tasks", letters=_letters(given.tasks_dlq_url), known=tasks.get_many),
+                LetterQueue(name="payments", letters=_letters(given.payments_dlq_url), known=ledger.payments),
             )
         )
         self.inspector = Inspector(
@@ -94,7 +94,7 @@ class Wired:
             clock=self.clock,
         )
         reconciliations = DynamoReconciliations(table=given.operations_table, client=dynamodb)
-        self.reporter = Reporter(reconciliations=reconciliations, clock=self.clock)
+        self.reporter = ReportWriter(reconciliations=reconciliations, clock=self.clock)
 
     def papers(self, run: str) -> Papers:
         return Papers(reports=self.reports, run=run)

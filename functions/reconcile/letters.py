@@ -13,7 +13,7 @@ LETTERS_MAX: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Queue:
+class LetterQueue:
     """Dead letters of one queue. `known` returns the items of these ids that exist, by a consistent read."""
 
     name: str
@@ -23,7 +23,7 @@ class Queue:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LetterBox:
-    queues: tuple[Queue, ...]
+    queues: tuple[LetterQueue, ...]
 
     def check(self, papers: Papers) -> None:
         """Writes down which items have letters, and which letters call nothing. The letters stay where they are."""
@@ -43,7 +43,7 @@ class LetterBox:
         papers.put_found("letters", findings, letters=counts)
 
 
-def _without_item(queue: Queue, letters: list[Letter]) -> Iterator[Finding]:
+def _without_item(queue: LetterQueue, letters: list[Letter]) -> Iterator[Finding]:
     known = queue.known({due.id for letter in letters for due in letter.dues})
     unreadable: frozenset[str] = getattr(known, "unreadable", frozenset())
     for letter in letters:

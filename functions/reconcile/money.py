@@ -14,7 +14,7 @@ from postdate.stores.scans import TABLES, Scans, added
 from postdate.use_cases.auditing import Auditor
 
 # Sums of so many accounts are held in memory; then they are written down.
-ACCOUNTS_HELD_MAX: Final = 20_000
+ACCOUNTS_AT_ONCE: Final = 20_000
 # Accounts whose sums disagree, in one step. They are those in use, and few of them are wrong.
 SUSPECTS_AT_ONCE: Final = 5_000
 PARTS_MAX: Final = 200
@@ -29,14 +29,14 @@ class Collector:
     """`segments_max` bounds the parts of a table that are scanned side by side."""
 
     scans: Scans
-    held_max: int = ACCOUNTS_HELD_MAX
+    accounts_max: int = ACCOUNTS_AT_ONCE
     segments_max: Callable[[], int] = lambda: SEGMENTS_MAX
 
     def plan(self) -> tuple[list[dict[str, Any]], list[int]]:
         """The segments of the tables, and the parts into which accounts are divided: both follow from the tables'
         sizes, so that no step needs more memory than another."""
         accounts, _ = self.scans.about("accounts")
-        parts = min(PARTS_MAX, 1 + accounts // self.held_max)
+        parts = min(PARTS_MAX, 1 + accounts // self.accounts_max)
         segments: list[dict[str, Any]] = []
         for table in TABLES:
             _, size = self.scans.about(table)
@@ -67,7 +67,7 @@ class Collector:
                 added(accounts, table, row)
             rows += len(page.rows)
             after = page.after
-            if after is None or len(accounts) >= self.held_max or not has_time():
+            if after is None or len(accounts) >= self.accounts_max or not has_time():
                 break
         source = f"{table}-{segment:03d}-{scan['step']:05d}"
         papers.put_sums(accounts, parts=scan["parts"], source=source)

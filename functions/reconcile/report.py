@@ -16,7 +16,7 @@ TENANTS_TOLD_MAX: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reporter:
+class ReportWriter:
     reconciliations: Reconciliations
     clock: Clock
 
@@ -34,6 +34,7 @@ class Reporter:
                     looked[f"{name}_{kind}"] = looked.get(f"{name}_{kind}", 0) + count
             for name in ("accounts", "plans", "dead", "subjects"):
                 looked[name] = looked.get(name, 0) + paper.get(name, 0)
+        # More than one step may find the same fault, so each subject counts once for each check.
         unique = {(each["check"], each["tenant"], each["subject"]): each for each in findings}
         findings = [unique[key] for key in sorted(unique)]
         by_check: dict[str, int] = {}
@@ -62,6 +63,7 @@ class Reporter:
                 unjudged=len(unjudged),
                 events_filled=len(filled),
                 report=name,
+                # A row has a bounded size. The report in S3 has all findings.
                 findings=tuple(findings[:FINDINGS_TOLD_MAX]),
                 proposals=tuple(proposals(findings)[:FINDINGS_TOLD_MAX]),
             )

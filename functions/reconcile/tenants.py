@@ -125,6 +125,7 @@ class Inspector:
                 each
                 for each in dead
                 if (each.id, each.version) not in known
+                # SQS deletes old letters, and the letter of a young death may still be on its way.
                 and now - LETTERS_KEPT < each.history[-1].at < now - YOUNG
             ]
             after = places[-1]

@@ -21,7 +21,7 @@ from postdate.domain.event import Event
 from postdate.domain.slots import ShardPlan
 from postdate.runtime import aws, settings
 from postdate.runtime.clock import SystemClock
-from postdate.runtime.letters import Letters
+from postdate.runtime.letters import LetterSender
 from postdate.runtime.observability import logger
 from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import SqsQueue
@@ -41,7 +41,7 @@ class Wired:
     def __init__(self) -> None:
         given = settings.read(Settings)
         self.clock = SystemClock()
-        self.letters = Letters(url=given.events_dlq_url, client=aws.client("sqs"))
+        self.letters = LetterSender(url=given.events_dlq_url, client=aws.client("sqs"))
         dynamodb, shards = aws.client("dynamodb"), ShardPlan.parse(given.shard_plan)
         events = DynamoEvents(
             table=given.events_table, client=dynamodb, kept=timedelta(days=given.events_kept_days)

@@ -104,10 +104,10 @@ class Circuits:
         begin = self._take_turns(Timeline.TURNS, circuit, count * rules.TURN, breaker.asks_again_from(now))
         return rules.turns(breaker, begin, count, now=now)
 
-    def count_held(self, circuit: Circuit, more: int) -> None:
+    def count_behind_breaker(self, circuit: Circuit, more: int) -> None:
         """A count that is lost makes the number that a person is shown too small, and nothing else."""
         with suppress(Unavailable):
-            self._flow.count_held(circuit, more)
+            self._flow.count_behind_breaker(circuit, more)
 
     def starts(self, circuit: Circuit, count: int) -> list[datetime]:
         """Returns the instants at which `count` calls to a recovering destination may begin."""

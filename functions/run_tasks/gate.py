@@ -216,9 +216,10 @@ class Gate:
     def _put_off(
         self, way: _Key, claims: list[_Claim], now: datetime, why: str
     ) -> Iterator[tuple[int, Admitted]]:
+        """Postpones calls of an open breaker to their turns, and counts those that were not put off before."""
         new = sum(claim.before.history[-1].why not in _LEFT_ALONE for _, claim in claims)
         if new:
-            self._circuits.count_held(way, new)
+            self._circuits.count_behind_breaker(way, new)
         turns = self._circuits.turns(way, len(claims)) if claims else []
         for (index, claim), until in zip(claims, turns, strict=True):
             yield index, self._postponed(claim, now, until, why)

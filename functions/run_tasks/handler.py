@@ -35,7 +35,7 @@ from postdate.runtime import aws, dependencies, records, settings
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import Clock, SystemClock
 from postdate.runtime.further import SqsFurther
-from postdate.runtime.holding import held
+from postdate.runtime.holding import put_back
 from postdate.runtime.observability import logger, metrics
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.parameters import parameters_at
@@ -155,6 +155,7 @@ class Wired:
         self.flow = DynamoFlow(
             table=given.flow_table, client=dynamodb, author=lambda: AUTHOR, now=self.clock.now
         )
+        # A batch goes back to its queue while this table does not answer.
         self.needs = [*dependencies.table(given.items_table)]
         self.reporter = Reporter(
             dependencies.of_this_process(),
@@ -166,6 +167,7 @@ class Wired:
         self.switchboard = Switchboard(
             switches=DynamoSwitches(table=given.switches_table, client=dynamodb), clock=self.clock
         )
+        # Last: the targets of steps use the stores above.
         self.targets: Mapping[str, Target] = Targets(
             Parts(client=aws.client, now=self.clock.now, loopback_allowed=given.loopback_destinations),
             inside={BACKFILL: self._backfills(retention), REPLAY: self._replays(shards)},
@@ -218,7 +220,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
             if until is None:
                 tally = _runner(context, lane, messages).run(messages)
             else:
-                tally.stopped, tally.failed_messages = _held(lane, messages, until)
+                tally.stopped, tally.failed_messages = _put_back(lane, messages, until)
     except Exception:
         # What was decided is stored or will be decided again; the messages bring it back.
         logger.exception("a batch stopped before its end", extra={"action": "batch_broke_off"})
@@ -231,10 +233,10 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
 
 
-def _held(lane: Lane, messages: Sequence[Received], until: datetime) -> tuple[int, set[str]]:
+def _put_back(lane: Lane, messages: Sequence[Received], until: datetime) -> tuple[int, set[str]]:
     """No call is looked at while the table of tasks does not answer."""
     outbox = Outbox(queue=lane.queue, dead_letters=wired().dead_letters)
-    return held(messages, until=until, outbox=outbox, clock=wired().clock)
+    return put_back(messages, until=until, outbox=outbox, clock=wired().clock)
 
 
 def _lane(event: Sequence[Mapping[str, Any]]) -> Lane:
@@ -247,6 +249,7 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> TaskRunne
     given = wired()
 
     def seconds_left() -> float:
+        # The rest of the time is for the outcomes, which have to be written before Lambda ends the function.
         return float(context.get_remaining_time_in_millis()) / 1000 - _SECONDS_TO_SETTLE
 
     worker = Worker(
@@ -256,6 +259,7 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> TaskRunne
         horizon=given.horizon,
         seconds_left=seconds_left,
         draw=random.random,
+        # Parameters may change while the batch runs. One batch keeps one document.
         parameters=given.parameters.values,
     )
     sender = Sender(
@@ -280,6 +284,7 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> TaskRunne
             stops=Stops(given.switchboard, given.clock),
             clock=given.clock,
             lease=given.lease,
+            # A call in the slow lane has no slower lane to move to.
             moves_slow=given.moves_slow and lane is given.tasks_lane,
         ),
         sender=sender,

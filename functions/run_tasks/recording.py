@@ -81,6 +81,7 @@ class Recording:
             return
         if change.before.state is State.RUNNING and task.state.follows_failure:
             tally.failures.append(task)
+        # The defaults have no experiment, and most batches need not look for one.
         if self._worker.parameters is not DEFAULTS:
             self._count_arm(task)
         match task.state:
@@ -89,6 +90,7 @@ class Recording:
                 tally.done.append(task.id)
                 tally.tier_ended[self._delivering.tier_of(task)] += 1
             case State.RUNNING:
+                # The receiver acknowledges by a request. If none comes, this call is back at the end of the lease.
                 tally.accepted += 1
                 outbox.defer(Due.of(task), call.message, not_before=task.lease_until)
             case State.RETRYING:

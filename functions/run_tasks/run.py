@@ -59,6 +59,7 @@ class TaskRunner:
         self._intake = intake
         self._in_flight = in_flight
         self._stops = gate.stops
+        # Threads that deliver put their reports here. Only the thread of the batch decides about them.
         self._inbox: queue.SimpleQueue[Finished | list[Received]] = queue.SimpleQueue()
         self._stalled = Stalled(in_flight)
         self._batch = Batch(worker, outbox, tasks)
@@ -98,7 +99,7 @@ class TaskRunner:
         return batch.tally
 
     def _go_on(self, now: datetime) -> None:
-        """Does the most urgent work, or waits for the first."""
+        """Does the most urgent work. If nothing is due, waits for a report or for the next instant."""
         agenda = self._batch.agenda
         if agenda and agenda[0].at <= now:
             self._begin(take_due(agenda, now, most=PACKET_ITEMS_MAX))

@@ -15,7 +15,7 @@ from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import ShardPlan
 from postdate.runtime import aws, dependencies, metric, records, settings
 from postdate.runtime.clock import SystemClock
-from postdate.runtime.holding import held
+from postdate.runtime.holding import put_back
 from postdate.runtime.observability import emit, emit_all, logger, metrics
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.parameters import parameters_at
@@ -54,6 +54,7 @@ class Wired:
             shards=ShardPlan.parse(given.shard_plan),
             listing_shards=given.listing_shards,
         )
+        # A batch goes back to its queue while one of these tables does not answer.
         tables = (given.payments_table, given.accounts_table, given.journal_table, given.switches_table)
         self.needs = [name for each in tables for name in dependencies.table(each)]
         self.reporter = Reporter(
@@ -80,7 +81,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     try:
         with dependencies.of_this_process().guarding(), wired().parameters.fresh():
             until = dependencies.of_this_process().open_until(wired().needs)
-            tally = _runner().run(messages) if until is None else _held(messages, until)
+            tally = _runner().run(messages) if until is None else _put_back(messages, until)
     except Exception:
         # What was posted is stored or was never made; the messages bring back the rest.
         logger.exception("a batch stopped before its end", extra={"action": "batch_broke_off"})
@@ -93,11 +94,11 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in ids]}
 
 
-def _held(messages: Sequence[Received], until: datetime) -> PaymentTally:
+def _put_back(messages: Sequence[Received], until: datetime) -> PaymentTally:
     """Holds the batch back, without reading or settling, while a table does not answer."""
     given = wired()
     outbox = Outbox(queue=given.queue, dead_letters=given.dead_letters)
-    stopped, failed = held(messages, until=until, outbox=outbox, clock=given.clock)
+    stopped, failed = put_back(messages, until=until, outbox=outbox, clock=given.clock)
     return PaymentTally(stopped=stopped, failed_messages=failed)
 
 

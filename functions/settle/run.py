@@ -228,7 +228,8 @@ class PaymentRunner:
         return False
 
     def _record(self, payment: Payment, began_at: datetime, ended_at: datetime) -> None:
-        """Late is what the owner of the money sees: until the commit was answered."""
+        """Counts a payment that ended. Its lateness lasts until the commit is answered, because the owner of the money
+        sees it then."""
         lateness_ms = (ended_at - payment.planned_at) / timedelta(milliseconds=1)
         self._tally.ended.append((payment, lateness_ms))
         if payment.state is State.COMPLETED:

@@ -48,6 +48,7 @@ class Wired:
             )
 
         def hand_out(sweeps: list[Sweep]) -> None:
+            # One message for each pass: sweepers share the passes, and a failed pass is redelivered alone.
             for sweep in sweeps:
                 send(
                     {
@@ -85,6 +86,7 @@ class Wired:
             horizon=horizon,
             clock=clock,
             hand_out=hand_out,
+            # Read at each tick, because parameters change while the process lives.
             passes_max=lambda: self.parameters.values.sweeping.passes_max,
         )
         self.heartbeat = Heartbeat(

@@ -67,7 +67,8 @@ class Ticker:
     passes_max: Callable[[], int] = lambda: PASSES_MAX
 
     def tick(self) -> Ticked:
-        """Raises the watermark at the end; a crash anywhere before that costs the next tick a look at more minutes."""
+        """Makes the passes that are due, hands out those that it has no time for, and raises the watermark. The
+        watermark comes last: a crash before that costs the next tick a look at more minutes."""
         began_at = self.clock.now()
         mark = self._watermark(began_at)
         minutes = range(mark.minute + 1, self.horizon.last_minute(began_at) + 1)

@@ -7,11 +7,11 @@ from infra.environments import Environment
 
 
 class Bucket(aws_s3.Bucket):
-    """All accounts of the world share one space of names, so its name says whose it is. What tenants put there is
-    theirs to take away; where nothing has to last, it goes by itself. Objects under the prefix `passing` go after a
-    week everywhere. With `written_once` S3 refuses to write over an object, and where data is kept nobody can
-    delete one for as long as events are kept. `construct_id` is for a name that another construct of the templates
-    has."""
+    """A bucket. Its name contains the account and the region, because all accounts of the world share one space of
+    names. Objects stay until their owner deletes them; where nothing has to last, they expire. Objects under the prefix
+    `passing` expire after a week everywhere. With `written_once` S3 refuses to write over an object, and where data is
+    kept nobody can delete one for as long as events are kept. `construct_id` is for a name that another construct of
+    the templates has."""
 
     def __init__(
         self,
@@ -47,12 +47,14 @@ class Bucket(aws_s3.Bucket):
                 *([aws_s3.LifecycleRule(id="expiry", expiration=Duration.days(kept))] if kept else []),
             ],
             removal_policy=removal_policy(environment),
+            # Object lock needs versions.
             versioned=written_once or None,
             object_lock_enabled=locked or None,
             object_lock_default_retention=aws_s3.ObjectLockRetention.compliance(locked_for)
             if locked
             else None,
         )
+        # S3 compares nothing by itself: each write has to carry the condition that its key is free.
         if written_once and environment.tls_only:
             self.add_to_resource_policy(
                 aws_iam.PolicyStatement(

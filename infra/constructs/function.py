@@ -50,9 +50,11 @@ class Function(aws_lambda.Function):
     ) -> None:
         function_name = environment.named(name)
         size = environment.functions[name]
+        # A log group that Lambda makes by itself keeps its lines for ever.
         logs = LogGroup(
             scope, f"{name}-logs", environment=environment, log_group_name=f"/aws/lambda/{function_name}"
         )
+        # The role that CDK makes by itself may write to every log group.
         role = aws_iam.Role(
             scope, f"{name}-role", assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com")
         )

@@ -28,7 +28,8 @@ TAKES_BACK: Final = (
 
 
 class ParameterStore(Construct):
-    """`place` is what a function is told. `watched` is false where there are no alarms (yet)."""
+    """The parameters in AppConfig, with the check of each document and the alarms that roll one back. Functions are
+    told `place`. `watched` is false where there are no alarms (yet)."""
 
     def __init__(self, scope: Construct, name: str, *, environment: Environment, watched: bool) -> None:
         super().__init__(scope, name)
@@ -44,6 +45,7 @@ class ParameterStore(Construct):
             "environment",
             application_id=application.ref,
             name=environment.name,
+            # A monitor names alarms that exist, and the first deployment makes the alarms after this stack.
             monitors=monitors if watched else [],
         )
         profile = aws_appconfig.CfnConfigurationProfile(

@@ -27,6 +27,7 @@ def capacity_alarms(environment: Environment) -> Iterator[Alarm]:
                 "errors": of_function(environment, function, "Errors"),
                 "invocations": of_function(environment, function, "Invocations"),
             },
+            # With few invocations a single error would exceed the threshold.
             expression="IF(errors >= 3, 100 * errors / invocations, 0)",
             threshold=1,
             period=5 * MINUTE,
@@ -49,6 +50,7 @@ def capacity_alarms(environment: Environment) -> Iterator[Alarm]:
         name="concurrency",
         meaning="The account's functions use more than 80 % of its quota of concurrent executions.",
         severity=Severity.TICKET,
+        # Without a dimension Lambda counts the executions of the whole account.
         series={"running": Series(namespace="AWS/Lambda", name="ConcurrentExecutions", statistic="Maximum")},
         threshold=0.8 * environment.concurrency_quota,
         datapoints=3,

@@ -42,7 +42,8 @@ def add_escalation(
     page: aws_sns.Topic,
     ticket: aws_sns.Topic,
 ) -> None:
-    """Alarms of the pulse start nothing: they fire all day."""
+    """Adds the machine that escalates open tickets, and the rule that starts it for each alarm that fires. Alarms of
+    the pulse start nothing: they fire all day."""
     own = stack.format_arn(
         service="cloudwatch",
         resource="alarm",

@@ -54,6 +54,7 @@ def payment_alarms(environment: Environment) -> Iterator[Alarm]:
         "payments_late",
         "Share of payments that completed more than 1 s late.",
         series=late,
+        # Of few payments a single late one would use up the budget.
         expression="IF(settled >= 20, late / settled, 0)",
         budget=_LATE_BUDGET,
     )

@@ -27,6 +27,7 @@ def request_alarms(environment: Environment) -> Iterator[Alarm]:
                 dimensions=(("ApiId", API_ID),),
             ),
         },
+        # Of few requests a single failure would use up the budget.
         expression="IF(count >= 20, failed / count, 0)",
         budget=_UNAVAILABLE_BUDGET,
     )

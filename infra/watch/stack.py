@@ -56,6 +56,7 @@ class Watch(Stack):
         made: dict[str, aws_cloudwatch.AlarmBase] = {}
         for alarm in alarms(environment):
             made[alarm.name] = self._alarm(alarm)
+        # Composite alarms name single alarms, so the single ones come first.
         for composite in composites(environment):
             made[composite.name] = self._composite(composite, made)
         add_dashboards(self, environment=environment, metric=self.metric, alarms=made)
@@ -146,7 +147,8 @@ class Watch(Stack):
 
 
 def _let_alarms_tell(topic: aws_sns.Topic) -> None:
-    """The policy that demands TLS takes the place of SNS's own, which lets alarms of the account publish."""
+    """Allows the account's alarms to publish. SNS's own policy allows that too, but the policy that demands TLS
+    replaces it."""
     topic.add_to_resource_policy(
         aws_iam.PolicyStatement(
             actions=["sns:Publish"],

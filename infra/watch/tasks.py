@@ -17,6 +17,7 @@ def task_alarms(environment: Environment) -> Iterator[Alarm]:
             "dead": own(environment, "run_tasks", metric.TASKS_DEAD),
             "succeeded": own(environment, "run_tasks", metric.TASKS_SUCCEEDED),
         },
+        # Of fewer than 20 tasks a single one would exceed the threshold.
         expression="IF(dead + succeeded >= 20, 100 * dead / (dead + succeeded), 0)",
         threshold=5,
         period=5 * MINUTE,
@@ -59,6 +60,7 @@ def task_alarms(environment: Environment) -> Iterator[Alarm]:
                 "again": own(environment, function, metric.REDELIVERIES),
                 "packets": own(environment, function, metric.PACKETS),
             },
+            # SQS delivers a message twice now and then, although nothing is wrong.
             expression="IF(again >= 3, 100 * again / packets, 0)",
             threshold=5,
             period=5 * MINUTE,

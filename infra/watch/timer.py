@@ -19,6 +19,7 @@ def timer_alarms(environment: Environment) -> Iterator[Alarm]:
         comparison=Comparison.BELOW,
         datapoints=3,
         periods=3,
+        # A sweep that is never invoked writes no metric.
         missing=Missing.BREACHING,
     )
     yield Alarm(
@@ -69,6 +70,7 @@ def timer_alarms(environment: Environment) -> Iterator[Alarm]:
             "waiting": own(environment, "sweep", metric.ITEMS_WAITING),
             "due": own(environment, "sweep", metric.ITEMS_DUE),
         },
+        # In a quiet minute a single item would exceed the threshold.
         expression="IF(waiting >= 3, 100 * waiting / due, 0)",
         threshold=5,
         datapoints=3,

@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 import pytest
 
 from postdate.domain import instants
-from postdate.domain.calendar import Due
+from postdate.domain.calendar import DueCount
 from postdate.stores.calendar import Calendar, DynamoCalendar, MemoryCalendar
 from tests.boundary import Boundary
 from tests.contract.conftest import OnAws
 
-ONE = Due(tasks=1, payments=2, amount=300)
+ONE = DueCount(tasks=1, payments=2, amount=300)
 
 
 @pytest.fixture
@@ -31,13 +31,13 @@ def minute(now: datetime) -> int:
 
 
 def test_numbers_add_up_and_go_down_again(calendar: Calendar, minute: int) -> None:
-    calendar.add({minute: ONE, minute + 1: Due(tasks=4)})
-    calendar.add({minute: ONE, minute + 1: Due(tasks=-1)})
+    calendar.add({minute: ONE, minute + 1: DueCount(tasks=4)})
+    calendar.add({minute: ONE, minute + 1: DueCount(tasks=-1)})
     assert calendar.between(minute, minute + 1) == {
-        minute: Due(tasks=2, payments=4, amount=600),
-        minute + 1: Due(tasks=3),
+        minute: DueCount(tasks=2, payments=4, amount=600),
+        minute + 1: DueCount(tasks=3),
     }
-    calendar.add({minute: -(ONE + ONE), minute + 1: Due(tasks=-3)})
+    calendar.add({minute: -(ONE + ONE), minute + 1: DueCount(tasks=-3)})
     assert calendar.between(minute, minute + 1) == {}
 
 
@@ -53,7 +53,7 @@ def test_an_hour_takes_one_request_and_one_unit(
 ) -> None:
     hour = (minute - minute % 60) + 20 * 24 * 60
     boundary.clear()
-    dynamo.add({hour + each: Due(tasks=1, payments=1, amount=1_000_000) for each in range(60)})
+    dynamo.add({hour + each: DueCount(tasks=1, payments=1, amount=1_000_000) for each in range(60)})
     (asked,) = boundary.asked("UpdateItem")
     row = on_aws.dynamodb.get_item(TableName=asked["TableName"], Key=asked["Key"])["Item"]
     size = sum(len(name) + len(str(next(iter(value.values())))) for name, value in row.items())

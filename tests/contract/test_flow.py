@@ -382,29 +382,29 @@ def test_what_is_held_back_of_all_tenants_is_found_until_it_is_let_go(
     paused = keys.paused(FlowKey(), now=now)
     assert flow.change_breaker(circuit, Breaker(), opened)
     assert flow.change_key(name, FlowKey(), paused)
-    circuits, paused_keys = flow.held(limit=100)
+    circuits, paused_keys = flow.needing_attention(limit=100)
     assert circuit in circuits
     assert name in paused_keys
-    assert flow.held(limit=100, tenant=circuit[0]) == ([circuit], [name])
-    assert flow.held(limit=100, tenant="nobody") == ([], [])
+    assert flow.needing_attention(limit=100, tenant=circuit[0]) == ([circuit], [name])
+    assert flow.needing_attention(limit=100, tenant="nobody") == ([], [])
     assert flow.change_breaker(circuit, opened, rules.answered(opened, now=now))
     assert flow.change_key(name, paused, keys.resumed(paused))
-    circuits, paused_keys = flow.held(limit=100)
+    circuits, paused_keys = flow.needing_attention(limit=100)
     assert circuit not in circuits
     assert name not in paused_keys
 
 
 def test_calls_are_counted_while_a_breaker_is_open_and_no_longer(flow: Flow, key: str, now: datetime) -> None:
     circuit, opened = ("acme", f"webhook:{key}"), rules.failed(Breaker(), 10, now=now, error="no answer")
-    flow.count_held(circuit, 3)
+    flow.count_behind_breaker(circuit, 3)
     assert flow.change_breaker(circuit, Breaker(), opened)
-    flow.count_held(circuit, 3)
+    flow.count_behind_breaker(circuit, 3)
     assert flow.breakers([circuit])[circuit] == replace(opened, waiting=3)
     again = rules.tried_at_once(opened, now=now)
     assert flow.change_breaker(circuit, opened, again)
     assert flow.breakers([circuit])[circuit].waiting == 3
     assert flow.change_breaker(circuit, again, rules.reset(again, now=now))
-    flow.count_held(circuit, 3)
+    flow.count_behind_breaker(circuit, 3)
     assert flow.breakers([circuit])[circuit].waiting == 0
 
 

@@ -13,7 +13,7 @@ from functions.api.events.waiting import OWNER, ROOM
 from functions.api.wiring import wired
 from functions.record.handler import handler as record
 from postdate.domain import instants
-from postdate.domain.calendar import Due
+from postdate.domain.calendar import DueCount
 from postdate.stores.calendar import DynamoCalendar
 from postdate.stores.flow_dynamo import DynamoFlow
 from tests.boundary import Boundary, refused
@@ -209,8 +209,8 @@ def test_the_operators_calendar_counts_each_change_once(
     due_at = datetime.now(UTC).replace(microsecond=0) + timedelta(days=3)
     minute = instants.minute_of(due_at)
 
-    def counted() -> Due:
-        return calendar.between(minute, minute).get(minute, Due())
+    def counted() -> DueCount:
+        return calendar.between(minute, minute).get(minute, DueCount())
 
     before = counted()
     paid = payer.pay(key="p", scheduled_time=due_at.isoformat())
@@ -218,14 +218,14 @@ def test_the_operators_calendar_counts_each_change_once(
     tasks = Stream(world, payer, "items")
     registered = [*stream.records(), *tasks.records()]
     assert recorded(registered) == []
-    assert counted() == before + Due(tasks=1, payments=1, amount=10)
+    assert counted() == before + DueCount(tasks=1, payments=1, amount=10)
     assert recorded(registered) == []
-    assert counted() == before + Due(tasks=1, payments=1, amount=10)
+    assert counted() == before + DueCount(tasks=1, payments=1, amount=10)
 
     assert payer.call("POST", f"/api/v1/payments/{paid.body['payment_id']}/cancel", {}).status == 200
     boundary.fail("UpdateItem", refused("InternalServerError", 500), refused("InternalServerError", 500))
     assert recorded(stream.records()) == []
-    assert counted() == before + Due(tasks=1)
+    assert counted() == before + DueCount(tasks=1)
 
 
 def test_a_calendar_that_cannot_be_counted_holds_no_event_up(

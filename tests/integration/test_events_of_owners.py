@@ -210,7 +210,7 @@ def test_a_flow_key_and_a_destination_tell_their_changes(world: World, owner: Cl
         lambda: owner.call("PATCH", key, {"rate": 5, "period_seconds": 1}),
         lambda: owner.call("POST", f"{key}/pause", {}),
         lambda: flow.change_breaker(way, Breaker(), opened),
-        lambda: flow.count_held(way, 3),
+        lambda: flow.count_behind_breaker(way, 3),
         lambda: flow.change_breaker(way, opened, closed),
         lambda: flow.change_breaker(way, closed, again),
     )

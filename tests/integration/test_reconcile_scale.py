@@ -77,8 +77,8 @@ def test_one_wrong_balance_among_many_is_found_in_bounded_memory(
     store(world, "accounts", accounts())
     store(world, "journal", journal())
     given = reconcile.wired()
-    held = min(ACCOUNTS // 4, given.collector.held_max)
-    monkeypatch.setattr(given, "collector", Collector(scans=given.collector.scans, held_max=held))
+    held = min(ACCOUNTS // 4, given.collector.accounts_max)
+    monkeypatch.setattr(given, "collector", Collector(scans=given.collector.scans, accounts_max=held))
     _, parts = given.collector.plan()
     assert len(parts) > ACCOUNTS // held
     began = time.monotonic()

@@ -18,7 +18,7 @@ from typing import Any, Final
 from greenlet import greenlet
 
 from functions.api.events.feed import Query, page
-from functions.api.events.waiting import Seats
+from functions.api.events.waiting import WaitingSeats
 from functions.record.changes import Change
 from functions.record.record import Recorder
 from postdate.domain.errors import Unavailable
@@ -254,7 +254,7 @@ class World:
                 {"cursor": self._cursor} if self._cursor else {}
             )
             reader = _Reader()
-            seats = Seats(flow=MemoryFlow(), clock=reader, total=1)
+            seats = WaitingSeats(flow=MemoryFlow(), clock=reader, total=1)
             shown = page(Query.of(TENANTS[0], asked), self.store, clock=reader, seats=seats, id="r")
             self._seen += shown.events
             self._cursor = shown.follow or self._cursor

@@ -48,14 +48,17 @@ def page(tenant: str, account: str, parameters: Mapping[str, str], ledger: Ledge
     found = read()
     if shown := found[: span.limit]:
         last = shown[-1].place
+        # A movement that is written later must not get a place before those that this page shows.
         if known.journal_read_to < last:
             try:
                 ledger.close_journal(tenant, known.id, last)
             except Unavailable:
                 last = known.journal_read_to
+                # Only movements up to a place that is closed already may be shown.
                 if shown[0].place > last:
                     raise
             else:
+                # Movements may have been written between the read and the close.
                 found = read()
     else:
         last = ""

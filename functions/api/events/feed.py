@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from functions.api import listing
-from functions.api.events.waiting import Seats
+from functions.api.events.waiting import WaitingSeats
 from functions.api.forms import instant_of
 from functions.api.listing import Span
 from postdate.domain.errors import ValidationFailed
@@ -69,7 +69,7 @@ class Query:
             since=instant_of("since", parameters["since"]) if "since" in parameters else None,
             until=instant_of("until", parameters["until"]) if "until" in parameters else None,
             newest_first=order == "desc",
-            wait=timedelta(seconds=_wait(parameters.get("wait_seconds", "0"))),
+            wait=timedelta(seconds=_wait_seconds(parameters.get("wait_seconds", "0"))),
             span=span,
         )
 
@@ -101,7 +101,7 @@ class Shown:
     partial: bool = False
 
 
-def page(query: Query, events: Events, *, clock: Clock, seats: Seats | None, id: str) -> Shown:
+def page(query: Query, events: Events, *, clock: Clock, seats: WaitingSeats | None, id: str) -> Shown:
     """Waits for the next event as long as the query says, if there is none. `id` names the request. Without a free
     seat, and without `seats`, a request waits for two seconds at most."""
     began = clock.now()
@@ -225,7 +225,7 @@ class _Reading:
 ENTRY_MAX: Final = 999
 
 
-def _wait(text: str) -> int:
+def _wait_seconds(text: str) -> int:
     if not text.isdecimal() or not text.isascii() or len(text) > 2 or int(text) > WAIT_SECONDS_MAX:
         raise ValidationFailed([("wait_seconds", f"is a number from 0 to {WAIT_SECONDS_MAX}")])
     return int(text)

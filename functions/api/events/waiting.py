@@ -22,7 +22,7 @@ _TRIES: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seats:
+class WaitingSeats:
     """`total` is the number of seats. One tenant has at most half of them."""
 
     flow: Flow

@@ -83,6 +83,7 @@ class Backfills:
         reservation = self.reservations.reserve(wanted, now=now)
         if reservation.fingerprint != wanted.fingerprint:
             raise IdempotencyKeyReused
+        # A step that an earlier request began has this id too, so it is not begun twice.
         return self._begun(
             replace(step, operation=reservation.item_id),
             definition,

@@ -70,9 +70,11 @@ class Planner:
             known: Mapping[str, Item] = {item.id: item for item in looked.items}
             ids, evaluated = list(known), looked.evaluated
         else:
+            # Texts that are no ids are not read. They count as not eligible, like unknown ids.
             known, ids = self._known(plan.kind, [id for id in named if is_id(id)]), list(named)
             evaluated = len(known)
         found, against = self._sorted_out(caller, plan, ids, known, now)
+        # An item that has another version when its turn comes is left alone.
         entries = [Entry(id=item.id, version=item.version) for item in found]
         operation = Operation(
             id=self.shards.item_id(OPERATION_KIND, now, unique),

@@ -155,9 +155,9 @@ def _last_hour(looked: looks.LastHour, *, payments: bool) -> LastHour:
         "minutes": [_minute(each, payments=payments) for each in looked.minutes],
         "destinations": [
             {"tenant": tenant, **destinations.of(name, breaker, looked.at)}
-            for (tenant, name), breaker in looked.held.breakers.items()
+            for (tenant, name), breaker in looked.attention.breakers.items()
         ],
-        "paused_flow_keys": [{"tenant": tenant, "key": key} for tenant, key in looked.held.keys],
+        "paused_flow_keys": [{"tenant": tenant, "key": key} for tenant, key in looked.attention.keys],
     }
 
 
@@ -219,11 +219,11 @@ def _calendar(calendar: calendars.Calendar) -> Calendar:
     }
 
 
-def _by_instant(found: Mapping[int, calendar_counts.Due]) -> list[DueAt]:
+def _by_instant(found: Mapping[int, calendar_counts.DueCount]) -> list[DueAt]:
     return [{"at": text_of(instants.start_of(minute)), **_due(found[minute])} for minute in sorted(found)]
 
 
-def _due(due: calendar_counts.Due) -> Due:
+def _due(due: calendar_counts.DueCount) -> Due:
     return {"tasks": due.tasks, "payments": due.payments, "amount": due.amount}
 
 

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from postdate.domain import instants
-from postdate.domain.calendar import Due
+from postdate.domain.calendar import DueCount
 from postdate.domain.payment import State
 from postdate.stores.ledger import Ledger, PaymentsWanted
 from postdate.stores.places import id_at, instant_at
@@ -32,9 +32,9 @@ class Calendar:
     hours. Minutes and hours without items have no entry. `sums` are those of the next hour, day and week."""
 
     until: datetime
-    sums: tuple[Due, Due, Due]
-    minutes: Mapping[int, Due]
-    hours: Mapping[int, Due]
+    sums: tuple[DueCount, DueCount, DueCount]
+    minutes: Mapping[int, DueCount]
+    hours: Mapping[int, DueCount]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +53,7 @@ class Calendars:
         wanted = TasksWanted(tenant=tenant, since=now, until=now + REACHES)
         places = _pages(lambda after: self.tasks.listed([wanted], after=after, limit=_PAGE))
         found = self.tasks.get_many({id_at(place) for place in places}).values() if places else ()
-        due = [(each.planned_at, Due(tasks=1)) for each in found if each.state.waits]
+        due = [(each.planned_at, DueCount(tasks=1)) for each in found if each.state.waits]
         return _Read(due=due, until=_until(places, now))
 
     def _payments(self, tenant: str, now: datetime) -> "_Read":
@@ -65,20 +65,20 @@ class Calendars:
         )
         found = self.ledger.payments({id_at(place) for place in places}).values() if places else ()
         due = [
-            (each.planned_at, Due(payments=1, amount=each.amount))
+            (each.planned_at, DueCount(payments=1, amount=each.amount))
             for each in found
             if each.state is State.PENDING
         ]
         return _Read(due=due, until=_until(places, now))
 
 
-def of_service(counts: Mapping[int, Due], now: datetime) -> Calendar:
+def of_service(counts: Mapping[int, DueCount], now: datetime) -> Calendar:
     """The calendar of all tenants, from counts of minutes. The minute that runs is left out. Counts are never below 0:
     a registration that was not counted may have been withdrawn since."""
     found = [
         (
             instants.start_of(minute),
-            Due(tasks=max(0, due.tasks), payments=max(0, due.payments), amount=max(0, due.amount)),
+            DueCount(tasks=max(0, due.tasks), payments=max(0, due.payments), amount=max(0, due.amount)),
         )
         for minute, due in counts.items()
         if now < instants.start_of(minute) < now + REACHES
@@ -86,17 +86,17 @@ def of_service(counts: Mapping[int, Due], now: datetime) -> Calendar:
     return _calendar(found, now=now, until=now + REACHES)
 
 
-def _calendar(counted: Iterable[tuple[datetime, Due]], *, now: datetime, until: datetime) -> Calendar:
-    found = [(at, due) for at, due in counted if due != Due()]
-    minutes, hours = defaultdict[int, Due](Due), defaultdict[int, Due](Due)
+def _calendar(counted: Iterable[tuple[datetime, DueCount]], *, now: datetime, until: datetime) -> Calendar:
+    found = [(at, due) for at, due in counted if due != DueCount()]
+    minutes, hours = defaultdict[int, DueCount](DueCount), defaultdict[int, DueCount](DueCount)
     for at, due in found:
         minute = instants.minute_of(at)
         hours[minute - minute % _HOUR_MINUTES] += due
         if at < now + BY_MINUTE:
             minutes[minute] += due
 
-    def within(span: timedelta) -> Due:
-        return sum((due for at, due in found if at < now + span), start=Due())
+    def within(span: timedelta) -> DueCount:
+        return sum((due for at, due in found if at < now + span), start=DueCount())
 
     sums = (within(BY_MINUTE), within(DAY), within(REACHES))
     return Calendar(until=until, sums=sums, minutes=minutes, hours=hours)
@@ -106,7 +106,7 @@ def _calendar(counted: Iterable[tuple[datetime, Due]], *, now: datetime, until: 
 class _Read:
     """Instants with what is due then, complete before `until`."""
 
-    due: list[tuple[datetime, Due]]
+    due: list[tuple[datetime, DueCount]]
     until: datetime
 
 

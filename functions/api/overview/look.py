@@ -14,7 +14,7 @@ from functions.api.overview import calendar
 from functions.api.overview.calendar import Calendar, Calendars
 from postdate.domain import instants
 from postdate.domain.breaker import Breaker
-from postdate.domain.calendar import Due
+from postdate.domain.calendar import DueCount
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
 from postdate.domain.switch import Switch
 from postdate.domain.tally import MinuteTally
@@ -28,7 +28,7 @@ from postdate.stores.switches import Switches
 from postdate.stores.tallies import Tallies
 
 MINUTES_SHOWN: Final = 60
-HELD_SHOWN: Final = 100
+ATTENTION_SHOWN: Final = 100
 # SQS counts to some seconds, and an alarm's state changes once a minute.
 DEPTHS_KEPT: Final = timedelta(seconds=5)
 ALARMS_KEPT: Final = timedelta(seconds=10)
@@ -59,8 +59,8 @@ class Sweeping:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Held:
-    """Open breakers, and keys that are paused; at most HELD_SHOWN of each."""
+class Attention:
+    """Open breakers, and keys that are paused; at most ATTENTION_SHOWN of each."""
 
     breakers: Mapping[Circuit, Breaker]
     keys: list[Key]
@@ -70,7 +70,7 @@ class Held:
 class LastHour:
     at: datetime
     minutes: list[Minute]
-    held: Held
+    attention: Attention
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +103,7 @@ class Look:
     calendars: Calendars
     depths: Mapping[str, Callable[[], Depth]]
     alarms: Callable[[], list[Firing] | None]
-    counts: Callable[[], Mapping[int, Due]]
+    counts: Callable[[], Mapping[int, DueCount]]
     groups: Groups
     horizon: Horizon
     beat: timedelta
@@ -116,23 +116,24 @@ class Look:
         with ThreadPoolExecutor(_AT_ONCE) as readers:
             tallies = readers.submit(self.tallies.between, shown.start, shown.stop - 1, tenant=tenant)
             done = readers.submit(self._passes, shown)
-            held = readers.submit(self._held, tenant)
+            attention = readers.submit(self._attention, tenant)
             calendar = readers.submit(self.calendars.of, tenant, now, payments=payments)
             return OfTenant(
                 at=now,
                 minutes=self._minutes(shown, tallies.result(), done.result()),
-                held=held.result(),
+                attention=attention.result(),
                 calendar=calendar.result(),
             )
 
     def at_service(self) -> Looked:
         now = self.clock.now()
         shown = _shown(now)
+        # Each read waits for the network, so they go side by side.
         with ThreadPoolExecutor(_AT_ONCE) as readers:
             tallies = readers.submit(self.tallies.between, shown.start, shown.stop - 1)
             done = readers.submit(self._passes, range(shown.start, self.horizon.last_minute(now) + 1))
             mark, beat = readers.submit(self.passes.watermark), readers.submit(self.passes.beat)
-            held = readers.submit(self._held, None)
+            attention = readers.submit(self._attention, None)
             switches = readers.submit(self.switches.all)
             failing = readers.submit(self.failing.failing, now)
             alarms = readers.submit(self.alarms)
@@ -142,7 +143,7 @@ class Look:
                 at=now,
                 minutes=self._minutes(shown, tallies.result(), done.result()),
                 sweeping=self._sweeping(now, done.result(), mark.result(), beat.result()),
-                held=held.result(),
+                attention=attention.result(),
                 queues={name: depth.result() for name, depth in depths.items()},
                 switches=[each for each in switches.result() if not each.is_caught_up(now)],
                 alarms=alarms.result(),
@@ -150,9 +151,9 @@ class Look:
                 dependencies=failing.result(),
             )
 
-    def _held(self, tenant: str | None) -> Held:
-        circuits, keys = self.flow.held(limit=HELD_SHOWN, tenant=tenant)
-        return Held(breakers=self.flow.breakers(circuits) if circuits else {}, keys=keys)
+    def _attention(self, tenant: str | None) -> Attention:
+        circuits, keys = self.flow.needing_attention(limit=ATTENTION_SHOWN, tenant=tenant)
+        return Attention(breakers=self.flow.breakers(circuits) if circuits else {}, keys=keys)
 
     def _passes(self, minutes: range) -> dict[tuple[int, int], Progress]:
         found = self.passes.between(minutes.start, minutes.stop - 1)

@@ -80,8 +80,8 @@ class PaymentQuery:
         )
 
     def at(self, now: datetime, unfinished: Unfinished) -> list[PaymentsWanted]:
-        """Narrows the filter to the ranges of payments in this state, in order: none settles before its instant, and
-        few wait long after it."""
+        """The parts of the list to read, in its order. For some states only a part of the time can hold payments: none
+        completes before its instant, and few are PENDING long after it."""
         since, until = self.wanted.since, self.wanted.until
         parts = [Between(since, until)]
         if self.wanted.state is State.PENDING and since is None:

@@ -133,6 +133,8 @@ class PaymentRegistrar:
             return error
 
     def _reserve(self, tenant: str, order: PaymentOrder, now: datetime) -> _Draft:
+        """Reserves the order's key, or takes what an earlier request with this key reserved. Raises the order's refusal
+        only for a key that no payment has."""
         unique = self.unique()
         wanted = Reservation(
             tenant=tenant,

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from functions.api.overview import answers as overview
 from functions.api.overview.calendar import REACHES, Calendar
-from functions.api.overview.look import Held, Looked, Minute, OfTenant, Sweeping
+from functions.api.overview.look import Attention, Looked, Minute, OfTenant, Sweeping
 from postdate.domain import breaker, instants, switch
 from postdate.domain.breaker import Breaker
-from postdate.domain.calendar import Due
+from postdate.domain.calendar import DueCount
 from postdate.domain.tally import MinuteTally, bucket_of
 from postdate.runtime.alarms import Firing
 from postdate.runtime.depths import Depth
@@ -27,7 +27,7 @@ def answers() -> dict[str, Any]:
         Minute(minute=_MINUTE + 1, counted=False, kinds={}),
     ]
     down = breaker.failed(Breaker(), 10, now=_NOW - timedelta(seconds=4), error="connection refused")
-    coming = Due(tasks=2, payments=1, amount=250)
+    coming = DueCount(tasks=2, payments=1, amount=250)
     minute = instants.minute_of(_NOW) + 14
     calendar = Calendar(
         until=_NOW + REACHES,
@@ -38,7 +38,9 @@ def answers() -> dict[str, Any]:
     looked = Looked(
         at=_NOW,
         minutes=minutes,
-        held=Held(breakers={("acme", "webhook:https://hooks.example.com"): down}, keys=[("acme", "mail")]),
+        attention=Attention(
+            breakers={("acme", "webhook:https://hooks.example.com"): down}, keys=[("acme", "mail")]
+        ),
         sweeping=Sweeping(
             is_alive=True, behind_minutes=0, watermark=_MINUTE - 60, heartbeat_at=_NOW - timedelta(seconds=21)
         ),
@@ -69,7 +71,7 @@ def answers() -> dict[str, Any]:
     own = OfTenant(
         at=_NOW,
         minutes=minutes,
-        held=looked.held,
+        attention=looked.attention,
         calendar=calendar,
     )
     return {

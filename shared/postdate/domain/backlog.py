@@ -134,20 +134,25 @@ class Backlog:
         policy, now = definition.catch_up, elapsed.now
         allowed = GRACE if policy is CatchUp.NONE else max(definition.catch_up_window, GRACE)
         kept_back = earlier.kept_back | ({elapsed.own.wall} if earlier.displaced else set())
+        # The leader answers for the occurrences after its own, so they are left to that run.
         due = elapsed.until(earlier.leader)
         late_by = {each.wall: now - each.due_at for each in due}
         newest = deque(
             (each for each in due if late_by[each.wall] <= allowed and each.wall not in kept_back),
             maxlen=1 if policy is CatchUp.LATEST else BACKLOG_RUNS_MAX,
         )
+        # Runs that an earlier worker wrote stay, whatever the policy would decide now.
         to_run = {each.wall: each for each in newest} | dict(earlier.running)
         if left is not None and len(to_run) >= left:
+            # The runs that exist use up `left` first.
             others = sorted(to_run.keys() - earlier.running.keys())
             kept = {*earlier.running, *others[: max(0, left - len(earlier.running))]}
             to_run = {wall: to_run[wall] for wall in kept}
+            # No occurrence is missed after the plan's last run.
             due = [each for each in due if kept and each.wall <= max(kept)]
         last = to_run[max(to_run)] if to_run else None
         reason = _Reason(policy, allowed, last, len(newest) == BACKLOG_RUNS_MAX)
+        # Each entry becomes a row, so a long outage must not make an unbounded number of them.
         missed = [each for each in due if each.wall not in to_run][:MISSED_TOLD_MAX]
         entries = [
             Fate(occurrence=each, state=State.MISSED, why=reason.of(late_by[each.wall])) for each in missed

@@ -25,7 +25,7 @@ _PLANNED: Final = {"payment": "scheduled_time", "task": "planned_at", "run": "pl
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Due:
+class DueCount:
     """A number of items. In a change of counts the numbers may be negative."""
 
     tasks: int = 0
@@ -33,20 +33,20 @@ class Due:
     # The sum of these payments.
     amount: int = 0
 
-    def __add__(self, other: "Due") -> "Due":
-        return Due(
+    def __add__(self, other: "DueCount") -> "DueCount":
+        return DueCount(
             tasks=self.tasks + other.tasks,
             payments=self.payments + other.payments,
             amount=self.amount + other.amount,
         )
 
-    def __neg__(self) -> "Due":
-        return Due(tasks=-self.tasks, payments=-self.payments, amount=-self.amount)
+    def __neg__(self) -> "DueCount":
+        return DueCount(tasks=-self.tasks, payments=-self.payments, amount=-self.amount)
 
 
-def changes(events: Iterable[Event], *, now: datetime) -> dict[int, Due]:
+def changes(events: Iterable[Event], *, now: datetime) -> dict[int, DueCount]:
     """The numbers that these events add to the minutes after the current one. Each event may be given once."""
-    found = defaultdict[int, Due](Due)
+    found = defaultdict[int, DueCount](DueCount)
     for event in events:
         after = event.data.get("after")
         # An event made from a history may tell no fields.
@@ -58,13 +58,13 @@ def changes(events: Iterable[Event], *, now: datetime) -> dict[int, Due]:
             continue
         _add(found, event, after, 1)
     current = instants.minute_of(now)
-    return {minute: due for minute, due in found.items() if due != Due() and minute > current}
+    return {minute: due for minute, due in found.items() if due != DueCount() and minute > current}
 
 
-def _add(found: dict[int, Due], event: Event, fields: Mapping[str, Any], sign: int) -> None:
+def _add(found: dict[int, DueCount], event: Event, fields: Mapping[str, Any], sign: int) -> None:
     planned = fields.get(_PLANNED[event.subject.kind])
     if planned is None or fields["status"] in _WITHDRAWN:
         return
     is_payment = event.subject.kind == "payment"
-    one = Due(payments=1, amount=fields["amount"]) if is_payment else Due(tasks=1)
+    one = DueCount(payments=1, amount=fields["amount"]) if is_payment else DueCount(tasks=1)
     found[instants.minute_of(datetime.fromisoformat(planned))] += one if sign > 0 else -one

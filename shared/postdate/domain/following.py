@@ -198,6 +198,7 @@ def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
     backlog = Backlog.of(elapsed, earlier, definition, left=left, skips=skips)
     own = backlog.entries[0]
     begins = own.state is State.PENDING and transitions.too_late(run, now) is None
+    # A slower worker may still begin this run. Rows that are written in its place name it, so that they wait for it.
     passed_over = None if begins else run.id
     rows: list[Task] = []
     made, before = turn.recurs.number - 1, tuple(line.not_over)
@@ -211,6 +212,7 @@ def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
             id = row.id
         if each.counts:
             made += 1
+            # A skipped run ends no wait: the run after it waits for the earlier runs too.
             if begins or each is not own:
                 before = (*before, id) if skips else (id,)
     is_last = backlog.following is None or (most is not None and made >= most)
@@ -221,6 +223,7 @@ def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
                 definition, backlog.following, number=number, before=before, passed_over=passed_over, now=now
             )
         )
+    # A leader writes what follows, so the plan does not end here if there is one.
     ends = is_last and earlier.leader is None and definition.state is definitions.State.ACTIVE
     reached = Reached(runs=made, not_over=before if passed_over is None else (*before, passed_over))
     return Followed(

@@ -56,10 +56,12 @@ def line(
         seen.add(id)
         row = read.get(id)
         if row is None:
+            # A row that was asked for and is missing has expired: its run is over.
             if id not in asked:
                 found.unread.add(id)
             continue
         began, waits = row.token > 0, row.state is State.PENDING and row.token == 0
+        # Such a run is superseded. It has not begun, and must end before the later run begins.
         if waits and (skipped or _plan(row) != _plan(run)):
             found.to_end.append(row)
         elif began or waits:
@@ -70,6 +72,7 @@ def line(
             if row.phase is not Phase.RESTS:
                 found.rests |= is_far
                 found.not_over += [] if is_far else [id]
+            # A run that began waited for all runs before it, so the search need not go behind it.
             if began or (is_far and not counts):
                 continue
             is_far = True

@@ -125,7 +125,8 @@ def left_to_a_person(books: Books, restored: Restored, *, now: datetime) -> list
 
 
 def _contradictions(books: Books) -> list[str]:
-    """Not of the payee's side: each payment is judged once."""
+    """The payments of this payer that failed or were cancelled, and have a movement all the same. The payee's side is
+    left out, so each payment is judged once."""
     ended = {
         each.id
         for each in books.payments

@@ -38,8 +38,7 @@ class Funding(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HistoryLine:
-    """One line for each version: what the payment became, when and why. `by` is its author, as `<type>:<id>`; empty for
-    a change of a release that noted none."""
+    """One version of a payment, written by the change that made the version."""
 
     # The version that this line describes. Version 1 is the registration.
     version: int
@@ -51,6 +50,7 @@ class HistoryLine:
     why: str
     # The number of attempts so far, this one included.
     attempt: int
+    # The author, as `<type>:<id>`; empty for a change of a release that noted none. Equality leaves it out.
     by: str = field(default="", compare=False)
 
 

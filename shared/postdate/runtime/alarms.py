@@ -59,7 +59,7 @@ def _alarms(client: Any, prefix: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _told(alarm: Mapping[str, Any], prefix: str) -> Firing | None:
-    """The topic that an alarm tells is named after its severity."""
+    """Reads an alarm of CloudWatch; None for an alarm that tells no topic. A topic is named after its severity."""
     topics = {arn.rpartition("-")[2] for arn in alarm.get("AlarmActions", ())}
     severity = next((each for each in _SEVERITIES if each in topics), None)
     if severity is None:

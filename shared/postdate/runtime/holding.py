@@ -9,7 +9,7 @@ from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
 
 
-def held(
+def put_back(
     messages: Sequence[Received], *, until: datetime, outbox: Outbox, clock: Clock
 ) -> tuple[int, set[str]]:
     """Sends the calls of these messages again for `until`, as if no worker had had them: no attempt is counted and no

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 
-class Letters:
+class LetterSender:
     def __init__(self, *, url: str, client: "BaseClient") -> None:
         self._url = url
         self._client = client

@@ -114,14 +114,14 @@ def _packets(lines: Iterator[_Line]) -> Iterator[tuple[Packet, set[str]]]:
             copies.setdefault(line.due, []).append(line)
         calls = iter(copies.items())
         while chunk := list(islice(calls, PACKET_ITEMS_MAX)):
-            held = [line for _, each in chunk for line in each]
-            first = held[0]
+            taken = [line for _, each in chunk for line in each]
+            first = taken[0]
             packet = Packet(
                 tenant=first.tenant,
                 via=first.via,
                 dues=tuple(due for due, _ in chunk),
                 seen=first.seen,
                 by=first.by,
-                not_before=max((line.not_before for line in held if line.not_before), default=None),
+                not_before=max((line.not_before for line in taken if line.not_before), default=None),
             )
-            yield packet, {line.message_id for line in held}
+            yield packet, {line.message_id for line in taken}

@@ -139,10 +139,10 @@ def update_of(
     place: str | None = None,
     notes: Sequence[Note] = (),
 ) -> dict[str, Any]:
-    """Both parts change by their difference, so nothing has to be read before. Each part must have what is taken from
-    it: what the same transaction brings does not count. `place` is the first one in the account's journal that the same
-    transaction writes: nobody may have read the journal to there. A payment takes the note of an earlier change away:
-    so the stream of a busy account brings the recorder nothing."""
+    """The update of a balance. Both parts change by their difference, so nothing has to be read before. Each part must
+    have what is taken from it; what the same transaction brings does not count. `place` is the first one in the
+    account's journal that the same transaction writes: nobody may have read the journal to there. A payment removes the
+    note of an earlier change, so the stream of a busy account brings the recorder nothing."""
     values = {
         ":at": instants.milliseconds(at),
         ":one": 1,
@@ -174,6 +174,7 @@ def update_of(
         names["#journal"] = "journal"
         typed_values[":place"] = {"S": place}
         conditions.append(_UNREAD)
+    # The stream shows the note with every later change, so a change without one removes it.
     names["#note"], told = NOTE, " REMOVE #note"
     if notes:
         names["#events"], told = COUNT, f", {_COUNTED}, #note = :note"
@@ -283,6 +284,7 @@ def _update_of(
         "Key": {"account": {"S": account}},
         "UpdateExpression": update,
         "ConditionExpression": condition,
+        # DynamoDB refuses names that no expression uses.
         "ExpressionAttributeNames": {
             f"#{name}": name for name in sorted(set(_NAME.findall(f"{update} {condition}")))
         },

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from postdate.domain import instants
-from postdate.domain.calendar import Due
+from postdate.domain.calendar import DueCount
 from postdate.stores.faults import translated
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ _DAY: Final = 24 * _HOUR
 
 
 class Calendar(Protocol):
-    def add(self, changes: Mapping[int, Due]) -> None:
+    def add(self, changes: Mapping[int, DueCount]) -> None:
         """Adds these numbers to the counts of the minutes, each call anew. Raises Unavailable; then some of the hours
         may have been counted."""
 
-    def between(self, first: int, last: int) -> dict[int, Due]:
+    def between(self, first: int, last: int) -> dict[int, DueCount]:
         """The counts of these minutes, without those that are 0."""
 
 
@@ -35,7 +35,7 @@ class DynamoCalendar:
         self._table = table
         self._client: Any = client
 
-    def add(self, changes: Mapping[int, Due]) -> None:
+    def add(self, changes: Mapping[int, DueCount]) -> None:
         by_hour: dict[int, dict[str, int]] = defaultdict(dict)
         for minute, due in changes.items():
             by_hour[minute // _HOUR].update(_numbers(minute % _HOUR, due))
@@ -56,8 +56,8 @@ class DynamoCalendar:
                 },
             )
 
-    def between(self, first: int, last: int) -> dict[int, Due]:
-        found: dict[int, Due] = {}
+    def between(self, first: int, last: int) -> dict[int, DueCount]:
+        found: dict[int, DueCount] = {}
         for day in range(first // _DAY, last // _DAY + 1):
             with translated():
                 page = self._client.query(
@@ -69,20 +69,22 @@ class DynamoCalendar:
             for row in page["Items"]:
                 hour = day * _DAY // _HOUR + int(row["name"]["S"])
                 found |= _counts(hour, {name: int(value.get("N", 0)) for name, value in row.items()})
-        return {minute: due for minute, due in found.items() if first <= minute <= last and due != Due()}
+        return {minute: due for minute, due in found.items() if first <= minute <= last and due != DueCount()}
 
 
 class MemoryCalendar:
     def __init__(self) -> None:
-        self._counts = defaultdict[int, Due](Due)
+        self._counts = defaultdict[int, DueCount](DueCount)
 
-    def add(self, changes: Mapping[int, Due]) -> None:
+    def add(self, changes: Mapping[int, DueCount]) -> None:
         for minute, due in changes.items():
             self._counts[minute] += due
 
-    def between(self, first: int, last: int) -> dict[int, Due]:
+    def between(self, first: int, last: int) -> dict[int, DueCount]:
         return {
-            minute: due for minute, due in self._counts.items() if first <= minute <= last and due != Due()
+            minute: due
+            for minute, due in self._counts.items()
+            if first <= minute <= last and due != DueCount()
         }
 
 
@@ -94,15 +96,15 @@ def _name(hour: int) -> str:
     return f"{hour % 24:02d}"
 
 
-def _numbers(minute: int, due: Due) -> dict[str, int]:
+def _numbers(minute: int, due: DueCount) -> dict[str, int]:
     """The attributes of a minute, such as `p07` for the payments due at seven minutes past."""
     named = {"t": due.tasks, "p": due.payments, "a": due.amount}
     return {f"{letter}{minute:02d}": number for letter, number in named.items() if number}
 
 
-def _counts(hour: int, numbers: Mapping[str, int]) -> dict[int, Due]:
+def _counts(hour: int, numbers: Mapping[str, int]) -> dict[int, DueCount]:
     return {
-        hour * _HOUR + minute: Due(
+        hour * _HOUR + minute: DueCount(
             tasks=numbers.get(f"t{minute:02d}", 0),
             payments=numbers.get(f"p{minute:02d}", 0),
             amount=numbers.get(f"a{minute:02d}", 0),

@@ -63,6 +63,7 @@ def attributes_of(
     texts = {
         "slot": definition.home.key,
         "id": definition.id,
+        # A definition has no instant. Its place puts it before all tasks of its list.
         "place": place_of(instants.EPOCH, definition.id),
         "tenant_listing": listing_key(definition.tenant, number),
         "state_listing": state_key(definition.tenant, Listing.CANCELLED, number)

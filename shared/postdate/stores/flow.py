@@ -102,12 +102,12 @@ class Flow(Protocol):
     def change_breaker(self, circuit: Circuit, before: Breaker, after: Breaker) -> bool:
         """False if it is no longer what it was decided from."""
 
-    def count_held(self, circuit: Circuit, more: int) -> None:
+    def count_behind_breaker(self, circuit: Circuit, more: int) -> None:
         """Counts calls that an open breaker has put off; does nothing for one that has closed meanwhile."""
 
     def states(self, tenant: str) -> Mapping[str, Breaker]:
         """The breakers of a tenant's destinations that something is held against: failures, or slowness."""
 
-    def held(self, *, limit: int, tenant: str | None = None) -> tuple[list[Circuit], list[Key]]:
+    def needing_attention(self, *, limit: int, tenant: str | None = None) -> tuple[list[Circuit], list[Key]]:
         """Circuits whose breakers are open, and keys that are paused, of one tenant or of all; a moment behind, and at
         most so many of each."""

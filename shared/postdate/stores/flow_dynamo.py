@@ -109,8 +109,8 @@ class DynamoFlow:
         kept: timedelta,
         count: int = 1,
     ) -> datetime | None:
-        """A timeline that reaches beyond now is moved on by an addition, which no other one stands in the way of; one
-        that does not is begun anew."""
+        """Moves a timeline on by `width`, and returns the instant where it ended before. A timeline that reaches beyond
+        now is moved by an addition, which other additions do not disturb. Any other begins anew."""
         at, wide, most = _microseconds(now), width // _MICROSECOND, _microseconds(latest)
         # A guess from the last answer. A wrong guess costs one more request.
         ahead = self._ends.get((tenant, name), 0) >= at
@@ -186,7 +186,7 @@ class DynamoFlow:
         return Room() if row is None else the_one(row, _room)
 
     def change_room(self, tenant: str, key: str, before: Room, after: Room) -> bool:
-        """Only what differs is written, so that whoever leaves meanwhile is not put back."""
+        """Writes only what differs, so that a run that leaves meanwhile is not put back."""
         names = {"#version": "version", "#expires": "expires_at"}
         last = max([*after.runs.values(), after.turns_until or instants.EPOCH])
         values: dict[str, dict[str, Any]] = {
@@ -215,6 +215,7 @@ class DynamoFlow:
             for index, run in enumerate(sorted(before.runs.keys() - after.runs.keys())):
                 names[f"#out{index}"] = run
                 removes.append(f"#runs.#out{index}")
+            # DynamoDB refuses names that no expression uses.
             if not entered and not removes:
                 del names["#runs"]
         change = f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else "")
@@ -373,7 +374,7 @@ class DynamoFlow:
         note = Note(type=type, at=self._now(), by=self._author())
         return {f":{notes.COUNT}": _number(number), f":{notes.NOTE}": {"S": notes.text_of([note])}}
 
-    def count_held(self, circuit: Circuit, more: int) -> None:
+    def count_behind_breaker(self, circuit: Circuit, more: int) -> None:
         self._update(
             circuit[0],
             BREAKER + circuit[1],
@@ -383,7 +384,7 @@ class DynamoFlow:
             values={":more": _number(more)},
         )
 
-    def held(self, *, limit: int, tenant: str | None = None) -> tuple[list[Circuit], list[Key]]:
+    def needing_attention(self, *, limit: int, tenant: str | None = None) -> tuple[list[Circuit], list[Key]]:
         return self._attended(_OPEN, BREAKER, limit, tenant), self._attended(_PAUSED, KEY, limit, tenant)
 
     def _attended(self, attention: str, prefix: str, limit: int, tenant: str | None) -> list[tuple[str, str]]:

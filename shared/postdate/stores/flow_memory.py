@@ -136,12 +136,12 @@ class MemoryFlow:
         self._breakers[circuit] = replace(after, waiting=waiting)
         return True
 
-    def count_held(self, circuit: Circuit, more: int) -> None:
+    def count_behind_breaker(self, circuit: Circuit, more: int) -> None:
         known = self._breakers.get(circuit, Breaker())
         if known.open_until is not None:
             self._breakers[circuit] = replace(known, waiting=known.waiting + more)
 
-    def held(self, *, limit: int, tenant: str | None = None) -> tuple[list[Circuit], list[Key]]:
+    def needing_attention(self, *, limit: int, tenant: str | None = None) -> tuple[list[Circuit], list[Key]]:
         circuits = [each for each, breaker in self._breakers.items() if breaker.open_until is not None]
         keys = [each for each, key in self._keys.items() if key.paused_at is not None]
         found = (

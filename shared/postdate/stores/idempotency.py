@@ -55,7 +55,8 @@ class Reservation:
         return self.keep_until is not None and int(self.keep_until.timestamp()) < int(now.timestamp())
 
     def anew(self, wanted: "Reservation") -> "Reservation":
-        """The same item, for the instant of a newer request."""
+        """A reservation of the same item for a newer request, with the instant of that request. Earlier instants are
+        kept."""
         return replace(
             wanted,
             item_id=self.item_id,

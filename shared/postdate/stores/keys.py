@@ -81,8 +81,8 @@ class ApiKey:
         return f"{_PREFIX}_{self.id}"
 
     def accepts(self, secret: str, *, now: datetime, hashes: KeyHashes) -> bool:
-        """The secret fits, or is the one before the last rotation and within its overlap, and the key has not expired.
-        Raises Unavailable if that cannot be told now."""
+        """True if the key has not expired and the secret fits: the current one, or the one before the last rotation
+        within the overlap. Raises Unavailable if that cannot be told now."""
         fits = hashes.fits(self.secret_sha256, secret)
         if self.before_sha256 is not None and self.before_until is not None and now < self.before_until:
             fits |= hashes.fits(self.before_sha256, secret)

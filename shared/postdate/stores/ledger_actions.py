@@ -128,7 +128,7 @@ def _put(table: str, attributes: AttributeMap) -> dict[str, Any]:
 
 
 def _update(table: str, before: AttributeMap, after: AttributeMap) -> dict[str, Any]:
-    """Only what changes, so that what newer code has added stays."""
+    """An update of the attributes that change, and of no others, so that those of newer code stay."""
     changed = [name for name in after if after[name] != before.get(name)]
     removed = [name for name in before if name not in after]
     names = {f"#{index}": name for index, name in enumerate(dict.fromkeys(("version", *changed, *removed)))}

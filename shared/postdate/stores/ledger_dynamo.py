@@ -281,7 +281,8 @@ class DynamoLedger:
         return answers
 
     def _write(self, together: Sequence[Posting]) -> dict[int, Posted]:
-        """Written again without what is refused, and as it is while somebody else is at the same rows."""
+        """Writes postings in one transaction. Those that are refused are taken out, and the others are written again.
+        The same postings are written again while another writer is at their rows."""
         answers: dict[int, Posted] = {}
         left, too_many = list(together), set[int]()
         patience = _TRIES
@@ -292,9 +293,11 @@ class DynamoLedger:
                 reasons = self._cancelled([action.request for action in actions])
                 refused = self._with_accounts([(actions[index], reason) for index, reason in reasons.items()])
             except Unavailable:
+                # A request without an answer took long already, so few of them are sent.
                 patience -= _TRIES // 2
                 continue
             except ClientError as error:
+                # One posting may make the whole transaction invalid. Smaller transactions find out which.
                 if len(left) > 1:
                     too_many |= {id(posting) for posting in left}
                 else:
@@ -314,6 +317,7 @@ class DynamoLedger:
             answers |= known
             too_many |= crowded
             if not known and not crowded:
+                # Other writers are at the same rows. The same postings go again after a pause.
                 self._pause_after(_TRIES - patience)
                 patience -= 1
             left = [posting for posting in left if id(posting) not in known.keys() | crowded]

@@ -136,6 +136,7 @@ def attributes_of(payment: Payment, *, listing_shards: int) -> AttributeMap:
         "id": payment.id,
         "place": place_of(payment.planned_at, payment.id),
         "tenant_listing": tenant_key(payment.tenant, number),
+        # Only states that people look for, so that the index costs nothing for most payments.
         "state_listing": state_key(payment.tenant, payment.state, number)
         if payment.state in LISTED_BY_STATE
         else None,
@@ -155,6 +156,7 @@ def attributes_of(payment: Payment, *, listing_shards: int) -> AttributeMap:
         "amount": payment.amount,
         "version": payment.version,
         "due": instants.milliseconds(payment.due_at),
+        # Usual values are left out: each write is billed by the size of the row.
         "planned": None if payment.planned_at == payment.due_at else milliseconds(payment.planned_at),
         "created": instants.milliseconds(payment.created_at),
         "moved": instants.milliseconds(payment.moved_at),

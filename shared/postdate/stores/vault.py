@@ -85,8 +85,8 @@ class Vault:
         return replace(destination, headers=(), sealed=(*destination.sealed, *sealed))
 
     def renewed_headers(self, owner: str, destination: Destination) -> Destination:
-        """The destination with headers that the key that seals now has sealed; the same one if they are. Raises as
-        `open` does."""
+        """The destination with all headers sealed by the current data key; the same object if they are already. Raises
+        as `open` does."""
         if not destination.sealed or len(self._ciphers(owner)) == 1:
             return destination
         renewed = tuple((name, self.renewed(owner, _header(name), text)) for name, text in destination.sealed)

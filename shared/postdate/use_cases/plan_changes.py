@@ -123,6 +123,7 @@ class DefinitionChanger:
             after = decide(before, reached, now)
             if after is None:
                 return before, before
+            # After the decision: a request whose change was made already is repeated without an error.
             if version is not None and version != before.version:
                 raise VersionMismatch(f"the task has version {before.version}")
             after = self.templates.stored(after, now=now)

@@ -29,7 +29,7 @@ _NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class SettlingOutcome:
     """The payment after an attempt. `ended_at` is the instant of the ledger's answer, if this attempt ended the
     payment. `stuck` is the reason why its end could not be written, `disagrees` is true if the books are that
     reason. `lacks_money` is true if the payment was left as it is because earlier payments may still bring money."""
@@ -57,10 +57,11 @@ class Settling:
         *,
         together: bool = False,
         patient: Container[str] = frozenset(),
-    ) -> dict[str, Outcome]:
-        """Each payment may be given once. One that has ended or is not due is answered as it is. `authors` sign the
-        changes of these payments. `together` is for callers that are behind, as the ledger describes it. `patient` are
-        the payments that do not fail now if their payer has too little money."""
+    ) -> dict[str, SettlingOutcome]:
+        """Attempts to settle payments, and returns the outcomes by the ids of the payments. Each payment may be given
+        once. One that has ended or is not due is answered as it is. `authors` sign the changes of these payments.
+        `together` is for callers that are behind, as the ledger describes it. `patient` are the payments that do not
+        fail now if their payer has too little money."""
         attempt = _Attempt(
             self._ledger, self._clock, execution_ids, self._by, authors, together=together, patient=patient
         )
@@ -94,9 +95,9 @@ class _Attempt:
         self._authors = authors
         self._clock = clock
         self._execution_ids = execution_ids
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, SettlingOutcome] = {}
 
-    def make(self, payments: Iterable[Payment]) -> dict[str, Outcome]:
+    def make(self, payments: Iterable[Payment]) -> dict[str, SettlingOutcome]:
         """Three rounds are settling, failing, and failing without the payer; the others are for what changes."""
         now = self._clock.now()
         steps = [step for payment in payments if (step := self._first(payment, now))]
@@ -110,7 +111,7 @@ class _Attempt:
 
     def _first(self, payment: Payment, now: datetime) -> _Step | None:
         if payment.state.is_final or payment.planned_at > now:
-            self._outcomes[payment.id] = Outcome(payment=payment)
+            self._outcomes[payment.id] = SettlingOutcome(payment=payment)
             return None
         return self._settle(payment, now)
 
@@ -130,11 +131,11 @@ class _Attempt:
         for step, posted in zip(steps, answers, strict=True):
             if posted.answer is PostingAnswer.DONE:
                 ended = step.posting.after or step.payment
-                self._outcomes[ended.id] = Outcome(payment=ended, ended_at=now)
+                self._outcomes[ended.id] = SettlingOutcome(payment=ended, ended_at=now)
             elif posted.answer is PostingAnswer.STALE:
                 stale.append(step)
             elif self._is_patient(step, posted):
-                self._outcomes[step.payment.id] = Outcome(payment=step.payment, lacks_money=True)
+                self._outcomes[step.payment.id] = SettlingOutcome(payment=step.payment, lacks_money=True)
             else:
                 match self._instead(step, posted, now):
                     case Posting() as posting:
@@ -162,6 +163,7 @@ class _Attempt:
             self._tell("not_failed", payment, posted)
             return "its failure could not be written"
         match posted.answer:
+            # The money was reserved at the registration, so its lack is a fault of the books and not of the payer.
             case PostingAnswer.SHORT if payment.held:
                 self._tell("hold_missing", payment, posted)
                 return f"the account {account} does not hold what is reserved for it"
@@ -183,6 +185,7 @@ class _Attempt:
             code=code,
             why=why,
             execution_id=self._execution_ids.get(payment.id),
+            # The hold cannot return to an account that is not there.
             payer_is_there=posted.answer is not PostingAnswer.UNKNOWN or account != payment.payer,
         )
 
@@ -204,13 +207,13 @@ class _Attempt:
                 self._tell("moved_already", current, Posted(answer=PostingAnswer.STALE))
                 self._stick(current, "the journal has a movement for it already", disagrees=True)
             elif current.phase is Phase.RESTS or current.due_at > now:
-                self._outcomes[current.id] = Outcome(payment=current)
+                self._outcomes[current.id] = SettlingOutcome(payment=current)
             else:
                 following.append(self._settle(current, now))
         return following
 
     def _stick(self, payment: Payment, why: str, *, disagrees: bool = False) -> None:
-        self._outcomes[payment.id] = Outcome(payment=payment, stuck=why, disagrees=disagrees)
+        self._outcomes[payment.id] = SettlingOutcome(payment=payment, stuck=why, disagrees=disagrees)
 
     def _tell(self, action: str, payment: Payment, posted: Posted) -> None:
         """The books do not agree with the payment: a person has to look."""

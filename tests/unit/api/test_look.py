@@ -10,7 +10,7 @@ from postdate.domain import breaker as rules
 from postdate.domain import flow_key as flow_keys
 from postdate.domain import instants
 from postdate.domain.breaker import Breaker
-from postdate.domain.calendar import Due
+from postdate.domain.calendar import DueCount
 from postdate.domain.flow_key import FlowKey
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
 from postdate.domain.tally import MinuteTally
@@ -40,7 +40,7 @@ class Watching:
         self.tasks = ScriptedTasks()
         self.ledger = MemoryLedger(shards=PLAN)
         self.firing: list[Firing] | None = []
-        self.counts: dict[int, Due] = {}
+        self.counts: dict[int, DueCount] = {}
         self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         self.look = Look(
             passes=self.passes,
@@ -107,9 +107,9 @@ def test_a_tenant_sees_its_own_share_and_payments_only_if_its_key_may_read_them(
 
 def test_the_calendar_of_all_tenants_sums_the_hour_the_day_and_the_week() -> None:
     watching = Watching()
-    now, one = watching.now, Due(tasks=1, payments=2, amount=300)
+    now, one = watching.now, DueCount(tasks=1, payments=2, amount=300)
     minutes = (0, 1, 59, 60, 61, 23 * 60, 25 * 60, 6 * 24 * 60, 8 * 24 * 60)
-    watching.counts = {now + minute: one for minute in minutes} | {now + 2: Due(tasks=-1)}
+    watching.counts = {now + minute: one for minute in minutes} | {now + 2: DueCount(tasks=-1)}
     calendar = answers.of_service(watching.look.at_service())["calendar"]
     assert [calendar[name]["payments"] for name in ("next_hour", "next_day", "next_week")] == [4, 10, 14]  # type: ignore[literal-required]
     assert calendar["next_hour"] == {"tasks": 2, "payments": 4, "amount": 600}

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from postdate.domain import calendar, instants, payment_event, task_event
-from postdate.domain.calendar import Due
+from postdate.domain.calendar import DueCount
 from postdate.domain.event import Event
 from postdate.domain.payment import Payment
 from postdate.domain.payment import State as PaymentState
@@ -44,7 +44,7 @@ def minute_of(item: Payment | Task) -> int:
 def test_a_registered_payment_counts_with_its_amount() -> None:
     payment = payment_due(amount=70)
     assert calendar.changes([of_payment(None, payment)], now=START) == {
-        minute_of(payment): Due(payments=1, amount=70)
+        minute_of(payment): DueCount(payments=1, amount=70)
     }
 
 
@@ -52,7 +52,7 @@ def test_a_cancelled_payment_is_taken_out() -> None:
     payment = payment_due(amount=70)
     cancelled = replace(payment, state=PaymentState.CANCELLED)
     assert calendar.changes([of_payment(payment, cancelled)], now=START) == {
-        minute_of(payment): Due(payments=-1, amount=-70)
+        minute_of(payment): DueCount(payments=-1, amount=-70)
     }
 
 
@@ -60,15 +60,17 @@ def test_a_payment_that_is_moved_counts_at_its_new_minute_with_its_new_amount() 
     payment = payment_due(amount=70)
     moved = replace(payment, planned_at=payment.planned_at + HOUR, amount=50)
     assert calendar.changes([of_payment(payment, moved)], now=START) == {
-        minute_of(payment): Due(payments=-1, amount=-70),
-        minute_of(moved): Due(payments=1, amount=50),
+        minute_of(payment): DueCount(payments=-1, amount=-70),
+        minute_of(moved): DueCount(payments=1, amount=50),
     }
 
 
 def test_a_changed_amount_changes_the_sum_alone() -> None:
     payment = payment_due(amount=70)
     changed = replace(payment, amount=100)
-    assert calendar.changes([of_payment(payment, changed)], now=START) == {minute_of(payment): Due(amount=30)}
+    assert calendar.changes([of_payment(payment, changed)], now=START) == {
+        minute_of(payment): DueCount(amount=30)
+    }
 
 
 @pytest.mark.parametrize("state", [PaymentState.EXECUTING, PaymentState.COMPLETED, PaymentState.FAILED])
@@ -81,8 +83,8 @@ def test_tasks_count_and_withdrawn_ones_do_not() -> None:
     task = a_task(due_at=START + HOUR)
     cancelled = replace(task, state=State.CANCELLED)
     succeeded = replace(task, state=State.SUCCEEDED)
-    assert calendar.changes([of_task(None, task)], now=START) == {minute_of(task): Due(tasks=1)}
-    assert calendar.changes([of_task(task, cancelled)], now=START) == {minute_of(task): Due(tasks=-1)}
+    assert calendar.changes([of_task(None, task)], now=START) == {minute_of(task): DueCount(tasks=1)}
+    assert calendar.changes([of_task(task, cancelled)], now=START) == {minute_of(task): DueCount(tasks=-1)}
     assert calendar.changes([of_task(task, succeeded)], now=START) == {}
     assert calendar.changes([of_task(None, task), of_task(task, cancelled)], now=START) == {}
 

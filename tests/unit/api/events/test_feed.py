@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from functions.api.events.feed import Query, Shown, page
-from functions.api.events.waiting import OWNER, ROOM, Seats
+from functions.api.events.waiting import OWNER, ROOM, WaitingSeats
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.event import Event, Subject
 from postdate.domain.flow import Room
@@ -46,7 +46,7 @@ class Recording:
         )
 
     def shown(self, **parameters: str) -> Shown:
-        seats = Seats(flow=self.flow, clock=self.clock, total=4)
+        seats = WaitingSeats(flow=self.flow, clock=self.clock, total=4)
         return page(Query.of("demo", parameters), self.events, clock=self.clock, seats=seats, id="r")
 
     def sequences(self, **parameters: str) -> list[int]:
