@@ -5,18 +5,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
 from ministack.services import stepfunctions as engine
 
+from infra.definitions import definition, filled
 from postdate.runtime.clock import Clock
 
 Call: TypeAlias = Callable[[dict[str, Any]], Any]
 Edge: TypeAlias = tuple[str, str]
 RETRY: Final = "(again)"
-_MACHINES: Final = Path(__file__).parents[1] / "statemachines"
 _ARN: Final = "arn:aws:lambda:us-east-1:000000000000:function:"
 
 
@@ -107,12 +106,8 @@ class Interpreted:
 
     @property
     def _text(self) -> str:
-        text = (_MACHINES / f"{self.name}.asl.json").read_text()
-        for called in self.calls:
-            text = text.replace(f"${{{called}}}", f"{_ARN}{called}")
-        for name, value in self.values.items():
-            text = text.replace(f"${{{name}}}", value)
-        return text
+        arns = {called: f"{_ARN}{called}" for called in self.calls}
+        return filled(definition(self.name), {**arns, **self.values})
 
     @property
     def _arn(self) -> str:

@@ -1,21 +1,18 @@
 """The one factory of state machines."""
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from aws_cdk import TimeZone, aws_iam, aws_scheduler, aws_stepfunctions
 from constructs import Construct
 
-from infra.bundle import ROOT
 from infra.constructs.function import Function
 from infra.constructs.waiver import waive
+from infra.definitions import definition, filled
 from infra.environments import Environment
 
 NIGHTLY: Final = "cron(17 2 * * ? *)"
 BEFORE_RECONCILIATION: Final = "cron(17 1 * * ? *)"
-DEFINITIONS: Final = ROOT / "statemachines"
 
 
 class StateMachine(aws_stepfunctions.CfnStateMachine):
@@ -75,13 +72,3 @@ class StateMachine(aws_stepfunctions.CfnStateMachine):
                 arn=self.attr_arn, role_arn=role.role_arn, input="{}"
             ),
         )
-
-
-def filled(text: str, values: Mapping[str, str]) -> str:
-    """Puts the values in the place of `${Name}`. Paths into the context, `$$.Map`, stay as they are: `string.Template`
-    would make `$.Map` of them. Raises KeyError for a name without a value."""
-    return re.sub(r"\$\{(\w+)\}", lambda found: values[found[1]], text)
-
-
-def definition(name: str, folder: Path = DEFINITIONS) -> str:
-    return (folder / f"{name}.asl.json").read_text()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from infra.constructs.state_machine import definition
+from infra.definitions import definition
 from infra.environments import Environment
 from postdate.runtime.metric import METRICS, TIERS
 

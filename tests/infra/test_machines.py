@@ -3,7 +3,7 @@
 import json
 import re
 
-from infra.constructs.state_machine import definition
+from infra.definitions import definition
 from tests.infra.synthesis import Stacks
 
 MACHINES = "AWS::StepFunctions::StateMachine"

@@ -171,7 +171,8 @@ def test_every_edge_of_the_machine_is_walked() -> None:
     ]
     for each in cases:
         each.escalated()
-    machine = Interpreted(name="escalate", calls={}, clock=ManualClock(START))
+    given = values(PROD, alarms(PROD), page=PAGE, ticket=TICKET)
+    machine = Interpreted(name="escalate", calls={}, clock=ManualClock(START), values=given)
     assert set.union(*(each.walked for each in cases)) == machine.edges
     assert ("PageUnseen", RETRY) in machine.edges
 
