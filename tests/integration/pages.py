@@ -24,6 +24,8 @@ FEW: Final = 1_000
 # Of a walk that is timed, and of the one whose units are counted.
 PAGES_TIMED: Final = int(os.environ.get("PAGES", "120"))
 PAGES_COUNTED: Final = 20
+# Each page is asked for so many times, and its shortest time counts: others may use the machine meanwhile.
+TRIES: Final = int(os.environ.get("TRIES", "1"))
 WARM: Final = 20
 
 
@@ -86,9 +88,12 @@ def walked(
     cursor: str | None = ""
     table = world.tables["payments"]
     for _ in range(pages):
-        before, began = READS.units[table], time.perf_counter()
-        answer = stored.client.get(PATH, f"{query}&cursor={cursor}" if cursor else query)
-        yield 1000 * (time.perf_counter() - began), READS.units[table] - before
+        took = []
+        for _ in range(TRIES):
+            before, began = READS.units[table], time.perf_counter()
+            answer = stored.client.get(PATH, f"{query}&cursor={cursor}" if cursor else query)
+            took.append(1000 * (time.perf_counter() - began))
+        yield min(took), READS.units[table] - before
         assert answer.status == 200
         cursor = answer.body["next_cursor"]
         if cursor is None:
