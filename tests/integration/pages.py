@@ -67,7 +67,9 @@ def test_pages_of_many_payments(
         line = f"{name}: {len(took)} pages, {figures}"
         with capsys.disabled():
             print(f"{line}; units {least:g} to {most:g}, {few[name]:g} of {FEW} payments")
-        assert first == few[name], name
+        assert set(units[1:-1]) == {few[name]}, name
+        # The first page of what waits also reads what was due in the last ten minutes and is done.
+        assert first == few[name] or "PENDING" in query, name
 
 
 def timed(stored: Stored, world: World, query: str) -> tuple[list[float], list[float]]:  # noqa: F811
