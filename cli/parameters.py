@@ -138,6 +138,7 @@ def _lines(text: str) -> dict[Path, int]:
             return JSONDecoder().raw_decode(text, at)[1]
         named, index, at = text[at] == "{", 0, blank(at + 1)
         while text[at] not in "}]":
+            # An error tells the line of the name, not that of its value.
             begin, step = at, cast(str | int, index)
             if named:
                 step, at = JSONDecoder().raw_decode(text, at)

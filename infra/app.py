@@ -22,7 +22,8 @@ def postdate(
     require_layer: bool = False,
     first: bool = False,
 ) -> tuple[State, Service, Watch | None]:
-    """`first` is for the deployment that makes the stacks: it may still have to be taken back."""
+    """Makes the stacks of an environment. `first` is for their first deployment, which may still have to be taken
+    back."""
     state = State(app, environment=environment, protected=environment.keeps_data and not first, first=first)
     service = Service(app, environment=environment, state=state, build=build, require_layer=require_layer)
     watch = Watch(app, environment=environment, api_id=service.api_id) if environment.watched else None

@@ -22,7 +22,8 @@ FINAL: Final = frozenset({"COMPLETED", "FAILED", "SUCCEEDED", "DEAD", "CANCELLED
 
 
 def run(stack: Stack) -> list[dict[str, Any]]:
-    """May be run again: the accounts stay what they are and the deposit is made once."""
+    """Runs a payment and a task, and returns how they fared. Repeated, it finds the accounts there and makes no second
+    deposit."""
     with step("running a payment and a task"):
         with Client(stack.api_url, stack.admin_key) as client:
             _provide_accounts(client)

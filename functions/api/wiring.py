@@ -125,6 +125,7 @@ class Wired:
         )
         self.vault = Vault(data_keys=self.data_keys, clock=self.clock)
         self.hashes = KeyHashes(self.data_keys)
+        # Every request needs its tenant and its key, so both are remembered. Who administers them reads the rows.
         self.tenants = Cached(self._loaded, keep=_TENANT_KEPT, clock=self.clock)
         self.meter = Meter(flow=self.flow, clock=self.clock, find=self.tenant)
         self.all_keys = DynamoKeys(
@@ -155,6 +156,7 @@ class Wired:
             margin=timedelta(seconds=given.open_margin_seconds),
         )
         self._tasks_queue = self._queue(given.tasks_queue_url)
+        # In this order: each resource uses stores of those before it.
         self._one_time_tasks()
         self._recurring_tasks()
         self._runs()
@@ -291,6 +293,7 @@ class Wired:
         )
         self.payment_executor = Executor(
             changer=self.payment_changer,
+            # The internal route settles for the service itself: no key of a tenant is the author.
             settling=Settling(self.ledger, self.clock, by="function:api"),
             keys=self.all_keys,
             hashes=self.hashes,
@@ -323,6 +326,7 @@ class Wired:
             switches=self.switches,
             failing=self.failing,
             calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
+            # SQS and CloudWatch charge for each request, so all readers share one answer for a while.
             depths={
                 name: Remembered(partial(depth, sqs, url), keep=DEPTHS_KEPT, clock=self.clock)
                 for name, url in urls.items()

@@ -98,7 +98,8 @@ class Recoverer:
         return stood
 
     def _raise_tokens(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Minutes of one span, as many as there is time for. Raises Conflict when tasks change meanwhile."""
+        """Raises the tokens of one span, minute by minute, while there is time. Raises Conflict when tasks change
+        meanwhile."""
         until = self.clock.now() + self.works_for
         tokens, span = self.tokens(_instant(event["since"])), event["span"]
         minute, raised = span["next"], span["raised"]

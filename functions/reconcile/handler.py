@@ -72,6 +72,7 @@ class Wired:
         self.parameters = parameters_at(given.parameters, clock=self.clock)
         self.collector = Collector(
             scans=Scans(client=dynamodb, tables=tables),
+            # Asked for at each run, because parameters change while the process lives.
             segments_max=lambda: self.parameters.values.reconciling.segments_max,
         )
         self.judge = Judge(ledger=ledger, auditor=Auditor(ledger=ledger, clock=self.clock))

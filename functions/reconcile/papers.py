@@ -22,7 +22,7 @@ class Papers:
             self.reports.put(f"{self._folder}sums/{number:03d}/{source}.json", sums)
 
     def sums(self, part: int) -> Accounts:
-        """All that the scans found about the accounts of this part."""
+        """The sums of this part's accounts, from all scans together."""
         accounts = Accounts()
         for name in self.reports.names(f"{self._folder}sums/{part:03d}/"):
             accounts.merge(self.reports.get(name) or {})

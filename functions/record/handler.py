@@ -69,6 +69,7 @@ class Wired:
             publish=published(
                 given.events_bus,
                 aws.client("events"),
+                # Asked for at each batch, because parameters change while the process lives.
                 flag=lambda: self.parameters.values.flags.bus,
             ),
             readers=readers(given),

@@ -96,7 +96,8 @@ class Mender:
                 found.filled += [event.id for event in events]
 
     def _missing(self, subject: Subject, item: Payment | Task | None) -> tuple[list[Event], list[int]]:
-        """The events that a history tells of and that are not recorded, and the numbers of those that none tells of."""
+        """The events that the item's history shows and that are not recorded, and the numbers of missing events that it
+        does not show."""
         recorded = self._sequences(subject)
         told = {event.sequence: event for event in ([] if item is None else _told(item))}
         until = self.young_from

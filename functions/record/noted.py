@@ -24,7 +24,8 @@ def events_of(
     accounts: tuple[str, ...] = (),
     counter: str = COUNT,
 ) -> list[Event]:
-    """Empty for a change that counted no event of the subject's kind. `before` and `after` are the fields to tell."""
+    """The events that the notes of a row tell of, for one kind of subject; empty for a change that counted none.
+    `before` and `after` are the fields to tell."""
     number = count_in(change.after, counter)
     if number == count_in(change.before, counter):
         return []

@@ -61,8 +61,9 @@ class Recording:
         self._batch.outbox.send()
 
     def _call_again(self, fenced_off: list[Change]) -> None:
-        """Another worker has the task, or had it and crashed before it sent what follows: this may be the last call
-        that is left of the task, so it is sent again for the end of the other worker's lease."""
+        """Sends calls again whose outcome was fenced off, for the end of the other worker's lease. That worker has the
+        task, or had it and crashed before it sent what follows: then this call is the last one that is left of the
+        task."""
         self._batch.tally.fenced_off += len(fenced_off)
         for call, change in fenced_off:
             not_before = self._worker.clock.now() + self._worker.lease

@@ -218,7 +218,7 @@ class TaskRunner:
         return self._stops.looks_at(agenda[0], self._batch.known.get(agenda[0].due.id)) if agenda else None
 
     def _renew(self) -> None:
-        """Long work keeps what it holds: the messages, and the lease of each task that is still running."""
+        """Extends the visibility of the messages, and the lease and the room of each task that is still running."""
         self._let_go()
         self._intake.renew()
         now = self._worker.clock.now()

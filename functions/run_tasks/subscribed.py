@@ -112,6 +112,7 @@ class Bodies:
         self._unread: set[str] = set()
 
     def prefetch(self, deliveries: Iterable[Task]) -> None:
+        """Reads the events of these deliveries in one request, for `of`."""
         wanted = {
             task.payload.key: known
             for task in deliveries

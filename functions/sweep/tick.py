@@ -128,6 +128,7 @@ class Ticker:
         return replace(mark, minute=min(mark.minute, latest), tables=self.tables)
 
     def _raise_watermark(self, mark: Watermark, minutes: range) -> None:
+        """Raises the watermark as far as every minute has been audited in this epoch."""
         progress = self._progress(minutes)
 
         def audited(minute: int) -> bool:

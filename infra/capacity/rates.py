@@ -68,7 +68,7 @@ def _line(name: str, need: float, has: float, unit: str) -> dict[str, Any]:
 
 
 def _storage(payments: int) -> dict[str, float]:
-    """In GB, and dollars a month."""
+    """The stored bytes and their price: in GB, and in dollars a month."""
     grows = payments * (_PAYMENT_BYTES + _EVENT_BYTES) / 1e9
     rests = (ACCOUNTS * _ACCOUNT_BYTES + TASKS_STORED * _TASK_BYTES) / 1e9
     return {

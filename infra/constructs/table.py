@@ -45,6 +45,7 @@ class Table(aws_dynamodb.Table):
         )
         self.label, self.name, self.arn = name, self.table_name, self.table_arn
         self._environment = environment
+        # A restored table has another name, and is no resource of this stack.
         if name in environment.restored:
             self.name = environment.table(name)
             self.arn = Stack.of(self).format_arn(

@@ -57,6 +57,7 @@ def add_escalation(
         calls={},
         values=values(environment, alarms, page=page.topic_arn, ticket=ticket.topic_arn),
     )
+    # The machine is told by name which alarm to look at.
     machine.allow(own, "cloudwatch:DescribeAlarms")
     machine.allow(page.topic_arn, "sns:Publish")
     arn = f"arn:<AWS::Partition>:cloudwatch:<AWS::Region>:<AWS::AccountId>:alarm:{environment.named('*')}"

@@ -45,6 +45,7 @@ def add_signal(stack: Stack, *, environment: Environment) -> None:
         "pulse-rule",
         name=environment.named(NAME),
         description="Signals that the sweep, its metrics and the alarms work.",
+        # The alarm of the pulse fires again and again while all is well: each time is a sign of life.
         event_pattern={
             "source": ["aws.cloudwatch"],
             "detail-type": ["CloudWatch Alarm State Change"],

@@ -48,7 +48,7 @@ class Forecast:
 
     @property
     def mark(self) -> str:
-        """All that a forecast which goes on needs to know."""
+        """A text from which `going_on` continues the forecast."""
         short = "" if self.falls_short_at is None else str(instants.milliseconds(self.falls_short_at))
         balances = (self.now.available, self.now.reserved, self.then.available, self.then.reserved)
         return " ".join([*map(str, (instants.milliseconds(self.until), *balances)), short, self.place or ""])

@@ -81,7 +81,7 @@ class DepositForm(Form):
 
 
 class AdjustmentForm(Form):
-    """By an amount, or to what the journal says."""
+    """An adjustment by an amount, or to what the journal says."""
 
     amount: Annotated[int, Field(ge=-MOVED_MAX, le=MOVED_MAX)] | None = None
     to_journal: Literal[True] | None = None

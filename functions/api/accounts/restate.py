@@ -68,7 +68,8 @@ class Restater:
         return Moved(movement=movement, replayed=replayed)
 
     def _add_difference(self, movement: Movement, *, to: str) -> None:
-        """A refusal counts only if no other request with the same key has made the movement meanwhile."""
+        """Makes a movement over the difference. A refusal counts only if no other request with the same key has made
+        the movement meanwhile."""
         try:
             self._make(movement, self._difference(movement.tenant, to))
         except PostdateError:
@@ -76,7 +77,8 @@ class Restater:
                 raise
 
     def _difference(self, tenant: str, name: str) -> Leg:
-        """The difference that both looks show."""
+        """The difference between an account and its journal. Two readings some time apart have to show the same one: an
+        index that is behind would show a difference of its own."""
         began = self.clock.now()
         books = self._books(tenant, name)
         first = _missing(books)

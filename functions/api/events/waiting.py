@@ -31,7 +31,7 @@ class WaitingSeats:
 
     @contextmanager
     def taken(self, tenant: str, id: str, wait: timedelta) -> Iterator[bool]:
-        """False if no seat is free, or if that cannot be told now."""
+        """Takes a seat until the end of the block. Yields False if no seat is free, or if that cannot be told now."""
         is_seated = self._take(f"{tenant}/{id}", wait)
         try:
             yield is_seated

@@ -157,7 +157,7 @@ class Planner:
         return operation
 
     def _seat(self, operation: Operation) -> None:
-        """Raises InvalidState if as many of the tenant's operations run as may."""
+        """Takes one of the tenant's seats for an operation that starts. Raises InvalidState if all seats are taken."""
         for _ in range(_TRIES):
             now, seats = self.clock.now(), self.operations.seats(operation.tenant)
             taken = [

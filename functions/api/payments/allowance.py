@@ -51,7 +51,8 @@ class Allowance:
         return answers
 
     def changed(self, caller: Caller, amount: int | None) -> Callable[[PostdateError], None]:
-        """Counts the new amount of a payment as a whole. The answer gives it back after a refusal."""
+        """Counts the whole new amount of a payment against the key's limits. The caller calls the returned function
+        with the error of a refused change, and a change refused for good gives the amount back."""
         if amount is None:
             return lambda error: None
         if error := _too_much(caller, amount):

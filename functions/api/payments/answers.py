@@ -105,7 +105,7 @@ class PaymentExecutions(TypedDict):
 
 
 class Executed(TypedDict):
-    """With `error_code` if it failed."""
+    """The result of an execution, with `error_code` if the payment failed."""
 
     success: Annotated[bool, told("True if the money moved.")]
     execution_id: Annotated[

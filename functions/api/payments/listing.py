@@ -51,6 +51,7 @@ class PaymentQuery:
             newest_first=listing.is_newest_first(parameters),
         )
         asked = (wanted.account, wanted.state, parameters.get("from"), parameters.get("until"))
+        # A cursor leads on in the same list only: another filter gives another mark.
         mark = (
             "payments",
             tenant,

@@ -99,7 +99,7 @@ class Breaker:
         return self.state(now) is State.CLOSED and not failing
 
     def asks_again_from(self, now: datetime) -> datetime:
-        """The first instant at which a call may go out that may not now."""
+        """The first instant at which a call that may not go out now may do so."""
         match self.state(now):
             case State.OPEN:
                 return self.open_until or now

@@ -30,9 +30,13 @@ class FlowControl:
     """The limits of a tenant's `key`: at most `rate` runs begin in a period, and at most `parallelism` runs are active
     at once."""
 
+    # The name that tasks share, chosen by the tenant.
     key: str
+    # The number of runs in a period; None without a limit.
     rate: int | None = None
+    # The length of a period.
     period_seconds: int = 1
+    # The number of active runs; None without a limit.
     parallelism: int | None = None
 
     @property

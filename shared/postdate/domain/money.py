@@ -69,12 +69,13 @@ def register(terms: Terms, *, id: str, tenant: str, due_at: datetime, now: datet
 def verdict(
     payment: Payment, due: Due, *, now: datetime, repeated: bool
 ) -> Deferred | Dropped | Buried | None:
-    """None when this call is to settle the payment. A payment needs no claim: the posting itself decides.
+    """Decides about the call of a payment; None when this call is to settle it. A payment needs no claim: the posting
+    itself decides.
 
-    `repeated` says that a worker had the call before. If it died, it may have moved the payment, or left it to a
-    person, without sending the message that belongs to that. What waits for a person is settled by the letter of that
-    very version and by no other call: its duplicates would try for ever. The call for the attempt before it may be all
-    that its worker left behind.
+    `repeated` says that a worker had the call before. If that worker crashed, it may have moved the payment, or left it
+    to a person, without sending the message that belongs to that. A payment that waits for a person is settled by the
+    letter of that very version and by no other call: its duplicates would try for ever. The call for the attempt before
+    it may be all that the worker left behind.
     """
     if payment.state.is_final:
         return Dropped(why=f"is {payment.state}")

@@ -121,21 +121,29 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """One item of an operation. `version` is what the plan saw. `at` is when the item was acted on; None before."""
+    """One item of an operation."""
 
+    # The id of the item.
     id: str
+    # The version that the plan saw.
     version: int
+    # The result so far.
     outcome: Outcome = Outcome.WAITING
+    # The instant at which the item was acted on; None before.
     at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """Up to 25 items of an operation, in one row; `version` counts its writes."""
+    """Up to 25 items of an operation, in one row."""
 
+    # The id of the operation.
     operation: str
+    # The number of the page, from 0.
     number: int
+    # The items, in the order of the plan.
     entries: tuple[Entry, ...]
+    # The number of writes so far.
     version: int = 1
 
     @property
@@ -163,50 +171,74 @@ class StopRule:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """The request for an operation. `actor` is the key of the request; `operates` marks an operator's key. The first
-    `canary` items go ahead, and the operation waits for their ends."""
+    """The request for an operation."""
 
+    # The action on each item.
     action: Action
+    # The kind of all items.
     kind: Kind
+    # The id of the key that asked.
     actor: str
+    # The reason from the request.
     reason: str
+    # True if an operator asked.
     operates: bool = False
+    # The greatest number of items a second.
     max_per_second: int = RATE_DEFAULT
+    # The number of items that go ahead, before the operation waits for their ends; None for none.
     canary: int | None = None
+    # The rule for a stop by failures; None without one.
     stop_when: StopRule | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Operation:
-    """`run` counts the executions of its state machine: an execution whose number is not the newest ends.
+    """An action on many items, planned first and carried out by a state machine."""
 
-    `evaluated` counts the items that were read to find the eligible ones. `next_page` is the first page with an item
-    that waits, `counts` what became of all items. `next_at` paces: no slice begins before it. `began_at` is the
-    newest start after a plan or a stop: the canary and the stop rule look at items acted on since. `canary_passed`
-    says that the first of them ended well. `why` says why it stopped or was aborted.
-    """
-
+    # The minute in which the operation was planned, and a unique part.
     id: str
+    # The owner of all its items.
     tenant: str
+    # The request; never changed.
     plan: Plan
+    # The current state, a result of the functions below.
     state: State
+    # 1 when planned, one more with each change. Conditional writes compare the version.
     version: int
+    # The instant of the request.
     created_at: datetime
+    # The instant of the last change.
     changed_at: datetime
+    # The number of items that the action is for. Pages hold them.
     eligible: int
+    # The sum of these payments; None for tasks and plans.
     amount: int | None = None
+    # The number of items that were read to find the eligible ones.
     evaluated: int = 0
+    # The number of the other items by the reason.
     not_eligible: Mapping[str, int] = field(default_factory=dict)
+    # The number of eligible items by their newest failure; the most common ones.
     by_failure: Mapping[str, int] = field(default_factory=dict)
+    # The number of eligible items by their destination; the most common ones.
     by_destination: Mapping[str, int] = field(default_factory=dict)
+    # The number of items by outcome, as of the last change.
     counts: Mapping[Outcome, int] = field(default_factory=dict)
+    # The number of the newest execution of the state machine. An execution with another number ends.
     run: int = 0
+    # The first page with an item that waits.
     next_page: int = 0
+    # The instant before which no slice begins, set by the pace; None before the first slice.
     next_at: datetime | None = None
+    # True if the canary ended well; false without one.
     canary_passed: bool = False
+    # The instant of the first start; None before.
     started_at: datetime | None = None
+    # The newest start after a plan or a stop. The canary and the stop rule look at items acted on since. None before
+    # the first start.
     began_at: datetime | None = None
+    # The instant of the end; None before.
     finished_at: datetime | None = None
+    # The reason for a stop, a pause or an abort; None in other states.
     why: str | None = None
 
     @property
@@ -223,8 +255,11 @@ class Operation:
 class Seat:
     """Taken by an operation at a version, just before its start is recorded."""
 
+    # The id of the operation.
     operation: str
+    # The version of the operation when it took the seat.
     version: int
+    # The instant of that.
     at: datetime
 
 

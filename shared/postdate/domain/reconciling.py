@@ -33,11 +33,17 @@ class Finding:
     """A contradiction that a look at the rows themselves confirmed. `subject` is the id of an account or an item, and
     `repair` names the repair that a person may approve; empty if there is none."""
 
+    # The name of the check.
     check: str
+    # The owner of the subject; empty for a finding about the service.
     tenant: str
+    # The id of an account or an item.
     subject: str
+    # The value that was found.
     observed: Any
+    # The value that the other rows demand.
     expected: Any
+    # The repair that a person may approve; empty if there is none.
     repair: str = ""
 
     def values(self) -> dict[str, Any]:
@@ -80,13 +86,21 @@ class Sums:
     """The sums of three tables for one account. The marks are sums of one number for each completed payment, and for
     each movement of a payment: they are equal if both name the same payments, amounts and accounts."""
 
+    # True if the account has a row.
     is_there: bool = False
+    # The account's available money.
     available: int = 0
+    # The account's reserved money.
     reserved: int = 0
+    # The sum of the account's movements.
     moved: int = 0
+    # The sum that its open payments reserve.
     held: int = 0
+    # The mark of its completed payments, as payer.
     completed: int = 0
+    # The mark of its movements for payments, as payer.
     paid: int = 0
+    # The number of movements that contradict themselves.
     unsound: int = 0
 
     def add(self, other: "Sums") -> None:

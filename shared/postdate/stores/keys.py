@@ -38,41 +38,45 @@ _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApiKey:
-    """A key and its rights. A key with the scope INTERNAL is another service's, and good for nothing else.
+    """A key and its rights. A key with the scope INTERNAL is another service's, and good for nothing else."""
 
-    `tenant`: None for an operator's key, which names the tenant it acts for in each request.
-    `accounts`: those that it may pay from and administer; None for all.
-    `amount_max`, `amount_per_day_max`: of one payment, and of all payments of a UTC day; None for no limit.
-    `networks`: where its requests may come from, as CIDR blocks; None for anywhere.
-    `actions`: the only operations of the API that it may ask for, by their names; None for all of its scopes.
-    `read_only`: true if it may ask for no operation that writes, whatever its scopes say.
-    `requests_a_second`: of all its requests; None for no limit of its own.
-    `secret_sha256`: the keyed hash of the secret, an HMAC with SHA-256; of older releases SHA-256 alone.
-    `before_sha256`: the secret before the last rotation, accepted until `before_until`.
-    `made_by`: the id of the key that made it; empty for a key of the command line.
-    `created_at`: None for keys of releases that did not keep it.
-    `last_used_at`: up to a minute old; None if it was never used.
-    `revoked_at`: set once; `expires_at` is then no later.
-    """
-
+    # The public part of the key's text.
     id: str
+    # The keyed hash of the secret, an HMAC with SHA-256; of older releases SHA-256 alone.
     secret_sha256: str
+    # The owner; None for an operator's key, which names a tenant in each request.
     tenant: str | None
+    # The groups of operations that it may ask for.
     scopes: frozenset[str]
+    # The accounts that it may pay from and administer; None for all.
     accounts: frozenset[str] | None = None
+    # The instant from which it is refused; None for a key that does not expire.
     expires_at: datetime | None = None
+    # The owner's name for it; empty if none was given.
     name: str = ""
+    # The greatest amount of one payment; None without a limit.
     amount_max: int | None = None
+    # The greatest sum of payments on a UTC day; None without a limit.
     amount_per_day_max: int | None = None
+    # The CIDR blocks that its requests may come from; None for anywhere.
     networks: tuple[str, ...] | None = None
+    # The only operations of the API that it may ask for, by their names; None for all of its scopes.
     actions: frozenset[str] | None = None
+    # True if it may ask for no operation that writes, whatever its scopes say.
     read_only: bool = False
+    # The limit of all its requests; None for no limit of its own.
     requests_a_second: int | None = None
+    # The hash of the secret before the last rotation; None without a rotation.
     before_sha256: str | None = None
+    # The instant until which that secret is accepted; None without a rotation.
     before_until: datetime | None = None
+    # The id of the key that made it; empty for a key of the command line.
     made_by: str = ""
+    # The instant at which it was made; None for keys of releases that did not keep it.
     created_at: datetime | None = None
+    # The last use, up to a minute old; None if it was never used.
     last_used_at: datetime | None = None
+    # The instant of the revocation, set once: `expires_at` is then no later. None before.
     revoked_at: datetime | None = None
 
     @property

@@ -60,6 +60,8 @@ class Actions:
             yield RowAction(request={"Update": update}, account=(tenant, total), place=place)
 
     def _own(self, posting: Posting, written: int) -> Iterator[RowAction]:
+        """The writes of one posting by itself: the payment, its pointer and its movement. Accounts are written for all
+        postings together."""
         if posting.after is not None:
             after = self._attributes(posting.after)
             if posting.before is None:

@@ -167,6 +167,7 @@ def _head_row(operation: Operation) -> AttributeMap:
         "canary": plan.canary,
         "stop_when": None if rule is None else [rule.failed_share, rule.within.total_seconds()],
     }
+    # What was asked for and found never changes. Progress has attributes of its own.
     found = {
         "eligible": operation.eligible,
         "amount": operation.amount,

@@ -105,6 +105,7 @@ def attributes_of(given: Subscription) -> AttributeMap:
         "paused": milliseconds(given.paused_at),
         "missed": milliseconds(given.missed_since),
         "secrets_until": milliseconds(given.secrets_until),
+        # An ended subscription can be looked up for a while.
         "expires_at": int((given.changed_at + ENDED_KEPT).timestamp()) if ended else None,
     }
     return typed(texts, numbers)

@@ -28,7 +28,7 @@ class Switches(Protocol):
         """All of these switches, without their histories, read consistently."""
 
     def all(self) -> list[Switch]:
-        """All that were ever turned, by name, without their histories: for requests of operators."""
+        """All switches that were ever turned, by name, without their histories: for requests of operators."""
 
     def change(self, before: Switch, after: Switch) -> bool:
         """Writes `after`. False if the stored switch is no longer of the version of `before`."""

@@ -21,7 +21,8 @@ _NOT_CARRIED: Final = re.compile("[\ufffe\uffff]")
 
 
 class MessageTarget(BatchTarget):
-    """To a FIFO address, the runs of one task are one group of messages: they keep the order in which they are sent.
+    """A target that sends messages in batches. To a FIFO address, the runs of one task are one group of messages: they
+    keep the order in which they are sent.
 
     `body` is the service's name for the text of a message.
     """

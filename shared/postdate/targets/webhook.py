@@ -39,7 +39,7 @@ class LookupQueued(Exception):
 
 
 class WebhookTarget:
-    """All deliveries side by side in one loop; whoever starts them bounds how many there are.
+    """Sends webhooks, all side by side in one loop. The caller bounds how many are on their way.
 
     `endpoint` is `guard.parse` with its settings. A name waits at most `queued_seconds` for a thread of the resolver,
     and its look-up takes at most `name_seconds` of the delivery's time.
