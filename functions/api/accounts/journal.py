@@ -33,7 +33,8 @@ class JournalPage:
 
 
 def page(tenant: str, account: str, parameters: Mapping[str, str], ledger: Ledger) -> JournalPage:
-    """Raises NotFound for an account that is not there, and Unavailable if nothing of the page may be shown now."""
+    """Returns a page of an account's journal. Raises NotFound for an unknown account, and Unavailable if nothing of the
+    page may be shown now."""
     listing.only_known(parameters, "since")
     since = instant_of("since", parameters["since"]) if "since" in parameters else None
     span = Span.of(parameters, "transactions", tenant, account, parameters.get("since"))

@@ -33,7 +33,8 @@ class Listing(StrEnum):
 
 
 def listing_of(task: Task) -> Listing | None:
-    """The usual path, from PENDING over one claim to SUCCEEDED, is in no such list and pays for none."""
+    """The list by state that the task is in; None for none. The usual path, from PENDING over one claim to SUCCEEDED,
+    is in no such list and pays for none."""
     match task.state:
         case State.PENDING:
             return None if task.due_at == task.planned_at else Listing.LINGERING

@@ -83,6 +83,8 @@ class ByHand:
         return self.runs.out_of_turn(definition, name=name, due_at=now, now=now, why="triggered", depth=depth)
 
     def _written(self, run: Task) -> Task:
+        """Writes a new run, or reads the one that an earlier request wrote, and sends its call if it waits. The call
+        may be the second one: an earlier request may have crashed before it sent any."""
         (written,) = self.tasks.add([run]) if run.version == 1 else (Written.CONFLICT,)
         if written not in (Written.DONE, Written.CONFLICT):
             raise Unavailable
