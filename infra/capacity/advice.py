@@ -8,10 +8,12 @@ from infra.capacity import calibration, forecast, limits
 from infra.capacity.load import placed
 from infra.environments import Environment
 
-_SHARDS_MAX: Final = 4_096
+# The most that an id has room for.
+_SHARDS_MAX: Final = 1_024
 # All tasks of a peak shall be done within the promise of 30 s, with some room.
 _WITHIN_SECONDS: Final = 24
 _STEPS: Final = (1, 1.5, 2, 2.5, 4, 5, 7.5, 10)
+_STEP_SOON_MAX: Final = 2.5
 _QUOTA_CODES: Final = {"dynamodb": "L-AB614373", "lambda": "L-B99A9384"}
 
 
@@ -96,17 +98,23 @@ def _writes(environment: Environment, told: Mapping[str, Any]) -> tuple[Environm
 
 
 def _enough(shards: int, writes: float, needed: float) -> tuple[int, int]:
-    partition = limits.PARTITION_WRITES.value
-    while True:
-        for step in _STEPS:
-            units = int(writes * step)
-            drawn = placed(shards, max(1, int(units / calibration.PARTITION_OF_TABLE.value)))
-            fullest = max(map(drawn.count, set(drawn))) / shards
-            if fullest * needed <= partition and needed <= units:
-                return shards, units
-        if shards * 2 > _SHARDS_MAX:
-            return shards, int(writes * _STEPS[-1])
-        shards *= 2
+    """Up to 2.5 times the write units come first, then more shards with the units as they are, then more of both."""
+    wider = [shards * 2**power for power in range(6) if shards * 2**power <= _SHARDS_MAX]
+    plans = [
+        *((shards, step) for step in _STEPS if step <= _STEP_SOON_MAX),
+        *((count, 1) for count in wider),
+        *((count, step) for count in wider for step in _STEPS),
+    ]
+    for count, step in plans:
+        if _keeps_up(count, int(writes * step), needed):
+            return count, int(writes * step)
+    return wider[-1], int(writes * _STEPS[-1])
+
+
+def _keeps_up(shards: int, writes: int, needed: float) -> bool:
+    drawn = placed(shards, max(1, int(writes / calibration.PARTITION_OF_TABLE.value)))
+    fullest = max(map(drawn.count, set(drawn))) / shards
+    return fullest * needed <= limits.PARTITION_WRITES.value and needed <= writes
 
 
 def _workers(environment: Environment, size: Any) -> tuple[Any, list[Raise]]:

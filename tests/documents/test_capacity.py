@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from infra.capacity import forecast
+from infra.capacity import advice, forecast
 from infra.capacity.limits import LIMITS
 from infra.environments import DEV, PROD, STAGING, Environment
 
@@ -71,6 +71,14 @@ def test_other_tables(first: str, environment: Environment) -> None:
     assert ("partition" in breaks) == (
         "partition writes" in {each["limit"] for each in found["reached"]} and throttled != "0"
     )
+
+
+@pytest.mark.parametrize(("tenants", "told"), [(HALF_A_MILLION, "for 500,000 tenants"), (1, "for one.")])
+def test_what_helps_at_one_known_instant(tenants: int, told: str) -> None:
+    now = of_minute(PROD, tenants=tenants, over=0)
+    then = advice.advice(PROD, now)
+    assert [each["then"] for each in then["raise"]] == ["1024", "50 and 1"]
+    assert f"{then['raised_p99_seconds']} s {told}" in " ".join(PAGE.split())
 
 
 def test_each_limit_halved() -> None:

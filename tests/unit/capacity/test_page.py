@@ -7,7 +7,7 @@ import pytest
 
 from infra.capacity import forecast
 from infra.capacity.limits import LIMITS
-from infra.capacity.rates import rates
+from infra.capacity.rates import PAYMENT_WRITES, rates
 from infra.environments import PROD, STAGING
 
 PAGE: Final = Path("docs/capacity.md").read_text(encoding="utf-8")
@@ -49,6 +49,13 @@ def test_each_limit_is_told_with_its_value(name):
     """A wrong number in the code contradicts the page, which was written from AWS's documentation."""
     limit = LIMITS[name]
     assert f"| `{name}` | {limit.value:,.0f} | {limit.unit} |" in DECISION
+
+
+def test_a_payments_write_units_are_the_same_on_every_page():
+    units = sum(PAYMENT_WRITES.values()) - PAYMENT_WRITES["events"]
+    cost, bench = (Path(f"docs/{page}.md").read_text(encoding="utf-8") for page in ("cost", "benchmarks"))
+    assert f"The sum is {units} write units" in cost
+    assert f"| alone | {units} | {units - PAYMENT_WRITES['idempotency']} (" in bench
 
 
 def test_clocks_may_differ_by_the_margin():
