@@ -39,6 +39,8 @@ class Settings:
     task_workers: int
     account_amount_cap: int = 1_000_000_000
     events_kept_days: int = 400
+    # Finished payments; the least is KEPT_MIN in postdate/domain/retention.py.
+    payments_kept_days: int = 400
     # Requests of the feed that may wait for long; each holds a copy of `api` meanwhile.
     waiting_requests: int = 2
     # The OpenID Connect issuer whose people may sign in, as JSON with the fields of `Oidc` (runtime/issuer.py).

@@ -21,6 +21,7 @@ SCAN: Final = "dynamodb:Scan"
 PUT: Final = "dynamodb:PutItem"
 UPDATE: Final = "dynamodb:UpdateItem"
 BATCH_WRITE: Final = "dynamodb:BatchWriteItem"
+DELETE_ITEM: Final = "dynamodb:DeleteItem"
 PARTIQL_INSERT: Final = "dynamodb:PartiQLInsert"
 PARTIQL_UPDATE: Final = "dynamodb:PartiQLUpdate"
 DEPTH: Final = "sqs:GetQueueAttributes"
@@ -34,6 +35,8 @@ LIST_BUCKET: Final = "s3:ListBucket"
 DESCRIBE: Final = "dynamodb:DescribeTable"
 # The rows of the calendar begin like this. The others of their table are the sweep's.
 CALENDAR_ROWS: Final = "calendar#*"
+# The rows of the walk that archives payments.
+RETENTION_ROWS: Final = "retention"
 # More would make a worker that dies repeat more; fewer would cost more invocations.
 EVENTS_AT_ONCE: Final = 100
 # The records of a stream that reach the recorder.
@@ -53,6 +56,8 @@ NOT_OF_API_KEYS: Final = {"StringNotEquals": {"kms:EncryptionContext:owner": "@k
 
 # The row of a failing dependency: settle writes nothing else into the table `flow`.
 DEPENDENCY_ATTRIBUTES: Final = ("tenant", "name", "opened", "since", "open_until", "error", "expires_at")
+# The key, the condition and the instant of the removal: an update of a payment's row names nothing else.
+REMOVAL_ATTRIBUTES: Final = ("slot", "id", "version", "expires_at")
 # All of a key's row but `operator`: the API makes no operator's key, and a stolen credential of it makes none either.
 KEY_ATTRIBUTES: Final = (
     *("key_id", "secret_sha256", "tenant", "scopes", "accounts", "expires_at", "name", "amount_max"),
@@ -154,6 +159,9 @@ class Service(Stack):
         api.allow_everywhere(ALARMS, "CloudWatch tells composite alarms only to a right to all alarms.")
         api.allow(state.tasks.queue.queue_arn, SEND)
         api.allow(state.payments_queue.queue.queue_arn, SEND)
+        # Without the right to list a bucket, S3 does not tell a missing object from a forbidden one.
+        api.allow(state.archive.bucket_arn, LIST_BUCKET)
+        api.allow_objects("archive", GET_OBJECT, under="payments/")
         return api
 
     def _authorize(self) -> Function:
@@ -331,10 +339,15 @@ class Service(Stack):
         machine.nightly()
 
     def _archive(self) -> None:
-        """Adds the nightly archive of events. It opens the data keys of the archive alone."""
+        """Adds the nightly archive of events and payments. It opens the data keys of the archive alone, and of a
+        payment's row it writes nothing but the instant of the removal."""
         archive, state = self._function("archive"), self._state
         archive.allow(state.tenants.arn, SCAN)
         archive.allow(state.events.arn, QUERY, BATCH_GET)
+        archive.allow(state.payments.arn, QUERY)
+        archive.allow_attributes(state.payments.arn, REMOVAL_ATTRIBUTES, UPDATE)
+        archive.allow(state.journal.arn, BATCH_GET)
+        archive.allow_rows(state.slots.arn, RETENTION_ROWS, GET, QUERY, PUT, DELETE_ITEM)
         archive.allow(state.data_keys.arn, GET, PUT)
         archive.allow_data_keys(state.secrets_key.key_arn, MAKE_DATA_KEY, OPEN_DATA_KEY, owners=OF_ARCHIVE)
         archive.allow(state.archive.bucket_arn, LIST_BUCKET)

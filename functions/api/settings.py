@@ -23,6 +23,7 @@ class Settings:
     operation_machine_arn: str
     alarm_prefix: str
     payloads_bucket: str
+    archive_bucket: str
     tasks_queue_url: str
     payments_queue_url: str
     slow_queue_url: str

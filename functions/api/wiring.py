@@ -56,6 +56,8 @@ from postdate.runtime.issuer import person_by
 from postdate.runtime.machine import StepFunctions
 from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import SqsQueue
+from postdate.stores.archive import S3Archive
+from postdate.stores.archived_payments import ArchivedPayments
 from postdate.stores.calendar import DynamoCalendar
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.definitions_dynamo import DynamoDefinitions
@@ -278,6 +280,7 @@ class Wired:
             listing_shards=self._given.listing_shards,
         ).signed_by(self.author)
         queue = self._queue(self._given.payments_queue_url)
+        archived = ArchivedPayments(archive=self._archive, vault=self.vault, clock=self.clock)
         self.payment_registrar = PaymentRegistrar(
             ledger=self.ledger,
             reservations=self._reservations,
@@ -286,10 +289,11 @@ class Wired:
             horizon=self._horizon,
             clock=self.clock,
             unique=_unique,
+            archived=archived,
         )
         self.allowance = Allowance(keys=self.all_keys, clock=self.clock)
         self.payment_changer = PaymentChanger(
-            ledger=self.ledger, queue=queue, horizon=self._horizon, clock=self.clock
+            ledger=self.ledger, queue=queue, horizon=self._horizon, clock=self.clock, archived=archived
         )
         self.payment_executor = Executor(
             changer=self.payment_changer,
@@ -304,6 +308,9 @@ class Wired:
         self.cashier = Cashier(
             ledger=self.ledger, reservations=self._reservations, clock=self.clock, unique=_unique
         )
+
+    def _archive(self) -> S3Archive:
+        return S3Archive(bucket=self._given.archive_bucket, client=aws.client("s3"))
 
     def _overview(self) -> None:
         given, sqs, dynamodb = self._given, aws.client("sqs"), aws.client("dynamodb")

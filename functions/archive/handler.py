@@ -1,4 +1,4 @@
-"""A step of the state machine `archive` -> a minute's part of the nightly archive of all feeds, and where to go on."""
+"""A step of the state machine `archive` -> a minute's part of the archive of feeds and payments, and where to go on."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -6,10 +6,13 @@ from functools import cache
 from typing import Any, Final
 
 from functions.archive.archive import Archiver
+from functions.archive.retain import Retainer
 from functions.archive.settings import Settings
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import SERVICE
 from postdate.domain.reconciling import ArchiveRun
+from postdate.domain.retention import kept_for
+from postdate.domain.slots import ShardPlan
 from postdate.runtime import aws, settings
 from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import logger
@@ -17,8 +20,10 @@ from postdate.stores.archive import S3Archive
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.events_dynamo import DynamoEvents
 from postdate.stores.reports import S3Reports, note_archive
+from postdate.stores.slot_payments import DynamoSlotPayments
 from postdate.stores.tenants import DynamoTenants
 from postdate.stores.vault import Vault
+from postdate.stores.walks import DynamoWalks
 
 # Of one invocation. The manifest that has begun ends; then the machine calls again.
 _WORKS_FOR: Final = timedelta(seconds=60)
@@ -43,6 +48,22 @@ class Wired:
             vault=Vault(data_keys=data_keys, clock=self.clock),
             clock=self.clock,
         )
+        self.retainer = Retainer(
+            payments=DynamoSlotPayments(
+                payments_table=given.payments_table,
+                journal_table=given.journal_table,
+                client=dynamodb,
+                listing_shards=given.listing_shards,
+            ),
+            events=self.archiver.events,
+            archive=self.archiver.archive,
+            walks=DynamoWalks(table=given.slots_table, client=dynamodb),
+            vault=self.archiver.vault,
+            shards=ShardPlan.parse(given.shard_plan),
+            clock=self.clock,
+            kept=kept_for(given.payments_kept_days),
+            events_kept=timedelta(days=given.events_kept_days),
+        )
 
 
 @cache
@@ -52,9 +73,14 @@ def wired() -> Wired:
 
 @logger.inject_lambda_context
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """Archives the feeds behind the tenant `after`, in the order of their names; the answer is the machine's next
-    input. A feed that cannot be archived is named in `failed` and stops no other: the next night goes on with it.
-    With `today` the events of the day that runs are archived as well."""
+    """The answer is the machine's next input. Raises what the machine is to try again."""
+    return _payments(event) if event.get("action") == "payments" else _feeds(event)
+
+
+def _feeds(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Archives the feeds behind the tenant `after`, in the order of their names. A feed that cannot be archived is
+    named in `failed` and stops no other: the next night goes on with it. With `today` the events of the day that runs
+    are archived as well."""
     given = wired()
     until = given.clock.now() + _WORKS_FOR
     after, today = event.get("after") or "", bool(event.get("today"))
@@ -91,3 +117,15 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         "goes_on": False,
         "is_behind": bool(failed),
     }
+
+
+def _payments(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Archives finished payments from the place at which the last walk ended."""
+    given = wired()
+    until = given.clock.now() + _WORKS_FOR
+    done = given.retainer.run(has_time=lambda: given.clock.now() < until)
+    counted = {"payments": done.archived, "payments_left": done.left, "payment_objects": done.objects}
+    told = {name: int(event.get(name, 0)) + number for name, number in counted.items()}
+    if done.is_done:
+        logger.info("finished payments were archived", extra={"action": "payments_archived", **told})
+    return {**event, **told, "goes_on": not done.is_done}

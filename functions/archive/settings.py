@@ -10,3 +10,9 @@ class Settings:
     archive_bucket: str
     reports_bucket: str
     events_kept_days: int
+    payments_table: str
+    journal_table: str
+    slots_table: str
+    payments_kept_days: int
+    shard_plan: str
+    listing_shards: int

@@ -95,13 +95,13 @@ class Function(aws_lambda.Function):
         self._grant("*", [action])
         waive(self._own_role, "IAM5[Resource::*]", reason)
 
-    def allow_objects(self, bucket: str, *actions: str) -> None:
-        """Allows these calls on all objects of a bucket that functions alone use."""
+    def allow_objects(self, bucket: str, *actions: str, under: str = "") -> None:
+        """Allows these calls on all objects of a bucket that functions alone use, or on those under a prefix."""
         name = self._environment.named(bucket)
-        self._grant(f"arn:{Aws.PARTITION}:s3:::{name}-{Aws.ACCOUNT_ID}-{Aws.REGION}/*", list(actions))
+        self._grant(f"arn:{Aws.PARTITION}:s3:::{name}-{Aws.ACCOUNT_ID}-{Aws.REGION}/{under}*", list(actions))
         waive(
             self._own_role,
-            f"IAM5[Resource::arn:<AWS::Partition>:s3:::{name}-<AWS::AccountId>-<AWS::Region>/*]",
+            f"IAM5[Resource::arn:<AWS::Partition>:s3:::{name}-<AWS::AccountId>-<AWS::Region>/{under}*]",
             "Functions alone write these objects, and their names are not known before.",
         )
 

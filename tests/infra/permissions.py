@@ -27,6 +27,7 @@ READER: Final = "arn:<AWS::Partition>:iam::<AWS::AccountId>:role/postdate-{}-pay
 OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-payload-objects-<AWS::AccountId>-<AWS::Region>/*"
 REPORT_OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-reports-<AWS::AccountId>-<AWS::Region>/*"
 ARCHIVE_OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-archive-<AWS::AccountId>-<AWS::Region>/*"
+ARCHIVED_PAYMENTS: Final = ARCHIVE_OBJECTS.replace("/*", "/payments/*")
 ARCHIVE: Final = "bucket:archive-<AWS::AccountId>-<AWS::Region>"
 REPORTS: Final = "bucket:reports-<AWS::AccountId>-<AWS::Region>"
 PARAMETERS: Final = (
@@ -102,6 +103,8 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:operations/index/by_tenant": {"dynamodb:Query"},
         MACHINE: {"states:StartExecution"},
         PARAMETERS: READ_PARAMETERS,
+        ARCHIVE: {"s3:ListBucket"},
+        ARCHIVED_PAYMENTS: {"s3:GetObject"},
     },
     "authorize": {
         "logs:/aws/lambda/authorize": LOGS,
@@ -217,6 +220,8 @@ GRANTED: Final[dict[str, Grants]] = {
         "logs:/aws/lambda/archive": LOGS,
         "table:tenants": {"dynamodb:Scan"},
         "table:events": {"dynamodb:BatchGetItem", "dynamodb:Query"},
+        "table:payments": {"dynamodb:Query"},
+        "table:journal": {"dynamodb:BatchGetItem"},
         "table:data-keys": {"dynamodb:GetItem", "dynamodb:PutItem"},
         ARCHIVE: {"s3:ListBucket"},
         ARCHIVE_OBJECTS: {"s3:GetObject", "s3:PutObject"},
@@ -276,11 +281,19 @@ GRANTED_BY_ATTRIBUTES: Final[dict[str, dict[str, tuple[set[str], set[str]]]]] = 
         )
     },
     "authorize": {"table:keys": ({"dynamodb:UpdateItem"}, {"key_id", "last_used_at"})},
+    # A payment's row leaves its table by this one right: no amount and no state can be written with it.
+    "archive": {"table:payments": ({"dynamodb:UpdateItem"}, {"slot", "id", "version", "expires_at"})},
 }
 
 # These writes may change only rows whose partition keys are like this: the recorder moves no mark of the sweep.
 GRANTED_BY_KEYS: Final[dict[str, dict[str, tuple[set[str], str]]]] = {
     "record": {"table:slots": ({"dynamodb:UpdateItem"}, "calendar#*")},
+    "archive": {
+        "table:slots": (
+            {"dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
+            "retention",
+        )
+    },
 }
 
 # Data keys are opened for these owners only: no worker opens the key for the hashes of API keys.

@@ -67,6 +67,7 @@ SETTINGS: Final = {
     "LEASE_SECONDS": "40",
     "RETENTION_DAYS": "35",
     "EVENTS_KEPT_DAYS": "400",
+    "PAYMENTS_KEPT_DAYS": "400",
     "OIDC": "none",
     "PARAMETERS": "none",
     "EVENTS_BUS": "",

@@ -22,6 +22,7 @@ from postdate.domain.task import KIND, Destination, Payload, State, Task, Templa
 from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.further import Took
 from postdate.runtime.queue import MemoryQueue, Received
+from postdate.stores.archive import MemoryArchive
 from postdate.stores.definitions import MemoryDefinitions
 from postdate.stores.ledger import Posted, PostingAnswer
 from postdate.stores.ledger_memory import MemoryLedger
@@ -72,6 +73,23 @@ class Scripted:
 
     def _happens(self, call: str) -> Any:
         return self.before[call].popleft()() if self.before[call] else None
+
+
+class ScriptedArchive(Scripted, MemoryArchive):
+    """`asked` are the keys that were read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def put(self, key: str, content: bytes) -> bool:
+        self._happens("put")
+        return super().put(key, content)
+
+    def get(self, key: str) -> bytes | None:
+        self.asked.append(key)
+        self._happens("get")
+        return super().get(key)
 
 
 class ScriptedTasks(Scripted, MemoryTasks):

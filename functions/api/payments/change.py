@@ -20,6 +20,7 @@ from postdate.runtime import metric
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import emit, logger
 from postdate.runtime.queue import Queue
+from postdate.stores.archived_payments import ArchivedPayments
 from postdate.stores.ledger import Ledger, PostingAnswer
 from postdate.use_cases import calls
 
@@ -32,10 +33,14 @@ class PaymentChanger:
     queue: Queue
     horizon: Horizon
     clock: Clock
+    archived: ArchivedPayments
 
     def load(self, tenant: str | None, id: str) -> Payment:
-        """Returns the payment of this tenant; with None, of any tenant."""
+        """Returns the payment of this tenant, also from the archive; with None, of any tenant and from the table
+        alone."""
         payment = self.ledger.payment(id) if kind_of(id) == KIND else None
+        if payment is None and tenant is not None:
+            payment = self.archived.find(tenant, id)
         if payment is None or tenant not in (None, payment.tenant):
             raise NotFound(f"there is no payment {id}")
         return payment

@@ -2,7 +2,8 @@
 
 The key's row comes first, then the payment together with what it holds of the payer's money, then the call if its slot
 may be open already. A crash after the first is repaired by the caller's own retry, after the second by the closing
-pass over the slot the payment is due in. Keys are kept for ever, and so are payments. Of two requests that have one key
+pass over the slot the payment is due in. Keys are kept for ever, and so are payments: one that has left its table is
+answered from the archive, and while the archive cannot be read nothing is written. Of two requests that have one key
 and are under way at once, the payment's row takes one, and both are answered with what that one wrote.
 """
 
@@ -27,6 +28,7 @@ from postdate.runtime import metric
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import emit_all, logger
 from postdate.runtime.queue import Queue
+from postdate.stores.archived_payments import ArchivedPayments
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.ledger import Ledger, PostingAnswer
 from postdate.use_cases import calls
@@ -83,6 +85,7 @@ class PaymentRegistrar:
     horizon: Horizon
     clock: Clock
     unique: Callable[[], bytes]
+    archived: ArchivedPayments
 
     def register(
         self, tenant: str, orders: Sequence[PaymentOrder]
@@ -146,12 +149,23 @@ class PaymentRegistrar:
             keep_until=None,
         )
         reservation = idempotency.reserved(
-            self.reservations, wanted, refusal=order.refusal, now=now, written=self._is_written
+            self.reservations,
+            wanted,
+            refusal=order.refusal,
+            now=now,
+            written=lambda id: self._is_written(tenant, id),
         )
         return _draft(tenant, order, reservation or wanted, now, found=reservation is not wanted)
 
-    def _is_written(self, id: str) -> bool:
-        return self.ledger.payment(id) is not None
+    def _is_written(self, tenant: str, id: str) -> bool:
+        return self.ledger.payment(id) is not None or self.archived.find(tenant, id) is not None
+
+    def _stored(self, tenant: str, ids: Sequence[str]) -> dict[str, Payment]:
+        """The payments that were written, wherever they are now. Raises Unavailable: a payment that cannot be looked
+        for must not be written again."""
+        found = self.ledger.payments(ids) if ids else {}
+        archived = {id: self.archived.find(tenant, id) for id in ids if id not in found}
+        return found | {id: payment for id, payment in archived.items() if payment is not None}
 
     def _write(
         self, tenant: str, drafts: Mapping[str, _Draft], accounts: Mapping[str, Account], known: set[str]
@@ -159,7 +173,7 @@ class PaymentRegistrar:
         """The payments as they were registered, by their ids, or why they were not; those that wait get their calls.
         Adds to `known` those that were there before."""
         found = [id for id, draft in drafts.items() if draft.found]
-        stored = self.ledger.payments(found) if found else {}
+        stored = self._stored(tenant, found)
         known.update(stored)
         missing = [draft for id, draft in drafts.items() if id not in stored]
         objections = {draft.payment.id: _objection(draft, accounts) for draft in missing}

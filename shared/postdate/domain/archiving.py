@@ -29,7 +29,7 @@ PURPOSE: Final = "archive"
 # Parts of the data that hold fields in their turn.
 _FIELDS: Final = ("before", "after")
 _SEALED: Final = "sealed"
-_MANIFESTS: Final = "manifests/"
+MANIFESTS: Final = "manifests/"
 
 
 def owner_of_key(tenant: str) -> str:
@@ -165,7 +165,7 @@ def hash_of(content: bytes) -> str:
 
 def manifests_of(owner: str) -> str:
     """The beginning of the keys of an owner's manifests."""
-    return f"{_MANIFESTS}{owner}/"
+    return f"{MANIFESTS}{owner}/"
 
 
 def object_key(*, owner: str, day: date, kind: str, log: str, first_page: int, content: bytes) -> str:

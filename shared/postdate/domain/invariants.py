@@ -6,7 +6,8 @@ reserved_matches_holds   the reserved money of an account equals the holds of it
 legs_sum_to_zero         a movement takes from one side what it gives to the other, under an id that follows from
                          its payment
 journal_gives_balances   the journal of an account adds up to its balance
-one_movement_a_payment   a completed payment has exactly one movement, and no other payment has any
+one_movement_a_payment   a completed payment has exactly one movement, and no other payment has any; a movement
+                         outlives the row of its payment
 """
 
 from collections import Counter
@@ -22,11 +23,13 @@ _TOLD_MAX = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Books:
-    """An account with all its payments and all its movements, in both directions, at one moment."""
+    """An account with all its payments and all its movements, in both directions, at one moment. `archived` are the
+    ids of payments that may have left their table for the archive; movements stay."""
 
     account: Account
     payments: tuple[Payment, ...]
     movements: tuple[Movement, ...]
+    archived: frozenset[str] = frozenset()
 
     @property
     def held(self) -> int:
@@ -117,4 +120,4 @@ def _unmatched(books: Books) -> set[str]:
     """Payments without their one movement, and movements without their payment."""
     completed = {each.id for each in books.payments if each.state is State.COMPLETED}
     moved = Counter(each.payment_id or each.id for each in books.movements if each.type is Type.PAYMENT)
-    return completed.symmetric_difference(moved) | {id for id, times in moved.items() if times > 1}
+    return ((completed ^ moved.keys()) - books.archived) | {id for id, times in moved.items() if times > 1}

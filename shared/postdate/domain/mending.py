@@ -79,6 +79,9 @@ def matched(books: Books, restored: Restored, *, now: datetime) -> Iterator[Post
     }
     for id, movement in moved.items():
         known = payments.get(id or "")
+        if known is None and movement.payment_id in books.archived:
+            # A backup is 35 days old at most: the payment had left its table before, with all that it tells.
+            continue
         if known is None:
             yield Posting(tenant=movement.tenant, at=now, after=_rebuilt(movement, restored))
         elif not known.state.is_final:

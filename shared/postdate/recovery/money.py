@@ -17,6 +17,7 @@ from postdate.domain.mending import Mended, Restored, balanced, left_to_a_person
 from postdate.domain.movement import Movement
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting
+from postdate.domain.retention import archived, may_be_archived
 from postdate.recovery.watermark import CLOCKS_APART
 from postdate.runtime.clock import Clock
 from postdate.stores.ledger import Ledger, PaymentsWanted, PostingAnswer
@@ -146,15 +147,21 @@ class Money:
 
     def _books(self, account: Account) -> Books:
         """Read as a whole, so the account stands still meanwhile: the caller's posting is on its version."""
-        movements = tuple(self._movements(account))
-        return Books(account=account, payments=tuple(self._payments(account)), movements=movements)
+        movements, payments = tuple(self._movements(account)), tuple(self._payments(account))
+        return Books(
+            account=account,
+            payments=payments,
+            movements=movements,
+            archived=archived(movements, payments, now=self.clock.now()),
+        )
 
     def _payments(self, account: Account) -> Iterator[Payment]:
         after, wanted = "", PaymentsWanted(tenant=account.tenant, account=account.id)
         while listed := self.ledger.payments_listed(wanted, after=after, limit=_PAGE):
             ids = [each.id for each in listed]
             found = self.ledger.payments(ids)
-            if missing := set(ids) - found.keys():
+            missing = {id for id in set(ids) - found.keys() if not may_be_archived(id, self.clock.now())}
+            if missing:
                 raise Unavailable(f"payments that are listed cannot be read: {_some(missing)}")
             yield from found.values()
             after = listed[-1].place

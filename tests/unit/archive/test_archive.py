@@ -14,22 +14,15 @@ from functions.archive.archive import Archiver
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Actor, Event, Subject
 from postdate.domain.event_body import told
-from postdate.stores.archive import MemoryArchive
 from postdate.stores.data_keys import MemoryDataKeys
 from postdate.stores.events import Entry, FeedPage
 from postdate.stores.events_memory import MemoryEvents
 from postdate.stores.vault import Vault
-from tests.unit.doubles import START, ManualClock, Scripted
+from tests.unit.doubles import START, ManualClock, Scripted, ScriptedArchive
 
 DAY = timedelta(days=1)
 # Short ones with their quotes: sealed texts have any three letters somewhere.
 NAMES = ('"alice', '"bob', "Rent of Mrs Miller", "customer-7", "hook.example.com", '"acme', "/acme")
-
-
-class ScriptedArchive(Scripted, MemoryArchive):
-    def put(self, key: str, content: bytes) -> bool:
-        self._happens("put")
-        return super().put(key, content)
 
 
 class ScriptedEvents(Scripted, MemoryEvents):

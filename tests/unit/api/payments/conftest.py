@@ -20,6 +20,7 @@ from postdate.domain.payment import Payment, Terms
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.scopes import INTERNAL
 from postdate.domain.sweeping import Horizon
+from postdate.stores.archived_payments import ArchivedPayments
 from postdate.stores.data_keys import MemoryDataKeys
 from postdate.stores.key_hashes import KeyHashes, plain_hash_of
 from postdate.stores.keys import ApiKey, MemoryKeys
@@ -27,9 +28,20 @@ from postdate.stores.ledger import ListedPayment, PaymentsWanted, Posted, Postin
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.switchboard import Switchboard
 from postdate.stores.switches import MemorySwitches
+from postdate.stores.vault import Vault
 from postdate.use_cases.settling import Settling
 from tests.unit.api.conftest import LockedReservations
-from tests.unit.doubles import MINUTE, PLAN, SECOND, START, ManualClock, Scripted, ScriptedQueue, unique
+from tests.unit.doubles import (
+    MINUTE,
+    PLAN,
+    SECOND,
+    START,
+    ManualClock,
+    Scripted,
+    ScriptedArchive,
+    ScriptedQueue,
+    unique,
+)
 
 FAR = START + 60 * MINUTE
 ANYBODY = Caller(tenant="demo", key_id="k", scopes=frozenset({"payments:write"}))
@@ -111,6 +123,7 @@ class Bank:
             ApiKey(id="out", secret_sha256=plain_hash_of("secret"), tenant="demo", scopes=frozenset({"ops"})),
         )
         self.switches = MemorySwitches()
+        self.archive, self.data_keys = ScriptedArchive(), MemoryDataKeys()
         horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         numbers = count(1)
         self.unique = lambda: unique(next(numbers))
@@ -119,6 +132,11 @@ class Bank:
             "queue": self.queue,
             "horizon": horizon,
             "clock": self.clock,
+            "archived": ArchivedPayments(
+                archive=lambda: self.archive,
+                vault=Vault(data_keys=self.data_keys, clock=self.clock),
+                clock=self.clock,
+            ),
         }
         self.registrar = PaymentRegistrar(
             reservations=self.reservations, shards=PLAN, unique=self.unique, **shared
