@@ -42,6 +42,7 @@ UNTRIED: Final = {
     "operate | dynamodb:BatchGetItem | table:accounts": _REFUSED,
     "operate | dynamodb:PartiQLInsert | table:items": _POINTERS,
     **{f"operate | dynamodb:{call} | table:": _MACHINES for call in ("GetItem", "PutItem", "Query")},
+    "api | s3:ListBucket": "by it S3 tells a missing object from a forbidden one",
     "reconcile | sqs:ChangeMessageVisibility | queue:payments-dlq": _LETTERS,
     "archive | ": _ARCHIVE,
 }
