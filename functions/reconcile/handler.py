@@ -119,7 +119,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 
 def _plan(event: Mapping[str, Any]) -> dict[str, Any]:
     started_at = datetime.fromisoformat(event["started_at"])
-    scans, parts = wired().collector.plan()
+    scans, parts = wired().collector.plan(started_at)
     return {
         "run": run_id(started_at, event["name"]),
         "started_at": event["started_at"],

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby, islice
 from typing import Any, Final
 
@@ -32,7 +33,7 @@ class Collector:
     accounts_max: int = ACCOUNTS_AT_ONCE
     segments_max: Callable[[], int] = lambda: SEGMENTS_MAX
 
-    def plan(self) -> tuple[list[dict[str, Any]], list[int]]:
+    def plan(self, started_at: datetime) -> tuple[list[dict[str, Any]], list[int]]:
         """The segments of the tables, and the parts into which accounts are divided: both follow from the tables'
         sizes, so that no step needs more memory than another."""
         accounts, _ = self.scans.about("accounts")
@@ -46,6 +47,7 @@ class Collector:
                     "table": table,
                     "segment": number,
                     "segments": count,
+                    "started_at": started_at.isoformat(),
                     "parts": parts,
                     "after": None,
                     "step": 0,
@@ -61,10 +63,11 @@ class Collector:
         accounts = Accounts()
         after, rows = scan["after"], 0
         table, segment = scan["table"], scan["segment"]
+        at = datetime.fromisoformat(scan["started_at"])
         pages = self.scans.pages(table, segment=segment, segments=scan["segments"], after=after)
         for page in pages:
             for row in page.rows:
-                added(accounts, table, row)
+                added(accounts, table, row, at=at)
             rows += len(page.rows)
             after = page.after
             if after is None or len(accounts) >= self.accounts_max or not has_time():

@@ -1,3 +1,5 @@
+import json
+import re
 from collections import defaultdict
 from typing import Any
 
@@ -17,6 +19,9 @@ from tests.infra.permissions import (
 from tests.infra.synthesis import Stacks
 
 IN_TRANSACTIONS = {"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}}
+# The size of all policies within one role, in characters.
+IAM_TAKES = 10_240
+LONG_ARN = "arn:aws:dynamodb:ap-southeast-1:123456789012:table/postdate-staging-subscriptions"
 OWNERS = [condition for _, condition in GRANTED_BY_OWNERS.values()]
 WRITES = {
     f"dynamodb:{action}"
@@ -85,6 +90,19 @@ def test_a_role_writes_money_in_transactions_and_in_no_other_way(stacks: Stacks,
     assert grants(stacks, role, condition=IN_TRANSACTIONS) == GRANTED_IN_TRANSACTIONS.get(role, {})
     freely = grants(stacks, role)
     assert not WRITES & (freely["table:payments"] | freely["table:accounts"] | freely["table:journal"])
+
+
+def test_no_policy_is_larger_than_iam_takes(stacks: Stacks) -> None:
+    """CDK estimates the size, by `arnSizeEstimate` in cdk.json, and would put the rest into a managed policy."""
+    assert not stacks.properties("AWS::IAM::ManagedPolicy")
+    for policy in stacks.properties("AWS::IAM::Policy").values():
+        assert len(_resolved(json.dumps(policy["PolicyDocument"], separators=(",", ":")))) < IAM_TAKES
+
+
+def _resolved(document: str) -> str:
+    """With a long ARN for each reference."""
+    text = re.sub(r'\{"(Fn::GetStackOutput|Fn::GetAtt)":.*?(\}\}|\]\})', f'"{LONG_ARN}"', document)
+    return re.sub(r'\{"Ref":.*?\}', '"ap-southeast-1"', text)
 
 
 def test_no_grant_depends_on_anything_else(stacks: Stacks) -> None:

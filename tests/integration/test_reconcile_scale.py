@@ -79,7 +79,7 @@ def test_one_wrong_balance_among_many_is_found_in_bounded_memory(
     given = reconcile.wired()
     held = min(ACCOUNTS // 4, given.collector.accounts_max)
     monkeypatch.setattr(given, "collector", Collector(scans=given.collector.scans, accounts_max=held))
-    _, parts = given.collector.plan()
+    _, parts = given.collector.plan(given.clock.now())
     assert len(parts) > ACCOUNTS // held
     began = time.monotonic()
     tracemalloc.start()

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from postdate.domain.movement import Type, payment_movement_id
 from postdate.domain.payment import Funding, State
+from postdate.domain.retention import may_be_archived
 
 # Checks that only a reconciliation makes. The names of the others are those of postdate.domain.invariants.
 ACCOUNT_EXISTS: Final = "account_exists"
@@ -156,17 +157,18 @@ class Accounts(dict[str, Sums]):
     def add_account(self, tenant: str, account: str, *, available: int, reserved: int) -> None:
         self.of(tenant, account).add(Sums(is_there=True, available=available, reserved=reserved))
 
-    def add_payment(self, values: Mapping[str, Any]) -> None:
-        """`values` are a payment's id, tenant, payer, payee, amount, funding and state."""
+    def add_payment(self, values: Mapping[str, Any], *, at: datetime) -> None:
+        """`values` are a payment's id, tenant, payer, payee, amount, funding and state. `at` is the instant of the run:
+        payments that are old enough for the archive then are not compared with their movements, which stay."""
         sums = self.of(values["tenant"], values["payer"])
         state = State(values["state"])
         if not state.is_final and values["funding"] != Funding.AT_EXECUTION:
             sums.held += values["amount"]
-        if state is State.COMPLETED:
+        if state is State.COMPLETED and not may_be_archived(values["id"], at):
             sums.completed = (sums.completed + _mark(values["id"], values)) % _MARKS
 
-    def add_movement(self, values: Mapping[str, Any]) -> None:
-        """`values` are a movement's id, tenant, type, payer, payee, amount and payment."""
+    def add_movement(self, values: Mapping[str, Any], *, at: datetime) -> None:
+        """`values` are a movement's id, tenant, type, payer, payee, amount and payment; `at` as for a payment."""
         payer, payee, amount = values["payer"], values["payee"], values["amount"]
         sides = [(payer, -amount), (payee, amount)]
         for account, effect in sides:
@@ -178,7 +180,7 @@ class Accounts(dict[str, Sums]):
             owner.unsound += payment is not None
         elif payment is None or values["id"] != payment_movement_id(payment):
             owner.unsound += 1
-        else:
+        elif not may_be_archived(payment, at):
             owner.paid = (owner.paid + _mark(payment, values)) % _MARKS
 
     def merge(self, other: Mapping[str, Iterable[int]]) -> None:

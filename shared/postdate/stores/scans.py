@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from postdate.domain.reconciling import Accounts
@@ -64,8 +65,8 @@ class Scans:
                 return
 
 
-def added(accounts: Accounts, table: str, row: AttributeMap) -> None:
-    """Adds one row to the sums."""
+def added(accounts: Accounts, table: str, row: AttributeMap, *, at: datetime) -> None:
+    """Adds one row to the sums of a run that began at this instant."""
     if table == "accounts":
         accounts.add_account(
             row["tenant"]["S"],
@@ -81,8 +82,9 @@ def added(accounts: Accounts, table: str, row: AttributeMap) -> None:
     if table == "payments":
         accounts.add_payment(
             values
-            | {"state": row["status"]["S"], "funding": row["funding"]["S"] if "funding" in row else None}
+            | {"state": row["status"]["S"], "funding": row["funding"]["S"] if "funding" in row else None},
+            at=at,
         )
     else:
         payment = row["payment_id"]["S"] if "payment_id" in row else None
-        accounts.add_movement(values | {"type": row["type"]["S"], "payment": payment})
+        accounts.add_movement(values | {"type": row["type"]["S"], "payment": payment}, at=at)

@@ -16,6 +16,7 @@ from postdate.domain.errors import IdempotencyKeyReused, InvalidState, NotFound,
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.payment import HistoryLine, Payment, State
 from postdate.domain.posting import Posting
+from postdate.domain.reconciling import Accounts
 from postdate.stores.archived_payments import ArchivedPayments
 from postdate.stores.events import Entry, FeedPage
 from postdate.stores.events_memory import MemoryEvents
@@ -242,6 +243,24 @@ def test_the_books_agree_before_and_after(world: World) -> None:
     assert sorted(world.expire()) == sorted(left_the_table_all)
     assert world.audit() == []
     assert world.get(failed.id).state is State.CANCELLED
+
+
+@pytest.mark.parametrize("days", [399, 401])
+def test_the_sums_of_a_reconciliation_agree_with_and_without_the_rows(world: World, days: int) -> None:
+    """A payment counts on both sides until it may be archived, and on none from then on."""
+    payment, at = completed(world), FAR + days * DAY
+    for payments in ([payment], []):
+        sums = Accounts()
+        for name, available in (("payer", 700), ("payee", 300)):
+            sums.add_account("demo", name, available=available, reserved=0)
+        for each in payments:
+            values = {name: getattr(each, name) for name in ("id", "tenant", "payer", "payee", "amount")}
+            sums.add_payment(values | {"state": each.state, "funding": each.funding}, at=at)
+        for movement in world.bank.ledger._movements.values():
+            values = {name: getattr(movement, name) for name in ("id", "tenant", "type", "payer", "payee")}
+            told = values | {"amount": movement.amount, "payment": movement.payment_id}
+            sums.add_movement(told, at=at)
+        assert bool(list(sums.suspects(after=""))) == (days < 400 and not payments)
 
 
 def test_a_row_stays_for_400_days_after_its_end_its_instant_and_its_slot(world: World) -> None:
