@@ -107,7 +107,6 @@ def _feeds(event: Mapping[str, Any]) -> dict[str, Any]:
                     "is_behind": True,
                 }
         after = tenant
-    note_archive(given.reports, ArchiveRun(finished_at=given.clock.now(), failed=tuple(failed)))
     logger.info("feeds were archived", extra={"action": "archived", "failed": len(failed), **told})
     return {
         **told,
@@ -120,12 +119,15 @@ def _feeds(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _payments(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Archives finished payments from the place at which the last walk ended."""
+    """Archives finished payments from the place at which the last walk ended, and then notes the end of the archive's
+    run. Without the note the reconciliation tells that the archive stands."""
     given = wired()
     until = given.clock.now() + _WORKS_FOR
     done = given.retainer.run(has_time=lambda: given.clock.now() < until)
     counted = {"payments": done.archived, "payments_left": done.left, "payment_objects": done.objects}
     told = {name: int(event.get(name, 0)) + number for name, number in counted.items()}
     if done.is_done:
+        run = ArchiveRun(finished_at=given.clock.now(), failed=tuple(event.get("failed", ())))
+        note_archive(given.reports, run)
         logger.info("finished payments were archived", extra={"action": "payments_archived", **told})
     return {**event, **told, "goes_on": not done.is_done}

@@ -115,7 +115,8 @@ class Retainer:
                 self.walks.forget(slot, day)
 
     def _first(self) -> int | None:
-        """The first minute of the day of the oldest manifest; None if there is none."""
+        """The first minute of the day of the oldest manifest, or earlier, for its events may have come late; None if
+        there is none."""
         days = [
             self.archive.folders(owner)[0].rstrip("/").rpartition("/")[2]
             for owner in self.archive.folders(archiving.MANIFESTS)
@@ -123,7 +124,7 @@ class Retainer:
         if not days:
             return None
         day = datetime.combine(date.fromisoformat(min(days)), datetime.min.time(), tzinfo=UTC)
-        return instants.minute_of(day)
+        return instants.minute_of(day - LISTED_WITHIN)
 
     def _walk(self, pool: ThreadPoolExecutor, done: Retained, slots: Sequence[Slot]) -> None:
         """Raises Unavailable."""

@@ -11,6 +11,8 @@ import pytest
 
 from cli.archive import read, verify
 from functions.archive import handler as archive
+from functions.archive.retain import Retainer
+from postdate.domain.errors import Unavailable
 from postdate.runtime.clock import SystemClock
 from postdate.stores.archive import S3Archive
 from postdate.stores.reports import S3Reports, noted_archive
@@ -140,6 +142,26 @@ def test_a_feed_that_fails_stops_no_other_and_is_named(
     world.dynamodb.put_item(TableName=table, Item=row)
     assert ran(machine(), "mended", today=True) == "SUCCEEDED"
     assert verify(stored).events == len(told(other)) + len(told(harmed))
+
+
+def test_a_walk_over_payments_that_does_not_end_leaves_no_note(
+    world: World, s3: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the reconciliation tells that the archive stands."""
+    reports = S3Reports(bucket=SETTINGS["REPORTS_BUCKET"], client=s3)
+    before = noted_archive(reports)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise Unavailable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Retainer, "run", fail)
+        feeds = archive.handler({}, Context())
+        with pytest.raises(Unavailable):
+            archive.handler({**feeds, "action": "payments"}, Context())
+    assert noted_archive(reports) == before
+    archive.handler({**feeds, "action": "payments"}, Context())
+    assert noted_archive(reports) != before
 
 
 def test_all_edges_of_the_machine_are_walked(world: World) -> None:

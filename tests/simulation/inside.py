@@ -79,6 +79,7 @@ SETTINGS: Final = {
     "TASK_WORKERS": "16",
     "WAITING_REQUESTS": "4",
     "PAYLOADS_BUCKET": "sim-payloads",
+    "ARCHIVE_BUCKET": "sim-archive",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/sim-payload-reader",
     "OPERATION_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:sim-operation",
     "ALARM_PREFIX": "postdate-sim-",

@@ -78,9 +78,9 @@ class World:
             "demo", has_time=lambda: True
         )
 
-    def retainer(self, *, kept: timedelta = KEPT) -> Retainer:
+    def retainer(self, made: type[Retainer] = Retainer) -> Retainer:
         """As a copy of the function that has just started."""
-        return Retainer(
+        return made(
             payments=self.rows,
             events=self.events,
             archive=self.bank.archive,
@@ -88,13 +88,15 @@ class World:
             vault=self.vault,
             shards=PLAN,
             clock=self.bank.clock,
-            kept=kept,
+            kept=KEPT,
             events_kept=timedelta(days=400),
             at_once=1,
         )
 
-    def walk(self, *, has_time: Callable[[], bool] = lambda: True) -> Retained:
-        return self.retainer().run(has_time=has_time)
+    def walk(
+        self, *, has_time: Callable[[], bool] = lambda: True, retainer: type[Retainer] = Retainer
+    ) -> Retained:
+        return self.retainer(retainer).run(has_time=has_time)
 
     def night(self) -> Retained:
         self.archive_events()
@@ -128,10 +130,9 @@ class World:
         return self.bank.changer.load("demo", id)
 
 
-@pytest.fixture
-def world() -> World:
+def with_journal() -> World:
+    """The journal tells of the payer's money, so that an audit is green."""
     made = World()
-    # The journal tells of the payer's money, so that an audit is green.
     came = Movement(
         id=movement_id(START, "0" * 16),
         tenant="demo",
@@ -144,6 +145,11 @@ def world() -> World:
     made.bank.ledger.post([Posting(tenant="demo", at=START, movement=came)])
     assert made.audit() == []
     return made
+
+
+@pytest.fixture
+def world() -> World:
+    return with_journal()
 
 
 def completed(world: World, **fields: Any) -> Payment:
