@@ -234,7 +234,8 @@ class Clients:
         self.hub.note(f"{answer.http} {code} {'again' if answer.replayed else ''}")
         self.seen.reach[f"http {answer.http} {code}".strip()] += 1
         self.seen.reach["replayed"] += answer.replayed
-        has_quota = answer.http == 429 and code == "quota_exceeded" and self.seen.began.quota
+        began = self.seen.began
+        has_quota = answer.http == 429 and code == "quota_exceeded" and (began.quota or began.stored)
         if answer.http not in _NO_SURPRISE and not has_quota:
             raise Broken(f"the API answers {method} {path} with {answer.http}: {answer.body}")
         was_quick = self.hub.now - actor.invoked_at < _QUICK

@@ -1,11 +1,12 @@
 """The destinations of tasks: a target of every temper, in this process. It remembers each attempt that reached it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from postdate.domain.task import Ack
 from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report, Untried
+from tests.simulation import quotas
 from tests.simulation.hub import SECOND, Hub
 from tests.simulation.mix import Mix
 from tests.simulation.seen import Broken, Heard, Seen, Taken
@@ -28,6 +29,8 @@ class Destination:
     worker: str
     acknowledge: Callable[[Delivery], None]
     registers: Callable[[Delivery], None]
+    # The tenant of each delivery in flight, its end, and whether its worker lives.
+    _out: list[tuple[str, int, Callable[[], bool]]] = field(default_factory=list)
 
     def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
         lives = self.living()
@@ -66,6 +69,7 @@ class Destination:
                 receipt = Failed(reason="timed out", down=True)
         way = delivery.tenant, delivery.destination.address
         self.seen.waits[way].append((self.hub.now, self.hub.now + max(out, answered)))
+        self._count(delivery.tenant, self.hub.now + max(out, answered), lives)
         sent_anyway = draws.random() < 0.5
         arrives = temper != "is down"
 
@@ -84,6 +88,13 @@ class Destination:
 
         self.hub.after(out, arrive)
         self.hub.after(max(out, answered), tell)
+
+    def _count(self, tenant: str, until: int, lives: Callable[[], bool]) -> None:
+        """Deliveries that are in flight now: what a dead worker began is no more."""
+        now = self.hub.now
+        self._out = [each for each in self._out if each[1] > now and each[2]()] + [(tenant, until, lives)]
+        count = sum(other == tenant for other, _, _ in self._out)
+        quotas.i17_deliveries_keep_to_the_share(self.seen, self.worker, tenant, count)
 
     def _give_back(self, delivery: Delivery, report: Report, lives: Callable[[], bool]) -> None:
         self.seen.reach["not tried"] += 1

@@ -93,8 +93,8 @@ class Mix:
     while runs last in the ways that are `replanned`, and `slow_writes` is the share of the batches of statements at
     which a worker stands still, `slow_claims` that of the claims of runs that have waited for others, and `slow_starts`
     that of all other claims. What is registered as a batch may be due `at_one_instant`. `loops` is the share of
-    deliveries whose receivers register another task, `quota` the registrations a second of each tenant; 0 is the usual
-    one."""
+    deliveries whose receivers register another task, `quota` the registrations a second of each tenant, `stored`
+    its stored tasks and `in_flight` its deliveries in flight at one worker; 0 is the usual number."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -162,6 +162,8 @@ class Mix:
     at_one_instant: bool = field(default=False, repr=False)
     loops: float = field(default=0.0, repr=False)
     quota: int = field(default=0, repr=False)
+    stored: int = field(default=0, repr=False)
+    in_flight: int = field(default=0, repr=False)
 
     @property
     def is_at_once(self) -> bool:

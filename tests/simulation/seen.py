@@ -71,11 +71,12 @@ class Seen:
     versions of each, with the instant of each; `untried` the runs and tokens under which nothing was sent; `places`
     and `begun` those of each key with a rate, `opened` when a destination was last given up, `paused` since when a
     key is paused, `stopped` since when a switch is off, `generations` the place of each item in a line of deliveries
-    that register each other, `registered` when each tenant registered something. `calls` is how often each
-    item was called; `doubled` are items whose call two workers had at once, `had_last` those whose call was given for
-    the last time, `lost` those whose call vanished, `under_way` those that had changed when a restore took their
-    call, `owners` the tenants of all items and definitions, `pointers` the slots that point to an item, `bodies` those
-    that each key was given with, `damaged` by how much the row of an account was changed by hand. `written` is when
+    that register each other, `registered` when each tenant registered something, `stored` the number of its tasks.
+    `calls` is how often each item was called; `doubled` are items whose call two workers had at once, `had_last`
+    those whose call was given for the last time, `lost` those whose call vanished, `under_way` those that had
+    changed when a restore took their call, `owners` the tenants of all items and definitions, `pointers` the slots
+    that point to an item, `bodies` those that each key was given with, `damaged` by how much the row of an account
+    was changed by hand. `written` is when
     each of them was, `poison` how much of it each queue was sent. `operated` and `called` are operations and the items
     that they changed, or sent calls of; `executions` are those that are not over, with their operations."""
 
@@ -102,6 +103,7 @@ class Seen:
     stopped: dict[str, int] = field(default_factory=dict)
     generations: dict[str, int] = field(default_factory=dict)
     registered: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    stored: Counter[str] = field(default_factory=Counter)
     paused: dict[str, int] = field(default_factory=dict)
     calls: Counter[str] = field(default_factory=Counter)
     doubled: set[str] = field(default_factory=set)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from postdate.runtime.further import Took
 from postdate.runtime.queue import Received
 from postdate.targets.base import Delivery, Receipt, Report
-from tests.simulation import switched
+from tests.simulation import quotas, switched
 from tests.simulation.destination import Destination
 from tests.simulation.engine import RECEIVES, Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
@@ -67,6 +67,7 @@ class Functions:
         self._copies[kind] = number + 1
         wired = INSIDE.wired(kind, number, self.shards)
         switched.arrange(wired, real=self.mix().switched)
+        quotas.arrange_copy(wired, self.mix())
         return f"{kind}-{number}", wired
 
     def poll(self, kind: str, queue: str) -> Actor:

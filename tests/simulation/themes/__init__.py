@@ -52,6 +52,8 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "recounted": recurring.recounted,
     "looping": pressure.looping,
     "rationed": pressure.rationed,
+    "stored out": pressure.stored_out,
+    "confined": pressure.confined,
     "rolled back": faults.rolled_back,
     "buried together": faults.buried_together,
     "unwritable": faults.unwritable,

@@ -70,6 +70,35 @@ def rationed(mix: Mix, draws: Random) -> Mix:
     )
 
 
+def stored_out(mix: Mix, draws: Random) -> Mix:
+    """Callers register more tasks than their tenant may have stored."""
+    return replace(rationed(mix, draws), payments=0.0, quota=0, stored=6, clients=2)
+
+
+def confined(mix: Mix, draws: Random) -> Mix:
+    """Receivers are slow, many tasks are due at one instant, and a tenant may have few deliveries in flight at a
+    worker."""
+    return replace(
+        quiet(mix, draws),
+        rates={Fault.LOST: 0.005},
+        payments=0.0,
+        recurring=0.0,
+        explicit=0.0,
+        control=None,
+        operations=0.0,
+        batches=0.8,
+        at_one_instant=True,
+        executors=draws.choice((1, 2)),
+        tempers=("is slow", "never answers"),
+        timeouts=(20,),
+        attempts=1,
+        requests=6,
+        span=MINUTE,
+        waits_max=30,
+        in_flight=2,
+    )
+
+
 def backlogged(mix: Mix, draws: Random) -> Mix:
     """More work for one key than it has places for while tasks live."""
     return replace(
