@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from postdate.domain.definition import is_definition
-from postdate.stores import key_hashes
+from postdate.stores import dependencies, key_hashes
 from tests import partiql, tables
 from tests.simulation.engine import TABLES
 from tests.simulation.hub import SECOND, Actor
@@ -37,7 +37,12 @@ _SHARED: Final = frozenset({"accounts", "data_keys", "flow", "switches", "tenant
 _OWNED_BY_KEY: Final = frozenset(
     {"accounts", "flow", "journal", "idempotency", "tenants", "data_keys", "keys", LISTS}
 )
-_NOBODYS: Final = {("keys", "internal"), ("keys", "operator"), ("data_keys", key_hashes.OWNER)}
+_NOBODYS: Final = {
+    ("keys", "internal"),
+    ("keys", "operator"),
+    ("data_keys", key_hashes.OWNER),
+    ("flow", dependencies.OWNER),
+}
 _OWNED_BY_ITEM: Final = frozenset({*ITEM_TABLES, "payloads", MESSAGES})
 
 

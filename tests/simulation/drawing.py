@@ -18,7 +18,7 @@ _LATER_SHARE: Final = 0.12
 # Runs of all sorts do not draw these, so that no earlier seed changes.
 _BY_NAME: Final = frozenset(
     {
-        *("looping", "rationed", "stored out", "confined"),
+        *("looping", "rationed", "stored out", "confined", "unanswered"),
         *("switched", "stopped at the instant", "unread switches"),
         *("replanned", "superseded", "recounted", "rolled back", "buried together", "unwritable"),
         *("unsent", "vanishing", "unread"),

@@ -52,6 +52,7 @@ from postdate.stores.ledger_dynamo import DynamoLedger
 from tests.machine import Interpreted
 from tests.simulation import quick
 from tests.simulation.engine import Engine
+from tests.simulation.guards import Guards
 from tests.simulation.hub import SECOND, Hub, Stuck
 from tests.simulation.memory import Memory
 from tests.simulation.mix import SHARDS_PER_GROUP
@@ -122,6 +123,7 @@ class Inside:
         self.engine.now = lambda: self.hub.now if hasattr(self, "hub") else 0
         self.measured: Callable[[Metric, float], None] = lambda metric, value: None
         self._ids = random.Random(0)
+        self.guards = Guards()
         self._deadlines: dict[str, deadline.Deadline] = defaultdict(deadline.Deadline)
         _put_in(self)
 
@@ -134,9 +136,11 @@ class Inside:
         overdue: Callable[[list[str]], None],
         zone: Callable[[str], ZoneInfo],
         operate: Callable[[dict[str, Any]], Any],
+        breakers: bool,
     ) -> None:
         self.hub, self.counted, self.wire, self.overdue, self.zone = hub, counted, wire, overdue, zone
         self.operate = operate
+        self.guards.begin(are_on=breakers, counted=lambda name: counted(name, 1))
         self._ids.seed(hub.draws.getrandbits(64))
         random.seed(hub.draws.getrandbits(64))
         _QUOTAS.clear()
@@ -158,7 +162,9 @@ class Inside:
     @cache  # noqa: B019 - it lives as long as the process
     def _made(self, kind: str, number: int, shards: int) -> tuple[Any, Memory]:
         os.environ |= {**self._environment(), "SHARD_PLAN": f"0={shards}"}
-        made = _ORIGINAL_WIRED[kind].__wrapped__()
+        with self.guards.making() as keeps:
+            made = _ORIGINAL_WIRED[kind].__wrapped__()
+            keeps(made)
         return made, Memory.of(made)
 
     def wired(self, kind: str, number: int, shards: int) -> Any:
@@ -314,8 +320,20 @@ def _made_client(inside: Inside, service: str, **options: Any) -> Any:
     client.meta.events.register_first(
         "before-send", lambda request, event_name, **_: _sent(inside, request, event_name)
     )
-    client._make_api_call = _shortened(inside, service, client._make_api_call)
+    _unwatch(client)
+    made = _shortened(inside, service, client._make_api_call)
+    client._make_api_call = lambda operation, asked: inside.guards.asked(
+        inside.hub, service, operation, asked, lambda: made(operation, asked)
+    )
     return client
+
+
+def _unwatch(client: Any) -> None:
+    """Takes the breakers away from botocore, which most calls do not reach here."""
+    id = client.meta.service_model.service_id.hyphenize()
+    client.meta.events.unregister(f"before-parameter-build.{id}", dependencies._before)
+    client.meta.events.unregister(f"after-call.{id}", dependencies._after)
+    client.meta.events.unregister(f"after-call-error.{id}", dependencies._after_error)
 
 
 def _sent(inside: Inside, request: Any, event_name: str) -> Any:
@@ -397,8 +415,7 @@ def _put_in(inside: Inside) -> None:
         forms.part_of_batch: _read_by_either(inside, forms.part_of_batch),
         observability.emit: lambda metric, value=1: inside.emitted(metric, value),
         deadline.of_this_process: inside.deadline,
-        # Breakers of dependencies stay closed: all copies of functions are one process here, and would share them.
-        dependencies.of_this_process: lambda: dependencies.Dependencies(clock.SystemClock().now),
+        dependencies.of_this_process: lambda: inside.guards.of(inside.hub.current),
     }
     for kind, original in _ORIGINAL_WIRED.items():
         told[original] = lambda kind=kind: inside.hub.current.wired

@@ -39,6 +39,8 @@ class Fault(StrEnum):
     ROWLESS = "done, answer lost, then refused without its row"
 
 
+# Outages of which the messages of calls come back by themselves, however long they last.
+_OF_WORKERS: Final = frozenset({"workers", "executors"})
 CRASHES: Final = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
 
 
@@ -46,9 +48,10 @@ CRASHES: Final = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
 class Outage:
     """A service that answers nothing for a while, from `start` on after the run began; `conflicts` are
     accounts that everybody writes to: each transaction that moves money is refused. With `workers` those who run tasks
-    are cut off from DynamoDB, and nobody else is; with `writes` they can read and write no statement; with `keys` only
-    the table of keys is out, with `sweep` only the table of payments, and only for the sweep, with
-    `lists` only the indexes, with `switches` only that table, and only for those who settle."""
+    are cut off from DynamoDB, and nobody else is, with `executors` also those who settle; with `writes` they can read
+    and write no statement; with `keys` only the table of keys is out, with `sweep` only the table of payments, and only
+    for the sweep, with `lists` only the indexes, with `switches` only that table, and only for those who settle.
+    With `callers` the API cannot send calls, and with `reads` the keys of a BatchGetItem are left unread."""
 
     service: str
     start: int
@@ -94,7 +97,8 @@ class Mix:
     which a worker stands still, `slow_claims` that of the claims of runs that have waited for others, and `slow_starts`
     that of all other claims. What is registered as a batch may be due `at_one_instant`. `loops` is the share of
     deliveries whose receivers register another task, `quota` the registrations a second of each tenant, `stored`
-    its stored tasks and `in_flight` its deliveries in flight at one worker; 0 is the usual number."""
+    its stored tasks and `in_flight` its deliveries in flight at one worker; 0 is the usual number. With
+    `breakers` each copy of a function has breakers of its dependencies."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -164,6 +168,7 @@ class Mix:
     quota: int = field(default=0, repr=False)
     stored: int = field(default=0, repr=False)
     in_flight: int = field(default=0, repr=False)
+    breakers: bool = field(default=False, repr=False)
 
     @property
     def is_at_once(self) -> bool:
@@ -203,7 +208,9 @@ class Mix:
         """True if no call is away for as long as an audit waits, whatever dies."""
         if self.fatal or self.lost or self.newer_forms:
             return False
-        short = self.outage is None or self.outage.duration <= 3 * MINUTE or self.outage.service == "workers"
+        short = (
+            self.outage is None or self.outage.duration <= 3 * MINUTE or self.outage.service in _OF_WORKERS
+        )
         pauses = {Fault.PAUSED, Fault.PAUSED_BEFORE} & self.rates.keys()
         awake = not pauses or self.pause <= 2 * MINUTE
         return short and awake and not self.delayed and self.skew <= 5 * SECOND

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from tests.simulation.mistakes import (
     attempts,
+    dependencies,
     events,
     flow_control,
     leases,
@@ -52,6 +53,7 @@ BUGS: Final = (
     *switches.BUGS,
     *loops.BUGS,
     *quotas.BUGS,
+    *dependencies.BUGS,
 )
 
 

@@ -205,6 +205,7 @@ class Run:
             overdue=self.seen.audited.extend,
             zone=lambda name: zoned.found(name, self.seen.began, self.hub),
             operate=self.machines.operate,
+            breakers=self.mix.breakers,
         )
         self.clients = Clients(
             hub=self.hub,

@@ -303,6 +303,8 @@ class Wire:
                 return call.moves_money
             case "workers":
                 return call.service == "dynamodb" and actor.name.startswith("run_tasks")
+            case "executors":
+                return call.service == "dynamodb" and actor.name.startswith(("run_tasks", "settle"))
             case "writes":
                 return self._is_workers_write(actor, call)
             case "switches":

@@ -249,6 +249,7 @@ class Asking:
             skew_max=worker.skew_max,
             is_newer=worker.is_newer,
             request=worker.request,
+            wired=worker.wired,
             invoked_at=functions.hub.now,
         )
 
@@ -297,6 +298,7 @@ class Beside:
             skew_max=worker.skew_max,
             is_newer=worker.is_newer,
             request=worker.request,
+            wired=worker.wired,
             calls_given=worker.calls_given,
             invoked_at=functions.hub.now,
         )

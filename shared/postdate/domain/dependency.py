@@ -40,6 +40,8 @@ class Health:
     since: datetime | None = None
     # The instant from which one call may try; None while it is closed.
     open_until: datetime | None = None
+    # True while a call is out that tries whether the dependency answers again.
+    tries: bool = False
 
     def is_open(self, now: datetime) -> bool:
         return self.open_until is not None and now < self.open_until
@@ -49,14 +51,15 @@ CLOSED: Final = Health()
 
 
 def failed(health: Health, *, now: datetime, error: str, patience: Patience) -> Health:
-    """Counts a failure. One of a call that began before the breaker opened changes nothing."""
-    if health.is_open(now):
+    """Counts a failure. The failure of a call that began before the breaker opened changes nothing."""
+    if health.is_open(now) and not health.tries:
         return health
     counted = replace(health, failures=health.failures + 1, error=error)
     if health.open_until is None and counted.failures < patience.failures:
         return counted
     pause = min(patience.first * (1 << min(health.opened, _EXPONENT_MAX)), patience.longest)
-    return replace(counted, opened=health.opened + 1, since=health.since or now, open_until=now + pause)
+    since = health.since or now
+    return replace(counted, opened=health.opened + 1, since=since, open_until=now + pause, tries=False)
 
 
 def answered(health: Health) -> Health:
@@ -70,4 +73,4 @@ def admitted(health: Health, *, now: datetime, patience: Patience) -> tuple[bool
         return True, health
     if now < health.open_until:
         return False, health
-    return True, replace(health, open_until=now + patience.first)
+    return True, replace(health, open_until=now + patience.first, tries=True)

@@ -36,6 +36,8 @@ FLOW: Final = "postdate.stores.flow_dynamo"
 RUNS: Final = "functions.api.runs"
 OPERATE: Final = "functions.operate"
 RECORD: Final = "functions.record.record"
+DEPENDENCY: Final = "postdate.domain.dependency"
+DEPENDENCIES: Final = "postdate.runtime.dependencies"
 RESTATE: Final = "functions.api.accounts.restate"
 
 

@@ -54,6 +54,7 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "rationed": pressure.rationed,
     "stored out": pressure.stored_out,
     "confined": pressure.confined,
+    "unanswered": pressure.unanswered,
     "rolled back": faults.rolled_back,
     "buried together": faults.buried_together,
     "unwritable": faults.unwritable,

@@ -5,7 +5,7 @@ from random import Random
 from typing import Final
 
 from tests.simulation.hub import SECOND
-from tests.simulation.mix import MINUTE, Control, Fault, Mix
+from tests.simulation.mix import MINUTE, Control, Fault, Mix, Outage
 from tests.simulation.themes.calm import quiet
 
 CONTROLS: Final = (
@@ -96,6 +96,33 @@ def confined(mix: Mix, draws: Random) -> Mix:
         span=MINUTE,
         waits_max=30,
         in_flight=2,
+    )
+
+
+def unanswered(mix: Mix, draws: Random) -> Mix:
+    """DynamoDB answers nothing for minutes, or nothing to workers. Each copy of a function has its own breakers."""
+    outage = Outage(
+        service=draws.choice(("dynamodb", "executors")),
+        start=draws.randrange(5, 40) * SECOND,
+        duration=draws.choice((3, 4, 6)) * MINUTE,
+    )
+    return replace(
+        quiet(mix, draws),
+        outage=outage,
+        newer_forms=False,
+        payments=draws.choice((0.3, 0.7)),
+        recurring=0.0,
+        operations=0.0,
+        restated=0.0,
+        batches=0.3,
+        tempers=("takes", "refuses"),
+        executors=1,
+        clients=3,
+        requests=10,
+        span=3 * MINUTE,
+        ends_within=4 * MINUTE,
+        waits_max=61,
+        breakers=True,
     )
 
 
