@@ -35,8 +35,8 @@ BUGS: Final = (
         mix="unanswered",
     ),
     bug(
-        "messages that a breaker keeps back are dropped",
-        "postdate.runtime.holding:held",
+        "messages that a breaker puts back are dropped",
+        "postdate.runtime.holding:put_back",
         "outbox.send_on(call.due, call.message, not_before=max(until, call.at))",
         "pass",
         mix="unanswered",
