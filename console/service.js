@@ -218,7 +218,7 @@ export function Reconciliation({ id, query, caller }) {
       ["Outcome", "outcome"],
       ["Actions", ({ tenant, subject_id: subject, repair, outcome }) => html`<${Action} caller=${caller} scope="ops" label="Approve" danger done=${found.again}
         allowed=${outcome !== "done"} refusal="It is done." text="${repair}: ${subject} of ${tenant}." fields=${[REASON]}
-        request=${({ reason }) => ({ path: `${RECONCILIATIONS}/${id}/approve`, body: { reason, subject_ids: [subject] } })} />`],
+        request=${({ reason }) => ({ path: `${RECONCILIATIONS}/${id}/approve`, body: { reason, tenant, subject_ids: [subject] } })} />`],
     ]} />
     <${Found} caption="Findings" rows=${findings} of=${(row) => row.check + row.tenant + row.subject} columns=${[
       ["Check", "check"],

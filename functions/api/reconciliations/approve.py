@@ -5,13 +5,14 @@ same request goes on: an account is set to its journal once for each reconciliat
 does no harm.
 """
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
 from functions.api.accounts.restate import Restater
-from postdate.domain.errors import Conflict, NotFound, PostdateError
+from postdate.domain.errors import Conflict, NotFound, PostdateError, ValidationFailed
 from postdate.domain.reconciling import BEGIN_CHAIN, SET_TO_JOURNAL, Proposal, Reconciliation
 from postdate.runtime.clock import Clock
 from postdate.stores.reconciliations import Reconciliations
@@ -31,17 +32,17 @@ class Approver:
     begin_chain: Callable[[str, str], object]
     clock: Clock
 
-    def approve(self, id: str, *, subjects: Iterable[str] | None, key: str, reason: str) -> Reconciliation:
-        """Approves the proposals for these subjects, or all, and makes the repairs that there is time for: those
-        without an outcome are made by the same request again. Raises NotFound."""
-        wanted = None if subjects is None else set(subjects)
-        found = self._load(id)
-        if wanted is not None and (unknown := wanted - {each.subject for each in found.proposals}):
-            raise NotFound(f"the reconciliation proposes no repair of {', '.join(sorted(unknown))}")
+    def approve(
+        self, id: str, *, tenant: str | None, subjects: Iterable[str] | None, key: str, reason: str
+    ) -> Reconciliation:
+        """Approves the proposals for these subjects, or all, of one tenant or of all tenants, and makes the repairs
+        that there is time for: those without an outcome are made by the same request again. Raises NotFound, and
+        ValidationFailed if a subject could be one of several tenants."""
+        chosen = _chosen(self._load(id).proposals, tenant, None if subjects is None else set(subjects))
         now = self.clock.now()
 
         def approved(each: Proposal) -> Proposal:
-            if each.approved_by or not (wanted is None or each.subject in wanted):
+            if each.approved_by or _name_of(each) not in chosen:
                 return each
             return replace(each, approved_by=key, approved_at=now, reason=reason)
 
@@ -49,7 +50,7 @@ class Approver:
         for each in found.proposals:
             if self.clock.now() > now + _TIME:
                 break
-            if each.approved_by and each.outcome != DONE and (wanted is None or each.subject in wanted):
+            if each.approved_by and each.outcome != DONE and _name_of(each) in chosen:
                 found = self._noted(id, each, self._repaired(id, each))
         return found
 
@@ -97,3 +98,24 @@ class Approver:
         if found is None:
             raise NotFound(f"there is no reconciliation {id}")
         return found
+
+
+def _name_of(proposal: Proposal) -> tuple[str, str]:
+    return proposal.tenant, proposal.subject
+
+
+def _chosen(
+    proposals: Iterable[Proposal], tenant: str | None, subjects: Set[str] | None
+) -> set[tuple[str, str]]:
+    """The proposals that are meant, by tenant and subject: two tenants may have accounts of one name."""
+    of_tenant = {_name_of(each) for each in proposals if tenant in (None, each.tenant)}
+    if subjects is None:
+        return of_tenant
+    owners = Counter(subject for _, subject in of_tenant)
+    if unknown := subjects - owners.keys():
+        raise NotFound(f"the reconciliation proposes no repair of {', '.join(sorted(unknown))}")
+    if shared := sorted(subject for subject in subjects if owners[subject] > 1):
+        raise ValidationFailed(
+            [("tenant", f"several tenants have proposals for {', '.join(shared)}: name one")]
+        )
+    return {(owner, subject) for owner, subject in of_tenant if subject in subjects}

@@ -9,9 +9,10 @@ from functions.api.texts import Seen
 
 
 class ApprovalForm(Form):
-    """Without `subject_ids` all proposals are approved."""
+    """Without `subject_ids` all proposals are approved, or all of the `tenant`."""
 
     reason: Seen = Field(min_length=1, max_length=500)
+    tenant: Annotated[str, Field(max_length=100)] | None = None
     subject_ids: (
         Annotated[list[Annotated[str, Field(max_length=100)]], Field(min_length=1, max_length=100)] | None
     ) = None

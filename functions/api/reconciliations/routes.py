@@ -75,14 +75,15 @@ def list_reconciliations(_: Caller) -> answers.ReconciliationList:
     "/<reconciliation_id>/approve",
     name="approveRepairs",
     summary="Approve repairs",
-    text="Of the accounts and tasks in `subject_ids`, or of all proposals, and makes them: an account is set to its "
+    text="Of the accounts and tasks in `subject_ids`, or of all proposals, and makes them. A `subject_id` that several "
+    "tenants have needs its `tenant`. The repairs: an account is set to its "
     "journal under the rules of adjustments, a recurring task begins a new chain of runs. A proposal without an "
     "outcome was not reached in time: repeat the request.",
     body=ApprovalForm,
     examples={
         "one": {
             "summary": "One account",
-            "value": {"reason": "a script wrote this balance", "subject_ids": ["rent"]},
+            "value": {"reason": "a script wrote this balance", "tenant": "demo", "subject_ids": ["rent"]},
         }
     },
     example=_EXAMPLE,
@@ -99,5 +100,11 @@ def approve(caller: Caller, reconciliation_id: str) -> answers.Reconciliation:
         clock=given.clock,
     )
     return answers.of(
-        approver.approve(reconciliation_id, subjects=form.subject_ids, key=caller.key_id, reason=form.reason)
+        approver.approve(
+            reconciliation_id,
+            tenant=form.tenant,
+            subjects=form.subject_ids,
+            key=caller.key_id,
+            reason=form.reason,
+        )
     )

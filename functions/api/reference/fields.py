@@ -76,6 +76,7 @@ MEANINGS: Final = {
     "dry_run": "True if the operation is only planned and waits for its start.",
     "max_per_second": "The number of items that it acts on in a second at most.",
     "subject_ids": "The accounts and tasks whose proposals are approved; without it, all.",
+    "tenant": "The owner of the accounts and tasks; without it, all tenants.",
     "canary": "The number of items that go first. The others follow when each of these has ended well.",
     "stop_when": "Stops the operation when too many of the newest attempts failed.",
     "failed_share": "The share of failed attempts among those that have ended. Ten of them at least count.",
