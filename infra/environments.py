@@ -41,6 +41,11 @@ class Settings:
     events_kept_days: int = 400
     # Finished payments; the least is KEPT_MIN in postdate/domain/retention.py.
     payments_kept_days: int = 400
+    # The waits of an erasure: until no registration is under way, until the streams have forgotten the tenant, and
+    # until no function has its name in hand.
+    erasure_drain_seconds: int = 120
+    erasure_streams_seconds: int = 90_000
+    erasure_forgotten_seconds: int = 1_200
     # Requests of the feed that may wait for long; each holds a copy of `api` meanwhile.
     waiting_requests: int = 2
     # The OpenID Connect issuer whose people may sign in, as JSON with the fields of `Oidc` (runtime/issuer.py).
@@ -155,6 +160,9 @@ LOCAL: Final = Environment(
         shard_plan="0=4",
         listing_shards=2,
         tick_seconds=10,
+        erasure_drain_seconds=10,
+        erasure_streams_seconds=10,
+        erasure_forgotten_seconds=2,
         open_lead_seconds=20,
         open_margin_seconds=10,
         lease_seconds=20,
@@ -174,6 +182,7 @@ LOCAL: Final = Environment(
         "operate": Size(memory_mb=512, timeout_seconds=60),
         "reconcile": Size(memory_mb=512, timeout_seconds=300),
         "archive": Size(memory_mb=512, timeout_seconds=300),
+        "erase": Size(memory_mb=512, timeout_seconds=300),
     },
     throttle=None,
     log_retention_days=1,
@@ -214,6 +223,7 @@ DEV: Final = Environment(
         "operate": Size(memory_mb=1024, timeout_seconds=60),
         "reconcile": Size(memory_mb=1024, timeout_seconds=300),
         "archive": Size(memory_mb=1024, timeout_seconds=300),
+        "erase": Size(memory_mb=1024, timeout_seconds=300),
     },
     throttle=Throttle(requests_per_second=100, burst=200),
     log_retention_days=7,
@@ -233,6 +243,7 @@ STAGING: Final = Environment(
         "operate": Size(memory_mb=1024, timeout_seconds=60),
         "reconcile": Size(memory_mb=1024, timeout_seconds=300),
         "archive": Size(memory_mb=1024, timeout_seconds=300),
+        "erase": Size(memory_mb=1024, timeout_seconds=300),
     },
     throttle=Throttle(requests_per_second=500, burst=1000),
     log_retention_days=30,
@@ -257,6 +268,7 @@ PROD: Final = Environment(
         "operate": Size(memory_mb=1024, timeout_seconds=60),
         "reconcile": Size(memory_mb=1024, timeout_seconds=300),
         "archive": Size(memory_mb=1024, timeout_seconds=300),
+        "erase": Size(memory_mb=1024, timeout_seconds=300),
     },
     throttle=Throttle(requests_per_second=2000, burst=4000),
     log_retention_days=90,

@@ -18,6 +18,7 @@ GET: Final = "dynamodb:GetItem"
 BATCH_GET: Final = "dynamodb:BatchGetItem"
 QUERY: Final = "dynamodb:Query"
 SCAN: Final = "dynamodb:Scan"
+DELETE_ROW: Final = "dynamodb:DeleteItem"
 PUT: Final = "dynamodb:PutItem"
 UPDATE: Final = "dynamodb:UpdateItem"
 BATCH_WRITE: Final = "dynamodb:BatchWriteItem"
@@ -101,6 +102,7 @@ class Service(Stack):
             | {
                 "PAYLOADS_ROLE_ARN": self._reader_arn,
                 "OPERATION_MACHINE_ARN": self._machine_arn("operation"),
+                "ERASE_MACHINE_ARN": self._machine_arn("erase"),
                 "ALARM_PREFIX": environment.named(""),
             }
         )
@@ -116,6 +118,7 @@ class Service(Stack):
         self._operate()
         self._reconcile(record)
         self._archive()
+        self._erase()
         self._tick()
 
     def _api(self) -> Function:
@@ -156,6 +159,7 @@ class Service(Stack):
         api.allow(state.operations.arn, GET, PUT, QUERY)
         api.allow(state.operations.index_arn("by_tenant"), QUERY)
         api.allow(self._machine_arn("operation"), START)
+        api.allow(self._machine_arn("erase"), START)
         api.allow_everywhere(ALARMS, "CloudWatch tells composite alarms only to a right to all alarms.")
         api.allow(state.tasks.queue.queue_arn, SEND)
         api.allow(state.payments_queue.queue.queue_arn, SEND)
@@ -356,6 +360,35 @@ class Service(Stack):
         StateMachine(self, "archive", environment=self._environment, calls={"Archive": archive}).nightly(
             at=BEFORE_RECONCILIATION
         )
+
+    def _erase(self) -> None:
+        """Adds the erasure of tenants. No other function may delete rows. It writes money in transactions alone, as all
+        others, and opens no data key."""
+        erase, state = self._function("erase"), self._state
+        for table in (
+            *(state.keys, state.items, state.payloads, state.idempotency, state.subscriptions, state.flow),
+            *(state.operations, state.switches, state.slots, state.events, state.tenants, state.data_keys),
+        ):
+            erase.allow(table.arn, SCAN, DELETE_ROW)
+        erase.allow(state.tenants.arn, GET, PUT, UPDATE)
+        erase.allow(state.items.arn, BATCH_GET)
+        erase.allow(state.operations.arn, GET, PUT, QUERY)
+        erase.allow(state.payments.arn, SCAN, BATCH_GET)
+        erase.allow_in_transactions(state.payments.arn, PUT, UPDATE, DELETE_ROW)
+        for index in ("by_listing", "by_payee"):
+            erase.allow(state.payments.index_arn(index), QUERY)
+        erase.allow(state.journal.arn, SCAN, BATCH_GET)
+        erase.allow_in_transactions(state.journal.arn, PUT, DELETE_ROW)
+        for index in ("by_payer", "by_payee"):
+            erase.allow(state.journal.index_arn(index), QUERY)
+        erase.allow(state.accounts.arn, SCAN, GET, BATCH_GET)
+        erase.allow(state.accounts.index_arn("by_tenant"), QUERY)
+        erase.allow_in_transactions(state.accounts.arn, PUT, UPDATE, DELETE_ROW)
+        for queue in (state.tasks, state.payments_queue):
+            erase.allow(queue.dead_letters.queue_arn, RECEIVE, DELETE, HIDE)
+        erase.allow(state.reports.bucket_arn, LIST_BUCKET)
+        erase.allow_objects("reports", GET_OBJECT, PUT_OBJECT)
+        StateMachine(self, "erase", environment=self._environment, calls={"Erase": erase})
 
     def _machine_arn(self, name: str) -> str:
         return self.format_arn(

@@ -1,4 +1,4 @@
-"""Make, list, change, suspend and resume tenants, as an operator.
+"""Make, list, change, suspend, resume and erase tenants, as an operator.
 
 Speaks to the API of POSTDATE_URL with the key of POSTDATE_KEY, or to the local stack.
 """
@@ -25,6 +25,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     suspend.add_argument(
         "--pending", choices=("run", "wait"), default="run", help="what becomes of items that are due (run)"
     )
+    erase = _action(
+        chosen, "erase", "take its names out of tables and archive for ever, once it is suspended"
+    )
+    erase.add_argument("--reason", required=True)
     _action(chosen, "replace-data-key", "seal its secrets by a new data key, from an hour on")
     _action(chosen, "resume", "accept registrations again, and let go on what waits")
 
@@ -40,6 +44,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 api.sure(f"Refuse the registrations of {options.id}?")
                 form = {"pending": options.pending, "reason": options.reason}
                 return {"tenants": [api.post(f"{PATH}/{options.id}/suspend", form)]}
+            case "erase":
+                api.sure(f"Erase {options.id}? This cannot be undone.")
+                form = {"confirm": options.id, "reason": options.reason}
+                return {"tenants": [api.post(f"{PATH}/{options.id}/erase", form)]}
             case "replace-data-key":
                 api.sure(f"Replace the data key of {options.id}?")
                 return {"tenants": [], **api.post(f"{PATH}/{options.id}/replace-data-key", {})}
@@ -59,6 +67,7 @@ def _line(tenant: dict[str, Any]) -> str:
     line = f"{tenant['tenant_id']}  {tenant['status']}  {tenant['tier']}, "
     line += f"{tenant['quotas']['registered_per_second']} a second"
     line += f", suspended: {tenant['suspended_because']}" if tenant["suspended_because"] else ""
+    line += f", its money is that of {tenant['erased_as']}" if tenant.get("erased_as") else ""
     secret = tenant.get("signing_secret")
     return f"{line}\n  signing secret, told only now: {secret}" if secret else line
 

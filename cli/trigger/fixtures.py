@@ -20,6 +20,7 @@ Fixture = Callable[[Hands], str]
 NEVER: Final[Mapping[str, str]] = {
     "task.skipped": "Only runs of recurring tasks are skipped: postdate trigger run.skipped",
     "task.missed": "Only runs of recurring tasks are missed: postdate trigger run.missed",
+    "tenant.erased": "An erased tenant has no feed any more: the service's own feed tells it, a day later",
 }
 _ONCE: Final = {"retry": {"max_attempts": 1}}
 _AGAIN: Final = {"retry": {"max_attempts": 5, "initial_seconds": 5}}

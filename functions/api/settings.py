@@ -21,6 +21,7 @@ class Settings:
     subscriptions_table: str
     operations_table: str
     operation_machine_arn: str
+    erase_machine_arn: str
     alarm_prefix: str
     payloads_bucket: str
     archive_bucket: str

@@ -62,6 +62,7 @@ from postdate.stores.calendar import DynamoCalendar
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.dependencies import DynamoDependencies, Reporter
+from postdate.stores.erasures import DynamoErasures
 from postdate.stores.events_dynamo import DynamoEvents
 from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.idempotency import DynamoReservations
@@ -164,6 +165,7 @@ class Wired:
         self._runs()
         self._money()
         self._overview()
+        self._erasures()
         self._operations()
         self._subscriptions()
         self.dead_letters = {
@@ -366,6 +368,12 @@ class Wired:
         except Unavailable:
             known = None
         return quotas.applied(known or Tenant(id=id), self.parameters.values.quotas)
+
+    def _erasures(self) -> None:
+        self.erasures = DynamoErasures(table=self._given.tenants_table, client=aws.client("dynamodb"))
+        self.erasing_machine = StepFunctions(
+            arn=self._given.erase_machine_arn, client=aws.client("stepfunctions")
+        )
 
     def _operations(self) -> None:
         self.operations = DynamoOperations(table=self._given.operations_table, client=aws.client("dynamodb"))

@@ -23,6 +23,7 @@ from postdate.runtime.dead_letters import SqsLetters
 from postdate.runtime.observability import emit, logger, metrics
 from postdate.runtime.parameters import parameters_at
 from postdate.stores.definitions_dynamo import DynamoDefinitions
+from postdate.stores.erasures import DynamoErasures
 from postdate.stores.ledger_dynamo import DynamoLedger
 from postdate.stores.operations_dynamo import DynamoOperations
 from postdate.stores.reconciliations import DynamoReconciliations
@@ -75,7 +76,11 @@ class Wired:
             # Asked for at each run, because parameters change while the process lives.
             segments_max=lambda: self.parameters.values.reconciling.segments_max,
         )
-        self.judge = Judge(ledger=ledger, auditor=Auditor(ledger=ledger, clock=self.clock))
+        self.judge = Judge(
+            ledger=ledger,
+            auditor=Auditor(ledger=ledger, clock=self.clock),
+            erasing=DynamoErasures(table=given.tenants_table, client=dynamodb).under_way,
+        )
         self.letters = LetterBox(
             queues=(
                 LetterQueue(name="tasks", letters=_letters(given.tasks_dlq_url), known=tasks.get_many),

@@ -1,6 +1,6 @@
 """Reconciles money: sums by scans, in segments and parts, and then a look at each account whose sums disagree."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby, islice
@@ -80,10 +80,12 @@ class Collector:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Judge:
-    """Looks at accounts as a whole, as an audit does, until each stood still: what moves is no contradiction."""
+    """Looks at accounts as a whole, as an audit does, until each stood still: what moves is no contradiction.
+    `erasing` returns the tenants whose rows get new names at this time: their accounts are not judged."""
 
     ledger: Ledger
     auditor: Auditor
+    erasing: Callable[[], Set[str]] = frozenset
 
     def compare(
         self, part: int, papers: Papers, *, after: str, has_time: Callable[[], bool]
@@ -94,9 +96,14 @@ class Judge:
         findings: list[Finding] = []
         moving: list[str] = []
         last = None
+        renamed = self.erasing() if suspects else frozenset[str]()
         for some in _in_turn(suspects):
             if last is not None and not has_time():
                 break
+            if _tenant_of(some[0][0]) in renamed:
+                moving += [name for name, _ in some]
+                last = some[-1][0]
+                continue
             tenant, names = _tenant_of(some[0][0]), [_account_of(name) for name, _ in some]
             books = self.auditor.judged_all(tenant, names)
             for name, sums in some:

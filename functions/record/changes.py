@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from postdate.domain.erasing import RENAMED
 from postdate.stores.attributes import AttributeMap
 
 
@@ -19,9 +20,10 @@ class Change:
 
 
 def change_of(record: Mapping[str, Any]) -> Change | None:
-    """Reads a record of a stream; None for a row that was removed, because an expiry is no version."""
+    """Reads a record of a stream; None for a row that was removed, because an expiry is no version, and for a row that
+    got new names by an erasure: the image before has the old ones."""
     images = record["dynamodb"]
-    if "NewImage" not in images:
+    if "NewImage" not in images or RENAMED in images["NewImage"]:
         return None
     # arn:aws:dynamodb:<region>:<account>:table/<name>/stream/<label>
     table = record["eventSourceARN"].rpartition(":table/")[2].partition("/")[0]

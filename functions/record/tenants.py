@@ -5,7 +5,8 @@ from typing import Any
 
 from functions.record.changes import Change
 from functions.record.noted import events_of, number, text, texts, there
-from postdate.domain.event import Event, Subject
+from postdate.domain.erasing import is_erased
+from postdate.domain.event import SERVICE, Event, Subject
 from postdate.domain.event_body import instant_text
 from postdate.stores.attributes import AttributeMap, instant
 from postdate.stores.notes import ROTATIONS
@@ -16,6 +17,9 @@ _QUOTAS = ("registered_a_second", "runs_in_flight")
 def event_of(change: Change) -> list[Event]:
     row = change.after
     id = row["tenant"]["S"]
+    if is_erased(id):
+        # The service's: the tenant that was has no feed any more. The row tells no name of it.
+        return events_of(change, Subject(tenant=SERVICE, kind="tenant", id=id), before=None, after={})
     own = events_of(
         change,
         Subject(tenant=id, kind="tenant", id=id),

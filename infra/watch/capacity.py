@@ -8,7 +8,7 @@ from infra.watch.alarm import Alarm, Series, Severity
 from infra.watch.series import MINUTE, of_function
 
 # A state machine alone invokes them, a few at a time, and retries an invocation that Lambda refuses.
-_RETRIED_BY_ITS_MACHINE: Final = frozenset({"reconcile", "archive"})
+_RETRIED_BY_ITS_MACHINE: Final = frozenset({"reconcile", "archive", "erase"})
 # The reconciliation of the next night tells that it did not come to its end.
 _RECONCILED: Final = frozenset({"archive"})
 _EVENTS_BEHIND_MILLISECONDS: Final = 600_000

@@ -23,6 +23,9 @@ BUSES: Final = "arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event
 MACHINE: Final = (
     "arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:stateMachine:postdate-{}-operation"
 )
+ERASING_MACHINE: Final = (
+    "arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:stateMachine:postdate-{}-erase"
+)
 READER: Final = "arn:<AWS::Partition>:iam::<AWS::AccountId>:role/postdate-{}-payload-reader"
 OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-payload-objects-<AWS::AccountId>-<AWS::Region>/*"
 REPORT_OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-reports-<AWS::AccountId>-<AWS::Region>/*"
@@ -102,6 +105,7 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
         "table:operations/index/by_tenant": {"dynamodb:Query"},
         MACHINE: {"states:StartExecution"},
+        ERASING_MACHINE: {"states:StartExecution"},
         PARAMETERS: READ_PARAMETERS,
         ARCHIVE: {"s3:ListBucket"},
         ARCHIVED_PAYMENTS: {"s3:GetObject"},
@@ -227,6 +231,38 @@ GRANTED: Final[dict[str, Grants]] = {
         ARCHIVE_OBJECTS: {"s3:GetObject", "s3:PutObject"},
         REPORT_OBJECTS: {"s3:PutObject"},
     },
+    "erase": {
+        "logs:/aws/lambda/erase": LOGS,
+        **{
+            f"table:{name}": {"dynamodb:DeleteItem", "dynamodb:Scan"}
+            for name in (
+                *("data-keys", "events", "flow", "idempotency", "keys", "payloads", "slots", "subscriptions"),
+                "switches",
+            )
+        },
+        "table:items": {"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:Scan"},
+        "table:tenants": {
+            *("dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Scan"),
+            "dynamodb:UpdateItem",
+        },
+        "table:operations": {
+            *("dynamodb:DeleteItem", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"),
+            "dynamodb:Scan",
+        },
+        "table:payments": {"dynamodb:BatchGetItem", "dynamodb:Scan"},
+        "table:payments/index/by_listing": {"dynamodb:Query"},
+        "table:payments/index/by_payee": {"dynamodb:Query"},
+        "table:journal": {"dynamodb:BatchGetItem", "dynamodb:Scan"},
+        "table:journal/index/by_payer": {"dynamodb:Query"},
+        "table:journal/index/by_payee": {"dynamodb:Query"},
+        "table:accounts": {"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Scan"},
+        "table:accounts/index/by_tenant": {"dynamodb:Query"},
+        "queue:tasks-dlq": LETTERS,
+        "queue:payments-dlq": LETTERS,
+        REPORTS: {"s3:ListBucket"},
+        REPORT_OBJECTS: {"s3:GetObject", "s3:PutObject"},
+    },
+    "the machine erase": {"function:erase": {"lambda:InvokeFunction"}},
     "the machine archive": {"function:archive": {"lambda:InvokeFunction"}},
     "the schedule of the machine archive": {"machine:archive": {"states:StartExecution"}},
     "the machine reconcile": {
@@ -258,6 +294,11 @@ GRANTED_IN_TRANSACTIONS: Final[dict[str, Grants]] = {
         "table:payments": {"dynamodb:PutItem", "dynamodb:UpdateItem"},
         "table:accounts": {"dynamodb:UpdateItem"},
         "table:journal": {"dynamodb:PutItem"},
+    },
+    "erase": {
+        "table:payments": {"dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+        "table:accounts": {"dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+        "table:journal": {"dynamodb:DeleteItem", "dynamodb:PutItem"},
     },
 }
 
@@ -352,6 +393,7 @@ ALSO_LOCALLY: Final[dict[str, Grants]] = {
         "queue:tasks-dlq": {"sqs:SendMessageBatch", *LETTERS_LOCALLY},
         "queue:payments-dlq": LETTERS_LOCALLY,
     },
+    "erase": {"queue:tasks-dlq": LETTERS_LOCALLY, "queue:payments-dlq": LETTERS_LOCALLY},
     "settle": {
         "queue:payments": CONSUME_LOCALLY,
         "queue:payments-dlq": {"sqs:SendMessageBatch"},

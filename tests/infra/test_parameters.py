@@ -50,6 +50,7 @@ def test_alarms_on_metrics_take_a_change_back(stacks: Stacks) -> None:
 # Functions without a limit, a bound or a flag of their own.
 WITHOUT = {
     "authorize": "finds a key or nobody; each limit of a key is kept by api",
+    "erase": "erases a tenant to its end, whatever that takes",
     "archive": "writes each event of a day, however many there are",
 }
 

@@ -22,6 +22,7 @@ IN_TRANSACTIONS = {"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": [
 # The size of all policies within one role, in characters.
 IAM_TAKES = 10_240
 LONG_ARN = "arn:aws:dynamodb:ap-southeast-1:123456789012:table/postdate-staging-subscriptions"
+DELETE = "dynamodb:DeleteItem"
 OWNERS = [condition for _, condition in GRANTED_BY_OWNERS.values()]
 WRITES = {
     f"dynamodb:{action}"
@@ -163,8 +164,21 @@ def test_some_writes_may_change_certain_rows_only(stacks: Stacks, role: str) -> 
 
 def test_no_function_makes_an_operators_key(stacks: Stacks) -> None:
     for role in GRANTED:
-        assert not WRITES & grants(stacks, role)["table:keys"]
+        assert not (WRITES - {DELETE}) & grants(stacks, role)["table:keys"]
         assert all("operator" not in (named(statement) or ()) for statement in statements(stacks)[role])
+
+
+def test_the_erasure_alone_deletes_rows(stacks: Stacks) -> None:
+    """And money only in transactions, as `test_a_role_writes_money_in_transactions_and_in_no_other_way` says."""
+    deletes = {DELETE, "dynamodb:BatchWriteItem", "dynamodb:PartiQLDelete"}
+    for role, found in statements(stacks).items():
+        actions = {action for each in found for action in as_list(each["Action"])}
+        if role == "erase":
+            assert deletes & actions == {DELETE}
+        elif role == "sweep":
+            assert deletes & actions == {"dynamodb:BatchWriteItem"}
+        else:
+            assert not deletes & actions, role
 
 
 def test_no_role_has_a_permission_from_anywhere_else(stacks: Stacks) -> None:
@@ -211,7 +225,7 @@ def test_only_the_executor_becomes_the_reader_of_payloads_and_nobody_else_reads_
             for action in actions
             if "s3" in action and "payload-objects" in resource
         ]
-        if name not in ("api", "reconcile", "archive"):
+        if name not in ("api", "reconcile", "archive", "erase"):
             assert not [
                 action for actions in grants(stacks, name).values() for action in actions if "s3" in action
             ]

@@ -10,6 +10,7 @@ import pytest
 from functions.api import wiring
 from functions.archive import handler as archive
 from functions.authorize import handler as authorize
+from functions.erase import handler as erase
 from functions.operate import handler as operate
 from functions.reconcile import handler as reconcile
 from functions.record import handler as record
@@ -63,6 +64,10 @@ SETTINGS = {
     "PAYMENT_ATTEMPTS_MAX": "3",
     "PAYMENT_RETRY_SECONDS": "1",
     "PAYMENT_RETRY_MAX_SECONDS": "300",
+    "ERASURE_DRAIN_SECONDS": "0",
+    "ERASURE_STREAMS_SECONDS": "0",
+    "ERASURE_FORGOTTEN_SECONDS": "0",
+    "ERASE_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:integration-erase",
 }
 QUEUES = {
     "tasks": "TASKS_QUEUE_URL",
@@ -204,6 +209,7 @@ def forget() -> None:
         wiring.wired,
         archive.wired,
         authorize.wired,
+        erase.wired,
         run_tasks.wired,
         record.wired,
         operate.wired,

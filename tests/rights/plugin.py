@@ -23,7 +23,9 @@ from tests import boundary
 from tests.rights.golden import Right, rights
 from tests.rights.guard import Guard
 
-FUNCTIONS: Final = (*("api", "authorize", "operate", "reconcile", "record", "run_tasks", "settle", "sweep"),)
+FUNCTIONS: Final = (
+    *("api", "authorize", "erase", "operate", "reconcile", "record", "run_tasks", "settle", "sweep"),
+)
 SECONDS_MAX: Final = 60
 TESTS_MAX: Final = 10
 

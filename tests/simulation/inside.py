@@ -83,6 +83,7 @@ SETTINGS: Final = {
     "ARCHIVE_BUCKET": "sim-archive",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/sim-payload-reader",
     "OPERATION_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:sim-operation",
+    "ERASE_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:sim-erase",
     "ALARM_PREFIX": "postdate-sim-",
     "PAYMENT_ATTEMPTS_MAX": "3",
     "PAYMENT_RETRY_SECONDS": "2",

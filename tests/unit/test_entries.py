@@ -160,6 +160,8 @@ def events(function: str) -> list[dict[str, Any]]:
             ]
         case "archive":
             return [{}]
+        case "erase":
+            return [{"tenant": "erased-1"}]
         case "operate":
             return [
                 {

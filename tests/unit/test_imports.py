@@ -24,6 +24,7 @@ MAY_USE: Final = {
     "functions.api": ("postdate",),
     "functions.archive": ("postdate",),
     "functions.authorize": ("postdate",),
+    "functions.erase": ("postdate",),
     "functions.record": ("postdate",),
     "functions.operate": ("postdate",),
     "functions.reconcile": ("postdate",),

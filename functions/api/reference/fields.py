@@ -122,6 +122,7 @@ MEANINGS: Final = {
     "buses": "Names of the EventBridge buses that its tasks may go to.",
     "default_target": "The target of jobs that name none.",
     "pending": "What becomes of items that are due: `run` lets them run, `wait` keeps them until it is resumed.",
+    "confirm": "The id of the tenant once more.",
     "overlap_seconds": "How long the previous secret still works.",
     "execution_id": "An id for this execution, chosen by the client: 1 to 128 visible ASCII characters.",
     "type": "The kind of target.",

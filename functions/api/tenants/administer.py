@@ -1,4 +1,5 @@
-"""Makes, changes, suspends and resumes tenants, and rotates their signing secrets. Each is one conditional write.
+"""Makes, changes, suspends and resumes tenants, and rotates their signing secrets. Each is one conditional write. An
+erasure is begun here; a state machine carries it out.
 
 Rows hold secrets sealed. A readable signing secret exists in one answer and while a delivery is signed."""
 
@@ -9,15 +10,25 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from functions.api.switches.turn import Turner
-from functions.api.tenants.forms import LISTS, QuotasForm, SuspendForm, TenantChangeForm, TenantForm
+from functions.api.tenants.forms import (
+    LISTS,
+    EraseForm,
+    QuotasForm,
+    SuspendForm,
+    TenantChangeForm,
+    TenantForm,
+)
 from functions.api.tenants.sealing import sealed
 from postdate.domain import instants
-from postdate.domain.errors import Conflict, InvalidState, NotFound
+from postdate.domain.erasing import Erasure, new_name
+from postdate.domain.errors import Conflict, InvalidState, NotFound, ValidationFailed
 from postdate.domain.scopes import INTERNAL
 from postdate.domain.switch import of_tenant
 from postdate.domain.tenancy import USUAL, Tenancy
 from postdate.runtime.clock import Clock
+from postdate.runtime.machine import Machine
 from postdate.stores.data_keys import DataKeys
+from postdate.stores.erasures import Erasures
 from postdate.stores.tenants import Tenant, Tenants
 from postdate.stores.vault import KEPT, Vault
 from postdate.targets.kind import check_listed
@@ -25,6 +36,7 @@ from postdate.targets.registry import KINDS
 
 _TRIES = 3
 _SECRET_BYTES = 32
+_SALT_BYTES = 32
 # Clocks of copies differ, and a copy that reads a data key needs a moment.
 _CLOCKS_DIFFER = timedelta(minutes=5)
 
@@ -43,6 +55,8 @@ class Registry:
     vault: Vault
     turner: Turner
     data_keys: DataKeys
+    erasures: Erasures
+    machine: Machine
     clock: Clock
 
     def make(self, form: TenantForm) -> Told:
@@ -83,7 +97,7 @@ class Registry:
         between turns the switch. With `run` after `wait` the switch is turned on again.
         """
         waits = form.pending == "wait"
-        if self.find(id).tenancy.pending_waits and not waits:
+        if self._kept(id).tenancy.pending_waits and not waits:
             self._turn(id, on=True, by=by, why=form.reason)
         suspended = self._changed(id, lambda tenant: _suspended(tenant, form.reason, waits=waits))
         if waits:
@@ -93,12 +107,32 @@ class Registry:
     def resume(self, id: str, *, by: str) -> Tenant:
         """Waiting items go on before the tenant registers again. A switch that an operator turned without a suspension
         stays as it is."""
-        if self.find(id).tenancy.pending_waits:
+        if self._kept(id).tenancy.pending_waits:
             self._turn(id, on=True, by=by, why="resumed")
         return self._changed(id, lambda tenant: _suspended(tenant, None, waits=False))
 
     def _turn(self, id: str, *, on: bool, by: str, why: str) -> None:
         self.turner.turn(of_tenant(id), on=on, by=by, why=why)
+
+    def erase(self, id: str, form: EraseForm, *, by: str) -> Tenant:
+        """Begins the erasure, or goes on with one whose execution ended before it was over. The row of the new name is
+        written before the execution begins, so a repetition after a crash in between goes on from there. Raises
+        InvalidState for a tenant that is not suspended or is erased."""
+        if form.confirm != id:
+            raise ValidationFailed([("confirm", "is not the id of this tenant")])
+        known = self.find(id)
+        if known.tenancy.erased_as == id:
+            raise InvalidState("ERASED", f"the tenant {id} is erased")
+        if known.tenancy.suspended_because is None:
+            raise InvalidState("ACTIVE", f"the tenant {id} is not suspended")
+        if known.tenancy.erased_as is None:
+            name = new_name(secrets.token_bytes(_SALT_BYTES))
+            known = self._changed(id, lambda tenant: _erasing(tenant, name))
+        now, name = self.clock.now(), known.tenancy.erased_as or ""
+        salt = secrets.token_hex(_SALT_BYTES)
+        self.erasures.begin(Erasure(tenant=name, of=id, salt=salt, by=by, began_at=now))
+        self.machine.start(f"{name}-{instants.minute_of(now)}", {"tenant": name})
+        return known
 
     def rotate(self, id: str, *, overlap: timedelta) -> Told:
         """A new secret signs from now on, and the one until now beside it for the overlap. A third one ends at once."""
@@ -118,13 +152,20 @@ class Registry:
         Raises Conflict while the last replacement has not begun to seal."""
         now = self.clock.now()
         seals_from = instants.whole(now + KEPT + _CLOCKS_DIFFER)
-        self.find(id)
+        self._kept(id)
         self.data_keys.replace(id, seals_from=seals_from, now=now)
         return seals_from
 
+    def _kept(self, id: str) -> Tenant:
+        """The tenant. Raises InvalidState for one that is being erased."""
+        found = self.find(id)
+        if found.tenancy.erased_as is not None:
+            raise InvalidState("ERASING", f"the tenant {id} is being erased")
+        return found
+
     def _changed(self, id: str, decide: Callable[[Tenant], Tenant]) -> Tenant:
         for _ in range(_TRIES):
-            before = self.find(id)
+            before = self._kept(id)
             after = decide(before)
             if after == before:
                 return before
@@ -184,6 +225,10 @@ def _with_quotas(known: Tenancy, quotas: QuotasForm) -> Tenancy:
 def _suspended(tenant: Tenant, reason: str | None, *, waits: bool) -> Tenant:
     """`reason` is None for a tenant that is resumed."""
     return replace(tenant, tenancy=replace(tenant.tenancy, suspended_because=reason, pending_waits=waits))
+
+
+def _erasing(tenant: Tenant, name: str) -> Tenant:
+    return replace(tenant, tenancy=replace(tenant.tenancy, erased_as=name))
 
 
 def _check_target(tenant: Tenant) -> None:

@@ -23,7 +23,12 @@ class Quotas(TypedDict):
 
 class Tenant(TypedDict):
     tenant_id: str
-    status: Annotated[Literal["ACTIVE", "SUSPENDED"], told("A suspended tenant registers nothing.")]
+    status: Annotated[
+        Literal["ACTIVE", "SUSPENDED", "ERASING", "ERASED"],
+        told(
+            "Only an active tenant registers anything; ERASED is the tenant that has an erased tenant's money."
+        ),
+    ]
     suspended_because: str | None
     pending: Annotated[
         Literal["wait", "run"] | None,
@@ -39,6 +44,7 @@ class Tenant(TypedDict):
         Count,
         told("The default of tasks that run once: they start within this span; 0 for their own instant."),
     ]
+    erased_as: Annotated[str | None, told("The new name of its money; null before its erasure began.")]
     version: Annotated[Count, told("One more with each change; 0 for tenants of older releases.")]
 
 
@@ -68,7 +74,7 @@ def of(given: tenants.Tenant) -> Tenant:
     known, lists = given.tenancy, {name: sorted(given.allowed(kind)) for name, kind in LISTS.items()}
     return {
         "tenant_id": given.id,
-        "status": "ACTIVE" if known.suspended_because is None else "SUSPENDED",
+        "status": _status(given),
         "suspended_because": known.suspended_because,
         "pending": _pending(known),
         "tier": given.tier,
@@ -78,8 +84,16 @@ def of(given: tenants.Tenant) -> Tenant:
         "buses": lists["buses"],
         "default_target": None if given.default_target is None else targets.view(given.default_target),
         "spread_seconds": known.spread_seconds,
+        "erased_as": known.erased_as,
         "version": known.version,
     }
+
+
+def _status(given: tenants.Tenant) -> Literal["ACTIVE", "SUSPENDED", "ERASING", "ERASED"]:
+    known = given.tenancy
+    if known.erased_as is not None:
+        return "ERASED" if known.erased_as == given.id else "ERASING"
+    return "ACTIVE" if known.suspended_because is None else "SUSPENDED"
 
 
 def _pending(known: Tenancy) -> Literal["wait", "run"] | None:

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from functions.api import patterns
 from functions.api.forms import Form
 from functions.api.tasks.targets import TargetForm
 from functions.api.texts import Seen
+from postdate.domain.erasing import PREFIX, is_erased
 from postdate.domain.spread import SPREAD_SECONDS_MAX
 from postdate.runtime.metric import STANDARD
 
@@ -39,6 +40,13 @@ class TenantForm(Form):
     default_target: TargetForm | None = None
     spread_seconds: int = Field(0, ge=0, le=SPREAD_SECONDS_MAX)
 
+    @field_validator("tenant_id")
+    @classmethod
+    def _is_free(cls, id: str) -> str:
+        if is_erased(id):
+            raise ValueError(f"begins with {PREFIX}, which only erased tenants do")
+        return id
+
 
 class TenantChangeForm(Form):
     """At least one field is needed. A list replaces the whole list. `null` for `default_target` removes it; for all
@@ -68,6 +76,11 @@ class TenantChangeForm(Form):
 
 class SuspendForm(Form):
     pending: Literal["wait", "run"]
+    reason: Seen = Field(min_length=1, max_length=500)
+
+
+class EraseForm(Form):
+    confirm: Annotated[str, Field(pattern=patterns.TENANT_ID)]
     reason: Seen = Field(min_length=1, max_length=500)
 
 

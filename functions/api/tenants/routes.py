@@ -14,7 +14,13 @@ from functions.api.operation import Routes
 from functions.api.switches.turn import Turner
 from functions.api.tenants import answers
 from functions.api.tenants.administer import Registry
-from functions.api.tenants.forms import SecretRotationForm, SuspendForm, TenantChangeForm, TenantForm
+from functions.api.tenants.forms import (
+    EraseForm,
+    SecretRotationForm,
+    SuspendForm,
+    TenantChangeForm,
+    TenantForm,
+)
 from functions.api.wiring import wired
 from postdate.domain.scopes import OPS
 
@@ -33,6 +39,7 @@ _ACME: Final[dict[str, Any]] = {
     "buses": [],
     "default_target": {"type": "sqs", "queue_url": _QUEUE},
     "spread_seconds": 0,
+    "erased_as": None,
     "version": 1,
 }
 _REFUSED: Final = ("malformed", "validation_failed", "destination_not_allowed", "invalid_state")
@@ -163,6 +170,40 @@ def resume(caller: Caller, tenant_id: str) -> answers.Tenant:
 
 @TENANTS.serves(
     "post",
+    "/<tenant_id>/erase",
+    name="eraseTenant",
+    summary="Erase a tenant",
+    text="This cannot be undone. The tenant has to be suspended, and `confirm` repeats its id. Payments that wait are "
+    "cancelled. Accounts, movements and payments get new names, and keep their amounts and instants alone; all else of "
+    "the tenant is deleted, and the key that opens its names in the archive at last. That takes a good day. Then "
+    "`erased_as` is the tenant that has the money, and the event `tenant.erased` names it. Repeat the request to go on "
+    "with an erasure whose execution failed.",
+    status=202,
+    body=EraseForm,
+    examples={
+        "contract": {
+            "summary": "The end of a contract",
+            "value": {"confirm": "acme", "reason": "contract ended"},
+        }
+    },
+    example={
+        **_ACME,
+        "status": "ERASING",
+        "suspended_because": "contract ended",
+        "pending": "run",
+        "erased_as": "erased-k4c5tq7wzr2m6x3na8jy",
+    },
+    scope=OPS,
+    codes=("malformed", "validation_failed", "not_found", "invalid_state"),
+)
+def erase(caller: Caller, tenant_id: str) -> Response[answers.Tenant]:
+    form = parsed(EraseForm, requests.body(_event()))
+    body = answers.of(_registry().erase(tenant_id, form, by=caller.actor))
+    return Response(status_code=202, content_type="application/json", body=body)
+
+
+@TENANTS.serves(
+    "post",
     "/<tenant_id>/replace-data-key",
     name="replaceDataKey",
     summary="Replace a tenant's data key",
@@ -212,5 +253,7 @@ def _registry() -> Registry:
         vault=given.vault,
         turner=turner,
         data_keys=given.data_keys,
+        erasures=given.erasures,
+        machine=given.erasing_machine,
         clock=given.clock,
     )

@@ -14,7 +14,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "run": _OF_TASKS,
     "plan": ("created", "changed", "paused", "resumed", "finished", "cancelled"),
     "account": ("opened", "closed", "frozen", "unfrozen", "deposited", "adjusted", "limits_changed"),
-    "tenant": ("created", "changed", "suspended", "resumed"),
+    "tenant": ("created", "changed", "suspended", "resumed", "erased"),
     "key": ("created", "rotated", "revoked"),
     "secret": ("rotated",),
     "subscription": ("created", "changed", "ended"),

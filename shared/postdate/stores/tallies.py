@@ -44,7 +44,7 @@ class DynamoTallies:
         self._client = client
 
     def record(self, minute: int, group: int, sums: Sums) -> None:
-        rows = [_row(_scope(tenant), minute, group, kinds) for tenant, kinds in sums.items()]
+        rows = [_row(scope_of(tenant), minute, group, kinds) for tenant, kinds in sums.items()]
         if sums:
             rows.insert(0, _row(_SCOPE, minute, group, _total(sums.values())))
         for start in range(0, len(rows), _AT_ONCE):
@@ -63,7 +63,7 @@ class DynamoTallies:
 
     def between(self, first: int, last: int, *, tenant: str | None = None) -> Minutes:
         found: dict[int, dict[str, MinuteTally]] = defaultdict(dict)
-        for row in self._rows(first, last, _SCOPE if tenant is None else _scope(tenant)):
+        for row in self._rows(first, last, _SCOPE if tenant is None else scope_of(tenant)):
             minute = int(row["minute"]["N"])
             _add(found[minute], _tallies(row["sums"]["S"]))
         return found
@@ -117,7 +117,7 @@ def _total(sums: Iterable[Mapping[str, MinuteTally]]) -> dict[str, MinuteTally]:
     return found
 
 
-def _scope(tenant: str) -> str:
+def scope_of(tenant: str) -> str:
     return f"{tenant}#{_SCOPE}"
 
 

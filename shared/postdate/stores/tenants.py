@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from pynamodb.attributes import BooleanAttribute, ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.exceptions import DoesNotExist, PutError
 
+from postdate.domain.erasing import is_erased
 from postdate.domain.limits import REGISTERED_A_SECOND_OF
 from postdate.domain.sealed import is_sealed
 from postdate.domain.task import Destination
@@ -79,7 +80,8 @@ class Tenants(Protocol):
         ...
 
     def ids(self) -> list[str]:
-        """Returns the ids of all tenants by a scan: for requests of operators, never of tenants."""
+        """Returns the ids of all tenants by a scan: for requests of operators, never of tenants. Erased tenants are
+        left out."""
 
 
 class _Row(Row):
@@ -100,6 +102,7 @@ class _Row(Row):
     spread_seconds = NumberAttribute(null=True)
     suspended_because = UnicodeAttribute(null=True)
     pending_waits = BooleanAttribute(null=True)
+    erased_as = UnicodeAttribute(null=True)
     version = NumberAttribute(null=True)
     events = NumberAttribute(null=True)
     rotations = NumberAttribute(null=True)
@@ -175,6 +178,7 @@ class DynamoTenants:
             spread_seconds=known.spread_seconds or None,
             suspended_because=known.suspended_because,
             pending_waits=known.pending_waits or None,
+            erased_as=known.erased_as,
             version=known.version or None,
             events=tenant.events or None,
             rotations=tenant.rotations or None,
@@ -185,7 +189,8 @@ class DynamoTenants:
 
     def ids(self) -> list[str]:
         with translated():
-            return sorted(row.tenant for row in self._rows.scan(attributes_to_get=["tenant"]))
+            found = [row.tenant for row in self._rows.scan(attributes_to_get=["tenant"])]
+        return sorted(id for id in found if not is_erased(id))
 
 
 def _tenant_of(row: _Row) -> Tenant:
@@ -205,6 +210,7 @@ def _tenant_of(row: _Row) -> Tenant:
             spread_seconds=int(row.spread_seconds or 0),
             suspended_because=row.suspended_because,
             pending_waits=bool(row.pending_waits),
+            erased_as=row.erased_as,
             version=int(row.version or 0),
         ),
         events=int(row.events or 0),
@@ -269,4 +275,4 @@ class MemoryTenants:
         return True
 
     def ids(self) -> list[str]:
-        return sorted(self._tenants)
+        return sorted(id for id in self._tenants if not is_erased(id))

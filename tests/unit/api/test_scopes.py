@@ -23,7 +23,7 @@ SCOPES: Final = {
     "payments:write": "cancelPayment cancelPaymentByPost changePayment schedulePayment schedulePayments",
     "ops": (
         "changeTenant getServiceOverview getTenant listDeadLetters listTenants makeTenant "
-        "redriveDeadLetters replaceDataKey resumeTenant suspendTenant "
+        "eraseTenant redriveDeadLetters replaceDataKey resumeTenant suspendTenant "
         "getSwitch listSwitches turnSwitch listReconciliations approveRepairs"
     ),
     "tasks:read": (

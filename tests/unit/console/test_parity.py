@@ -119,6 +119,7 @@ getTenant                 request             call                        -
 changeTenant              request             tenants change              -
 suspendTenant             request             tenants suspend             -
 resumeTenant              request             tenants resume              -
+eraseTenant               request             tenants erase               -
 replaceDataKey            request             tenants replace-data-key    -
 listSwitches              request             switches list               switches       Switches
 getSwitch                 request             switches get                switches       Switch
@@ -140,7 +141,7 @@ NOT_IN_THE_CONSOLE: Final = {
     "jobs are tasks, and the console shows them as such": {"registerJob", "listJobs", "getJob", "cancelJob"},
     "administered by command": {
         *("rotateSigningSecret", "makeTenant", "listTenants", "getTenant", "changeTenant"),
-        *("suspendTenant", "resumeTenant", "getLimits", "replaceDataKey"),
+        *("suspendTenant", "resumeTenant", "eraseTenant", "getLimits", "replaceDataKey"),
     },
     "a page or a file, and no action": {"health", "description", "documentation", "console"},
 }  # fmt: skip

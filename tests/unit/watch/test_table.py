@@ -74,7 +74,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     **{
         f"throttles_{function}": ({"throttles": 0}, {"throttles": 1})
         for function in PROD.functions
-        if function not in ("reconcile", "archive")
+        if function not in ("reconcile", "archive", "erase")
     },
     "concurrency": ({"running": 800}, {"running": 801}),
     "events_behind": ({"age": 600_000}, {"age": 600_001}),

@@ -1,0 +1,233 @@
+"""Erases a tenant step by step, see `postdate.domain.erasing`.
+
+Each step may be repeated: a row that is renamed or gone is no longer found. The place is noted after the rows were
+written, so a worker that dies repeats a part of its step. Two workers at once repeat each other's parts.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final
+
+from functions.erase.reports import Findings
+from postdate.domain import erasing, money
+from postdate.domain.erasing import Erasure
+from postdate.domain.errors import BooksDisagree, Unavailable
+from postdate.domain.posting import Posting
+from postdate.runtime.clock import Clock
+from postdate.runtime.dead_letters import Letters
+from postdate.runtime.observability import logger
+from postdate.stores.attributes import AttributeMap
+from postdate.stores.erasures import Erasures
+from postdate.stores.ledger import Ledger, PostingAnswer
+from postdate.stores.owned import Owned
+from postdate.stores.payment_row import payment_in
+from postdate.use_cases.auditing import Auditor
+
+LETTERS_MAX: Final = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waits:
+    """How long the steps wait that wait; environments of tests shorten them."""
+
+    drain: timedelta = erasing.DRAINS
+    streams: timedelta = erasing.STREAMS_KEPT
+    forgotten: timedelta = erasing.FORGOTTEN
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Worked:
+    """`seconds`: after how many seconds to go on; None when the tenant is erased."""
+
+    seconds: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Eraser:
+    erasures: Erasures
+    owned: Owned
+    ledger: Ledger
+    letters: Sequence[Letters]
+    findings: Findings
+    clock: Clock
+    waits: Waits
+
+    def work(self, tenant: str, *, has_time: Callable[[], bool]) -> Worked:
+        """Works on the erasure under the new name `tenant`. Raises Unavailable, and BooksDisagree for accounts that
+        the journal does not explain: then nothing is renamed that was not renamed before."""
+        erasure = self.erasures.get(tenant)
+        while erasure is not None and not erasure.is_over:
+            if erasure.name in erasing.WAITS:
+                erasure, left = self._waited(erasure)
+                if left > timedelta(0):
+                    return Worked(seconds=max(1, -(-left // timedelta(seconds=1))))
+                continue
+            erasure = _STEPS[erasure.name](self, erasure, has_time)
+            self.erasures.move(erasure)
+            if not has_time():
+                return Worked(seconds=0)
+        if erasure is not None:
+            self.erasures.finish(erasure, now=self.clock.now())
+            logger.info("a tenant was erased", extra={"action": "erased", "id": tenant})
+        return Worked(seconds=None)
+
+    def _waited(self, erasure: Erasure) -> tuple[Erasure, timedelta]:
+        """The erasure behind its wait, or what is left of it. The row keeps the end, so a restart begins none anew."""
+        now = self.clock.now()
+        until = erasure.until or now + getattr(self.waits, erasure.name)
+        after = replace(erasure, until=until) if now < until else erasure.next()
+        if after != erasure:
+            self.erasures.move(after)
+        return after, until - now
+
+    def _walked(
+        self,
+        erasure: Erasure,
+        has_time: Callable[[], bool],
+        table: str,
+        each: Callable[[Sequence[AttributeMap]], None],
+    ) -> Erasure:
+        """The erasure behind the pages that there was time for."""
+        for page in self.owned.pages(table, erasure.of, after=erasure.after):
+            each(page.rows)
+            if page.after is None:
+                return erasure.next()
+            erasure = replace(erasure, after=page.after)
+            if not has_time():
+                return erasure
+            self.erasures.move(erasure)
+        return erasure.next()
+
+    def _deleted(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        """All rows of the tenant in the table that the step is named after."""
+        table = erasure.name
+        return self._walked(erasure, has_time, table, lambda rows: self.owned.delete(table, rows))
+
+    def _letters(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        """A letter that stays would call an item that is gone."""
+        for queue in self.letters:
+            letters = queue.look(LETTERS_MAX)
+            ours = [letter for letter in letters if letter.tenant == erasure.of]
+            queue.release(letter for letter in letters if letter.tenant != erasure.of)
+            if len(queue.delete(ours)) < len(ours):
+                raise Unavailable("a dead letter was not deleted")
+        return erasure.next()
+
+    def _cancelled(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        """Payments that have not ended; what they hold returns to their payers."""
+
+        def cancelled(rows: Sequence[AttributeMap]) -> None:
+            payments = [payment_in(row) for row in rows if "points_to" not in row]
+            open_ones = [each for each in payments if not each.state.is_final]
+            now = self.clock.now()
+            found = [money.cancel(each, now=now, operator=True) for each in open_ones]
+            self._post([posting for posting in found if posting is not None])
+
+        return self._walked(erasure, has_time, "payments", cancelled)
+
+    def _post(self, postings: Sequence[Posting]) -> None:
+        for posted in self.ledger.post(postings) if postings else ():
+            # A payment that changed since it was read is read again.
+            if posted.answer is not PostingAnswer.DONE:
+                raise Unavailable(f"a payment was not cancelled: {posted.answer}")
+
+    def _checked(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        """Once before anything is renamed: an account that is wrong would be wrong for ever. The second pass meets
+        rows of both names."""
+        return erasure.next() if erasure.is_again else self._audit(erasure, erasure.of, has_time)
+
+    def _audited(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        """A movement that came between the steps makes the books disagree: a repeated request renames it."""
+        try:
+            return self._audit(erasure, erasure.tenant, has_time)
+        except BooksDisagree:
+            self.erasures.move(erasure.back_to("payments"))
+            raise
+
+    def _audit(self, erasure: Erasure, tenant: str, has_time: Callable[[], bool]) -> Erasure:
+        """Accounts that are too large to be read in one look are left to the nightly reconciliation."""
+        auditor = Auditor(ledger=self.ledger, clock=self.clock)
+        after: str | None = erasure.after or ""
+        while after is not None:
+            found = auditor.audit(tenant, after=after)
+            wrong = sorted(each.name for each in found.checks if not each.ok)
+            if found.moving:
+                raise Unavailable(f"{len(found.moving)} accounts of a suspended tenant change")
+            if wrong:
+                raise BooksDisagree(f"the audit is not green: {', '.join(wrong)}")
+            after = found.goes_on_after
+            if after is not None and not has_time():
+                return replace(erasure, after=after)
+        return erasure.next()
+
+    def _payments(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        def renamed(rows: Sequence[AttributeMap]) -> None:
+            self.owned.delete_pointers(row for row in rows if "points_to" in row)
+            self.owned.rename_payments(erasure, [row for row in rows if "points_to" not in row])
+
+        return self._walked(erasure, has_time, "payments", renamed)
+
+    def _journal(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        return self._walked(
+            erasure, has_time, "journal", lambda rows: self.owned.rename_movements(erasure, rows)
+        )
+
+    def _accounts(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        return self._walked(
+            erasure, has_time, "accounts", lambda rows: self.owned.rename_accounts(erasure, rows)
+        )
+
+    def _payloads(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        """Before the items, which tell whose a payload is."""
+
+        def deleted(rows: Sequence[AttributeMap]) -> None:
+            self.owned.delete("payloads", self.owned.payloads_of(erasure.of, rows))
+
+        return self._walked(erasure, has_time, "payloads", deleted)
+
+    def _operations(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        """The pages of each operation before its head, which leads to them."""
+
+        def deleted(heads: Iterable[AttributeMap]) -> None:
+            for head in heads:
+                self.owned.delete("operations", self.owned.of_operation(head["operation"]["S"]))
+                self.owned.delete("operations", [head])
+
+        self.owned.delete("operations", self.owned.seats(erasure.of))
+        return self._walked(erasure, has_time, "operations", deleted)
+
+    def _reports(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        self.findings.forget(erasure.of)
+        return erasure.next()
+
+    def _tenant(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        return self._walked(erasure, has_time, "tenants", lambda rows: self.owned.delete("tenants", rows))
+
+    def _data_keys(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
+        """All keys of the tenant: its own and, with a use before its name, the archive's."""
+
+        def deleted(rows: Sequence[AttributeMap]) -> None:
+            ours = [row for row in rows if row["owner"]["S"].rpartition("/")[2] == erasure.of]
+            self.owned.delete("data_keys", ours)
+
+        return self._walked(erasure, has_time, "data_keys", deleted)
+
+
+_Step = Callable[[Eraser, Erasure, Callable[[], bool]], Erasure]
+# Access to the methods by the names of the steps. The other steps delete the rows of their table.
+_STEPS: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(erasing.STEPS, Eraser._deleted),
+    "letters": Eraser._letters,
+    "cancel": Eraser._cancelled,
+    "check": Eraser._checked,
+    "payments": Eraser._payments,
+    "journal": Eraser._journal,
+    "accounts": Eraser._accounts,
+    "audit": Eraser._audited,
+    "payloads": Eraser._payloads,
+    "operations": Eraser._operations,
+    "reports": Eraser._reports,
+    "tenant": Eraser._tenant,
+    "data_keys": Eraser._data_keys,
+}

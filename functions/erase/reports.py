@@ -1,0 +1,64 @@
+"""Reports of reconciliations without the findings about one tenant."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from postdate.domain.errors import Unavailable
+from postdate.domain.event import named
+from postdate.domain.reconciling import Reconciliation
+from postdate.stores.reconciliations import Reconciliations
+from postdate.stores.reports import Reports
+
+_AT_ONCE: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Findings:
+    reconciliations: Reconciliations
+    reports: Reports
+
+    def forget(self, tenant: str) -> None:
+        """The counts of a report stay. Raises Unavailable. Working papers go by themselves after a week."""
+        before = ""
+        while found := self.reconciliations.newest(before=before, limit=_AT_ONCE):
+            for each in found:
+                self._forget(each, tenant)
+            before = found[-1].id
+
+    def _forget(self, found: Reconciliation, tenant: str) -> None:
+        after = replace(
+            found,
+            findings=tuple(each for each in found.findings if each["tenant"] != tenant),
+            proposals=tuple(each for each in found.proposals if each.tenant != tenant),
+            version=found.version + 1,
+        )
+        if (report := self.reports.get(found.report)) is not None and _names(report, tenant):
+            self.reports.put(found.report, _without(report, tenant))
+        changed = (after.findings, after.proposals) != (found.findings, found.proposals)
+        if changed and not self.reconciliations.change(after):
+            raise Unavailable("a report was changed by somebody else")
+
+
+def _names(report: Mapping[str, Any], tenant: str) -> bool:
+    return _without(report, tenant) != report
+
+
+def _without(report: Mapping[str, Any], tenant: str) -> dict[str, Any]:
+    return {
+        **report,
+        "findings": [each for each in report["findings"] if each["tenant"] != tenant],
+        "unjudged": [each for each in report["unjudged"] if not _is_about(each, tenant)],
+        "events_filled": [each for each in report["events_filled"] if not _tells(each, tenant)],
+    }
+
+
+def _is_about(unjudged: str, tenant: str) -> bool:
+    """An account that kept changing, or a feed that could not be checked."""
+    return unjudged.startswith(f"{tenant}#") or unjudged == f"events of {tenant}"
+
+
+def _tells(event: str, tenant: str) -> bool:
+    """The ids of events of payments, tasks and runs have no name in them."""
+    found = named(tenant, event)
+    return found is not None and not found[0].is_item
