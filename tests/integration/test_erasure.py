@@ -472,7 +472,7 @@ def test_a_night_in_the_middle_of_an_erasure_finds_nothing(
     while (at := eraser.erasures.get(tenant)) is not None and at.name != "accounts":
         eraser.work(tenant, has_time=lambda: False)
     papers = Papers(reports=MemoryReports(), run="night")
-    scans, parts = reconcile.wired().collector.plan()
+    scans, parts = reconcile.wired().collector.plan(datetime.now(UTC))
     for scan in scans:
         reconcile.wired().collector.scan(scan, papers, has_time=lambda: True)
     for part in parts:

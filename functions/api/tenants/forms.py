@@ -19,7 +19,7 @@ OVERLAP_SECONDS_MAX = 30 * 24 * 3600
 LISTS = {"queues": "sqs", "topics": "sns", "buses": "eventbridge"}
 
 Addresses = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=512, pattern=r"^[\x21-\x7e]+$")]],
+    list[Annotated[str, Field(min_length=1, max_length=512, pattern=patterns.ADDRESS)]],
     Field(max_length=100),
 ]
 TierName = Literal["standard", "gold"]

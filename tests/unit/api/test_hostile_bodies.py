@@ -102,6 +102,7 @@ def wrong_bodies() -> list[Any]:
         None,
         [],
         [1],
+        ["\u00d7"],
         {},
         {"": 1},
         {"type": "x"},
