@@ -23,7 +23,7 @@ _ON_STACKS: Final = ("e2e", "browser", "documents")
 # Tests that kill workers come last in their part: the engine starts two workers at a time, and messages sent meanwhile
 # wait for them. The last part holds all other files.
 _PARTS: Final = (
-    ("tempers", "acknowledged", "recurring", "isolation", "operators", "deployment", "survival"),
+    ("tempers", "acknowledged", "recurring", "isolation", "operators", "machines", "deployment", "survival"),
     ("keys", "logs", "flow", "overview", "alarms"),
 )
 # The exit code of pytest when tests failed and nothing else went wrong.

@@ -3,12 +3,13 @@
 import re
 import shlex
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from chaos.game.runbook import asked_of_aws
 from tests.e2e.conftest import RunningStack
+from tests.e2e.test_machines import failures, outcome
 from tests.unit.test_runbook import OF_AWS
 
 _NO_RULES: Final = (
@@ -23,6 +24,9 @@ NOT_HERE: Final = {
     "start-message-move-task": "The engine moves no messages by itself: `postdate redrive` is tried there instead.",
 }
 HERE: Final = [command for command in OF_AWS if command.split()[2] not in NOT_HERE]
+STARTS: Final = [command for command in HERE if command.split()[2] == "start-execution"]
+# The executions of these commands.
+_begun: Final[dict[str, str]] = {}
 
 
 def given(stack: RunningStack, name: str) -> str:
@@ -40,13 +44,28 @@ def given(stack: RunningStack, name: str) -> str:
     return str(stack.aws("sqs").get_queue_url(QueueName=f"postdate-local-{queue}")["QueueUrl"])
 
 
-@pytest.mark.parametrize("command", HERE)
-def test_a_command_of_the_runbook_is_answered(stack: RunningStack, command: str) -> None:
+def answered(stack: RunningStack, command: str) -> dict[str, Any]:
     text = re.sub(r"\$(\w+)", lambda found: given(stack, found[1]), command)
     local = text.replace("postdate-prod-", "postdate-local-").replace("/postdate/prod/", "/postdate/local/")
     service, method, asked = asked_of_aws(shlex.split(local))
-    answer = getattr(stack.aws(service), method)(**asked)
+    answer: dict[str, Any] = getattr(stack.aws(service), method)(**asked)
+    return answer
+
+
+@pytest.mark.parametrize("command", HERE)
+def test_a_command_of_the_runbook_is_answered(stack: RunningStack, command: str) -> None:
+    answer = answered(stack, command)
     assert answer["ResponseMetadata"]["HTTPStatusCode"] == 200
+    if command in STARTS:
+        _begun[command] = answer["executionArn"]
+
+
+@pytest.mark.parametrize("command", STARTS)
+def test_a_machine_that_a_command_starts_ends_well(stack: RunningStack, command: str) -> None:
+    """It ran while the other commands were tried."""
+    execution = _begun.get(command) or answered(stack, command)["executionArn"]
+    status, states, _ = outcome(stack, execution)
+    assert (status, failures(stack, execution)) == ("SUCCEEDED", []), states
 
 
 def test_a_command_is_left_out_only_while_the_runbook_has_it() -> None:
