@@ -19,8 +19,9 @@ from tests.simulation.scenarios import SCENARIOS, Scenario
 # CloudWatch's own delay is not counted; a share needs some traffic first.
 _TRAFFIC_SECONDS: Final = 300
 _PARTS: Final = 4
-# The nightly reconciliation is no part of the simulation: `tests/integration/test_reconcile.py` makes its metrics.
-_OUTSIDE: Final = {"errors_reconcile", "reconciliation_differs"}
+# The nightly reconciliation and erasures are no part of the simulation: `tests/integration/test_reconcile.py` and
+# `test_erasure.py` run them.
+_OUTSIDE: Final = {"errors_erase", "errors_reconcile", "reconciliation_differs"}
 _QUIET: Final = {"an idle night", "a peak", "a deployment"}
 
 

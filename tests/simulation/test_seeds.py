@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from postdate.domain import definition, money, transitions
-from tests.simulation import boundary, items, operations, queues, switched
+from tests.simulation import boundary, items, operations, queues, quotas, switched
 from tests.simulation.checkers import AT_THE_END, INVARIANTS, OF_EVENTS, STEP
 from tests.simulation.planted import BUGS, seeds_in
 from tests.simulation.transitions import DEFINITIONS, PAYMENTS, TASKS
@@ -130,6 +130,7 @@ def test_each_invariant_has_its_checkers_and_each_checker_its_invariant() -> Non
     }
     used |= {items.i22_it_comes_to_rest, items.on_time, queues.a_queue_moves_on}
     used |= {operations.i24_an_operation_calls_what_it_planned, switched.i25_nothing_settles_while_it_is_off}
+    used |= {quotas.i17_deliveries_keep_to_the_share}
     used |= {*boundary.BEFORE_EACH, boundary.i19_is_told_only_of_the_tenants_own}
     named = {check for shown in INVARIANTS.values() for check in shown.here}
     assert named <= used
