@@ -16,8 +16,18 @@ from pathlib import Path
 from typing import IO, Final
 
 _PYTEST: Final = (sys.executable, "-m", "pytest")
-# Most of the other tests wait as well: for the engine, a time limit or a process.
-_IN_PROCESSES: Final = ("--numprocesses", "4", "--durations", "12", "--durations-min", "10")
+# Most of the other tests wait as well: for the engine, a time limit or a process. The simulation's tests stand side by
+# side and take minutes, so an idle process takes tests over from the one that has them.
+_IN_PROCESSES: Final = (
+    "--numprocesses",
+    "4",
+    "--dist",
+    "worksteal",
+    "--durations",
+    "12",
+    "--durations-min",
+    "10",
+)
 # Each of these folders brings up a stack. `make browser` and `make documents` run the last two.
 _ON_STACKS: Final = ("e2e", "browser", "documents")
 # Tests that kill workers come last in their part: the engine starts two workers at a time, and messages sent meanwhile
