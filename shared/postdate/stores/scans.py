@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _READ: Final = {
     "accounts": ("account", "tenant", "available", "reserved"),
-    "payments": ("id", "tenant", "payer", "payee", "amount", "funding", "status"),
+    "payments": ("id", "tenant", "payer", "payee", "amount", "funding", "status", "points_to"),
     "journal": ("id", "tenant", "type", "payer", "payee", "amount", "payment_id"),
 }
 TABLES: Final = tuple(_READ)
@@ -74,6 +74,9 @@ def added(accounts: Accounts, table: str, row: AttributeMap, *, at: datetime) ->
             available=int(row["available"]["N"]),
             reserved=int(row["reserved"]["N"]),
         )
+        return
+    if "points_to" in row:
+        # A pointer to a payment that was moved to another instant: the payment's own row has the money.
         return
     values: dict[str, Any] = {
         name: row[name]["S"] if name in row else None for name in ("id", "tenant", "payer", "payee")
