@@ -175,7 +175,7 @@ def made_stores(common_world: World) -> Stores:
 def stores(made_stores: Stores, world: World) -> Iterator[Stores]:
     """The clock's rows have fixed names, so they go after each test."""
     yield made_stores
-    for row in world.dynamodb.scan(TableName=world.tables["slots"])["Items"]:
+    for row in world.rows(world.tables["slots"]):
         key = {"scope": row["scope"], "name": row["name"]}
         world.dynamodb.delete_item(TableName=world.tables["slots"], Key=key)
 

@@ -76,7 +76,8 @@ class Meter:
 
     def _rows(self, table: str) -> _Rows:
         keys = KEYS[self._tables[table]]
-        rows = self._own.scan(TableName=table, ConsistentRead=True)["Items"]
+        pages = self._own.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
+        rows = [row for page in pages for row in page["Items"]]
         return {tuple(row[key]["S"] for key in keys): row for row in rows}
 
 

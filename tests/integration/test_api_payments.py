@@ -233,7 +233,7 @@ class TestRefusals:
         assert code(left) == (503, "unavailable")
         assert left.headers["retry-after"] == "1"
         boundary.clear()
-        rows = world.dynamodb.scan(TableName=world.tables["idempotency"])["Items"]
+        rows = world.rows(world.tables["idempotency"])
         mine = [row["key"] for row in rows if row["key"]["S"].startswith(f"{payer.tenant}#")]
         for key in mine:
             world.dynamodb.update_item(

@@ -24,7 +24,7 @@ WRITES = ("PutItem", "UpdateItem", "TransactWriteItems", "BatchExecuteStatement"
 def operator(world: World, client: Client) -> Iterator[Client]:
     """Leaves no switch behind: the world is common to all tests."""
     yield Client(tenant=client.tenant, scopes="ops", operates=True)
-    for row in world.dynamodb.scan(TableName=world.tables["switches"])["Items"]:
+    for row in world.rows(world.tables["switches"]):
         world.dynamodb.delete_item(TableName=world.tables["switches"], Key={"name": row["name"]})
     forget()
 

@@ -199,7 +199,7 @@ def test_a_task_moved_far_away_keeps_its_payload_and_is_pointed_to(
     task_id = client.register(delay_seconds=600, payload=payload).body["task_id"]
     assert client.call("PATCH", f"{TASKS}/{task_id}", {"delay_seconds": 86_400}).status == 200
     assert client.get(f"{TASKS}/{task_id}").body["payload"] == payload
-    rows = world.dynamodb.scan(TableName=world.tables["items"], ConsistentRead=True)["Items"]
+    rows = world.rows(world.tables["items"])
     (home,) = [row for row in rows if row["id"] == {"S": task_id}]
     (pointer,) = [row for row in rows if row.get("points_to") == {"S": task_id}]
     assert (pointer["due"], pointer["version"]) == (home["due"], home["version"])

@@ -268,7 +268,7 @@ def test_a_retry_too_far_for_the_queue_that_meets_a_transaction_is_tried_again(
     task = only_task(client)
     assert (task["status"], task["version"]) == ("RETRYING", 3)
     assert world.sent(boundary.calls, "tasks") == []
-    rows = world.dynamodb.scan(TableName=world.tables["items"], ConsistentRead=True)["Items"]
+    rows = world.rows(world.tables["items"])
     assert [row["due"] for row in rows if row.get("points_to") == {"S": task["task_id"]}] == [
         row["due"] for row in rows if row["id"] == {"S": task["task_id"]}
     ]
@@ -288,7 +288,7 @@ def test_a_change_that_meets_a_transaction_is_told_to_come_again(
 
 def end_lease(world: World, client: Client) -> None:
     """Ends the lease as if its time had passed."""
-    rows = world.dynamodb.scan(TableName=world.tables["items"], ConsistentRead=True)["Items"]
+    rows = world.rows(world.tables["items"])
     (row,) = [row for row in rows if row["tenant"] == {"S": client.tenant} and "lease" in row]
     world.dynamodb.update_item(
         TableName=world.tables["items"],

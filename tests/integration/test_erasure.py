@@ -235,7 +235,7 @@ def places(world: World, s3: Any, mark: str) -> set[str]:
     """Where the marker is readable: tables, dead letters and objects."""
     found = set[str]()
     for name, table in world.tables.items():
-        rows = world.dynamodb.scan(TableName=table, ConsistentRead=True)["Items"]
+        rows = world.rows(table)
         found |= {name for row in rows if mark in repr(row)}
     for name in ("tasks-dlq", "payments-dlq"):
         messages = world.sqs.receive_message(
@@ -261,13 +261,13 @@ def operator_of(tenant: str) -> Client:
 
 
 def sums(world: World, tenant: str) -> list[tuple[int, int]]:
-    rows = world.dynamodb.scan(TableName=world.tables["accounts"], ConsistentRead=True)["Items"]
+    rows = world.rows(world.tables["accounts"])
     ours = [row for row in rows if row["tenant"]["S"] == tenant]
     return sorted((int(row["available"]["N"]), int(row["reserved"]["N"])) for row in ours)
 
 
 def rows_of(world: World, table: str, tenant: str) -> list[str]:
-    rows = world.dynamodb.scan(TableName=table, ConsistentRead=True)["Items"]
+    rows = world.rows(table)
     return sorted(json.dumps(row, sort_keys=True) for row in rows if tenant in repr(row))
 
 
@@ -425,7 +425,7 @@ def test_what_comes_late_is_erased_in_the_second_pass(
     late = {
         name: next(
             row
-            for row in world.dynamodb.scan(TableName=world.tables[name], ConsistentRead=True)["Items"]
+            for row in world.rows(world.tables[name])
             if MARK in repr(row) and row.get("status", {}).get("S") not in ("COMPLETED", "PENDING")
         )
         for name in ("events", "items", "payments", "idempotency", "flow")

@@ -37,7 +37,7 @@ class Stream:
     def records(self) -> list[dict[str, Any]]:
         table = self._world.tables[self._table]
         found = []
-        for row in self._world.dynamodb.scan(TableName=table, ConsistentRead=True)["Items"]:
+        for row in self._world.rows(table):
             id = "/".join(row[name]["S"] for name in self._keys)
             if not self.is_ours(row) or self._known.get(id) == row:
                 continue

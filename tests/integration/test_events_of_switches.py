@@ -19,7 +19,7 @@ class Switches(Stream):
 
 
 def stored(world: World, subject: Subject) -> list[Any]:
-    rows = world.dynamodb.scan(TableName=world.tables["events"], ConsistentRead=True)["Items"]
+    rows = world.rows(world.tables["events"])
     found = [event_of(row) for row in rows if not row["subject"]["S"].endswith("#feed")]
     return sorted((each for each in found if each.subject == subject), key=lambda each: each.sequence)
 

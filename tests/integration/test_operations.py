@@ -104,11 +104,7 @@ def test_plans_are_paused_and_resumed_by_a_filter(world: World, operator: Client
 
     paused = carried_out("pause")
     assert (paused["state"], paused["done"], statuses()) == ("DONE", 3, {"PAUSED"})
-    row = world.dynamodb.scan(
-        TableName=world.tables["items"],
-        FilterExpression="id = :id",
-        ExpressionAttributeValues={":id": {"S": ids[0]}},
-    )["Items"][0]
+    (row,) = (each for each in world.rows(world.tables["items"]) if each["id"] == {"S": ids[0]})
     assert author_in(row) == f"operation:{paused['operation_id']}"
     assert carried_out("resume")["done"] == 3
     assert statuses() == {"ACTIVE"}

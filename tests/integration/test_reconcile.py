@@ -149,7 +149,7 @@ def books(world: World) -> Books:
 
 
 def rows(world: World, table: str, **where: str) -> list[dict[str, Any]]:
-    found = world.dynamodb.scan(TableName=world.tables[table], ConsistentRead=True)["Items"]
+    found = world.rows(world.tables[table])
     return [row for row in found if all(row.get(name) == {"S": text} for name, text in where.items())]
 
 

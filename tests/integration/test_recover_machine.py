@@ -60,6 +60,4 @@ def test_recover_ends_when_the_sweep_has_caught_up(
 
 
 def rows(world: World, id: str) -> list[dict[str, Any]]:
-    asked = {"FilterExpression": "id = :id", "ExpressionAttributeValues": {":id": {"S": id}}}
-    found: list[dict[str, Any]] = world.dynamodb.scan(TableName=world.tables["items"], **asked)["Items"]
-    return found
+    return [row for row in world.rows(world.tables["items"]) if row["id"] == {"S": id}]

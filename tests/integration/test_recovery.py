@@ -279,7 +279,7 @@ def test_recovering_twice_and_a_dry_run_change_nothing_more(drill: Drill) -> Non
 def test_a_watermark_without_its_notes_is_recovered_from_a_minute_that_is_named(drill: Drill) -> None:
     """The table slots is gone as well: a new one knows nothing."""
     slots = drill.world.tables["slots"]
-    for row in drill.world.dynamodb.scan(TableName=slots)["Items"]:
+    for row in drill.world.rows(slots):
         key = {"scope": row["scope"], "name": row["name"]}
         drill.world.dynamodb.delete_item(TableName=slots, Key=key)
     drill.recovers()

@@ -127,7 +127,7 @@ def test_a_subscription_changes_and_its_secret_rotates(
     assert rotated["secret"] not in (None, made["secret"])
     assert rotated["previous_until"] is not None
     assert made["secret"] not in json.dumps(payer.get(PATH).body)
-    rows = world.dynamodb.scan(TableName=world.tables["subscriptions"])["Items"]
+    rows = world.rows(world.tables["subscriptions"])
     assert "whsec_" not in json.dumps(rows)
 
 

@@ -70,7 +70,7 @@ def stored(world: World, own_stores: Stores) -> Iterator[Stored]:
     own_stores.passes.raise_watermark(Watermark(minute=instants.minute_of(now) - 3))
     yield Stored(tasks=own_stores.tasks, passes=own_stores.passes, now=now)
     for name in ("items", "slots"):
-        for row in world.dynamodb.scan(TableName=world.tables[name])["Items"]:
+        for row in world.rows(world.tables[name]):
             key = {attribute: row[attribute] for attribute in KEYS[name]}
             world.dynamodb.delete_item(TableName=world.tables[name], Key=key)
 

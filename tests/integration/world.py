@@ -95,6 +95,11 @@ class World:
         assert found is not None
         return tuple(self.vault.open(tenant, SIGNING, each) for each in found.signing_secrets)
 
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """All rows of a table, by its full name. The tests of a run share the tables, so one page may not be all."""
+        pages = self.dynamodb.get_paginator("scan").paginate(TableName=table, ConsistentRead=True)
+        return [row for page in pages for row in page["Items"]]
+
     def received(self, queue_url: str, *, tenant: str | None = None) -> list[Record]:
         """Records that a consumer would receive now; of one tenant only, so that tests can share a queue."""
         found: list[Record] = []
