@@ -19,7 +19,8 @@ class Findings:
     reports: Reports
 
     def forget(self, tenant: str) -> None:
-        """The counts of a report stay. Raises Unavailable. Working papers go by themselves after a week."""
+        """Removes the findings about the tenant from all reports; their counts stay. Working papers expire after a
+        week. Raises Unavailable."""
         before = ""
         while found := self.reconciliations.newest(before=before, limit=_AT_ONCE):
             for each in found:
@@ -33,15 +34,12 @@ class Findings:
             proposals=tuple(each for each in found.proposals if each.tenant != tenant),
             version=found.version + 1,
         )
-        if (report := self.reports.get(found.report)) is not None and _names(report, tenant):
-            self.reports.put(found.report, _without(report, tenant))
+        report = self.reports.get(found.report)
+        if report is not None and (left := _without(report, tenant)) != report:
+            self.reports.put(found.report, left)
         changed = (after.findings, after.proposals) != (found.findings, found.proposals)
         if changed and not self.reconciliations.change(after):
             raise Unavailable("a report was changed by somebody else")
-
-
-def _names(report: Mapping[str, Any], tenant: str) -> bool:
-    return _without(report, tenant) != report
 
 
 def _without(report: Mapping[str, Any], tenant: str) -> dict[str, Any]:
@@ -54,11 +52,11 @@ def _without(report: Mapping[str, Any], tenant: str) -> dict[str, Any]:
 
 
 def _is_about(unjudged: str, tenant: str) -> bool:
-    """An account that kept changing, or a feed that could not be checked."""
+    """True for an account of the tenant that kept changing, and for its feed that could not be checked."""
     return unjudged.startswith(f"{tenant}#") or unjudged == f"events of {tenant}"
 
 
 def _tells(event: str, tenant: str) -> bool:
-    """The ids of events of payments, tasks and runs have no name in them."""
+    """True if the id of the event has a name of the tenant. Ids of events of payments, tasks and runs have none."""
     found = named(tenant, event)
     return found is not None and not found[0].is_item

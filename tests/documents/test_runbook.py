@@ -62,7 +62,7 @@ def test_a_command_of_the_runbook_is_answered(stack: RunningStack, command: str)
 
 @pytest.mark.parametrize("command", STARTS)
 def test_a_machine_that_a_command_starts_ends_well(stack: RunningStack, command: str) -> None:
-    """It ran while the other commands were tried."""
+    """The execution ran while the other commands were tried."""
     execution = _begun.get(command) or answered(stack, command)["executionArn"]
     status, states, _ = outcome(stack, execution)
     assert (status, failures(stack, execution)) == ("SUCCEEDED", []), states

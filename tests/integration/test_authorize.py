@@ -77,7 +77,7 @@ def test_a_new_key_works_at_once_for_it_is_read_as_it_is_now(world: World, bound
 
 
 def test_a_new_copy_of_the_authorizer_knows_the_keys_of_earlier_ones(world: World) -> None:
-    """It reads the key of the hashes from its table; a key that it made anew would fit no hash."""
+    """The new copy reads the key of the hashes from its table. A key made anew would fit no hash."""
     hashed = Client(tenant="earlier")
     forget()
     answer = world.authorize({"authorization": f"Bearer {bearer_text(hashed.key_id, SECRET)}"})

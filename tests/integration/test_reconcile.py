@@ -398,7 +398,7 @@ def test_a_machine_that_dies_after_any_state_finds_the_same_when_it_is_run_again
 
 
 def test_a_payment_that_was_given_another_instant_counts_once(world: World, books: Books, s3: Any) -> None:
-    """Its first slot keeps a pointer, which has no amount."""
+    """The first slot of the payment keeps a pointer, which has no amount."""
     path = f"/api/v1/payments/{books.held['payer0']}"
     assert books.client.call("PATCH", path, {"scheduled_time": "2027-03-01T00:00:00Z"}).status == 200
     assert [row for row in rows(world, "payments", tenant=books.client.tenant) if "points_to" in row]

@@ -33,7 +33,7 @@ class Density:
 
 
 def densities(only: str, runs: int, jobs: int) -> Sequence[Density]:
-    """Of the mistakes with this text in their names that no test shows."""
+    """Counts in how many runs each mistake shows, of those with this text in their names and no test of their own."""
     prepared()
     names = [bug.name for bug in BUGS if only in bug.name and bug.test is None]
     with ProcessPoolExecutor(jobs, mp_context=FORK, initializer=begin) as pool:

@@ -145,7 +145,7 @@ class Owned:
             asked["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def payloads_of(self, tenant: str, rows: Sequence[AttributeMap]) -> list[AttributeMap]:
-        """Those of these rows of `payloads` that belong to items of the tenant: a key begins with the item's id."""
+        """Selects the rows of `payloads` of the tenant's items. The id of a row begins with the item's id."""
         ids = {row["id"]["S"].partition("#")[0] for row in rows}
         keys = [item_key(id) for id in sorted(ids) if is_id(id)]
         found = batch_get.rows(self.client, self.tables["items"], keys, attributes=("slot", "id", "tenant"))

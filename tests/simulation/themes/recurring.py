@@ -124,8 +124,8 @@ def superseded(mix: Mix, draws: Random) -> Mix:
 
 
 def recounted(mix: Mix, draws: Random) -> Mix:
-    """As `superseded`, but workers stand still for seconds before any run begins, runs are soon over, and the plan is
-    changed once more while the first run of the new plan is about to begin."""
+    """Makes the theme `superseded` denser: workers stand still for seconds before any run begins, runs are soon over,
+    and the plan changes once more while the first run of the new plan is about to begin."""
     return replace(
         superseded(mix, draws),
         slow_starts=1.0,

@@ -59,7 +59,7 @@ class World:
         return Vault(data_keys=self.bank.data_keys, clock=self.bank.clock)
 
     def record(self, id: str, *, without: int = 0) -> None:
-        """As the recorder does, but for one version."""
+        """Records the events of a payment as the recorder does, except for the version `without`."""
         payment = self.bank.stored(id)
         number = len(self.events.pages("demo", limit=10_000)) + 1
         made = [
@@ -79,7 +79,7 @@ class World:
         )
 
     def retainer(self, made: type[Retainer] = Retainer) -> Retainer:
-        """As a copy of the function that has just started."""
+        """Makes a retainer, as a copy of the function that has just started."""
         return made(
             payments=self.rows,
             events=self.events,
@@ -114,7 +114,7 @@ class World:
         self.walks.place += days * DAY // MINUTE
 
     def expire(self) -> list[str]:
-        """As DynamoDB does, some time after the instants of removal."""
+        """Removes expired rows, as DynamoDB does some time after the instants of removal."""
         now = self.bank.clock.now().timestamp()
         gone = [id for id, at in self.rows.removals.items() if int(at["N"]) < now]
         for id in gone:

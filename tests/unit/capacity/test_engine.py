@@ -34,7 +34,7 @@ def test_a_partition_of_1000_units_does_500_tasks_a_second_and_holds_up_no_other
 
 
 def test_a_throttled_call_returns_after_it_was_put_off():
-    """Of 100 tasks of one batch the partition takes 50 in the 0.1 s of patience; the others wait 2 s more."""
+    """The partition takes 51 of the 100 tasks of a batch within 0.1 s, the time for tries; the others wait 2 s more."""
     work = replace(NO_TIME, patience=0.101, put_off=2.0)
     store = Store(writes=1e9, partition=1_000.0, partitions=1)
     fleet = Fleet(first=1, added=1, most=1, batch=100)
