@@ -15,7 +15,7 @@ from bench.bare import BareEngine
 from bench.bed import Bed
 from bench.load import Ran, side_by_side
 from bench.plan import CLIENTS
-from postdate.domain import money
+from postdate.domain import money, settlement
 from postdate.domain.account import Account
 from postdate.domain.payment import KIND, Payment, Terms
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
@@ -67,7 +67,7 @@ class BareLedger:
 
     def _noted(self, waiting: Sequence[Payment]) -> list[Transaction]:
         noted = _Noted()
-        settled = [money.settle(payment, now=payment.planned_at) for payment in waiting]
+        settled = [settlement.settle(payment, now=payment.planned_at) for payment in waiting]
         payments.ledger(self._bed, noted).post(settled)
         return noted.transactions
 

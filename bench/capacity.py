@@ -4,11 +4,12 @@ It takes any statement of a PartiQL batch for one unit, whatever the row's size 
 these are worked out here from the rows that the requests found and left.
 """
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+
+from postdate.stores.row_size import size
 
 Row: TypeAlias = dict[str, dict[str, Any]]
 _WRITTEN_BYTES: Final = 1024
@@ -37,11 +38,6 @@ class Index:
         return {name: value for name, value in row.items() if self.copied is None or name in self.copied}
 
 
-def size(row: Row) -> int:
-    """Names and values; a list costs 3 and 1 more an element, a number about a byte for two digits."""
-    return sum(len(name.encode()) + _value_size(value) for name, value in row.items())
-
-
 def write_units(
     before: Row | None, after: Row | None, indexes: Iterable[Index], *, in_transaction: bool = False
 ) -> int:
@@ -67,16 +63,3 @@ def _index_units(index: Index, before: Row | None, after: Row | None) -> int:
 
 def _started(*rows: Row | None) -> int:
     return max(1, math.ceil(max(size(row) for row in rows if row is not None) / _WRITTEN_BYTES))
-
-
-def _value_size(value: Mapping[str, Any]) -> int:
-    ((kind, content),) = value.items()
-    match kind:
-        case "S":
-            return len(content.encode())
-        case "N":
-            return (len(content.strip("-").replace(".", "").strip("0")) + 1) // 2 + 1
-        case "L":
-            return 3 + sum(1 + _value_size(each) for each in content)
-        case _:
-            return len(json.dumps(content))

@@ -126,8 +126,9 @@ def main() -> None:
         "SLOW_QUEUE_URL": queues["tasks"],
         "PAYMENTS_QUEUE_URL": queues["payments"],
     }
-    functions = Functions(("api", "sweep", "run-tasks", "settle"), tenant=asked["tenant"], settings=settings)
+    # The functions make their clients while they are imported: the meter has to know them before.
     meter = Meter(destination=asked["destination_url"])
+    functions = Functions(("api", "sweep", "run-tasks", "settle"), tenant=asked["tenant"], settings=settings)
     tasks = CountedTasks(
         functions, meter, queue_url=queues["tasks"], destination_url=asked["destination_url"]
     )

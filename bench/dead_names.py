@@ -10,7 +10,7 @@ from postdate.domain.instants import whole
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
 from postdate.domain.task import KIND, Destination, Payload, Task, Template
-from postdate.domain.transitions import register
+from postdate.domain.task_requests import register
 from postdate.runtime.queue import Queue
 from postdate.stores.tasks import Tasks, Written
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from postdate.domain import money
+from postdate.domain import money, settlement
 from postdate.domain.account import Account
 from postdate.domain.payment import KIND, Funding, Payment, State, Terms
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
@@ -46,10 +46,10 @@ def payments(
         if due_at >= now:
             yield waiting
         elif number % FAILED_EACH == 0:
-            failed = money.fail(waiting, now=due_at, code="insufficient_funds", why="seeded")
+            failed = settlement.fail(waiting, now=due_at, code="insufficient_funds", why="seeded")
             yield _after(failed.after)
         else:
-            yield _after(money.settle(waiting, now=due_at).after)
+            yield _after(settlement.settle(waiting, now=due_at).after)
 
 
 def is_failed(payment: Payment) -> bool:

@@ -22,7 +22,8 @@ from cli.local import secrets
 from cli.progress import step
 from postdate.domain.payment import Payment
 from postdate.domain.slots import ShardPlan
-from postdate.stores.tenants import DynamoTenants, Tenant
+from postdate.stores.tenants import Tenant
+from postdate.stores.tenants_dynamo import DynamoTenants
 
 PATH: Final = "/api/v1/payments"
 TENANT: Final = "listed"

@@ -61,6 +61,12 @@ def payments_steady(bed: Bed, plan: Plan) -> Iterator[Line]:
             yield line | {"floor": floor, "ratio": None if late is None else ratio(late, floor)}
 
 
+def steady_one_by_one(bed: Bed, rate: int, seconds: float) -> Line:
+    """The stream whose payments are registered during it, without a floor."""
+    batched_per_second = warm.payments(bed)
+    return _steady(bed, Stream(rate=rate, seconds=seconds, how=_ONE_BY_ONE), batched_per_second)
+
+
 def _streams(rate: int, seconds: int) -> Iterator[Stream]:
     """Registering takes more of this machine than settling: beside each other they show what both need, one after the
     other what settling needs."""

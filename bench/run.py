@@ -13,6 +13,7 @@ from bench.lists import lists
 from bench.payment_burst import payments_hot, payments_spread
 from bench.payment_steady import payments_steady
 from bench.plan import Plan
+from bench.recorder import recorder
 from bench.register import register
 from bench.report import Line
 from bench.steady import steady
@@ -29,6 +30,7 @@ CASES: Final[Mapping[str, Case]] = {
     "payments-hot": payments_hot,
     "steady": steady,
     "payments-steady": payments_steady,
+    "recorder": recorder,
     "lists": lists,
     "isolation": isolation,
     "cold": cold,

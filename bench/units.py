@@ -88,4 +88,5 @@ def _counted(asked: dict[str, Any]) -> dict[str, list[dict[str, dict[str, float]
     )  # fmt: skip
     if ran.returncode:
         raise Failure(f"Counting failed:\n{ran.stderr[-2000:]}")
-    return dict(json.loads(ran.stdout))
+    # The functions write their log and metrics to the same output: the counts are its last line.
+    return dict(json.loads(ran.stdout.splitlines()[-1]))

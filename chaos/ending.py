@@ -10,7 +10,7 @@ from bench.load import side_by_side
 from chaos import queues
 from chaos.asking import ask
 from chaos.bed import TENANT, Bed
-from chaos.checks import FINAL
+from chaos.item_checks import FINAL
 from chaos.load import SCHEDULE, TASKS, promised
 from chaos.notes import Notes, Promised, Recurring, Wanted
 from chaos.plan import CLIENTS

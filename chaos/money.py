@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from typing import Final
 
 from chaos import verdict
-from chaos.checks import Check, Finding
+from chaos.items import Check, Finding
 from chaos.seen import Seen
 from chaos.verdict import Verdict
 from postdate.domain.movement import Movement

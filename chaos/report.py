@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from bench.figures import spread
 from chaos import checks, money
-from chaos.checks import milliseconds
+from chaos.items import milliseconds
 from chaos.notes import Notes
 from chaos.receiver import MISBEHAVIOUR
 from chaos.seen import Seen

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch import emf
 from infra.watch.alarm import Alarm, Composite, Severity
-from infra.watch.evaluate import Samples, State, Watch
+from infra.watch.evaluate import State, Watch
+from infra.watch.samples import Samples
 from infra.watch.series import QUEUES
 from infra.watch.table import alarms, composites
 from infra.watch.throttles import WATCHED

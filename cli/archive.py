@@ -1,4 +1,4 @@
-"""The archive of events, read by an operator: every manifest and every object is compared with what they say."""
+"""The archive, read by an operator: every manifest and every object is compared with what they say."""
 
 import gzip
 import json
@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import date
 from typing import Any, Final
 
+from cli import archive_payments
+from cli.archive_payments import VerifiedPayments
 from cli.failure import Failure
 from postdate.domain import archiving
 from postdate.domain.archiving import Manifest, Stored
@@ -33,6 +35,7 @@ class Verified:
     events: int = 0
     bytes: int = 0
     unnamed: int = 0
+    payments: VerifiedPayments = field(default_factory=VerifiedPayments)
     problems: list[str] = field(default_factory=list)
 
     def told(self) -> dict[str, Any]:
@@ -64,6 +67,8 @@ def verify(archive: Archive) -> Verified:
                 found.bytes += stored.bytes
             before = manifest, key, archiving.hash_of(text)
     found.unnamed = len(set(archive.keys(_EVENTS)) - named)
+    found.payments = archive_payments.verify(archive)
+    found.problems += found.payments.problems
     return found
 
 

@@ -12,7 +12,7 @@ from cli.aws.reach import reaching
 from cli.failure import NotReady
 from cli.local import aws as local
 from cli.local.place import Place
-from infra.environments import Environment
+from infra.environment import Environment
 
 
 @contextmanager

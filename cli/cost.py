@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from cli.failure import Failure
 from cli.local import cdk
 from cli.local.once import ROOT
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.cost import Line, Template, bill
 
 _SUFFIX = ".template.json"

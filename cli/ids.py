@@ -7,6 +7,7 @@ _PLACES: Final = {
     "pay": "payments",
     "task": "tasks",
     "run": "runs",
+    "dlv": "runs",
     "op": "operations",
     "evt": "events",
     "sub": "subscriptions",

@@ -10,7 +10,8 @@ from cli.service import Service
 
 PATH: Final = "/api/v1/operations"
 ENDED: Final = frozenset({"PLANNED", "DONE", "STOPPED", "ABORTED"})
-_COUNTS: Final = ("waiting", "sent", "done", "failed", "changed", "missing")
+_ACTED: Final = ("sent", "done", "failed", "changed", "missing")
+_COUNTS: Final = ("waiting", *_ACTED)
 _LOOK_SECONDS: Final = 1.0
 _FILTER: Final = {
     "status": "their state (that in which the action finds something)",
@@ -53,15 +54,19 @@ def planned(api: Service, action: str, options: argparse.Namespace) -> dict[str,
 
 
 def followed(
-    api: Service, operation: dict[str, Any], *, pause: Callable[[float], None] = time.sleep
+    api: Service,
+    operation: dict[str, Any],
+    *,
+    pause: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
-    """Waits until the operation has ended or was stopped, and prints its progress."""
-    told = ""
+    """Waits until the operation has ended or was stopped, and prints its progress and its rate since then."""
+    began, before, told = clock(), _acted(operation), ""
     while operation["state"] not in ENDED:
         pause(_LOOK_SECONDS)
         operation = api.get(f"{PATH}/{operation['operation_id']}")
         if (line := _progress(operation)) != told:
-            say(line)
+            say(f"{line}{_rate(operation, _acted(operation) - before, clock() - began)}")
             told = line
     return operation
 
@@ -91,6 +96,18 @@ def report(operation: dict[str, Any]) -> str:
 def _progress(operation: dict[str, Any]) -> str:
     counts = [f"{operation[name]} {name}" for name in _COUNTS if operation.get(name)]
     return f"{operation['state']:<8} {', '.join(counts)}".rstrip()
+
+
+def _acted(operation: dict[str, Any]) -> int:
+    return sum(operation.get(name) or 0 for name in _ACTED)
+
+
+def _rate(operation: dict[str, Any], acted: int, seconds: float) -> str:
+    """The items a second of the last seconds, and how long those that wait take at that rate."""
+    if acted <= 0 or seconds <= 0:
+        return ""
+    rate, waiting = acted / seconds, operation.get("waiting") or 0
+    return f"; {rate:.1f} a second" + (f", about {waiting / rate:.0f} s left" if waiting else "")
 
 
 def _form(action: str, options: argparse.Namespace) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from botocore.exceptions import ClientError
 
 from cli.failure import Failure, NotReady
 from cli.parameters import checked
-from infra.environments import Environment
+from infra.environment import Environment
 
 STAGED: Final = "staged"
 AT_ONCE: Final = "at-once"
 _UNDER_WAY: Final = frozenset({"BAKING", "DEPLOYING", "VALIDATING", "ROLLING_BACK"})
 # AppConfig serves the documents of these deployments.
 _SERVED: Final = frozenset({"BAKING", "COMPLETE", "DEPLOYING"})
+_TAKES_BACK: Final = ("ROLLBACK_STARTED", "REVERT_COMPLETED")
 _REASON_MAX: Final = 900
 
 
@@ -32,6 +33,9 @@ class Deployment:
     # The author and the reason.
     why: str
     began_at: str
+    # The instant at which it was taken back, and by whom: `user`, `cloudwatch_alarm`. None while it stands.
+    taken_back_at: str | None = None
+    taken_back_by: str = ""
 
 
 class ParameterStore:
@@ -79,7 +83,8 @@ class ParameterStore:
             raise Failure("Nothing was ever deployed, so there is nothing to take back.")
         newest, *before = served
         if newest.state in _UNDER_WAY:
-            self._appconfig.stop_deployment(**self._stage, DeploymentNumber=newest.number)
+            # Without AllowRevert AppConfig refuses to stop a deployment that all copies have and that is still watched.
+            self._appconfig.stop_deployment(**self._stage, DeploymentNumber=newest.number, AllowRevert=True)
             return self._deployment(newest.number)
         other = next((each for each in before if each.version != newest.version), None)
         if other is None:
@@ -93,7 +98,7 @@ class ParameterStore:
                 ConfigurationProfileId=self._profile["ConfigurationProfileId"],
                 ConfigurationVersion=version,
                 DeploymentStrategyId=self._strategy(AT_ONCE if at_once else STAGED),
-                Description=f"{self._author}: {why}"[:_REASON_MAX],
+                Description=f"{self.author}: {why}"[:_REASON_MAX],
             )
         except ClientError as error:
             told = error.response["Error"]
@@ -104,6 +109,8 @@ class ParameterStore:
 
     def _deployment(self, number: int) -> Deployment:
         told = self._appconfig.get_deployment(**self._stage, DeploymentNumber=number)
+        log = told.get("EventLog", ())
+        back = next((each for each in log if each["EventType"] in _TAKES_BACK), None)
         return Deployment(
             number=number,
             state=told["State"],
@@ -111,10 +118,13 @@ class ParameterStore:
             percent=told["PercentageComplete"],
             why=told.get("Description", ""),
             began_at=str(told["StartedAt"]),
+            taken_back_at=None if back is None else str(back["OccurredAt"]),
+            taken_back_by="" if back is None else back["TriggeredBy"].lower(),
         )
 
     @cached_property
-    def _author(self) -> str:
+    def author(self) -> str:
+        """The identity of the caller."""
         return str(self._sts.get_caller_identity()["Arn"]).rpartition(":")[2]
 
     @cached_property

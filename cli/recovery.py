@@ -20,9 +20,9 @@ from postdate.recovery.tokens import Tokens
 from postdate.recovery.watermark import Rewind
 from postdate.runtime.clock import Clock
 from postdate.stores.ledger_dynamo import DynamoLedger
-from postdate.stores.passes import DynamoPasses
+from postdate.stores.passes_dynamo import DynamoPasses
 from postdate.stores.tasks_dynamo import DynamoTasks
-from postdate.stores.tenants import DynamoTenants
+from postdate.stores.tenants_dynamo import DynamoTenants
 from postdate.stores.timetable import DynamoTimetable
 
 # Tables by their names in an environment; money is kept in these three.

@@ -5,12 +5,12 @@ import http.client
 import json
 import os
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 from cli import profiles
+from cli.asking import sure
 from cli.client import Answer, Client
 from cli.failure import DryRun, Failure, NotReady
 from cli.local.place import Place
@@ -35,8 +35,10 @@ ADVICE: Final = {
 }
 
 
-def service_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tenant", help="the tenant that an operator's key acts for")
+def service_arguments(
+    parser: argparse.ArgumentParser, *, tenant: str = "the tenant that an operator's key acts for"
+) -> None:
+    parser.add_argument("--tenant", help=tenant)
     parser.add_argument("--profile", metavar="NAME", help="the service to speak to: postdate profile list")
 
 
@@ -65,11 +67,29 @@ def service(options: argparse.Namespace, *, local_key: str = "admin_key") -> Ite
         )
 
 
+def address(options: argparse.Namespace) -> str:
+    """The address of the API that the options, the variable or the profile name; a key is not needed."""
+    if options.profile is None and (url := os.environ.get(URL)):
+        return url.rstrip("/")
+    return _profile(options, "api_key").url.rstrip("/")
+
+
+def is_local(options: argparse.Namespace) -> bool:
+    """True if the options, the variable or the profile in use name the local stack."""
+    name = _named(options)
+    return name == LOCAL or (name is None and URL not in os.environ)
+
+
+def _named(options: argparse.Namespace) -> str | None:
+    """The profile of the options; else, without the two variables, the profile in use."""
+    name: str | None = getattr(options, "profile", None)
+    if name is None and not (os.environ.get(URL) and os.environ.get(KEY)):
+        return os.environ.get(CHOSEN) or profiles.read().current
+    return name
+
+
 def _profile(options: argparse.Namespace, local_key: str) -> Profile:
-    name = getattr(options, "profile", None)
-    url, key = os.environ.get(URL), os.environ.get(KEY)
-    if name is None and not (url and key):
-        name = os.environ.get(CHOSEN) or profiles.read().current
+    name, url, key = _named(options), os.environ.get(URL), os.environ.get(KEY)
     if name is not None and name != LOCAL:
         return profiles.read().named(name)
     if name is None and url and key:
@@ -128,11 +148,8 @@ class Service:
 
     def sure(self, question: str) -> None:
         """Asks before a change that cannot be taken back. A program has no terminal and is not asked."""
-        if self._yes or self._dry_run or not sys.stdin.isatty():
-            return
-        print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            raise Failure("Nothing was changed.")
+        if not self._dry_run:
+            sure(question, yes=self._yes)
 
     def curl(self, method: str, path: str, body: object, headers: dict[str, str]) -> str:
         """The request as a command; address and key are variables of the reader's shell."""

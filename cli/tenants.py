@@ -1,4 +1,4 @@
-"""Tenants and their keys, made by whoever may write to the tables: there is no HTTP way to the first of them."""
+"""Tenants and their keys, made with the right to write to the tables: there is no HTTP way to the first of them."""
 
 import base64
 import secrets
@@ -8,20 +8,24 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from cli.failure import Failure
-from infra.environments import Environment
+from infra.environment import Environment
 from postdate.domain.scopes import INTERNAL, OF_TENANTS, OPS
 from postdate.domain.task import Destination
 from postdate.runtime.clock import SystemClock
+from postdate.stores.api_key import ApiKey
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.key_hashes import KeyHashes
-from postdate.stores.keys import ApiKey, DynamoKeys, Keys, bearer_text, new_id, new_secret
-from postdate.stores.tenants import DynamoTenants, Tenant
+from postdate.stores.key_text import bearer_text, new_id, new_secret
+from postdate.stores.keys import Keys
+from postdate.stores.keys_dynamo import DynamoKeys
+from postdate.stores.tenants import Tenant
+from postdate.stores.tenants_dynamo import DynamoTenants
 from postdate.stores.vault import SIGNING, Vault
 
-# What a key has unless more is asked for.
+# The scopes of a key unless more are asked for.
 READS: Final = frozenset({"payments:read", "tasks:read", "accounts:read", "events:read"})
 ADMIN: Final = "admin"
-# What can be asked for. The scope of operators comes with an operator's key alone.
+# The scopes that can be asked for. The scope of operators comes with an operator's key alone.
 SCOPES: Final = frozenset(OF_TENANTS)
 # An application's key: it neither administers nor makes keys.
 USUAL: Final = SCOPES - {ADMIN, "keys:write"}

@@ -1,30 +1,52 @@
 """Writes `postdate_client/answers`: types of the answers that the client's methods return, from the API's description.
+`describe_forms` writes the types of queries and forms.
 
 `python client/describe.py` runs inside the repository, because the service's code has the description.
 """
 
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from keyword import iskeyword
+from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
+
+import describe_forms
+from schemas import (
+    Schemas,
+    Words,
+    as_call,
+    as_class,
+    fields_of,
+    has_words_of_python,
+    name_of,
+    reached,
+    shortened,
+    type_of,
+)
 
 from functions.api import openapi
 
 FOLDER: Final = Path(__file__).resolve().parent / "postdate_client" / "answers"
+_METHODS: Final = """
+whoami schedulePayment schedulePayments listPayments getPayment changePayment cancelPaymentByPost listPaymentEvents
+listPaymentExecutions openAccount openAccounts getAccount listAccounts changeAccount closeAccount freezeAccount
+unfreezeAccount deposit adjust listTransactions listAccountEvents forecast registerTasks pauseTask resumeTask retryTask
+triggerTask backfillTask previewTask listRuns getRun completeRun failRun extendRun retryRun planOperation getOperation
+listOperations listOperationItems startOperation stopOperation resumeOperation listEvents getEvent
+"""
 # The operations that a method of the client asks for. Some have one of several answers: the name stands for all.
 ASKED: Final = {
-    **dict.fromkeys(("whoami", "schedulePayment", "listPayments", "getPayment", "changePayment"), ""),
-    **dict.fromkeys(("cancelPaymentByPost", "triggerTask", "previewTask", "getAccount", "listAccounts"), ""),
-    **dict.fromkeys(("listTransactions", "getOperation", "listEvents", "getEvent"), ""),
+    **dict.fromkeys(re.findall(r"\w+", _METHODS), ""),
     "registerTask": "AnyTask",
+    "changeTask": "AnyTask",
     "getTask": "AnyTaskWithPayload",
     "cancelTask": "AnyCancelledTask",
     "listTasks": "ListedTask",
 }
 _TOLD: Final = "`python client/describe.py` writes this file from the API's description."
-_MODULE: Final = '''"""Types of the answers about {}. {}"""
+_MODULE: Final = '''"""Types of answers about {}. {}"""
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, final
 
@@ -43,36 +65,32 @@ _PACKAGE: Final = '''"""Types of the API's answers: dictionaries. A later releas
 """
 
 '''
-_SIMPLE: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
-_REF: Final = "#/components/schemas/"
+_WORDS: Final = Words(instant="Instant", mapping="dict")
+# The module of types that several resources answer with, and of long types that several fields have.
+_SHARED: Final = "shared"
+# Answers that have pages of a part of them, and are no lists.
+_WHOLE: Final = frozenset({"Forecast"})
 
 
 def generated(document: Mapping[str, Any]) -> dict[str, str]:
-    """The text of each file of the folder, by name. Raises ValueError for a schema of two resources: a module that both
-    import is needed then."""
-    modules: dict[str, dict[str, str]] = {}
-    for resource, found in _answers(document).items():
-        modules[resource] = _module(document["components"]["schemas"], found)
-    names = [name for module in modules.values() for name in module]
-    if len(names) != len(set(names)):
-        raise ValueError(f"two modules have a type of one name: {sorted(names)}")
-    heads = {resource: _MODULE.format(resource, _TOLD) for resource in modules}
+    """The text of each file of the folder, by name."""
+    modules = _modules(document["components"]["schemas"], _answers(document))
     imports = [
         f"from postdate_client.answers.{resource} import {', '.join(sorted(module))}\n"
         for resource, module in sorted((modules | {"instant": {"Instant": ""}}).items())
     ]
-    listed = ", ".join(f'"{name}"' for name in sorted([*names, "Instant"]))
+    listed = ", ".join(f'"{name}"' for name in sorted([*chain(*modules.values()), "Instant"]))
     return {
         "__init__.py": f"{_PACKAGE.format(_TOLD)}{''.join(imports)}\n__all__ = [{listed}]\n",
         "instant.py": _INSTANT.format(_TOLD),
-        **{f"{name}.py": _used("\n\n".join([heads[name], *modules[name].values()])) for name in modules},
+        **{f"{name}.py": _text(name, module, modules[_SHARED]) for name, module in modules.items()},
     }
 
 
 def answers(document: Mapping[str, Any]) -> dict[str, str]:
     """The type that each operation answers with, as it stands in an annotation; of a list, that of an item."""
     return {
-        operation: ASKED[operation] or _type(schema)
+        operation: ASKED[operation] or type_of(document["components"]["schemas"], schema, _WORDS)
         for found in _answers(document).values()
         for operation, schema in found.items()
     }
@@ -92,103 +110,51 @@ def _answers(document: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]
 
 def _item(document: Mapping[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of an item, if the answer is a list."""
-    told = document["components"]["schemas"].get(schema.get("$ref", "").removeprefix(_REF), {})
+    told = document["components"]["schemas"].get(schema.get("$ref", "").rpartition("/")[2], {})
     fields = told.get("properties", {})
     lists = [each for each in fields.values() if each.get("type") == "array"]
-    is_list = "next_cursor" in fields or len(fields) == len(lists) == 1
+    is_page = "next_cursor" in fields and name_of(schema["$ref"].rpartition("/")[2]) not in _WHOLE
+    is_list = is_page or len(fields) == len(lists) == 1
     item: dict[str, Any] = lists[0]["items"] if is_list else schema
     return item
 
 
-def _module(schemas: Mapping[str, Any], found: Mapping[str, dict[str, Any]]) -> dict[str, str]:
-    """The text of each type by its name. A type stands behind those that it names."""
-    reached: dict[str, None] = {}
-    for schema in found.values():
-        _reach(schemas, schema, reached)
-    blocks = _shortened({_name(each): _block(_name(each), schemas[each]) for each in reached})
-    aliases = {
-        ASKED[operation]: f"{ASKED[operation]}: TypeAlias = {_type(schema)}\n"
-        for operation, schema in found.items()
-        if ASKED[operation]
-    }
-    return blocks | aliases
+def _modules(
+    schemas: Schemas, answers: Mapping[str, Mapping[str, dict[str, Any]]]
+) -> dict[str, dict[str, str]]:
+    """The text of each type by its name, by module. A type stands behind those that it names. Raises ValueError if two
+    types have one name."""
+    types = {resource: reached(schemas, list(found.values()), {}) for resource, found in answers.items()}
+    uses = Counter(chain(*types.values()))
+    if len(uses) != len({name_of(each) for each in uses}):
+        raise ValueError(f"two types have one name: {sorted(uses)}")
+    whole = {name_of(each): _block(schemas, each) for each in uses}
+    blocks = shortened(whole)
+    made = {_SHARED: {name: text for name, text in blocks.items() if name not in whole}}
+    for resource, found in types.items():
+        for each in found:
+            module = _SHARED if uses[each] > 1 else resource
+            made.setdefault(module, {})[name_of(each)] = blocks[name_of(each)]
+        for operation, schema in answers[resource].items():
+            if alias := ASKED[operation]:
+                made[resource][alias] = f"{alias}: TypeAlias = {type_of(schemas, schema, _WORDS)}\n"
+    return made
 
 
-def _shortened(blocks: Mapping[str, str]) -> dict[str, str]:
-    """The same types. A long type that several fields of one name have becomes a type of that name."""
-    lines = Counter(line for block in blocks.values() for line in block.splitlines())
-    long = {line: line.strip().partition(": ") for line, uses in lines.items() if uses > 1 and len(line) > 80}
-    found: dict[str, str] = {}
-    for name, block in blocks.items():
-        for line, (field, _, kind) in long.items():
-            if line in block:
-                alias = f"{field.capitalize()}: TypeAlias = {kind}\n"
-                if found.setdefault(field.capitalize(), alias) != alias:
-                    raise ValueError(f"two types for {field}")
-                block = block.replace(line, f"    {field}: {field.capitalize()}")
-        found[name] = block
-    return found
+def _block(schemas: Schemas, key: str) -> str:
+    name, fields = name_of(key), fields_of(schemas, schemas[key], _WORDS)
+    if has_words_of_python(fields):
+        return as_call(name, fields)
+    return "@final\n" + as_class(name, fields, schemas[key].get("description", ""))
 
 
-def _reach(schemas: Mapping[str, Any], schema: object, reached: dict[str, None]) -> None:
-    for each in _references(schema):
-        if each not in reached and schemas[each]:
-            _reach(schemas, schemas[each], reached)
-            reached[each] = None
-
-
-def _references(schema: object) -> Iterator[str]:
-    if isinstance(schema, dict):
-        if "$ref" in schema:
-            yield schema["$ref"].removeprefix(_REF)
-        for each in schema.values():
-            yield from _references(each)
-    elif isinstance(schema, list):
-        for each in schema:
-            yield from _references(each)
-
-
-def _name(schema: str) -> str:
-    """Two modules of the service may have a type of one name; their schemas are told apart by the modules."""
-    return schema.rpartition("__")[2]
-
-
-def _block(name: str, schema: dict[str, Any]) -> str:
-    """A class, or a call if a field's name is a word of the language."""
-    required = schema.get("required", ())
-    fields = {
-        field: _type(told) if field in required else f"NotRequired[{_type(told)}]"
-        for field, told in schema["properties"].items()
-    }
-    if any(iskeyword(field) for field in fields):
-        lines = "".join(f'        "{field}": {kind},\n' for field, kind in fields.items())
-        return f'{name} = TypedDict(\n    "{name}",\n    {{\n{lines}    }},\n)\n'
-    told = f'    """{schema["description"]}"""\n\n' if "description" in schema else ""
-    lines = "".join(f"    {field}: {kind}\n" for field, kind in fields.items())
-    return f"@final\nclass {name}(TypedDict):\n{told}{lines}"
-
-
-def _type(schema: dict[str, Any]) -> str:
-    if "$ref" in schema:
-        name = schema["$ref"].removeprefix(_REF)
-        return "Any" if name == "JsonValue" else _name(name)
-    if options := schema.get("anyOf") or schema.get("oneOf"):
-        return " | ".join(dict.fromkeys(map(_type, options)))
-    if "enum" in schema or "const" in schema:
-        values = schema.get("enum") or [schema["const"]]
-        return f"Literal[{', '.join(repr(each).replace(chr(39), chr(34)) for each in values)}]"
-    match schema.get("type"):
-        case "array":
-            return f"list[{_type(schema['items'])}]"
-        case "object":
-            inner = schema.get("additionalProperties")
-            return f"dict[str, {_type(inner) if isinstance(inner, dict) else 'Any'}]"
-        case "string" if schema.get("format") == "date-time":
-            return "Instant"
-        case None:
-            return "Any"
-        case kind:
-            return _SIMPLE[kind]
+def _text(name: str, module: Mapping[str, str], shared: Mapping[str, str]) -> str:
+    """A module with the imports that it needs."""
+    body = "\n\n".join(module.values())
+    needed = [each for each in sorted(shared) if name != _SHARED and re.search(rf"\b{each}\b", body)]
+    head = _MODULE.format("several resources" if name == _SHARED else name, _TOLD)
+    head += f"from postdate_client.answers.{_SHARED} import {', '.join(needed)}\n" if needed else ""
+    return _used(f"{head}\n\n{body}")
 
 
 def _used(text: str) -> str:
@@ -198,12 +164,17 @@ def _used(text: str) -> str:
     needed = [word for word in words if word in rest]
     head = head.replace(", ".join(words), ", ".join(needed))
     if "Instant" not in rest:
-        head = head.replace("\n\nfrom postdate_client.answers.instant import Instant", "")
-    return f"{head}\n\n\n{rest}"
+        head = head.replace("\nfrom postdate_client.answers.instant import Instant", "")
+    return f"{head.rstrip()}\n\n\n{rest}"
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(exist_ok=True)
-    for name, text in generated(openapi.document()).items():
+    described = openapi.document()
+    written = generated(described)
+    for path in FOLDER.glob("*.py"):
+        path.unlink()
+    for name, text in written.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
-    sys.stdout.write(f"{FOLDER.name} is written. `ruff format` comes next.\n")
+    for name, text in describe_forms.generated(described, ASKED.keys()).items():
+        (FOLDER.parent / name).write_text(text, encoding="utf-8")
+    sys.stdout.write(f"{FOLDER.name}, forms and queries are written. `ruff format` comes next.\n")

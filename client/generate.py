@@ -13,6 +13,10 @@ SOURCES: Final = {
         "Requests for threads, repeated after temporary failures, and lists page after page.",
     ),
     "feed.py": ("async_feed.py", "The feed of events for threads."),
+    **{
+        f"{name}.py": (f"async_{name}.py", f"{name.capitalize()} for threads.")
+        for name in ("payments", "accounts", "tasks", "runs", "operations")
+    },
     "client.py": ("async_client.py", "The client for threads."),
 }
 _HEAD: Final = '"""{purpose}\n\n`python client/generate.py` writes this file from `{source}`.\n"""'
@@ -21,8 +25,8 @@ _CHANGES: Final = (
     (r"import asyncio\n", ""),
     (r"AsyncIterator, Awaitable, Callable", "Callable, Iterator"),
     (r"AsyncIterator", "Iterator"),
-    (r"Async(Client|Events|Requests)", r"\1"),
-    (r"async_(feed|requests)", r"\1"),
+    (r"\bAsync([A-Z])", r"\1"),
+    (r"\basync_([a-z])", r"\1"),
     (r"Awaitable\[([^\]]*(?:\[[^\]]*\])?)\]", r"\1"),
     (r"await asyncio\.to_thread\(\s*([\w.]+)\)", r"\1()"),
     (r"await asyncio\.to_thread\(\s*([\w.]+),\s*", r"\1("),

@@ -3,35 +3,39 @@
 import { render } from "./preact.js";
 import { useEffect, useRef, useState } from "./hooks.js";
 import { go, hrefOf, routeOf, send, session, useRoute } from "./api.js";
-import { Field, html, Loading, pageOf, Trouble } from "./parts.js";
+import { Field, html, lacks, Loading, pageOf, Trouble } from "./parts.js";
 import { Event, Events, Key, Keys, Subscription, Subscriptions } from "./applications.js";
 import { Account, Accounts, Payment, Payments } from "./money.js";
 import { Dead, Destinations, FlowKey, FlowKeys, Operation, Operations } from "./operating.js";
 import { Now, Reconciliation, Reconciliations, Switch, Switches } from "./service.js";
 import { New, Run, Task, Tasks } from "./tasks.js";
 
-// Each page by its name in the address: title, the scope that it reads with, list and item.
+// Each page by its name in the address: title, scope and operation that it reads with, list and item.
 const PAGES = {
   now: { title: "Now", list: Now },
-  payments: { title: "Payments", scope: "payments:read", list: Payments, item: Payment },
-  tasks: { title: "Tasks", scope: "tasks:read", list: Tasks, item: Task },
+  payments: { title: "Payments", scope: "payments:read", op: "listPayments", list: Payments, item: Payment },
+  tasks: { title: "Tasks", scope: "tasks:read", op: "listTasks", list: Tasks, item: Task },
   runs: { title: "Runs", scope: "tasks:read", item: Run },
-  accounts: { title: "Accounts", scope: "accounts:read", list: Accounts, item: Account },
-  events: { title: "Events", scope: "events:read", list: Events, item: Event },
-  subscriptions: { title: "Subscriptions", scope: "events:read", list: Subscriptions, item: Subscription },
-  dead: { title: "Dead letters", scope: "tasks:read", list: Dead },
-  operations: { title: "Operations", scope: "tasks:read", list: Operations, item: Operation },
-  "flow-keys": { title: "Flow keys", scope: "tasks:read", list: FlowKeys, item: FlowKey },
-  destinations: { title: "Destinations", scope: "tasks:read", list: Destinations },
-  switches: { title: "Switches", scope: "ops", list: Switches, item: Switch },
-  reconciliations: { title: "Reconciliations", scope: "ops", list: Reconciliations, item: Reconciliation },
-  keys: { title: "Keys", scope: "keys:read", list: Keys, item: Key },
+  accounts: { title: "Accounts", scope: "accounts:read", op: "listAccounts", list: Accounts, item: Account },
+  events: { title: "Events", scope: "events:read", op: "listEvents", list: Events, item: Event },
+  subscriptions: { title: "Subscriptions", scope: "events:read", op: "listSubscriptions", list: Subscriptions, item: Subscription },
+  dead: { title: "Dead letters", scope: "tasks:read", op: "listTasks", list: Dead },
+  operations: { title: "Operations", scope: "tasks:read", op: "listOperations", list: Operations, item: Operation },
+  "flow-keys": { title: "Flow keys", scope: "tasks:read", op: "listFlowKeys", list: FlowKeys, item: FlowKey },
+  destinations: { title: "Destinations", scope: "tasks:read", op: "listDestinations", list: Destinations },
+  switches: { title: "Switches", scope: "ops", op: "listSwitches", list: Switches, item: Switch },
+  reconciliations: { title: "Reconciliations", scope: "ops", op: "listReconciliations", list: Reconciliations, item: Reconciliation },
+  keys: { title: "Keys", scope: "keys:read", op: "listKeys", list: Keys, item: Key },
   new: { title: "New", list: New },
 };
+const WHOAMI = "api/v1/whoami";
 const SEEN = Object.entries(PAGES).filter(([, { list }]) => list);
+const AGAIN_MS = 5_000;
+// Timers count no further.
+const TIMER_MS_MAX = 2 ** 31;
 const KEYS = [["/", "search"], ["j k", "next and previous row"], ["Enter", "open the row"], ["n", "new payment or task"], ["?", "this help"], ["Esc", "close"]];
 
-function SignIn({ enter }) {
+function SignIn({ enter, ended }) {
   const [key, setKey] = useState("");
   const [tenant, setTenant] = useState("");
   const [problem, setProblem] = useState(null);
@@ -41,7 +45,7 @@ function SignIn({ enter }) {
     session.begin(key.trim(), tenant.trim());
     setBusy(true);
     try {
-      enter((await send("GET", "api/v1/whoami")).body);
+      enter((await send("GET", WHOAMI)).body);
     } catch (error) {
       session.end();
       setProblem(error);
@@ -50,11 +54,11 @@ function SignIn({ enter }) {
     }
   }
   return html`<main class="sign-in"><h1>Postdate</h1>
-    <p>The console shows and changes what your API key may see and change. The key stays in this tab.</p>
-    ${problem && html`<${Trouble} problem=${problem} />`}
+    <p>The console shows and changes what your key or token may see and change. It stays in this tab.</p>
+    ${problem ? html`<${Trouble} problem=${problem} />` : ended && html`<p class="trouble" role="alert">The session ended: the key or token expired, or was revoked.</p>`}
     <form onSubmit=${submit}>
-      <${Field} name="key" label="API key" type="password" required value=${key} set=${setKey} autofocus />
-      <${Field} name="tenant" label="Tenant" hint="Only for an operator's key: the tenant to act for." value=${tenant} set=${setTenant} />
+      <${Field} name="key" label="API key or token" hint="A token is the ID token that your OpenID Connect issuer gives." type="password" required value=${key} set=${setKey} autofocus />
+      <${Field} name="tenant" label="Tenant" hint="Only for an operator: the tenant to act for." value=${tenant} set=${setTenant} />
       <p class="buttons"><button class="main" disabled=${busy}>${busy ? "Signing in …" : "Sign in"}</button></p>
     </form></main>`;
 }
@@ -72,8 +76,8 @@ function Search() {
     <input id="search" name="id" type="search" placeholder="Open by id  ( / )" autocomplete="off" spellcheck="false" /></form>`;
 }
 
-const may = (caller, scope) => !scope || caller.scopes.includes(scope);
-const firstOf = (caller) => SEEN.find(([, { scope }]) => may(caller, scope))[0];
+const open = (caller) => SEEN.filter(([, { scope, op }]) => !scope || !lacks(caller, scope, op));
+const FIRST = "now";
 
 function Help({ close }) {
   const dialog = useRef();
@@ -116,7 +120,7 @@ function Page({ route, caller }) {
   }, [route.page, route.id]);
   return html`<main id="main" ref=${main}>${view
     ? html`<${view} key=${`${route.page}/${route.id}`} title=${page.title} ...${route} caller=${caller} />`
-    : html`<h1 tabindex="-1">No such page</h1><p><a href=${hrefOf(firstOf(caller))}>To the first page</a></p>`}</main>`;
+    : html`<h1 tabindex="-1">No such page</h1><p><a href=${hrefOf(FIRST)}>To the first page</a></p>`}</main>`;
 }
 
 function Console() {
@@ -124,31 +128,41 @@ function Console() {
   const [caller, setCaller] = useState(null);
   const [known, setKnown] = useState(!session.key);
   const [help, setHelp] = useState(false);
-  const leave = () => {
+  const [ended, setEnded] = useState(null);
+  const ask = () => send("GET", WHOAMI).then(({ body }) => setCaller(body), () => {});
+  const leave = (refusal) => {
     session.end();
     setCaller(null);
+    setEnded(refusal);
   };
   useEffect(() => {
     addEventListener("unauthenticated", leave);
-    if (session.key) send("GET", "api/v1/whoami").then(({ body }) => setCaller(body), () => {}).finally(() => setKnown(true));
+    if (session.key) ask().finally(() => setKnown(true));
     return () => removeEventListener("unauthenticated", leave);
   }, []);
+  // The API decides when a session ends, because the clock of this machine may be wrong.
   useEffect(() => {
-    if (caller && !routeOf(location.hash).page) location.replace(hrefOf(firstOf(caller)));
+    const left = Date.parse(caller?.expires_at) - Date.now();
+    if (!(left < TIMER_MS_MAX)) return undefined;
+    const timer = setTimeout(ask, Math.max(left, AGAIN_MS));
+    return () => clearTimeout(timer);
+  }, [caller]);
+  useEffect(() => {
+    if (caller && !routeOf(location.hash).page) location.replace(hrefOf(FIRST));
   }, [caller, route.page]);
   useKeyboard(() => setHelp(true));
   if (!known) return html`<main><${Loading} /></main>`;
-  if (!caller) return html`<${SignIn} enter=${setCaller} />`;
+  if (!caller) return html`<${SignIn} enter=${setCaller} ended=${ended} />`;
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.querySelector("main h1").focus(); }}>Skip to the page</a>
     <header>
       <strong class="name">Postdate</strong>
-      <nav aria-label="Pages of the console">${SEEN.filter(([, { scope }]) => may(caller, scope)).map(([name, { title }]) => html`
+      <nav aria-label="Pages of the console">${open(caller).map(([name, { title }]) => html`
         <a href=${hrefOf(name)} aria-current=${name === route.page ? "page" : null}>${title}</a>`)}</nav>
       <${Search} />
       <span class="who"><span title=${caller.scopes.join(" ")}>${caller.tenant} · ${caller.key_id}</span>
         <button class="small" onClick=${() => setHelp(true)} aria-label="Keyboard help">?</button>
-        <button class="small" onClick=${leave}>Sign out</button></span>
+        <button class="small" onClick=${() => leave(null)}>Sign out</button></span>
     </header>
     <${Page} ...${{ route, caller }} />
     ${help && html`<${Help} close=${() => setHelp(false)} />`}`;

@@ -4,7 +4,7 @@ import { useState } from "./hooks.js";
 import { hrefOf, usePoll } from "./api.js";
 import {
   Action, Actions, addressOf, exact, Facts, html, Instant, instantColumn, instantField, instantOf, Item, late, link, List, Rows,
-  Shown, State, STATUS,
+  State, STATUS,
 } from "./parts.js";
 
 const EVENTS = "api/v1/events";
@@ -43,11 +43,15 @@ export function Event({ id }) {
 
 const KEYS = "api/v1/keys";
 
+// The form cannot give them to the new key, and a key without them would have more rights than its maker.
+const RESTRICTIONS = ["account_ids", "actions", "amount_max", "amount_per_day_max", "networks", "requests_per_second"];
+
 export function Keys(given) {
   const { caller } = given;
   const [made, setMade] = useState(null);
   return html`<${List} ...${given} columns=${KEY_COLUMNS} of="key_id" empty="No key.">
-    <${Actions}><${Action} caller=${caller} scope="keys:write" label="Make a key" done=${setMade}
+    <${Actions}><${Action} caller=${caller} scope="keys:write" op="makeKey" label="Make a key" done=${setMade}
+      allowed=${!RESTRICTIONS.some((each) => caller[each])} refusal="A restricted key makes no key here."
       text="A key never has more rights than the key that makes it." fields=${[
         { name: "name", label: "Name", required: true },
         { name: "scopes", label: "Scopes", hint: "Separated by spaces", required: true, value: caller.scopes.filter((each) => each.endsWith(":read")).join(" ") },
@@ -70,26 +74,25 @@ export function Key({ id, caller }) {
   const path = `${KEYS}/${encodeURIComponent(id)}`;
   const [made, setMade] = useState(null);
   const found = usePoll(path);
-  return html`<h1 tabindex="-1">Key</h1><p><code>${id}</code></p>
-    ${made && html`<${Made} what="key" text=${made.key} />`}
-    <${Shown} found=${found}>${(key) => {
-      const may = { caller, scope: "keys:write", allowed: key.status === "ACTIVE", refusal: `The key is ${key.status}.` };
-      return html`<p role="status" class="lead"><${State} of=${key.status} /> ${key.name}</p>
-        <${Actions}>
-          <${Action} ...${may} label="Rotate" done=${(body) => { setMade(body); found.again(); }} text="The old secret works on for the overlap."
-            fields=${[{ name: "overlap", label: "Overlap (seconds)", value: "3600", inputmode: "numeric", pattern: "[0-9]+", required: true }]}
-            request=${({ overlap }) => ({ path: `${path}/rotate`, body: { overlap_seconds: +overlap } })} />
-          <${Action} ...${may} label="Revoke" danger done=${found.again} text="Requests with this key are refused within seconds."
-            request=${() => ({ method: "DELETE", path })} /></${Actions}>
-        <${Facts} of=${[
-          ["Scopes", key.scopes.join(" ")],
-          ["Accounts", key.account_ids?.join(" ") || "all"],
-          ["Made", html`<${Instant} at=${key.created_at} />`],
-          ["Made by", key.made_by || "the command line"],
-          ["Last used", html`<${Instant} at=${key.last_used_at} />`],
-          ["Expires", html`<${Instant} at=${key.expires_at} />`],
-        ]} />`;
-    }}</${Shown}>`;
+  return html`<${Item} title="Key" ...${{ id, found }}>${(key) => {
+    const may = { caller, scope: "keys:write", allowed: key.status === "ACTIVE", refusal: `The key is ${key.status}.` };
+    return html`${made && html`<${Made} what="key" text=${made.key} />`}
+      <p role="status" class="lead"><${State} of=${key.status} /> ${key.name}</p>
+      <${Actions}>
+        <${Action} ...${may} op="rotateKey" label="Rotate" done=${(body) => { setMade(body); found.again(); }} text="The old secret works on for the overlap."
+          fields=${[{ name: "overlap", label: "Overlap (seconds)", value: "3600", inputmode: "numeric", pattern: "[0-9]+", required: true }]}
+          request=${({ overlap }) => ({ path: `${path}/rotate`, body: { overlap_seconds: +overlap } })} />
+        <${Action} ...${may} op="revokeKey" label="Revoke" danger done=${found.again} text="Requests with this key are refused within seconds."
+          request=${() => ({ method: "DELETE", path })} /></${Actions}>
+      <${Facts} of=${[
+        ["Scopes", key.scopes.join(" ")],
+        ["Accounts", key.account_ids?.join(" ") || "all"],
+        ["Made", html`<${Instant} at=${key.created_at} />`],
+        ["Made by", key.made_by || "the command line"],
+        ["Last used", html`<${Instant} at=${key.last_used_at} />`],
+        ["Expires", html`<${Instant} at=${key.expires_at} />`],
+      ]} />`;
+  }}</${Item}>`;
 }
 
 const SUBSCRIPTIONS = "api/v1/subscriptions";
@@ -100,7 +103,7 @@ export function Subscriptions(given) {
   const { caller } = given;
   const [made, setMade] = useState(null);
   return html`<${List} ...${given} columns=${SUBSCRIPTION_COLUMNS} of="subscription_id" empty="No subscription.">
-    <${Actions}><${Action} caller=${caller} scope="subscriptions:write" label="Subscribe" done=${setMade}
+    <${Actions}><${Action} caller=${caller} scope="subscriptions:write" op="makeSubscription" label="Subscribe" done=${setMade}
       text="From now on each event that fits is sent to the address, signed and retried." fields=${[
         { name: "url", label: "Address", type: "url", required: true },
         { ...TYPES, value: "payment.*" },
@@ -127,9 +130,8 @@ export function Subscription({ id, query, caller }) {
   const path = `${SUBSCRIPTIONS}/${encodeURIComponent(id)}`;
   const [made, setMade] = useState(null);
   const found = usePoll(path);
-  return html`<h1 tabindex="-1">Subscription</h1><p><code>${id}</code></p>
-    ${made && html`<${Made} what="secret" text=${made.secret} />`}
-    <${Shown} found=${found}>${(subscription) => html`
+  return html`<${Item} title="Subscription" ...${{ id, found }}>${(subscription) => html`
+      ${made && html`<${Made} what="secret" text=${made.secret} />`}
       <p role="status" class="lead"><${State} of=${subscription.status} /> ${subscription.reason}</p>
       <${SubscriptionActions} ...${{ subscription, path, caller, setMade }} done=${found.again} />
       <${Facts} of=${[
@@ -145,7 +147,7 @@ export function Subscription({ id, query, caller }) {
       <p class="buttons">${["", "DEAD"].map((status) => html`<a class="button" href=${hrefOf("subscriptions", id, { status })}
         aria-current=${status === (query.status || "") ? "page" : null}>${status || "All"}</a>`)}</p>
       <${Rows} caption="Deliveries" page="subscriptions" id=${id} query=${query} always=${{ status: query.status }} path=${`${path}/deliveries`}
-        things="deliveries" columns=${DELIVERIES} of="run_id" empty="Nothing was sent." />`}</${Shown}>`;
+        things="deliveries" columns=${DELIVERIES} of="run_id" empty="Nothing was sent." />`}</${Item}>`;
 }
 
 const DELIVERIES = [
@@ -160,17 +162,17 @@ const DELIVERIES = [
 function SubscriptionActions({ subscription, path, caller, setMade, done }) {
   const { status } = subscription;
   const may = { caller, scope: "subscriptions:write", allowed: status !== "ENDED", refusal: `The subscription is ${status}.`, done };
-  const step = (label, name, rest) => html`<${Action} ...${may} label=${label} request=${() => ({ path: `${path}/${name}` })} ...${rest} />`;
+  const step = (label, op, name, rest) => html`<${Action} ...${may} label=${label} op=${op} request=${() => ({ path: `${path}/${name}` })} ...${rest} />`;
   return html`<${Actions}>
-    ${step("Pause", "pause", { allowed: status === "ACTIVE" })}
-    ${step("Resume", "resume", { allowed: status === "PAUSED", text: "Events of the pause follow." })}
-    ${step("Send a test", "test", { text: "An event of the type subscription.test." })}
-    ${step("Rotate secret", "rotate", { done: setMade, text: "The old secret signs for another day." })}
-    <${Action} ...${may} label="Change types" fields=${[{ ...TYPES, value: subscription.types.join(" ") }]}
+    ${step("Pause", "pauseSubscription", "pause", { allowed: status === "ACTIVE" })}
+    ${step("Resume", "resumeSubscription", "resume", { allowed: status === "PAUSED", text: "Events of the pause follow." })}
+    ${step("Send a test", "testSubscription", "test", { text: "An event of the type subscription.test." })}
+    ${step("Rotate secret", "rotateSubscriptionSecret", "rotate", { done: setMade, text: "The old secret signs for another day." })}
+    <${Action} ...${may} op="changeSubscription" label="Change types" fields=${[{ ...TYPES, value: subscription.types.join(" ") }]}
       request=${({ types }) => ({ method: "PATCH", path, body: { types: typesOf(types) } })} />
-    <${Action} ...${may} label="Replay" text="Sends events of the past that were not delivered." fields=${[
+    <${Action} ...${may} op="replaySubscription" label="Replay" text="Sends events of the past that were not delivered." fields=${[
       { name: "since", label: "Since (UTC)", type: "datetime-local", step: 1, required: true },
       { name: "failed", label: "Which", options: ["all", "only failed"], value: "all" },
     ]} request=${({ since, failed }) => ({ path: `${path}/replay`, body: { since: instantOf(since), only_failed: failed !== "all" } })} />
-    <${Action} ...${may} label="Delete" danger text="For good." request=${() => ({ method: "DELETE", path })} /></${Actions}>`;
+    <${Action} ...${may} op="endSubscription" label="Delete" danger text="For good." request=${() => ({ method: "DELETE", path })} /></${Actions}>`;
 }

@@ -65,16 +65,16 @@ const facts = (payment) => [
 function PaymentActions({ payment, path, caller, done }) {
   const pending = payment.status === "PENDING";
   const refusal = `The payment is ${payment.status}.`;
-  const may = { caller, scope: "payments:write", allowed: pending, refusal, done };
+  const may = { caller, scope: "payments:write", account: payment.from_account_id, allowed: pending, refusal, done };
   const { version } = payment;
   return html`<${Actions}>
-    <${Action} ...${may} label="Reschedule" fields=${[
+    <${Action} ...${may} op="changePayment" label="Reschedule" fields=${[
       { name: "at", label: "Scheduled for (UTC)", type: "datetime-local", step: 1, required: true, value: payment.scheduled_time.slice(0, 19) },
     ]} request=${({ at }) => ({ method: "PATCH", path, version, body: { scheduled_time: instantOf(at) } })} />
-    <${Action} ...${may} label="Change amount" fields=${[
+    <${Action} ...${may} op="changePayment" label="Change amount" fields=${[
       { name: "amount", label: "Amount", required: true, ...DIGITS, value: String(payment.amount) },
     ]} request=${({ amount: digits }) => ({ method: "PATCH", path, version, body: { amount: whole(digits) } })} />
-    <${Action} ...${may} label="Cancel payment" danger text="What is held for it becomes available again. A cancelled payment stays cancelled."
+    <${Action} ...${may} op="cancelPaymentByPost" label="Cancel payment" danger text="What is held for it becomes available again. A cancelled payment stays cancelled."
       request=${() => ({ path: `${path}/cancel`, version })} />
   </${Actions}>`;
 }
@@ -120,7 +120,7 @@ const ACCOUNT_COLUMNS = [
 ];
 
 export const Accounts = (given) => html`<${List} ...${given} filters=${ACCOUNT_FILTERS} columns=${ACCOUNT_COLUMNS} of="account_id" empty="No account fits.">
-  <${Actions}><${Action} caller=${given.caller} scope="admin" label="Open an account"
+  <${Actions}><${Action} caller=${given.caller} scope="admin" op="openAccount" label="Open an account"
     done=${({ account_id: id }) => go("accounts", id)} fields=${[{ name: "id", label: "Account", required: true }]}
     request=${({ id }) => ({ path: ACCOUNTS, body: { account_id: id } })} /></${Actions}></${List}>`;
 
@@ -155,25 +155,25 @@ const JOURNAL = [
 ];
 
 function AccountActions({ account, path, caller, done }) {
-  const may = { caller, scope: "admin", refusal: `The account is ${account.status}.`, done };
+  const may = { caller, scope: "admin", account: account.account_id, refusal: `The account is ${account.status}.`, done };
   return html`<${Actions}>
-    <${Action} ...${may} label="Deposit" allowed=${account.status === "ACTIVE"} fields=${[
+    <${Action} ...${may} op="deposit" label="Deposit" allowed=${account.status === "ACTIVE"} fields=${[
       { name: "amount", label: "Amount", required: true, ...DIGITS },
       { name: "reference", label: "Reference" },
     ]} request=${({ amount: digits, reference }, idempotencyKey) => ({
       path: `${path}/deposits`, idempotencyKey, body: { amount: whole(digits), ...(reference ? { reference } : {}) } })} />
-    <${Action} ...${may} label="Adjust" text="Corrects the balance, also downwards. The journal keeps the reason." fields=${[
+    <${Action} ...${may} op="adjust" label="Adjust" text="Corrects the balance, also downwards. The journal keeps the reason." fields=${[
       { name: "amount", label: "Amount", required: true, pattern: "-?[1-9][0-9]*" },
       { name: "reason", label: "Reason", required: true },
     ]} request=${({ amount: digits, reason }, idempotencyKey) => ({
       path: `${path}/adjustments`, idempotencyKey, body: { amount: whole(digits), reason } })} />
-    <${Action} ...${may} label="Change limit" fields=${[
+    <${Action} ...${may} op="changeAccount" label="Change limit" fields=${[
       { name: "amount", label: "Greatest payment", required: true, ...DIGITS, value: String(account.limits.amount_max) },
     ]} request=${({ amount: digits }) => ({ method: "PATCH", path, body: { limits: { amount_max: whole(digits) } } })} />
-    <${Action} ...${may} label="Freeze" danger allowed=${account.status === "ACTIVE"} text="A frozen account neither pays nor is paid."
+    <${Action} ...${may} op="freezeAccount" label="Freeze" danger allowed=${account.status === "ACTIVE"} text="A frozen account neither pays nor is paid."
       path="${path}/freeze" />
-    <${Action} ...${may} label="Unfreeze" allowed=${account.status === "FROZEN"} path="${path}/unfreeze" />
-    <${Action} ...${may} label="Close" danger allowed=${account.status !== "CLOSED" && account.balance === 0}
+    <${Action} ...${may} op="unfreezeAccount" label="Unfreeze" allowed=${account.status === "FROZEN"} path="${path}/unfreeze" />
+    <${Action} ...${may} op="closeAccount" label="Close" danger allowed=${account.status !== "CLOSED" && account.balance === 0}
       refusal="Only an empty account can be closed." text="A closed account stays closed." path="${path}/close" />
   </${Actions}>`;
 }

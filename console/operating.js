@@ -2,7 +2,7 @@
 
 import { go, usePoll } from "./api.js";
 import {
-  Action, Actions, addressOf, ago, amount, DIGITS, exact, Facts, html, Instant, instantColumn, Item, link, linkOf, List,
+  Action, Actions, addressOf, ago, amount, DIGITS, exact, Facts, html, Instant, instantColumn, Item, lacks, link, linkOf, List,
   numberColumn, Rows, Shown, State, Table,
 } from "./parts.js";
 
@@ -28,7 +28,7 @@ export const Operations = (given) => html`<${List} ...${given} columns=${COLUMNS
 // Plans one action on the items of a filter, and opens the plan. Nothing happens to an item before the plan's start.
 export function Plan({ caller, action, kind, filter, label, text }) {
   const scope = `${kind}:write`;
-  return html`<${Action} caller=${caller} scope="operations:write" label=${label} text=${text}
+  return html`<${Action} caller=${caller} scope="operations:write" op="planOperation" label=${label} text=${text}
     allowed=${caller.scopes.includes(scope)} refusal="This key lacks the scope ${scope}." done=${({ operation_id: id }) => go("operations", id)} fields=${[
       { name: "reason", label: "Reason", required: true },
       { name: "rate", label: "Items a second", required: true, value: "10", ...DIGITS },
@@ -88,13 +88,18 @@ function Told({ title, counts }) {
 }
 
 function Steps({ operation, path, caller, done }) {
-  const may = { caller, scope: "operations:write", refusal: `The operation is ${operation.state}.`, done };
-  const step = (label, name, states, text) => html`<${Action} ...${may} label=${label} allowed=${states.includes(operation.state)}
+  const needed = `${operation.kind === "payments" ? "payments" : "tasks"}:write`;
+  const bound = caller.account_ids && operation.actor !== caller.key_id && "A key of some accounts begins only its own plans.";
+  const step = (label, op, name, states, text) => {
+    const why = lacks(caller, needed, op) || (name !== "stop" && bound) || "";
+    return html`<${Action} ...${{ caller, scope: "operations:write", done }} label=${label} op=${op}
+    allowed=${!why && states.includes(operation.state)} refusal=${why || `The operation is ${operation.state}.`}
     danger=${name === "stop"} text=${text} request=${() => ({ path: `${path}/${name}`, body: {} })} />`;
+  };
   return html`<${Actions}>
-    ${step("Start", "start", ["PLANNED"], `${amount(operation.eligible.count)} items, at most ${operation.max_per_second} a second.`)}
-    ${step("Stop", "stop", ["RUNNING", "PAUSED", "PLANNED"], "What was sent is not taken back.")}
-    ${step("Resume", "resume", ["STOPPED", "RUNNING", "PAUSED"], "Its canary begins anew.")}
+    ${step("Start", "startOperation", "start", ["PLANNED"], `${amount(operation.eligible.count)} items, at most ${operation.max_per_second} a second.`)}
+    ${step("Stop", "stopOperation", "stop", ["RUNNING", "PAUSED", "PLANNED"], "What was sent is not taken back.")}
+    ${step("Resume", "resumeOperation", "resume", ["STOPPED", "RUNNING", "PAUSED"], "Its canary begins anew.")}
   </${Actions}>`;
 }
 
@@ -124,9 +129,9 @@ const filterOf = ({ failure, destination }) => ({ failure, ...(destination && { 
 export const Dead = ({ caller }) => html`<h1 tabindex="-1">Dead letters</h1>
   <${Groups} title="Dead tasks and runs" kind="tasks" path="api/v1/tasks" status="DEAD" caller=${caller} error=${errorOf}
     empty="No task is dead." />
-  ${caller.scopes.includes("payments:read") && html`<${Groups} title="Parked payments" kind="payments" path="api/v1/payments" status="EXECUTING" caller=${caller}
+  ${!lacks(caller, "payments:read", "listPayments") && html`<${Groups} title="Parked payments" kind="payments" path="api/v1/payments" status="EXECUTING" caller=${caller}
     error=${(row) => row.error_message} empty="No payment is parked." />`}
-  ${caller.scopes.includes("ops") && ["tasks", "payments"].map((queue) => html`<${Letters} queue=${queue} />`)}`;
+  ${!lacks(caller, "ops", "listDeadLetters") && ["tasks", "payments"].map((queue) => html`<${Letters} queue=${queue} />`)}`;
 
 function Groups({ title, kind, path, status, caller, error, empty }) {
   const found = usePoll(path, { query: { status, order: "desc", limit: GROUPED_MAX }, every: EVERY_MS });
@@ -183,10 +188,10 @@ export function FlowKey({ id, caller }) {
   return html`<${Item} title="Flow key" ...${{ id, found }}>${(key) => html`
       <p role="status" class="lead">${state(key)} ${amount(key.waiting)} waiting, ${amount(key.running)} running.</p>
       <${Actions}>
-        <${Action} ...${may} label="Pause" danger allowed=${!key.paused} refusal="The key is paused." text="Runs that are due wait. Runs that have begun go on."
+        <${Action} ...${may} op="pauseFlowKey" label="Pause" danger allowed=${!key.paused} refusal="The key is paused." text="Runs that are due wait. Runs that have begun go on."
           path="${path}/pause" />
-        <${Action} ...${may} label="Resume" allowed=${key.paused} refusal="The key is not paused." path="${path}/resume" />
-        <${Action} ...${may} label="Pin values" text="A pinned value counts whatever a task says. An empty one counts no longer." fields=${[
+        <${Action} ...${may} op="resumeFlowKey" label="Resume" allowed=${key.paused} refusal="The key is not paused." path="${path}/resume" />
+        <${Action} ...${may} op="changeFlowKey" label="Pin values" text="A pinned value counts whatever a task says. An empty one counts no longer." fields=${[
           { name: "rate", label: "Rate", value: String(key.rate ?? ""), ...DIGITS },
           { name: "seconds", label: "In so many seconds", value: String(key.period_seconds), ...DIGITS, required: true },
           { name: "parallelism", label: "At a time", value: String(key.parallelism ?? ""), ...DIGITS },
@@ -214,6 +219,6 @@ function HeldSteps({ row, caller }) {
   const may = { caller, scope: "tasks:write", allowed: row.state !== "CLOSED", refusal: "Calls go out." };
   const path = `api/v1/destinations/${row.id}`;
   return html`<span class="buttons">
-    <${Action} ...${may} label="Probe" text="The next call tries." path="${path}/probe" />
-    <${Action} ...${may} label="Reset" allowed=${true} text="Failures are forgotten. Calls begin slowly." path="${path}/reset" /></span>`;
+    <${Action} ...${may} op="probeDestination" label="Probe" text="The next call tries." path="${path}/probe" />
+    <${Action} ...${may} op="resetDestination" label="Reset" allowed=${true} text="Failures are forgotten. Calls begin slowly." path="${path}/reset" /></span>`;
 }

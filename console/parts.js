@@ -75,58 +75,87 @@ export const Item = ({ title, id, found, children }) => html`<h1 tabindex="-1">$
 
 export const Actions = ({ children }) => html`<p class="buttons" role="group" aria-label="Actions">${children}</p>`;
 
-// A button that asks first. `request` makes the request of the fields' values: a POST unless it names another method.
-export function Action({ label, scope, caller, allowed = true, danger = false, fields = [], path, request = () => ({ path }), done, ...texts }) {
-  const [open, setOpen] = useState(false);
-  const may = !caller.read_only && caller.scopes.includes(scope);
-  const why = may ? (allowed ? "" : texts.refusal || "This state does not allow it.") : caller.read_only ? "This key only reads." : `This key lacks the scope ${scope}.`;
-  return html`
-    <button class=${danger ? "danger" : ""} disabled=${!may || !allowed} title=${why} onClick=${() => setOpen(true)}>${label}</button>
-    ${open && html`<${Asked} ...${{ label, danger, fields, request, done, ...texts }} close=${() => setOpen(false)} />`}`;
+// Why the key may not ask for the operation; nothing if it may. The API refuses it in any case.
+export const lacks = (caller, scope, op) => (!caller.scopes.includes(scope) ? `This key lacks the scope ${scope}.`
+  : caller.actions && !caller.actions.includes(op) ? `This key may not ask for ${op}.` : "");
+
+const bound = (caller, account) =>
+  (account && caller.account_ids && !caller.account_ids.includes(account) ? `This key is not for the account ${account}.` : "");
+
+// The same for an operation that writes, and for the account that it is about.
+export const refused = (caller, scope, op, account) =>
+  (caller.read_only ? "This key only reads." : lacks(caller, scope, op)) || bound(caller, account);
+
+// The same for the account and the amount of a request.
+function beyond(caller, scope, { from_account_id: from, account_id: account = from, amount: sum } = {}) {
+  const most = Math.min(caller.amount_max ?? Infinity, caller.amount_per_day_max ?? Infinity);
+  return scope === "payments:write" && sum?.rawJSON > most ? `This key pays at most ${amount(most)}.` : bound(caller, account);
 }
 
-function Asked({ label, danger, fields, request, done, text, close }) {
+// A button that asks first. `request` makes the request of the fields' values: a POST unless it names another method.
+export function Action({ label, scope, op, account, caller, allowed = true, danger = false, refusal = "This state does not allow it.", fields = [], path, request = () => ({ path }), ...rest }) {
+  const [open, setOpen] = useState(false);
+  const why = refused(caller, scope, op, account) || (allowed ? "" : refusal);
+  return html`
+    <button class=${danger ? "danger" : ""} disabled=${why} title=${why} onClick=${() => setOpen(true)}>${label}</button>
+    ${open && html`<${Asked} ...${{ label, caller, scope, danger, fields, request, ...rest }} close=${() => setOpen(false)} />`}`;
+}
+
+function Asked({ label, danger, text, done, close, ...given }) {
   const dialog = useRef();
-  const [values, setValues] = useState(() => Object.fromEntries(fields.map((field) => [field.name, field.value || ""])));
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
-  const [idempotencyKey] = useState(() => crypto.randomUUID());
   const before = useRef(document.activeElement);
+  const form = useForm({ ...given, done: (body) => { close(); done?.(body); } });
   useEffect(() => {
     dialog.current.showModal();
     return () => before.current?.focus?.();
   }, []);
+  return html`<dialog ref=${dialog} aria-labelledby="asked" onClose=${close}>
+    <form onSubmit=${form.submit}>
+      <h2 id="asked">${label}</h2>
+      ${text && html`<p>${text}</p>`}
+      ${form.inputs}
+      ${form.command}
+      <p class="buttons">
+        <button type="button" onClick=${close}>Close</button>
+        <button type="submit" class=${danger ? "danger" : "main"} disabled=${form.why || form.busy} title=${form.why}>${form.busy ? "Sending …" : label}</button>
+      </p>
+    </form>
+  </dialog>`;
+}
+
+// The inputs of a request, the command that does the same, and why the key may not send it. With `anew`, other values
+// are another request.
+export function useForm({ caller, scope, fields, request, done, anew }) {
+  const [values, setValues] = useState(() => Object.fromEntries(fields.map((field) => [field.name, field.value || ""])));
+  const [problem, setProblem] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const [idempotencyKey, setIdempotencyKey] = useState(() => crypto.randomUUID());
   const made = () => ({ method: "POST", ...request(values, idempotencyKey) });
   const asked = attempt(made);
-  async function confirm(event) {
+  const set = (name) => (value) => {
+    setValues((known) => ({ ...known, [name]: value }));
+    if (anew) setIdempotencyKey(crypto.randomUUID());
+  };
+  async function submit(event) {
     event.preventDefault();
     setBusy(true);
     setProblem(null);
     try {
       const { method, path, ...given } = made();
-      const answer = await send(method, path, given);
-      close();
-      done?.(answer.body);
+      done((await send(method, path, given)).body);
     } catch (error) {
       setProblem(error.errors ? error : { message: error.message, errors: [] });
     } finally {
       setBusy(false);
     }
   }
-  return html`<dialog ref=${dialog} aria-labelledby="asked" onClose=${close}>
-    <form onSubmit=${confirm}>
-      <h2 id="asked">${label}</h2>
-      ${text && html`<p>${text}</p>`}
-      ${fields.map((field) => html`<${Field} ...${field} value=${values[field.name]}
-        set=${(value) => setValues((known) => ({ ...known, [field.name]: value }))} />`)}
-      ${problem && html`<${Trouble} problem=${problem} />`}
-      ${asked && html`<${Command} text=${curl(asked.method, asked.path, asked)} />`}
-      <p class="buttons">
-        <button type="button" onClick=${close}>Close</button>
-        <button type="submit" class=${danger ? "danger" : "main"} disabled=${busy}>${busy ? "Sending …" : label}</button>
-      </p>
-    </form>
-  </dialog>`;
+  return {
+    values, busy, submit,
+    why: beyond(caller, scope, asked?.body),
+    inputs: html`${fields.map((field) => html`<${Field} ...${field} value=${values[field.name]} set=${set(field.name)} />`)}
+      ${problem && html`<${Trouble} problem=${problem} />`}`,
+    command: asked && html`<${Command} text=${curl(asked.method, asked.path, asked)} />`,
+  };
 }
 
 export function attempt(make) {

@@ -1,9 +1,9 @@
 // The service: how the last hour fared and what is to come; its switches; its reconciliations.
 
 import { useMemo, useState } from "./hooks.js";
-import { Problem, textOf, usePoll } from "./api.js";
+import { textOf, usePoll } from "./api.js";
 import {
-  Action, Actions, ago, amount, attempt, Bars, exact, Facts, html, Instant, instantColumn, Item, link, List, numberColumn, Shown,
+  Action, Actions, ago, amount, attempt, Bars, exact, Facts, html, Instant, instantColumn, Item, lacks, link, List, numberColumn, Shown,
   State, Table,
 } from "./parts.js";
 
@@ -18,10 +18,10 @@ const verdict = ({ ok }) => sign(ok, "right", "wrong");
 const position = ({ on }) => sign(on, "ON", "OFF");
 
 export const Now = ({ caller }) => html`<h1 tabindex="-1">Now</h1>
-  ${caller.scopes.includes("tasks:read") && html`<${LastHour} path="api/v1/overview" />`}
-  ${caller.scopes.includes("payments:read") && html`<${ToCome} />`}
-  ${caller.scopes.includes("admin") && html`<${Books} />`}
-  ${caller.scopes.includes("ops") && html`<${Service} />`}`;
+  ${!lacks(caller, "tasks:read", "getOverview") && html`<${LastHour} path="api/v1/overview" />`}
+  ${!lacks(caller, "payments:read", "listPayments") && html`<${ToCome} />`}
+  ${!lacks(caller, "admin", "audit") && html`<${Books} />`}
+  ${!lacks(caller, "ops", "getServiceOverview") && html`<${Service} />`}`;
 
 // An audit reads every account, so it is made when it is asked for.
 function Books() {
@@ -158,7 +158,7 @@ const SWITCH_COLUMNS = [
 ];
 
 // Turns the switch of that name, or the one that the form names.
-const Turn = ({ name, on, label = on ? "Turn on" : "Turn off", fields = [], ...may }) => html`<${Action} ...${may} scope="ops" danger=${!on} label=${label}
+const Turn = ({ name, on, label = on ? "Turn on" : "Turn off", fields = [], ...may }) => html`<${Action} ...${may} scope="ops" op="turnSwitch" danger=${!on} label=${label}
   text="It takes effect within two seconds. What is due waits, and goes on when the switch is on." fields=${[...fields, REASON]}
   request=${(given) => ({ method: "PUT", path: `${SWITCHES}/${encodeURIComponent(name || given.name)}`, body: { on, reason: given.reason } })} />`;
 
@@ -188,18 +188,15 @@ const NIGHTS = 20;
 const open = ({ proposals }) => proposals.filter(({ outcome }) => outcome !== "done");
 
 export const Reconciliations = (given) => html`<${List} ...${given} path=${RECONCILIATIONS} limit=${NIGHTS} of="reconciliation_id" columns=${[
-  ["Ended", (row) => link("reconciliations", row.reconciliation_id, html`<${Instant} at=${row.finished_at} />`, { cursor: given.query.cursor })],
+  ["Ended", (row) => link("reconciliations", row.reconciliation_id, html`<${Instant} at=${row.finished_at} />`)],
   ["Result", verdict],
   ["Findings", (row) => Object.values(row.by_check).reduce((sum, count) => sum + count, 0), "number"],
   ["To approve", (row) => open(row).length, "number"],
 ]} empty="No reconciliation yet." />`;
 
-// The API has no answer for one alone, so this is found on its page of the list.
-export function Reconciliation({ id, query, caller }) {
-  const found = usePoll(RECONCILIATIONS, { query: { limit: NIGHTS, cursor: query.cursor } });
-  const body = found.body?.reconciliations.find((each) => each.reconciliation_id === id);
-  const problem = found.problem || (found.body && !body && new Problem(404, { detail: "The list shows it no more at this place." }));
-  return html`<${Item} title="Reconciliation" id=${id} found=${{ ...found, body, problem }}>${({ proposals, findings, ...run }) => html`
+export function Reconciliation({ id, caller }) {
+  const found = usePoll(`${RECONCILIATIONS}/${encodeURIComponent(id)}`);
+  return html`<${Item} title="Reconciliation" ...${{ id, found }}>${({ proposals, findings, ...run }) => html`
     <p role="status" class="lead">${verdict(run)} ${Object.entries(run.by_check).map(([check, count]) => `${check}: ${count}`).join(", ")}</p>
     <${Facts} of=${[
       ["Began", exact(run.started_at)],
@@ -216,7 +213,7 @@ export function Reconciliation({ id, query, caller }) {
       ["Approved by", "approved_by", "wide"],
       ["Reason", "reason", "wide"],
       ["Outcome", "outcome"],
-      ["Actions", ({ tenant, subject_id: subject, repair, outcome }) => html`<${Action} caller=${caller} scope="ops" label="Approve" danger done=${found.again}
+      ["Actions", ({ tenant, subject_id: subject, repair, outcome }) => html`<${Action} caller=${caller} scope="ops" op="approveRepairs" label="Approve" danger done=${found.again}
         allowed=${outcome !== "done"} refusal="It is done." text="${repair}: ${subject} of ${tenant}." fields=${[REASON]}
         request=${({ reason }) => ({ path: `${RECONCILIATIONS}/${id}/approve`, body: { reason, tenant, subject_ids: [subject] } })} />`],
     ]} />

@@ -1,10 +1,9 @@
 // Tasks: the list, a task that runs once, a task that recurs, and one run. The forms for what is new, payments too.
 
-import { useState } from "./hooks.js";
-import { curl, go, hrefOf, send, usePoll, valueOf, whole } from "./api.js";
+import { go, hrefOf, usePoll, valueOf, whole } from "./api.js";
 import {
-  Action, Actions, addressOf, ago, amount, attempt, Command, DIGITS, exact, Facts, Field, html, Instant, instantColumn,
-  instantField, instantOf, Item, late, link, List, Rows, Shown, State, STATUS, Table, Trouble,
+  Action, Actions, addressOf, ago, DIGITS, exact, Facts, html, Instant, instantColumn, instantField, instantOf, Item, late, link,
+  List, refused, Rows, Shown, State, STATUS, Table, useForm,
 } from "./parts.js";
 
 const PATH = "api/v1/tasks";
@@ -76,28 +75,28 @@ function OnceActions({ task, path, caller, done }) {
   const may = { caller, scope: "tasks:write", refusal: `The task is ${task.status}.`, done };
   const { version } = task;
   return html`<${Actions}>
-    <${Action} ...${may} label="Reschedule" allowed=${task.status === "PENDING"} fields=${[
+    <${Action} ...${may} op="changeTask" label="Reschedule" allowed=${task.status === "PENDING"} fields=${[
       { name: "at", label: "Planned for (UTC)", type: "datetime-local", step: 1, required: true, value: task.run_at.slice(0, 19) },
     ]} request=${({ at }) => ({ method: "PATCH", path, version, body: { run_at: instantOf(at) } })} />
-    <${Action} ...${may} label="Retry" allowed=${task.status === "DEAD"} text="Its attempts are counted anew."
+    <${Action} ...${may} op="retryTask" label="Retry" allowed=${task.status === "DEAD"} text="Its attempts are counted anew."
       path="${path}/retry" />
-    <${Action} ...${may} label="Cancel task" danger allowed=${waits} request=${() => ({ method: "DELETE", path, version })} />
+    <${Action} ...${may} op="cancelTask" label="Cancel task" danger allowed=${waits} request=${() => ({ method: "DELETE", path, version })} />
   </${Actions}>`;
 }
 
 function PlanActions({ task, path, caller, done }) {
   const may = { caller, scope: "tasks:write", refusal: `The task is ${task.status}.`, done };
   return html`<${Actions}>
-    <${Action} ...${may} label="Run now" allowed=${task.status !== "CANCELLED"} text="The plan stays as it is."
+    <${Action} ...${may} op="triggerTask" label="Run now" allowed=${task.status !== "CANCELLED"} text="The plan stays as it is."
       request=${(_, idempotencyKey) => ({ path: `${path}/trigger`, idempotencyKey })} />
-    <${Action} ...${may} label="Pause" allowed=${task.status === "ACTIVE"} fields=${[{ name: "reason", label: "Reason" }]}
+    <${Action} ...${may} op="pauseTask" label="Pause" allowed=${task.status === "ACTIVE"} fields=${[{ name: "reason", label: "Reason" }]}
       request=${({ reason }) => ({ path: `${path}/pause`, body: reason ? { reason } : {} })} />
-    <${Action} ...${may} label="Resume" allowed=${task.status === "PAUSED"} path="${path}/resume" />
-    <${Action} ...${may} label="Backfill" text="Runs the plan's instants of the past." done=${({ operation_id: id }) => go("operations", id)} fields=${[
+    <${Action} ...${may} op="resumeTask" label="Resume" allowed=${task.status === "PAUSED"} path="${path}/resume" />
+    <${Action} ...${may} op="backfillTask" label="Backfill" text="Runs the plan's instants of the past." done=${({ operation_id: id }) => go("operations", id)} fields=${[
       { name: "from", label: "From (UTC)", type: "datetime-local", step: 1, required: true },
       { name: "to", label: "To (UTC)", type: "datetime-local", step: 1, required: true },
     ]} request=${({ from, to }) => ({ path: `${path}/backfill`, body: { from: instantOf(from), to: instantOf(to) } })} />
-    <${Action} ...${may} label="Cancel task" danger allowed=${task.status !== "CANCELLED"} text="No further run is planned."
+    <${Action} ...${may} op="cancelTask" label="Cancel task" danger allowed=${task.status !== "CANCELLED"} text="No further run is planned."
       request=${() => ({ method: "DELETE", path, version: task.version })} />
   </${Actions}>`;
 }
@@ -151,7 +150,7 @@ export function Run({ id, caller }) {
   return html`<${Item} title="Run" ...${{ id, found }}>${(run) => html`
       <p role="status" class="lead"><${State} of=${run.status} /> ${run.reason || ""}</p>
       <${Actions}>
-        <${Action} ...${{ caller, scope: "tasks:write", refusal: `The run is ${run.status}.`, done: found.again }} label="Retry"
+        <${Action} ...${{ caller, scope: "tasks:write", refusal: `The run is ${run.status}.`, done: found.again }} op="retryRun" label="Retry"
           allowed=${run.status === "DEAD"} text="Its attempts are counted anew." path="${path}/retry" /></${Actions}>
       <${Facts} of=${[
         ["Task", link("tasks", run.task_id)],
@@ -177,10 +176,10 @@ const TARGET = [
 const targetOf = ({ type, address }) => (type === "sqs" ? { type, queue_url: address } : { type, url: address });
 const taskOf = (given) => ({ target: targetOf(given), payload: valueOf(given.payload), ...(given.name ? { name: given.name } : {}) });
 
-// Each kind by its name: title, scope, fields, the request that the fields make, and the page of what was made.
+// Each kind by its name: title, scope and operation, fields, the request that the fields make, and the page of what was made.
 const KINDS = {
   payment: {
-    title: "Payment", scope: "payments:write", made: ({ payment_id: id }) => ["payments", id],
+    title: "Payment", scope: "payments:write", op: "schedulePayment", made: ({ payment_id: id }) => ["payments", id],
     fields: [
       { name: "from", label: "From account", required: true },
       { name: "to", label: "To account", required: true },
@@ -198,12 +197,12 @@ const KINDS = {
     }),
   },
   task: {
-    title: "Task", scope: "tasks:write", made: ({ task_id: id }) => ["tasks", id],
+    title: "Task", scope: "tasks:write", op: "registerTask", made: ({ task_id: id }) => ["tasks", id],
     fields: [AT, ...TARGET],
     request: (given) => ({ path: PATH, body: { run_at: instantOf(given.at), ...taskOf(given) } }),
   },
   cron: {
-    title: "Cron", scope: "tasks:write", made: ({ task_id: id }) => ["tasks", id],
+    title: "Cron", scope: "tasks:write", op: "registerTask", made: ({ task_id: id }) => ["tasks", id],
     fields: [
       { name: "cron", label: "Cron", hint: "Minute, hour, day of month, month, day of week", required: true, value: "30 2 * * *" },
       { name: "timezone", label: "Time zone", required: true, value: "Europe/Berlin" },
@@ -222,36 +221,18 @@ export function New({ query, caller }) {
 }
 
 function Form({ kind, caller }) {
-  const [values, setValues] = useState(() => Object.fromEntries(kind.fields.map((field) => [field.name, field.value || ""])));
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
-  const [idempotencyKey, setIdempotencyKey] = useState(() => crypto.randomUUID());
-  const may = !caller.read_only && caller.scopes.includes(kind.scope);
-  const asked = () => ({ ...kind.request(values), idempotencyKey });
-  const set = (name) => (value) => {
-    setValues((known) => ({ ...known, [name]: value }));
-    setIdempotencyKey(crypto.randomUUID());
-  };
-  async function submit(event) {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      const { path, ...given } = asked();
-      go(...kind.made((await send("POST", path, given)).body));
-    } catch (error) {
-      setProblem(error.errors ? error : { message: error.message, errors: [] });
-      setBusy(false);
-    }
-  }
-  const shown = attempt(asked);
-  return html`<div class="two"><form onSubmit=${submit}>
-      ${kind.fields.map((field) => html`<${Field} ...${field} value=${values[field.name]} set=${set(field.name)} />`)}
-      ${problem && html`<${Trouble} problem=${problem} />`}
-      <p class="buttons"><button class="main" disabled=${!may || busy} title=${may ? "" : `This key lacks the scope ${kind.scope}.`}>Register</button></p>
+  const { scope, op, fields, request, made } = kind;
+  const form = useForm({
+    caller, scope, fields, anew: true, done: (body) => go(...made(body)),
+    request: (values, idempotencyKey) => ({ ...request(values), idempotencyKey }),
+  });
+  const why = refused(caller, scope, op) || form.why;
+  return html`<div class="two"><form onSubmit=${form.submit}>
+      ${form.inputs}
+      <p class="buttons"><button class="main" disabled=${why || form.busy} title=${why}>Register</button></p>
     </form>
-    <div>${"cron" in values && html`<h2>Next instants</h2><${Previewed} cron=${values.cron} timezone=${values.timezone} />`}
-      ${shown && html`<${Command} text=${curl("POST", shown.path, shown)} />`}</div></div>`;
+    <div>${"cron" in form.values && html`<h2>Next instants</h2><${Previewed} cron=${form.values.cron} timezone=${form.values.timezone} />`}
+      ${form.command}</div></div>`;
 }
 
 function Previewed({ cron, timezone }) {

@@ -25,10 +25,9 @@ def client(key: str = "api_key") -> Client:
 
 def open_account(admin: Client, account_id: str, money: int = 0) -> None:
     """Opens an account and brings money in, once however often it is called."""
-    admin.request("POST", "/api/v1/accounts", {"account_id": account_id})
+    admin.open_account(account_id=account_id)
     if money:
-        path = f"/api/v1/accounts/{account_id}/deposits"
-        admin.request("POST", path, {"amount": money}, idempotency_key=f"{account_id}-first")
+        admin.deposit(account_id, amount=money, idempotency_key=f"{account_id}-first")
 
 
 def expect(found: object, wanted: object) -> None:

@@ -8,7 +8,8 @@ from aws_cdk import App, Tags
 
 from infra.bundle import BUILD
 from infra.constructs.layer import LayerMissing
-from infra.environments import ENVIRONMENTS, Environment
+from infra.environment import Environment
+from infra.environments import ENVIRONMENTS
 from infra.service import Service
 from infra.state import State
 from infra.watch.stack import Watch

@@ -61,7 +61,7 @@ def _under(folder: Path, prefix: str) -> Iterator[tuple[str, Path]]:
 
 
 def _pack(files: Mapping[str, Path], asset: Path) -> Path:
-    """Replaced in one step: whoever synthesises beside us never reads half an asset."""
+    """Replaced in one step: another synthesis beside this one never reads half an asset."""
     asset.parent.mkdir(parents=True, exist_ok=True)
     unfinished = asset.with_suffix(f".{os.getpid()}")
     with ZipFile(unfinished, "w") as archive:

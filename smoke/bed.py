@@ -9,7 +9,7 @@ from uuid import uuid4
 from botocore.exceptions import ClientError
 
 from cli.failure import Failure
-from infra.environments import Environment
+from infra.environment import Environment
 
 KEYS = ("slot", "id")
 

@@ -6,9 +6,9 @@ from typing import Any, Final, NamedTuple
 from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.failure import Failure
-from infra.environments import Environment
+from infra.environment import Environment
 from postdate.domain.errors import PostdateError
-from smoke import bed, burst, stacks, tables
+from smoke import bed, burst, parameters, stacks, tables
 
 Case = Callable[[bed.Bed], str]
 CASES: Final[dict[str, Case]] = {
@@ -19,6 +19,7 @@ CASES: Final[dict[str, Case]] = {
     "money-outside-transactions": tables.money_outside_transactions,
     "rollback": stacks.rollback,
     "alarm": stacks.alarm,
+    "parameters-taken-back": parameters.taken_back,
     "burst": burst.burst,
 }
 

@@ -35,7 +35,7 @@ def rollback(bed: Bed) -> str:
     cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(template))
     bed.removals.callback(cloudformation.delete_stack, StackName=name)
     status = ""
-    for _ in _looks(bed):
+    for _ in looks(bed):
         (described,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
         status = described["StackStatus"]
         if not status.endswith("_IN_PROGRESS"):
@@ -57,7 +57,7 @@ def alarm(bed: Bed) -> str:
         StateValue="OK",
         StateReason=f"{bed.name}: the test is over",
     )
-    for _ in _looks(bed):
+    for _ in looks(bed):
         items = cloudwatch.describe_alarm_history(AlarmName=name, HistoryItemType="Action", StartDate=began)[
             "AlarmHistoryItems"
         ]
@@ -68,7 +68,7 @@ def alarm(bed: Bed) -> str:
     return ""
 
 
-def _looks(bed: Bed) -> Iterator[None]:
+def looks(bed: Bed) -> Iterator[None]:
     """Yields at once, and then every five seconds until the patience of the run is over."""
     ends_at = time.monotonic() + bed.patience_seconds
     yield

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ from cli.local.once import ROOT
 from cli.service import KEY, URL
 
 RUNBOOK: Final = Path(__file__).parents[2] / "docs" / "runbook.md"
+# The variable of the runbook that says where the reading of logs begins.
+SINCE: Final = "SINCE"
 _SESSION: Final = botocore.session.get_session()
 _SECONDS: Final = 60
 
@@ -64,6 +67,10 @@ def _value(text: str, shape: Any) -> Any:
     return text
 
 
+def _an_hour_ago() -> str:
+    return str(int((datetime.now(UTC) - timedelta(hours=1)).timestamp() * 1000))
+
+
 class Runbook:
     """`aws` gives a boto3 client of a service; `url` is the API's address."""
 
@@ -82,7 +89,7 @@ class Runbook:
             raise Failure(
                 f"The runbook's entry {entry} has {len(found)} commands that begin with {begins!r}."
             )
-        known = variables or {}
+        known = {SINCE: _an_hour_ago(), **(variables or {})}
         text = re.sub(r"\$(\w+)", lambda name: known[name[1]], found[0])
         words = shlex.split(
             text.replace("postdate-prod-", "postdate-local-").replace("/postdate/prod/", "/postdate/local/")

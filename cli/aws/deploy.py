@@ -20,7 +20,8 @@ from cli.local import bytecode, cdk
 from cli.local.layer import layer
 from cli.local.once import ROOT
 from cli.progress import say
-from infra.environments import ENVIRONMENTS, Environment
+from infra.environment import Environment
+from infra.environments import ENVIRONMENTS
 
 
 def build(environment: Environment) -> None:

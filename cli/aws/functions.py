@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from cli.failure import Failure
-from infra.environments import Environment
+from infra.environment import Environment
 
 CONSUMERS: Final = ("sweep", "settle", "run_tasks")
 _READ_BY: Final = ("api", "sweep")

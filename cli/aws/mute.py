@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.aws.account import Account
 from cli.progress import say
-from infra.environments import Environment
+from infra.environment import Environment
 
 # A rule ends by itself: a deployment that dies leaves no alarm silent for longer.
 _LASTS: Final = timedelta(minutes=30)

@@ -11,13 +11,13 @@ from botocore.exceptions import ClientError
 from cli.aws.account import Account, answering, denied
 from cli.failure import NotReady
 from cli.progress import say
-from infra.environments import Environment
+from infra.environment import Environment
 
 BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
 BOOTSTRAP_VERSION: Final = 6
 # Lambda keeps this much of an account's concurrency for functions without a reservation, once anything is reserved.
 UNRESERVED_MIN: Final = 100
-# What a function that answers requests needs, without a reservation, to serve one request while another is served. A
+# The copies that a function for requests needs, without a reservation, to serve one request while another is served. A
 # state machine tries a step again for which there is no room.
 ROOM: Final = 2
 ANSWERING: Final = frozenset({"api", "authorize"})

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from cli.aws import stacks
 from cli.aws.account import Account
-from infra.environments import Environment
+from infra.environment import Environment
 
 
 def protect(account: Account, environment: Environment) -> list[str]:

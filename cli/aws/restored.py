@@ -4,7 +4,8 @@ protection."""
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from infra.environments import NEVER_EXPIRE, Environment
+from infra.environment import Environment
+from infra.environments import NEVER_EXPIRE
 
 
 def equipped(dynamodb: Any, environment: Environment, names: Iterable[str]) -> Iterator[str]:

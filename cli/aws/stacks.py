@@ -6,7 +6,7 @@ from botocore.exceptions import ClientError
 
 from cli.aws.account import Account
 
-# What the first deployment of a stack leaves when it fails: CloudFormation can only delete such a stack.
+# The state of a stack whose first deployment failed: CloudFormation can only delete such a stack.
 _NEVER_MADE: Final = frozenset(
     {"CREATE_FAILED", "CREATE_IN_PROGRESS", "REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"}
 )

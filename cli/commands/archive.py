@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_subparsers(dest="action", required=True, metavar="action")
     run_now = _action(chosen, "run", "archive the days that are over")
     run_now.add_argument("--today", action="store_true", help="also the day that runs")
-    _action(chosen, "verify", "compare every object with its manifest")
+    _action(chosen, "verify", "compare every object with its manifest, and each payment with its slot")
     read = _action(chosen, "read", "print a tenant's events")
     read.add_argument("--tenant", required=True)
     read.add_argument("--day", type=date.fromisoformat, help="such as 2026-11-18 (all days)")
@@ -55,7 +55,9 @@ def show(answer: dict[str, Any]) -> str:
     if "ok" in answer:
         return (
             f"The archive is sound: {answer['events']} events in {answer['objects']} objects, named by "
-            f"{answer['manifests']} manifests of {answer['owners']} feeds; {answer['bytes']} bytes."
+            f"{answer['manifests']} manifests of {answer['owners']} feeds; {answer['bytes']} bytes. "
+            f"{answer['payments']['payments']} payments in {answer['payments']['objects']} objects of slots; "
+            f"{answer['payments']['bytes']} bytes."
         )
     if isinstance(answer["events"], int):
         return f"Archived {answer['events']} events with {answer['manifests']} manifests."

@@ -5,13 +5,16 @@ docs/parameters.md lists the parameters. A document that is wrong is refused wit
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from cli.asking import sure
 from cli.clients import clients
 from cli.commands.down import place_arguments
 from cli.failure import Failure
+from infra.environment import Environment
 from infra.environments import ENVIRONMENTS
 
 
@@ -28,6 +31,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     change.add_argument("--at-once", action="store_true", help="to all copies at once, not step by step")
     for each in (change, _action(chosen, "rollback", "take the last change back, at once")):
         each.add_argument("--reason", required=True, help="kept with the deployment")
+        each.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+        each.add_argument("--yes", action="store_true", help="do not ask before the change")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -37,11 +42,21 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     with clients(environment, options.port) as client:
         store = ParameterStore(environment, client)
         if options.action == "diff":
-            return _differences(options, store)
+            return _differences(*_compared(options, store))
+        if options.action in ("set", "rollback"):
+            before = store.deployed()[1]
+            after = _document(options, before) if options.action == "set" else store.before()
+            changes = _differences(before, after)
+            if options.dry_run:
+                return changes
+            sure(f"{show(changes)}\nChange {len(changes['changes'])} parameters?", yes=options.yes)
         if options.action == "set":
-            store.deploy(_document(options, store.deployed()[1]), why=options.reason, at_once=options.at_once)
+            store.deploy(after, why=options.reason, at_once=options.at_once)
+            _teller(environment, client, store).tell()
         elif options.action == "rollback":
-            store.roll_back(why=options.reason)
+            newest = store.roll_back(why=options.reason)
+            stopped = options.reason if newest.taken_back_at is not None else None
+            _teller(environment, client, store).tell(taken_back_because=stopped)
         return _shown(environment.name, *store.deployed(), store.history())
 
 
@@ -62,7 +77,14 @@ def show(answer: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _teller(environment: Environment, client: Callable[[str], Any], store: Any) -> Any:
+    from cli.parameter_events import Teller
+
+    return Teller(store=store, lambdas=client("lambda"), function=environment.named("record"))
+
+
 def _shown(environment: str, newest: Any, document: dict[str, Any], history: list[Any]) -> dict[str, Any]:
+    from cli.parameter_events import at
     from cli.parameters import described
 
     return {
@@ -70,26 +92,28 @@ def _shown(environment: str, newest: Any, document: dict[str, Any], history: lis
         "deployed": None if newest is None else asdict(newest),
         "document": document,
         "parameters": {
-            name: {"value": _at(document, name, rules["usual"]), "default": rules["usual"]}
+            name: {"value": at(document, name, rules["usual"]), "default": rules["usual"]}
             for name, rules in described()
         },
         "deployments": [asdict(each) for each in history],
     }
 
 
-def _differences(options: argparse.Namespace, store: Any) -> dict[str, Any]:
-    """Each parameter that differs, with its value before and after."""
-    from cli.parameters import checked, described
+def _compared(options: argparse.Namespace, store: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The deployed document and the one of the file; without a file, the documents of the last change."""
+    from cli.parameters import checked
 
-    if options.file is not None:
-        before, after = store.deployed()[1], checked(options.file.read_text(encoding="utf-8"))
-    else:
-        before, after = store.before(), store.deployed()[1]
-    values = {
-        name: [_at(document, name, rules["usual"]) for document in (before, after)]
-        for name, rules in described()
-    }
-    return {"changes": {name: pair for name, pair in values.items() if pair[0] != pair[1]}}
+    if options.file is None:
+        return store.before(), store.deployed()[1]
+    return store.deployed()[1], checked(options.file.read_text(encoding="utf-8"))
+
+
+def _differences(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Each parameter that differs, with its value before and after."""
+    from cli.parameter_events import values
+
+    was, becomes = values(before), values(after)
+    return {"changes": {name: [was[name], becomes[name]] for name in was if was[name] != becomes[name]}}
 
 
 def _document(options: argparse.Namespace, deployed: dict[str, Any]) -> dict[str, Any]:
@@ -117,15 +141,6 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         return text
-
-
-def _at(document: dict[str, Any], name: str, usual: Any) -> Any:
-    found: Any = document
-    for part in name.split("."):
-        if not isinstance(found, dict) or part not in found:
-            return usual
-        found = found[part]
-    return found
 
 
 def _action(chosen: Any, name: str, text: str) -> argparse.ArgumentParser:

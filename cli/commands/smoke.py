@@ -17,7 +17,8 @@ from cli.failure import Failure, NotReady
 from cli.local.place import Place
 from cli.local.stack import saved
 from cli.progress import say
-from infra.environments import ENVIRONMENTS, LOCAL, Environment
+from infra.environment import Environment
+from infra.environments import ENVIRONMENTS, LOCAL
 from smoke.run import CASES, results
 
 _TASKS: Final = 50_000

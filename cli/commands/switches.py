@@ -7,18 +7,21 @@ import argparse
 from typing import Any, Final
 from urllib.parse import quote
 
-from cli.commands.down import place_arguments
+from cli.actions import action
 from cli.service import service
 
 PATH: Final = "/api/v1/ops/switches"
+_NAME: Final = "settlement, api_writes, tenant:<id> or target:<type>"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_subparsers(dest="action", required=True, metavar="action")
-    _action(chosen, "list", "list the switches that were ever turned", named=False)
-    _action(chosen, "get", "show a switch with its history")
+    action(chosen, "list", "list the switches that were ever turned")
+    action(chosen, "get", "show a switch with its history").add_argument("name", help=_NAME)
     for name, text in (("off", "stop within two seconds"), ("on", "go on")):
-        _action(chosen, name, text).add_argument("--reason", required=True, help="kept in the history")
+        turn = action(chosen, name, text, changes=True)
+        turn.add_argument("name", help=_NAME)
+        turn.add_argument("--reason", required=True, help="kept in the history")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -28,6 +31,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         path = f"{PATH}/{quote(options.name, safe=':')}"
         if options.action == "get":
             return {"switches": [api.get(path)]}
+        if options.action == "off":
+            api.sure(f"Turn {options.name} off for all that it stops?")
         form = {"on": options.action == "on", "reason": options.reason}
         return {"switches": [api.put(path, form)]}
 
@@ -45,13 +50,3 @@ def _line(switch: dict[str, Any]) -> str:
         for turn in switch.get("history", ())
     ]
     return "\n".join(lines)
-
-
-def _action(chosen: Any, name: str, text: str, *, named: bool = True) -> argparse.ArgumentParser:
-    made: argparse.ArgumentParser = chosen.add_parser(name, help=text, description=text)
-    if named:
-        made.add_argument("name", help="settlement, api_writes, tenant:<id> or target:<type>")
-    made.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="answer in JSON")
-    place_arguments(made)
-    made.set_defaults(tenant=None)
-    return made

@@ -196,6 +196,7 @@ if __name__ == "__main__":
     quickened()
     kept_whole()
     _beside("streams").patched()
+    _beside("scanning").patched()
     throttling = _beside("throttling")
     throttling.patched()
     _beside("cloudwatch").patched(throttling.drained)

@@ -13,7 +13,7 @@ COMPILE: Final = (
 
 def lock() -> None:
     """The smaller sets are held to what `dev` resolved to, so one version of a library serves all."""
-    for group in ("bootstrap", "node", "ministack"):
+    for group in ("bootstrap", "node", "ministack", "frameworks"):
         uv.run(*COMPILE, "--group", group, "-o", f"requirements/{group}.txt")
     uv.run(*COMPILE, PROJECT, "--group", "infra", "--group", "test", "-o", "requirements/dev.txt")
     as_in_dev = ("--constraints", "requirements/dev.txt")

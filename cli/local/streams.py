@@ -30,9 +30,16 @@ _held = threading.local()
 
 def patched() -> None:
     dynamodb._STREAM_RETENTION_SECONDS = RETENTION_SECONDS
+    _wake_no_other_poller()
     _tell_partiql()
     lambda_svc._poll_dynamodb_streams = lambda: False
     threading.Thread(target=_start_pollers, daemon=True).start()
+
+
+def _wake_no_other_poller() -> None:
+    """Each record wakes the thread that delivers all SQS messages. That thread has nothing to do for a stream here, and
+    takes time from the event loop."""
+    dynamodb.esm_wake = threading.Event()
 
 
 def _tell_partiql() -> None:
@@ -83,7 +90,7 @@ def _telling(write: Callable[..., Any], event: str) -> Callable[..., Any]:
     return written
 
 
-# Writes run in the engine's one event loop; the lock is for whoever calls from elsewhere.
+# Writes run in the engine's one event loop; the lock is for calls from other threads.
 _ONE_AT_A_TIME: Final = threading.RLock()
 
 

@@ -144,13 +144,22 @@ class Hands:
         until = time.monotonic() + PATIENCE_SECONDS
         asked = urlencode({"type": type, "since": self.since.isoformat(), "limit": 100})
         while time.monotonic() < until:
-            for api in (self.mine, *((self.operator,) if self._other else ())):
-                for event in api.get(f"{API}/events?{asked}")["events"]:
+            for api, path in self._feeds(type):
+                for event in api.get(f"{API}/{path}?{asked}")["events"]:
                     if marker in json.dumps(event):
                         found: Event = event
                         return found
             time.sleep(_LOOKS_EVERY_SECONDS)
         raise Failure(f"No {type} of {marker} was recorded within {PATIENCE_SECONDS} s.")
+
+    def _feeds(self, type: str) -> Iterator[tuple[Service, str]]:
+        """The feeds that an event of this type may be in: the service's own has the parameters."""
+        if type.startswith("config."):
+            yield self.operator, "ops/events"
+            return
+        yield self.mine, "events"
+        if self._other:
+            yield self.operator, "events"
 
     def clear(self) -> None:
         """Ends the plans that were made."""

@@ -1,6 +1,6 @@
 """Client of Postdate: payments and tasks at a later instant. The standard library is all that it needs."""
 
-from postdate_client import answers, webhooks
+from postdate_client import answers, forms, queries, webhooks
 from postdate_client.async_client import AsyncClient
 from postdate_client.client import Client
 from postdate_client.errors import (
@@ -40,5 +40,7 @@ __all__ = [
     "Unavailable",
     "ValidationFailed",
     "answers",
+    "forms",
+    "queries",
     "webhooks",
 ]

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from postdate_client.errors import ConnectionFailed, DeadlineExceeded, error_of
 from postdate_client.retry import Retry, asked_seconds, is_temporary
 from postdate_client.transport import HttpTransport, Transport
-from postdate_client.values import parsed
+from postdate_client.values import given, parsed, plain, text_of
 
 _OK: Final = range(200, 300)
 _Item = TypeVar("_Item", bound=Mapping[str, object])
@@ -67,7 +67,8 @@ class Requests:
         version: int | None = None,
         repeatable: bool = False,
     ) -> Any:
-        """The parsed answer of any route. `version` is for If-Match.
+        """The parsed answer of any route. `version` is for If-Match. Instants in the query and in the body are sent as
+        text.
 
         The request is sent again after a temporary failure if that changes nothing: a GET, a request with an
         idempotency key, or one that the caller says is `repeatable`.
@@ -81,8 +82,8 @@ class Requests:
         content = None
         if body is not None:
             headers["Content-Type"] = "application/json"
-            content = json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
-        asked = {name: value for name, value in (query or {}).items() if value is not None}
+            content = json.dumps(body, separators=(",", ":"), allow_nan=False, default=plain).encode()
+        asked = {name: text_of(value) for name, value in given(query or {}).items()}
         if asked:
             path = f"{path}?{urlencode(asked)}"
         return self._sent(method, path, headers, content, repeatable)

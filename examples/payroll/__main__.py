@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from examples.local import client, expect, open_account
 from postdate_client import Client
+from postdate_client.forms import BatchPaymentForm
 
 PEOPLE: Final = 500
 SALARY: Final = 100
@@ -26,19 +27,18 @@ def schedule(postdate: Client, payroll: str, people: list[str], at: datetime) ->
     """The ids of the payments. The idempotency key names payroll and person, so a second call schedules nothing."""
     ids = set()
     for some in batches(people):
-        payments = [
+        payments: list[BatchPaymentForm] = [
             {
                 "from_account_id": payroll,
                 "to_account_id": person,
                 "amount": SALARY,
-                "scheduled_time": at.isoformat(),
+                "scheduled_time": at,
                 "idempotency_key": f"{payroll}-{person}",
             }
             for person in some
         ]
-        path = "/api/v1/payments/schedule/batch"
-        answer = postdate.request("POST", path, {"payments": payments}, repeatable=True)
-        ids |= {result["payment"]["payment_id"] for result in answer["results"]}
+        results = postdate.schedule_payments(payments)
+        ids |= {result["payment"]["payment_id"] for result in results if "payment" in result}
     return ids
 
 
@@ -48,8 +48,7 @@ def main() -> None:
     with client("admin_key") as admin, client() as postdate:
         open_account(admin, payroll, PEOPLE * SALARY)
         for some in batches(people):
-            accounts = {"accounts": [{"account_id": person} for person in some]}
-            admin.request("POST", "/api/v1/accounts/batch", accounts)
+            admin.open_accounts([{"account_id": person} for person in some])
         at = datetime.now(UTC) + timedelta(seconds=30)
         first = schedule(postdate, payroll, people, at)
         second = schedule(postdate, payroll, people, at)  # as after a crash

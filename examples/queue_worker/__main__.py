@@ -17,32 +17,20 @@ WORK_SECONDS: Final = 9
 _SECONDS_MAX: Final = 60
 
 
-class Overtaken(Exception):
-    """The run has ended, or a newer attempt has it."""
-
-
-def tell(postdate: Client, word: str, run_id: str, token: int) -> None:
-    """Says `heartbeat` or `complete`. Saying it again changes nothing. Raises Overtaken."""
-    try:
-        postdate.request("POST", f"/api/v1/runs/{run_id}/{word}", {"token": token}, repeatable=True)
-    except InvalidState as refused:
-        raise Overtaken from refused
-
-
 def work(postdate: Client, run_id: str, token: int) -> None:
     """Tells that it lives, in a second thread, as long as the work takes. Completes the run at its end."""
     done = Event()
 
     def beat() -> None:
         while not done.wait(LEASE_SECONDS / 3):
-            tell(postdate, "heartbeat", run_id, token)
+            postdate.extend_run(run_id, token=token)
 
     beats = Thread(target=beat, daemon=True)
     beats.start()
     time.sleep(WORK_SECONDS)  # the place for your own work
     done.set()
     beats.join()
-    tell(postdate, "complete", run_id, token)
+    postdate.complete_run(run_id, token=token)
 
 
 def received(sqs: Any, queue: str, run_id: str) -> dict[str, str]:
@@ -81,8 +69,8 @@ def main() -> None:
         ended = postdate.wait_for_task(task["task_id"])
         expect((ended["status"], ended.get("attempts")), ("SUCCEEDED", 1))
         try:
-            tell(postdate, "heartbeat", task["task_id"], token)
-        except Overtaken:
+            postdate.extend_run(task["task_id"], token=token)
+        except InvalidState:  # the run has ended, or a newer attempt has it
             print(f"Worked for {WORK_SECONDS} s under a lease of {LEASE_SECONDS} s, in one attempt.")
 
 

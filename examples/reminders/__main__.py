@@ -38,8 +38,7 @@ def main() -> None:
             for patient in ("Ada", "Ben", "Cleo")
         }
         postdate.cancel_task(tasks["Ben"])  # the appointment was called off
-        moved = {"run_at": (due + timedelta(seconds=2)).isoformat()}
-        postdate.request("PATCH", f"/api/v1/tasks/{tasks['Cleo']}", moved, repeatable=True)
+        postdate.change_task(tasks["Cleo"], run_at=due + timedelta(seconds=2))
         reminded = [arrived.get(timeout=_SECONDS_MAX) for _ in ("Ada", "Cleo")]
         time.sleep(1)
         ends = {patient: postdate.wait_for_task(id)["status"] for patient, id in tasks.items()}

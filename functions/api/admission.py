@@ -3,14 +3,17 @@ looked at again here: a key that was revoked, narrowed or replaced is another on
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from functions.api.caller import Caller
 from postdate.domain.errors import Forbidden, Unauthenticated
+from postdate.domain.scopes import OPS
 from postdate.runtime.clock import Clock
 from postdate.runtime.issuer import Person, token_of
+from postdate.stores.api_key import ApiKey
 from postdate.stores.key_hashes import KeyHashes
-from postdate.stores.keys import OPS, ApiKey, Shown, shown
+from postdate.stores.key_text import Shown, accepted_key
 
 TENANT_HEADER: Final = "Postdate-Tenant"
 
@@ -56,7 +59,7 @@ class Admission:
             raise Unauthenticated
         if (token := token_of(authorization)) is not None:
             return self._signed_in(token)
-        found = shown(authorization, self.key, now=self.clock.now(), hashes=self.hashes)
+        found = accepted_key(authorization, self.key, now=self.clock.now(), hashes=self.hashes)
         if found is None:
             raise Unauthenticated
         self.keep(found)
@@ -65,6 +68,13 @@ class Admission:
             raise Forbidden("this key may not be used from this network")
         self.count(key)
         return key
+
+    def token_ends_at(self, authorization: str) -> datetime | None:
+        """The end of the token that a person shows; None for a key. A token is checked again, so only the operation
+        that tells this end asks for it."""
+        token = token_of(authorization)
+        person = None if token is None else self.person(token)
+        return None if person is None else person.until
 
     def _signed_in(self, token: str) -> ApiKey:
         """The rights of a person, as a key that no table has. A key that the person makes may outlive the token: the

@@ -53,7 +53,7 @@ def audit(caller: Caller) -> Audit:
     after = requests.parameters(AUDIT.router.current_event).get("after", "")
     if len(after.encode()) > AFTER_BYTES_MAX:
         raise ValidationFailed([("after", "is not an account's id")])
-    auditor = Auditor(ledger=wired().ledger, clock=wired().clock)
+    auditor = Auditor(ledger=wired().tables.ledger, clock=wired().clock)
     audited = auditor.audit(caller.tenant, after=after)
     _tell(caller.tenant, audited)
     return view(audited, wired().clock.now())

@@ -6,7 +6,7 @@ from typing import Final
 
 from postdate.domain.errors import Forbidden
 from postdate.domain.scopes import INTERNAL, OPS
-from postdate.stores.keys import ApiKey
+from postdate.stores.api_key import ApiKey
 
 # The scope of a request that every good key may make.
 ANY: Final = "any"
@@ -21,12 +21,19 @@ class Caller:
     key_id: str
     scopes: frozenset[str]
     accounts: frozenset[str] | None = None
+    # The greatest amount of one payment; None without a limit of the key's own.
     amount_max: int | None = None
+    # The greatest sum of the payments of a day; None without such a limit.
     amount_per_day_max: int | None = None
+    # The networks from which the key may be used; None for everywhere.
     networks: tuple[str, ...] | None = None
+    # The names of the operations that the key may call; None for all that its scopes allow.
     actions: frozenset[str] | None = None
+    # True if the key may only read, whatever its scopes are.
     read_only: bool = False
+    # The limit of requests of the key; None for the quota of the tenant alone.
     requests_a_second: int | None = None
+    # The instant from which the key is refused; None for a key without an end.
     expires_at: datetime | None = None
 
     @classmethod

@@ -37,7 +37,7 @@ STATUS: Mapping[type[errors.PostdateError], HTTPStatus] = {
     errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 _COMES_BACK = (errors.Conflict, errors.Unavailable)
-# What a caller wrote may be in a problem. No answer grows with it.
+# A problem may quote the caller. These bounds keep every answer short.
 TOLD_MAX: Final = 20
 FIELD_CHARACTERS_MAX: Final = 100
 MESSAGE_CHARACTERS_MAX: Final = 300
@@ -61,6 +61,7 @@ def problem(error: Exception, request_id: str) -> Problem:
     """The problem as JSON; an error that is not ours tells nothing of itself."""
     status = _status(error)
     known = isinstance(error, errors.PostdateError) and status is not HTTPStatus.INTERNAL_SERVER_ERROR
+    # A dependency that fails has no code of its own: the caller can only ask again later.
     code = (
         "unavailable"
         if status is HTTPStatus.SERVICE_UNAVAILABLE and not isinstance(error, errors.ReadOnly)

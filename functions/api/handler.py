@@ -1,4 +1,4 @@
-"""An HTTP request -> the answer. One resolver, a module a resource."""
+"""An HTTP request -> the answer. One resolver serves the routes of all resources."""
 
 import base64
 import hashlib
@@ -11,29 +11,9 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 
-from functions.api import audit, errors, methods, pages, requests, timing
-from functions.api.accounts import money_routes as money
-from functions.api.accounts import routes as accounts
+from functions.api import errors, methods, requests, timing
 from functions.api.admission import TENANT_HEADER
-from functions.api.console import routes as console
-from functions.api.destinations import routes as destinations
-from functions.api.events import routes as events
-from functions.api.flow_keys import routes as flow_keys
-from functions.api.jobs import routes as jobs
-from functions.api.keys import routes as keys
-from functions.api.letters import routes as letters
-from functions.api.limits import routes as limits
-from functions.api.operations import routes as operations
-from functions.api.overview import routes as overview
-from functions.api.payments import routes as payments
-from functions.api.reconciliations.routes import RECONCILIATIONS
-from functions.api.runs import routes as runs
-from functions.api.subscriptions import routes as subscriptions
-from functions.api.switches import routes as switches
-from functions.api.tasks import routes as tasks
-from functions.api.tasks.recurring import routes as recurring
-from functions.api.tenants import routes as tenants
-from functions.api.whoami import WHOAMI
+from functions.api.routers import ROUTERS
 from functions.api.wiring import wired
 from postdate.domain.errors import MethodNotAllowed, NotFound, PostdateError
 from postdate.runtime import aws, deadline, dependencies, metric
@@ -47,30 +27,8 @@ _REFUSED: Final = 400
 _OF_A_BODY: Final = frozenset({"Content-Encoding", "Content-Type"})
 # An escaped character takes up to three times as many bytes as itself, and an answer has 6 MB.
 app = APIGatewayHttpResolver(serializer=partial(json.dumps, ensure_ascii=False, separators=(",", ":")))
-app.include_router(tasks.TASKS.router)
-app.include_router(recurring.RECURRING.router)
-app.include_router(runs.RUNS.router)
-app.include_router(operations.OPERATIONS.router)
-app.include_router(flow_keys.FLOW_KEYS.router)
-app.include_router(destinations.DESTINATIONS.router)
-app.include_router(subscriptions.SUBSCRIPTIONS.router)
-app.include_router(letters.LETTERS.router)
-app.include_router(limits.LIMITS.router)
-app.include_router(jobs.JOBS.router)
-app.include_router(payments.PAYMENTS.router)
-app.include_router(accounts.ACCOUNTS.router)
-app.include_router(money.MONEY.router)
-app.include_router(events.EVENTS.router)
-app.include_router(audit.AUDIT.router)
-app.include_router(overview.OVERVIEW.router)
-app.include_router(RECONCILIATIONS.router)
-app.include_router(keys.KEYS.router)
-app.include_router(WHOAMI.router)
-app.include_router(switches.SWITCHES.router)
-app.include_router(tenants.TENANTS.router)
-app.include_router(tenants.SECRETS.router)
-app.include_router(pages.router)
-app.include_router(console.router)
+for router in ROUTERS:
+    app.include_router(router)
 
 
 @app.get("/health")

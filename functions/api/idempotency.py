@@ -40,10 +40,13 @@ def reserved(
 def stands_for(
     reservations: Reservations, wanted: Reservation, *, now: datetime, written: Callable[[str], bool]
 ) -> Reservation:
-    """`wanted` itself, or what the key stood for before. `written` says whether there is such an item.
+    """Returns `wanted` if the key is free, else the earlier reservation. `written` tells if an item with an id exists.
 
-    Whoever takes up what was not written does it while the minute lasts, as one who registers anew: then the write is
-    there before the closing pass looks. Later the item is due in another minute than its home's and needs a pointer.
+    If the earlier item was never written: until the end of its minute the caller writes it with the old instant, and
+    the closing pass finds it. Later the reservation gets this request's instant, and the item needs a pointer, because
+    its id encodes the old minute.
+
+    Raises IdempotencyKeyReused for another request, IdempotencyInProgress if another one was faster.
     """
     found = reservations.reserve(wanted, now=now)
     if found.item_id == wanted.item_id:

@@ -116,6 +116,7 @@ def page(
             if (item := rows.get(place)) is not None and wants(item):
                 found.append(item)
                 if len(found) == span.limit:
+                    # A full look may have more behind it; a cursor that leads to an empty page does no harm.
                     goes_on = place != places[-1] or len(places) == at_once
                     return Page(items=found, cursor=span.cursor(after) if goes_on else None)
         if len(places) < at_once:

@@ -6,32 +6,15 @@ The document is assembled on request. No other request imports this module.
 from http import HTTPStatus
 from typing import Any, Final
 
-from pydantic import TypeAdapter
-from pydantic.alias_generators import to_snake
-from pydantic.json_schema import GenerateJsonSchema, models_json_schema
-
 from functions.api.caller import ANY
 from functions.api.errors import problem
-from functions.api.forms import Form
 from functions.api.operation import Operation
-from functions.api.payments.forms import BatchPaymentForm
-from functions.api.reference import (
-    examples,
-    fields,
-    links,
-    problems,
-    receiving,
-    shapes,
-)
+from functions.api.reference import examples, fields, links, problems, receiving, shapes
+from functions.api.reference.about import ABOUT, INTERNAL, KEY, NO_KEY, OF_GATEWAY, RATE_LIMITED
 from functions.api.reference.operations import GROUPS, OPERATIONS, TAGS
-from functions.api.tasks.forms import BatchTaskForm
+from functions.api.reference.schemas import answers, forms, ref
 
 VERSION: Final = "0.1.0"
-FORMS: Final[tuple[type[Form], ...]] = (
-    *(BatchPaymentForm, BatchTaskForm),
-    *(each.body for each in OPERATIONS if each.body is not None),
-)
-_SCHEMAS: Final = "#/components/schemas/"
 
 
 def document() -> dict[str, Any]:
@@ -40,73 +23,29 @@ def document() -> dict[str, Any]:
         paths.setdefault(operation.path, {})[operation.method] = _described(operation)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Postdate", "version": VERSION, "description": _ABOUT},
+        "info": {"title": "Postdate", "version": VERSION, "description": ABOUT},
         "servers": [{"url": "."}],
         "security": [{"key": []}],
         "tags": [{"name": name, "description": text} for name, text, _ in GROUPS],
         "paths": paths,
         "webhooks": receiving.webhooks(),
         "components": {
-            "schemas": _forms() | _answers(sorted(told)),
+            "schemas": forms() | answers(sorted(told)),
             "parameters": fields.PARAMETERS,
-            "responses": {"RateLimited": _RATE_LIMITED},
+            "responses": {"RateLimited": RATE_LIMITED},
             "headers": fields.HEADERS,
             "examples": told,
             "securitySchemes": {
-                "key": {"type": "http", "scheme": "bearer", "description": _KEY},
+                "key": {"type": "http", "scheme": "bearer", "description": KEY},
                 "internal": {
                     "type": "apiKey",
                     "in": "header",
                     "name": "X-Internal-Auth",
-                    "description": _INTERNAL,
+                    "description": INTERNAL,
                 },
             },
         },
     }
-
-
-_ABOUT: Final = (
-    "Moves money between accounts and makes calls, later: a payment, a webhook, a message or an event, at an "
-    "instant up to a year ahead; a call also again and again, as a cron says. Amounts are whole units of one virtual "
-    "currency. "
-    "Requests and answers are JSON, sent as `application/json` in UTF-8; a name that is given twice makes a body "
-    "malformed, and a field that is not known is refused by its name. Texts such as names and descriptions have no "
-    "control characters and none that cannot be seen. Instants are RFC 3339 with an "
-    "offset, from 1970 to 2200, and are answered in UTC with milliseconds. A body has at most 1 MB, that of a batch "
-    "5 MB, with each quote, backslash and line break counted twice. Every GET is also there as HEAD. "
-    "A GET that succeeds answers an `ETag`, and 304 without a body to the same tag in `If-None-Match`. "
-    "Errors are `application/problem+json` with a stable `code`; a method that a path does not take is answered 405 "
-    "`method_not_allowed` with `Allow`. "
-    'Four answers come from the gateway in front of the API and look like `{"message": "…"}`: 401 for a request '
-    "without an `Authorization` header, 429 above the rate of the gateway, 413 for a body above the limit of the "
-    "gateway, 500 or 503 if a function did not run."
-)
-_KEY: Final = (
-    "`Authorization: Bearer pd_<key id>_<secret>`. A key belongs to one tenant and has scopes. It may be "
-    "bound to accounts: then it pays from no other, and administers no other. An operator's key belongs to no tenant: "
-    "each request names in the header `Postdate-Tenant` the one that it acts for."
-)
-_INTERNAL: Final = "`X-Internal-Auth: pd_<key id>_<secret>`, of a key with the scope `internal`."
-_NO_KEY: Final = "A request without any Authorization is answered by the gateway, and not with a problem."
-_MESSAGE: Final = {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]}
-_OF_GATEWAY: Final = {"application/json": {"schema": _MESSAGE}}
-_RATE_LIMITED: Final = {
-    "description": "quota_exceeded, or rate_limited for a key with a limit of requests. Or the gateway's rate is used "
-    "up, which is not a problem.",
-    "headers": {
-        name: {"$ref": f"#/components/headers/{name}"}
-        for name in ("Retry-After", "RateLimit-Policy", "RateLimit")
-    },
-    "content": {
-        "application/problem+json": {
-            "schema": {"$ref": f"{_SCHEMAS}Problem"},
-            "examples": {
-                code: {"$ref": f"#/components/examples/{code}"} for code in ("quota_exceeded", "rate_limited")
-            },
-        },
-        **_OF_GATEWAY,
-    },
-}
 
 
 def _described(operation: Operation) -> dict[str, Any]:
@@ -126,7 +65,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         ]
     if operation.body:
         name = operation.body.__name__
-        content = {"schema": _ref(name), "examples": operation.examples}
+        content = {"schema": ref(name), "examples": operation.examples}
         described["requestBody"] = {
             "required": operation.body_needed,
             "content": {"application/json": content},
@@ -166,11 +105,11 @@ def _failures(operation: Operation) -> dict[str, Any]:
         failures[status] = {
             "description": ", ".join(codes),
             "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in headers},
-            "content": {"application/problem+json": {"schema": _ref("Problem"), "examples": shown}},
+            "content": {"application/problem+json": {"schema": ref("Problem"), "examples": shown}},
         }
     if operation.scheme == "key":
-        failures["401"]["description"] += f". {_NO_KEY}"
-        failures["401"]["content"] |= _OF_GATEWAY
+        failures["401"]["description"] += f". {NO_KEY}"
+        failures["401"]["content"] |= OF_GATEWAY
     return failures | {"429": {"$ref": "#/components/responses/RateLimited"}}
 
 
@@ -183,59 +122,3 @@ def _problems() -> dict[str, dict[str, Any]]:
         told["code"]: {"summary": meaning, "description": advice, "value": told}
         for meaning, advice, told in made
     }
-
-
-class _Schemas(GenerateJsonSchema):
-    """Fields have no titles. An answer of several types is exactly one of them."""
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False
-
-    def union_schema(self, schema: Any) -> dict[str, Any]:
-        made = super().union_schema(schema)
-        if all("$ref" in each for each in made.get("anyOf", [{}])):
-            made["oneOf"] = made.pop("anyOf")
-        return made
-
-
-def _forms() -> dict[str, Any]:
-    _, generated = models_json_schema(
-        [(form, "validation") for form in FORMS],
-        ref_template=f"{_SCHEMAS}{{model}}",
-        schema_generator=_Schemas,
-    )
-    schemas: dict[str, Any] = generated["$defs"]
-    for schema in schemas.values():
-        for name, field in schema.get("properties", {}).items():
-            if "description" not in field:
-                field["description"] = fields.MEANINGS[to_snake(name)]
-    schemas["BatchForm"]["properties"]["tasks"]["items"] = _ref("BatchTaskForm")
-    schemas["AccountBatchForm"]["properties"]["accounts"]["items"] = _ref("AccountForm")
-    schemas["PaymentBatchForm"]["properties"]["payments"]["items"] = _ref("BatchPaymentForm")
-    return schemas
-
-
-def _generated() -> dict[str, Any]:
-    """The schemas of the types that routes return, and of those inside them."""
-    types = {each: None for operation in OPERATIONS for each in operation.answer_types}
-    _, generated = TypeAdapter.json_schemas(
-        [(each, "serialization", TypeAdapter(each)) for each in types],
-        ref_template=f"{_SCHEMAS}{{model}}",
-        schema_generator=_Schemas,
-    )
-    schemas: dict[str, Any] = generated["$defs"]
-    for schema in schemas.values():
-        del schema["title"]
-    return schemas
-
-
-def _answers(codes: list[str]) -> dict[str, Any]:
-    return {
-        **_generated(),
-        "Problem": problems.schema(codes),
-        "Health": shapes.every(status={"const": "ok"}),
-    }
-
-
-def _ref(name: str) -> dict[str, str]:
-    return {"$ref": f"{_SCHEMAS}{name}"}

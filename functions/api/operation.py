@@ -87,7 +87,7 @@ class Operation:
 class Routes:
     """The routes of one resource. `prefix` begins their paths, and `<name>` in a path is a parameter.
 
-    A route is called with whoever calls, who has the operation's scope, and with the parameters of the path. So a scope
+    A route is called with the caller, who has the operation's scope, and with the parameters of the path. So a scope
     that is described is a scope that is asked for. A route with the scope of operators acts for no tenant. A route
     reads if its method is GET or its scope is one for reading. Routes that write are refused while the API is
     read-only, unless they say otherwise.

@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from aws_lambda_powertools.event_handler import Response
@@ -34,26 +35,26 @@ _DEPTH = re.compile(r"[0-9]{1,3}")
 _VERSION = re.compile(r'"([0-9]{1,9})"|([0-9]{1,9})')
 # Lambda counts a body as a JSON string, in which each of these takes a byte more.
 _LONGER_AS_JSON: Final = (b'"', b"\\", b"\n", b"\r", b"\t")
-# What a gateway makes of bytes that are no UTF-8.
+# The character that a gateway puts for bytes that are no UTF-8.
 _REPLACED: Final = "\ufffd"
 
 
 def caller(event: BaseProxyEvent, scope: str) -> Caller:
     """Returns the caller and the tenant. Raises Forbidden if the key lacks the scope."""
     named, given = event.headers.get(TENANT_HEADER.lower()), wired()
-    found = given.admission.caller(event["requestContext"], _shown(event), named).needs(scope)
+    found = given.guards.admission.caller(event["requestContext"], _shown(event), named).needs(scope)
     given.author.name = found.actor
     return found
 
 
 def begin() -> None:
-    wired().key_meter.told = None
+    wired().guards.key_meter.told = None
 
 
 def with_rate(answer: dict[str, Any]) -> dict[str, Any]:
     """The answer with what is left of the key's limit of requests, if it has one. An answer that tells a quota of the
     tenant tells both."""
-    told = wired().key_meter.told
+    told = wired().guards.key_meter.told
     if told is None:
         return answer
     headers = answer["headers"]
@@ -65,7 +66,7 @@ def with_rate(answer: dict[str, Any]) -> dict[str, Any]:
 def operator(event: BaseProxyEvent) -> Caller:
     """An operator, for no tenant: one that the request names does not matter. Raises Forbidden for any other key."""
     given = wired()
-    found = given.admission.operator(event["requestContext"], _shown(event))
+    found = given.guards.admission.operator(event["requestContext"], _shown(event))
     given.author.name = found.actor
     return found
 
@@ -73,7 +74,7 @@ def operator(event: BaseProxyEvent) -> Caller:
 def check_writable() -> None:
     """Raises ReadOnly while an operator has switched off writes. If the switch cannot be read, its last position
     counts; without one, requests are served."""
-    board = wired().switchboard
+    board = wired().guards.switchboard
     board.look([API_WRITES])
     if not board.last(API_WRITES).on:
         raise ReadOnly
@@ -81,7 +82,12 @@ def check_writable() -> None:
 
 def admit(event: BaseProxyEvent) -> None:
     """Raises Unauthenticated or Forbidden unless the request shows a good key: any tenant's, or an operator's."""
-    wired().admission.admit(event["requestContext"], _shown(event))
+    wired().guards.admission.admit(event["requestContext"], _shown(event))
+
+
+def token_ends_at(event: BaseProxyEvent) -> datetime | None:
+    """The end of the issuer's token that the request shows; None for a key."""
+    return wired().guards.admission.token_ends_at(_shown(event))
 
 
 def _shown(event: BaseProxyEvent) -> str:

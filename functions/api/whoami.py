@@ -4,8 +4,10 @@ from typing import Annotated, Final
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import told
+from functions.api import requests
+from functions.api.answers import Instant, told
 from functions.api.caller import ANY, Caller
+from functions.api.forms import text_of
 from functions.api.operation import Routes
 
 WHOAMI: Final = Routes("/api/v1/whoami")
@@ -22,6 +24,22 @@ class Whoami(TypedDict):
         list[str] | None,
         told("The accounts that the key may pay from and administer; null for all of the tenant's."),
     ]
+    amount_max: Annotated[
+        int | None, told("The greatest payment that the key may schedule; null for no limit of the key.")
+    ]
+    amount_per_day_max: Annotated[
+        int | None,
+        told("The greatest sum of the payments that the key may schedule on a UTC day; null for no limit."),
+    ]
+    actions: Annotated[
+        list[str] | None,
+        told("The only operations that the key may ask for; null for all operations of its scopes."),
+    ]
+    networks: Annotated[list[str] | None, told("Where its requests may come from; null for anywhere.")]
+    requests_per_second: Annotated[int | None, told("Of all its requests; null for no limit of the key.")]
+    expires_at: Annotated[
+        Instant | None, told("The end of the key or of the issuer's token; null if it has none.")
+    ]
 
 
 @WHOAMI.serves(
@@ -29,7 +47,7 @@ class Whoami(TypedDict):
     "",
     name="whoami",
     summary="Describe the key that asks",
-    text="Tenant, scopes and accounts of the key. Every key may ask.",
+    text="Tenant, scopes and restrictions of the key. Every key may ask.",
     scope=ANY,
     example={
         "key_id": "3jq6c1w",
@@ -37,6 +55,12 @@ class Whoami(TypedDict):
         "scopes": ["payments:read", "tasks:read"],
         "read_only": False,
         "account_ids": None,
+        "amount_max": 1000,
+        "amount_per_day_max": None,
+        "actions": None,
+        "networks": None,
+        "requests_per_second": None,
+        "expires_at": "2027-11-18T00:00:00.000Z",
     },
     codes=(),
 )
@@ -47,4 +71,10 @@ def whoami(caller: Caller) -> Whoami:
         "scopes": sorted(caller.scopes),
         "read_only": caller.read_only,
         "account_ids": None if caller.accounts is None else sorted(caller.accounts),
+        "amount_max": caller.amount_max,
+        "amount_per_day_max": caller.amount_per_day_max,
+        "actions": None if caller.actions is None else sorted(caller.actions),
+        "networks": None if caller.networks is None else list(caller.networks),
+        "requests_per_second": caller.requests_a_second,
+        "expires_at": text_of(caller.expires_at or requests.token_ends_at(WHOAMI.router.current_event)),
     }

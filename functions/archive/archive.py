@@ -30,13 +30,14 @@ _PAGES_AT_ONCE: Final = 100
 class Archived:
     """`is_done` is false if time ran out before the tenant's last page that can be archived."""
 
+    # The number of manifests that were written.
     manifests: int = 0
     events: int = 0
     is_done: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Head:
+class NewestManifest:
     """The newest manifest of an owner, and the hash of its text as it is stored."""
 
     manifest: Manifest
@@ -73,7 +74,7 @@ class Archiver:
             head = _read(self.archive, made.key)
         return done
 
-    def _next_pages(self, tenant: str, head: Head | None) -> tuple[list[FeedPage], bool]:
+    def _next_pages(self, tenant: str, head: NewestManifest | None) -> tuple[list[FeedPage], bool]:
         """The pages of one day behind the newest manifest, and whether no more can join them."""
         last = self.events.pages(tenant, limit=1, newest_first=True)
         if not last:
@@ -93,7 +94,7 @@ class Archiver:
         return found, bool(found) and self.clock.now().astimezone(UTC).date() > _day(found[0])
 
     def _stored(
-        self, tenant: str, owner: str, pages: Sequence[FeedPage], head: Head | None
+        self, tenant: str, owner: str, pages: Sequence[FeedPage], head: NewestManifest | None
     ) -> tuple[Manifest, int]:
         """Writes the objects of these pages; returns their manifest, which is not written yet, and their events."""
         seal = self._sealed(tenant)
@@ -102,6 +103,7 @@ class Archiver:
         stored = []
         for kind, some in sorted(archiving.by_kind(events).items()):
             lines = b"".join(archiving.line_of(each, owner=owner, seal=seal) for each in some)
+            # Equal events give an equal object under an equal key, so a run after a crash changes nothing.
             content = gzip.compress(lines, mtime=0)
             key = archiving.object_key(
                 owner=owner, day=day, kind=kind, log=first.log, first_page=first.number, content=content
@@ -143,18 +145,18 @@ class Archiver:
         return lambda text: self.vault.seal(archiving.owner_of_key(tenant), archiving.PURPOSE, text)
 
 
-def newest(archive: Archive, owner: str) -> Head | None:
+def newest(archive: Archive, owner: str) -> NewestManifest | None:
     """The newest manifest of an owner; None before the first one. Raises Unavailable."""
     days = archive.folders(archiving.manifests_of(owner))
     keys = [key for day in days[-1:] for key in archive.keys(day)]
     return _read(archive, keys[-1]) if keys else None
 
 
-def _read(archive: Archive, key: str) -> Head:
+def _read(archive: Archive, key: str) -> NewestManifest:
     text = archive.get(key)
     if text is None:
         raise Unavailable(f"the manifest {key} vanished")
-    return Head(manifest=Manifest.parse(text), sha256=archiving.hash_of(text))
+    return NewestManifest(manifest=Manifest.parse(text), sha256=archiving.hash_of(text))
 
 
 def _day(page: FeedPage) -> date:

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, Final
 
 from functions.archive.archive import Archiver
+from functions.archive.owners import Owners
 from functions.archive.retain import Retainer
 from functions.archive.settings import Settings
 from postdate.domain.errors import Unavailable
@@ -21,11 +22,11 @@ from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.events_dynamo import DynamoEvents
 from postdate.stores.reports import S3Reports, note_archive
 from postdate.stores.slot_payments import DynamoSlotPayments
-from postdate.stores.tenants import DynamoTenants
+from postdate.stores.tenants_dynamo import DynamoTenants
 from postdate.stores.vault import Vault
 from postdate.stores.walks import DynamoWalks
 
-# Of one invocation. The manifest that has begun ends; then the machine calls again.
+# The time of one invocation. A manifest that has begun is finished; then the machine calls again.
 _WORKS_FOR: Final = timedelta(seconds=60)
 
 
@@ -58,7 +59,12 @@ class Wired:
             events=self.archiver.events,
             archive=self.archiver.archive,
             walks=DynamoWalks(table=given.slots_table, client=dynamodb),
-            vault=self.archiver.vault,
+            owners=Owners(
+                archive=self.archiver.archive,
+                events=self.archiver.events,
+                vault=self.archiver.vault,
+                clock=self.clock,
+            ),
             shards=ShardPlan.parse(given.shard_plan),
             clock=self.clock,
             kept=kept_for(given.payments_kept_days),
@@ -98,6 +104,7 @@ def _feeds(event: Mapping[str, Any]) -> dict[str, Any]:
             told["manifests"] += done.manifests
             told["events"] += done.events
             if not done.is_done:
+                # The time is up within this feed: the next step begins with it again, so `after` is the one before.
                 return {
                     **told,
                     "after": after,

@@ -14,14 +14,14 @@ each step finds what was done before.
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from functions.archive.archive import newest
+from functions.archive.owners import LISTED_WITHIN, Owners
 from postdate.domain import archiving, instants, payment_event, retention
-from postdate.domain.errors import Unavailable, Unreadable
+from postdate.domain.errors import Unreadable
 from postdate.domain.payment import Payment, State
 from postdate.domain.slots import ShardPlan, Slot
 from postdate.runtime.clock import Clock
@@ -31,11 +31,8 @@ from postdate.stores.archive import Archive
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.events import Events
 from postdate.stores.slot_payments import SlotPayments, is_leaving, payment_of
-from postdate.stores.vault import Vault
 from postdate.stores.walks import Walks
 
-# An event is in the feed soon after its row: its record is delivered again for a day.
-LISTED_WITHIN: Final = timedelta(days=2)
 _NOTES_AT_ONCE: Final = 100
 SLOTS_AT_ONCE: Final = 16
 _DAY: Final = timedelta(days=1)
@@ -50,6 +47,7 @@ class Retained:
 
     archived: int = 0
     left: int = 0
+    # The number of objects that were written.
     objects: int = 0
     is_done: bool = False
 
@@ -60,14 +58,6 @@ class Retained:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Owner:
-    """A tenant in the archive: its pseudonym, and the instant up to which recorded events are archived."""
-
-    pseudonym: str
-    until: datetime
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Retainer:
     """`kept` is how long payments stay, `events_kept` how long events do."""
 
@@ -75,19 +65,18 @@ class Retainer:
     events: Events
     archive: Archive
     walks: Walks
-    vault: Vault
+    owners: Owners
     shards: ShardPlan
     clock: Clock
     kept: timedelta
     events_kept: timedelta
     at_once: int = SLOTS_AT_ONCE
-    _owners: dict[str, _Owner] = field(default_factory=dict)
 
     def run(self, *, has_time: Callable[[], bool]) -> Retained:
         """Looks at the noted slots, then at the minutes behind the place of the walk. The first walk begins with the
         first day of the archive of events: older payments have no events there. Raises Unavailable; what was archived
         by then stays archived, and is not counted."""
-        self._owners.clear()
+        self.owners.forget()
         done = Retained()
         with ThreadPoolExecutor(self.at_once) as pool:
             walk = partial(self._walk, pool, done)
@@ -165,7 +154,9 @@ class Retainer:
         objects that were written."""
         lines = {
             payment.id: archived_payments.line_of(
-                row, owner=self._owner(payment.tenant).pseudonym, seal=partial(self._seal, payment.tenant)
+                row,
+                owner=self.owners.of(payment.tenant).pseudonym,
+                seal=partial(self.owners.seal, payment.tenant),
             )
             for row, payment in ready
         }
@@ -196,6 +187,7 @@ class Retainer:
         if not payments:
             return set()
         moved = self.payments.moved(payments)
+        # A movement belongs to each completed payment, and to no other one.
         agreeing = [each for each in payments if (each.state is State.COMPLETED) == (each.id in moved)]
         subjects = {each.id: payment_event.subject_of(each) for each in agreeing}
         found = self.events.some(
@@ -220,40 +212,9 @@ class Retainer:
         of its payment, when a later one was recorded; the last one has to be there."""
         at = recorded.get((payment.id, version))
         if at is not None:
-            return at <= self._owner(payment.tenant).until
+            return at <= self.owners.of(payment.tenant).until
         if version == payment.version:
             return False
         # The oldest lines of a long history are left out: their versions are older than the first that is there.
         made_at = next((line.at for line in payment.history if line.version >= version), self.clock.now())
         return made_at + self.events_kept <= self.clock.now()
-
-    def _owner(self, tenant: str) -> _Owner:
-        known = self._owners.get(tenant)
-        if known is None:
-            known = self._owners[tenant] = self._looked_up(tenant)
-        return known
-
-    def _looked_up(self, tenant: str) -> _Owner:
-        pseudonym = self._pseudonym(tenant)
-        head = newest(self.archive, pseudonym) if pseudonym else None
-        last = self.events.pages(tenant, limit=1, newest_first=True)
-        if head is None:
-            until = instants.EPOCH
-        elif not last or last[0].number <= head.last_page_of(last[0].log):
-            until = self.clock.now() - LISTED_WITHIN
-        else:
-            until = head.manifest.recorded_until - LISTED_WITHIN
-        return _Owner(pseudonym=pseudonym, until=until)
-
-    def _pseudonym(self, tenant: str) -> str:
-        """Empty for a tenant without a key: nothing was archived of it, or it was erased. No key is made here. A key
-        that does not open holds up no other tenant."""
-        try:
-            has_key = self.vault.has_key(archiving.owner_of_key(tenant))
-            return archiving.pseudonym(self._seal(tenant, tenant)) if has_key else ""
-        except Unavailable:
-            logger.exception("a key of the archive does not open", extra={"action": "archive_failed"})
-            return ""
-
-    def _seal(self, tenant: str, text: str) -> str:
-        return self.vault.seal(archiving.owner_of_key(tenant), archiving.PURPOSE, text)

@@ -17,9 +17,11 @@ from postdate.runtime.clock import SystemClock
 from postdate.runtime.documents import document
 from postdate.runtime.issuer import Person, person_by, token_of
 from postdate.runtime.observability import emit, logger, metrics
+from postdate.stores.api_key import ApiKey
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.key_hashes import KeyHashes
-from postdate.stores.keys import ApiKey, DynamoKeys, parts_of, shown
+from postdate.stores.key_text import accepted_key, parts_of
+from postdate.stores.keys_dynamo import DynamoKeys
 
 _CLOCK: Final = SystemClock()
 # No call to AWS begins when less than this is left: the last one may take its whole time.
@@ -73,7 +75,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 def _key(authorization: str) -> ApiKey | None:
     if parts_of(authorization) is None:
         return None
-    found = shown(authorization, wired().keys.get, now=_CLOCK.now(), hashes=wired().hashes)
+    found = accepted_key(authorization, wired().keys.get, now=_CLOCK.now(), hashes=wired().hashes)
     return None if found is None else found.key
 
 

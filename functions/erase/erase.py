@@ -13,6 +13,7 @@ from functions.erase.reports import Findings
 from postdate.domain import erasing, money
 from postdate.domain.erasing import Erasure
 from postdate.domain.errors import BooksDisagree, Unavailable
+from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting
 from postdate.runtime.clock import Clock
 from postdate.runtime.dead_letters import Letters
@@ -86,11 +87,11 @@ class Eraser:
         erasure: Erasure,
         has_time: Callable[[], bool],
         table: str,
-        each: Callable[[Sequence[AttributeMap]], None],
+        each: Callable[[Sequence[AttributeMap]], int],
     ) -> Erasure:
-        """The erasure behind the pages that there was time for."""
+        """The erasure behind the pages that there was time for. `each` returns how many rows it did."""
         for page in self.owned.pages(table, erasure.of, after=erasure.after):
-            each(page.rows)
+            erasure = erasure.worked(each(page.rows))
             if page.after is None:
                 return erasure.next()
             erasure = replace(erasure, after=page.after)
@@ -102,7 +103,11 @@ class Eraser:
     def _deleted(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
         """All rows of the tenant in the table that the step is named after."""
         table = erasure.name
-        return self._walked(erasure, has_time, table, lambda rows: self.owned.delete(table, rows))
+
+        def deleted(rows: Sequence[AttributeMap]) -> int:
+            return self.owned.delete(table, self.owned.theirs(table, erasure.of, rows))
+
+        return self._walked(erasure, has_time, table, deleted)
 
     def _letters(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
         """A letter that stays would call an item that is gone."""
@@ -112,17 +117,17 @@ class Eraser:
             queue.release(letter for letter in letters if letter.tenant != erasure.of)
             if len(queue.delete(ours)) < len(ours):
                 raise Unavailable("a dead letter was not deleted")
+            erasure = erasure.worked(len(ours))
         return erasure.next()
 
     def _cancelled(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
         """Payments that have not ended; what they hold returns to their payers."""
 
-        def cancelled(rows: Sequence[AttributeMap]) -> None:
-            payments = [payment_in(row) for row in rows if "points_to" not in row]
-            open_ones = [each for each in payments if not each.state.is_final]
-            now = self.clock.now()
+        def cancelled(rows: Sequence[AttributeMap]) -> int:
+            open_ones, now = open_payments(rows), self.clock.now()
             found = [money.cancel(each, now=now, operator=True) for each in open_ones]
             self._post([posting for posting in found if posting is not None])
+            return len(open_ones)
 
         return self._walked(erasure, has_time, "payments", cancelled)
 
@@ -162,40 +167,39 @@ class Eraser:
         return erasure.next()
 
     def _payments(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
-        def renamed(rows: Sequence[AttributeMap]) -> None:
+        def renamed(rows: Sequence[AttributeMap]) -> int:
             self.owned.delete_pointers(row for row in rows if "points_to" in row)
             self.owned.rename_payments(erasure, [row for row in rows if "points_to" not in row])
+            return len(rows)
 
         return self._walked(erasure, has_time, "payments", renamed)
 
     def _journal(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
-        return self._walked(
-            erasure, has_time, "journal", lambda rows: self.owned.rename_movements(erasure, rows)
-        )
+        def renamed(rows: Sequence[AttributeMap]) -> int:
+            self.owned.rename_movements(erasure, rows)
+            return len(rows)
+
+        return self._walked(erasure, has_time, "journal", renamed)
 
     def _accounts(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
-        return self._walked(
-            erasure, has_time, "accounts", lambda rows: self.owned.rename_accounts(erasure, rows)
-        )
+        def renamed(rows: Sequence[AttributeMap]) -> int:
+            self.owned.rename_accounts(erasure, rows)
+            return len(rows)
 
-    def _payloads(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
-        """Before the items, which tell whose a payload is."""
-
-        def deleted(rows: Sequence[AttributeMap]) -> None:
-            self.owned.delete("payloads", self.owned.payloads_of(erasure.of, rows))
-
-        return self._walked(erasure, has_time, "payloads", deleted)
+        return self._walked(erasure, has_time, "accounts", renamed)
 
     def _operations(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
         """The pages of each operation before its head, which leads to them."""
 
-        def deleted(heads: Iterable[AttributeMap]) -> None:
+        def deleted(heads: Iterable[AttributeMap]) -> int:
+            done = 0
             for head in heads:
-                self.owned.delete("operations", self.owned.of_operation(head["operation"]["S"]))
-                self.owned.delete("operations", [head])
+                *pages, _ = self.owned.theirs("operations", erasure.of, [head])
+                done += self.owned.delete("operations", pages) + self.owned.delete("operations", [head])
+            return done
 
-        self.owned.delete("operations", self.owned.seats(erasure.of))
-        return self._walked(erasure, has_time, "operations", deleted)
+        seats = self.owned.delete("operations", self.owned.seats(erasure.of))
+        return self._walked(erasure.worked(seats), has_time, "operations", deleted)
 
     def _reports(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
         self.findings.forget(erasure.of)
@@ -204,14 +208,11 @@ class Eraser:
     def _tenant(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
         return self._walked(erasure, has_time, "tenants", lambda rows: self.owned.delete("tenants", rows))
 
-    def _data_keys(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
-        """All keys of the tenant: its own and, with a use before its name, the archive's."""
 
-        def deleted(rows: Sequence[AttributeMap]) -> None:
-            ours = [row for row in rows if row["owner"]["S"].rpartition("/")[2] == erasure.of]
-            self.owned.delete("data_keys", ours)
-
-        return self._walked(erasure, has_time, "data_keys", deleted)
+def open_payments(rows: Sequence[AttributeMap]) -> list[Payment]:
+    """The payments among the rows that have not ended; pointers are none."""
+    payments = [payment_in(row) for row in rows if "points_to" not in row]
+    return [each for each in payments if not each.state.is_final]
 
 
 _Step = Callable[[Eraser, Erasure, Callable[[], bool]], Erasure]
@@ -225,9 +226,7 @@ _STEPS: Final[Mapping[str, Any]] = {
     "journal": Eraser._journal,
     "accounts": Eraser._accounts,
     "audit": Eraser._audited,
-    "payloads": Eraser._payloads,
     "operations": Eraser._operations,
     "reports": Eraser._reports,
     "tenant": Eraser._tenant,
-    "data_keys": Eraser._data_keys,
 }

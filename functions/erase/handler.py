@@ -1,4 +1,5 @@
-"""A step of the state machine `erase` -> a minute's part of the erasure of a tenant, and when to go on.
+"""A step of the state machine `erase` -> a minute's part of the erasure of a tenant, and when to go on. A call of `api`
+-> the count of what an erasure would do.
 
 The machine knows the new name alone. The place is in the row of that name.
 """
@@ -8,6 +9,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, Final
 
+from functions.erase.count import Census, Counted
 from functions.erase.erase import Eraser, Waits
 from functions.erase.reports import Findings
 from functions.erase.settings import Settings
@@ -25,6 +27,8 @@ from postdate.stores.reports import S3Reports
 
 # Of one invocation. The page that has begun ends; then the machine calls again.
 _WORKS_FOR: Final = timedelta(seconds=60)
+# Of one count, for which an operator's request waits.
+_COUNTS_FOR: Final = timedelta(seconds=12)
 
 
 class Wired:
@@ -61,6 +65,8 @@ class Wired:
             ),
         )
 
+        self.census = Census(owned=self.eraser.owned, letters=self.eraser.letters)
+
 
 @cache
 def wired() -> Wired:
@@ -69,8 +75,12 @@ def wired() -> Wired:
 
 @logger.inject_lambda_context
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """The answer is the machine's next input. Raises what the machine is to try again."""
+    """The answer is the machine's next input, or the count. Raises what the caller is to try again."""
     given, tenant = wired(), event["tenant"]
+    if event.get("action") == "count":
+        ends_at = given.clock.now() + _COUNTS_FOR
+        found = Counted.read(event["found"])
+        return given.census.count(tenant, found, has_time=lambda: given.clock.now() < ends_at).told()
     until = given.clock.now() + _WORKS_FOR
     try:
         worked = given.eraser.work(tenant, has_time=lambda: given.clock.now() < until)

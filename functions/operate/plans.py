@@ -10,7 +10,9 @@ from datetime import datetime
 
 from postdate.domain.definition import Definition
 from postdate.domain.errors import Conflict, InvalidState, NotFound, VersionMismatch
-from postdate.domain.operation import Action, Item, Operation, Outcome
+from postdate.domain.operation import Action, Operation
+from postdate.domain.operation_items import Item
+from postdate.domain.operation_pages import Outcome
 from postdate.runtime.author import Author
 from postdate.stores.definitions import Definitions
 from postdate.use_cases.plan_changes import DefinitionChanger

@@ -9,7 +9,8 @@ from typing import Any, Final
 from functions.reconcile.papers import Papers
 from postdate.domain.invariants import Books, checks
 from postdate.domain.limits import SEGMENTS_MAX
-from postdate.domain.reconciling import ACCOUNT_EXISTS, SET_TO_JOURNAL, Accounts, Finding, Sums
+from postdate.domain.reconciled_sums import Accounts, Sums
+from postdate.domain.reconciling import ACCOUNT_EXISTS, SET_TO_JOURNAL, Finding
 from postdate.stores.ledger import Ledger
 from postdate.stores.scans import TABLES, Scans, added
 from postdate.use_cases.auditing import Auditor
@@ -66,8 +67,7 @@ class Collector:
         at = datetime.fromisoformat(scan["started_at"])
         pages = self.scans.pages(table, segment=segment, segments=scan["segments"], after=after)
         for page in pages:
-            for row in page.rows:
-                added(accounts, table, row, at=at)
+            added(accounts, table, page.rows, at=at)
             rows += len(page.rows)
             after = page.after
             if after is None or len(accounts) >= self.accounts_max or not has_time():
@@ -100,6 +100,7 @@ class Judge:
         for some in _in_turn(suspects):
             if last is not None and not has_time():
                 break
+            # The rows of a tenant under erasure have old and new names, so their sums say nothing yet.
             if _tenant_of(some[0][0]) in renamed:
                 moving += [name for name, _ in some]
                 last = some[-1][0]
@@ -109,6 +110,7 @@ class Judge:
             for name, sums in some:
                 found = books[_account_of(name)]
                 if found is None:
+                    # The account never stood still, or does not exist although rows name it.
                     told = self._without(tenant, _account_of(name), sums)
                     findings += told
                     moving += [] if told else [name]
@@ -117,6 +119,7 @@ class Judge:
                 last = name
         goes_on = last is not None and (last != suspects[-1][0] or len(suspects) == SUSPECTS_AT_ONCE)
         counts = {"accounts": len(accounts) if not after else 0}
+        # The name follows from where the step began: a repeated step writes the same paper.
         source = f"part-{part:03d}-{after.replace('/', '_') or 'first'}"
         papers.put_found(source, findings, moving=moving, **counts)
         return {"after": last if goes_on else "", "goes_on": goes_on}

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postdate.domain.reconciling import Accounts, Finding
+from postdate.domain.reconciled_sums import Accounts
+from postdate.domain.reconciling import Finding
 from postdate.stores.reports import Reports
 
 # The papers' folder. Its objects expire after a few days.
@@ -19,7 +20,8 @@ class Papers:
 
     def put_sums(self, accounts: Accounts, *, parts: int, source: str) -> None:
         for number, sums in enumerate(accounts.in_parts(parts)):
-            self.reports.put(f"{self._folder}sums/{number:03d}/{source}.json", sums)
+            if sums:
+                self.reports.put(f"{self._folder}sums/{number:03d}/{source}.json", sums)
 
     def sums(self, part: int) -> Accounts:
         """The sums of this part's accounts, from all scans together."""

@@ -9,7 +9,8 @@ from typing import Any, Final
 from functions.reconcile.papers import Papers
 from postdate.domain import instants
 from postdate.domain.definition import Definition, State, is_definition
-from postdate.domain.operation import Action, Kind, Outcome
+from postdate.domain.operation import Action, Kind
+from postdate.domain.operation_pages import Outcome
 from postdate.domain.reconciling import BEGIN_CHAIN, DEAD_HAS_LETTER, NEXT_RUN_EXISTS, Finding
 from postdate.domain.recurrence import Runs
 from postdate.domain.task import State as TaskState
@@ -53,7 +54,7 @@ class Inspector:
             count += len(found)
             without += self._without_next(found)
         if without:
-            # What is written at this moment is seen by a second look.
+            # A second look sees what is written at this moment.
             self.clock.sleep_until(self.clock.now() + _SETTLES)
             again = self.definitions.get_many(each.id for each in without)
             still = [each for each in without if again.get(each.id) == each]

@@ -12,10 +12,13 @@ from postdate.stores.attributes import AttributeMap
 class Change:
     """`number` is the record's place in its shard, which a partial failure names. `before` is empty for a new row."""
 
+    # The name of the table, as the function is given it.
     table: str
     number: str
+    # The key of the row.
     keys: AttributeMap
     before: AttributeMap
+    # The row behind the change.
     after: AttributeMap
 
 

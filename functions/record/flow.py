@@ -7,7 +7,7 @@ from functions.record.noted import events_of, number, there
 from postdate.domain.event import Event, Subject
 from postdate.domain.event_body import instant_text
 from postdate.stores.attributes import AttributeMap, instant
-from postdate.stores.flow_dynamo import BREAKER, KEY
+from postdate.stores.flow_table import BREAKER, KEY
 
 
 def event_of(change: Change) -> list[Event]:

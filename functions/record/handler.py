@@ -10,14 +10,16 @@ from typing import Any, Final
 from functions.record.audits import audit_failed
 from functions.record.bus import published
 from functions.record.changes import Change, change_of
+from functions.record.configs import config_changed
 from functions.record.letters import Rereader
 from functions.record.mend import Mender
 from functions.record.readers import readers
 from functions.record.record import Recorded, Recorder
 from functions.record.settings import Settings
+from functions.record.tiers import Tiers
 from postdate.domain import calendar
 from postdate.domain.errors import Unavailable
-from postdate.domain.event import Event
+from postdate.domain.event import SERVICE, Event
 from postdate.domain.slots import ShardPlan
 from postdate.runtime import aws, settings
 from postdate.runtime.clock import SystemClock
@@ -30,6 +32,7 @@ from postdate.stores.events_dynamo import DynamoEvents
 from postdate.stores.items import Items
 from postdate.stores.subscriptions_dynamo import DynamoSubscriptions
 from postdate.stores.tasks_dynamo import DynamoTasks
+from postdate.stores.tenants_dynamo import DynamoTenants
 from postdate.use_cases.notifying import Notifier
 
 AUTHOR: Final = "function:record"
@@ -47,6 +50,7 @@ class Wired:
             table=given.events_table, client=dynamodb, kept=timedelta(days=given.events_kept_days)
         )
         self.calendar = DynamoCalendar(table=given.slots_table, client=dynamodb)
+        self.tiers = Tiers(DynamoTenants(table=given.tenants_table, client=dynamodb).get, clock=self.clock)
         notifier = Notifier(
             events=events,
             subscriptions=DynamoSubscriptions(table=given.subscriptions_table, client=dynamodb),
@@ -96,7 +100,8 @@ def wired() -> Wired:
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """A stream's records are answered with the first that failed: the stream delivers from there on again. A command
     names its `action`: `check` looks for missing events of a tenant, `letters` reads the dead letters again,
-    `audit_failed` records that a reconciliation found contradictions of a tenant."""
+    `audit_failed` records that a reconciliation found contradictions of a tenant, `config_changed` that an operator
+    deployed parameters."""
     with wired().parameters.fresh():
         return _answered(event, context)
 
@@ -125,6 +130,10 @@ def _mended(event: Mapping[str, Any], has_time: Callable[[], bool]) -> dict[str,
     if event["action"] == "letters":
         reread = wired().rereader.read(has_time)
         return {"letters_deleted": reread.deleted, "letters_kept": reread.kept} | asdict(reread.mended)
+    if event["action"] == "config_changed":
+        changes = config_changed(event)
+        wired().recorder.record_events(SERVICE, changes)
+        return {"event_ids": [change.id for change in changes]}
     since = datetime.fromisoformat(event["since"])
     found = wired().mender.check(event["tenant"], since=since, after=event.get("after"), has_time=has_time)
     logger.info(
@@ -144,7 +153,7 @@ def _count(events: Sequence[Event]) -> None:
     worker that dies before it counts leaves a batch out, and none is counted twice."""
     given = wired()
     try:
-        given.calendar.add(calendar.changes(events, now=given.clock.now()))
+        given.calendar.add(calendar.changes_by_tier(events, now=given.clock.now(), tier_of=given.tiers.of))
     except Unavailable:
         logger.exception("events are missing in the calendar", extra={"action": "calendar_not_counted"})
 

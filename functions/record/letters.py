@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from functions.record.changes import Change, change_of
-from functions.record.mend import Mended, Mender
+from functions.record.mend import EventsChecked, Mender
 from functions.record.record import Recorder
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Subject, kind_of_item
@@ -26,7 +26,7 @@ class Reread:
 
     deleted: int
     kept: int
-    mended: Mended
+    mended: EventsChecked
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +43,7 @@ class Rereader:
     def read(self, has_time: Callable[[], bool]) -> Reread:
         """A letter goes when its events are recorded. A letter that cannot be used stays, and shows itself again in two
         minutes."""
-        found, deleted, kept = Mended(), 0, 0
+        found, deleted, kept = EventsChecked(), 0, 0
         while has_time() and (messages := self._messages()):
             for message in messages:
                 if self._is_done(json.loads(message["Body"]), found):
@@ -60,7 +60,7 @@ class Rereader:
         messages: list[dict[str, Any]] = answer.get("Messages", [])
         return messages
 
-    def _is_done(self, letter: Mapping[str, Any], found: Mended) -> bool:
+    def _is_done(self, letter: Mapping[str, Any], found: EventsChecked) -> bool:
         try:
             if "DDBStreamBatchInfo" in letter:
                 return self._recorded(letter["DDBStreamBatchInfo"])
@@ -69,7 +69,7 @@ class Rereader:
             logger.exception("a letter of the recorder stays", extra={"action": "letter_kept"})
             return False
 
-    def _filled(self, id: str, found: Mended) -> bool:
+    def _filled(self, id: str, found: EventsChecked) -> bool:
         item = self.load([id]).get(id)
         kind = kind_of_item(id)
         if item is None or kind is None or item.history[-1].at > self.mender.young_from:
@@ -87,13 +87,13 @@ class Rereader:
     def _changes(self, info: Mapping[str, Any]) -> Iterator[Change]:
         """Reads the changes of a failed batch again from the stream, by the numbers that its letter names."""
         last = int(info["endSequenceNumber"])
-        place = self.streams.get_shard_iterator(
+        iterator = self.streams.get_shard_iterator(
             StreamArn=info["streamArn"],
             ShardId=info["shardId"],
             ShardIteratorType="AT_SEQUENCE_NUMBER",
             SequenceNumber=info["startSequenceNumber"],
         )["ShardIterator"]
-        records = self.streams.get_records(ShardIterator=place, Limit=_RECORDS_MAX)["Records"]
+        records = self.streams.get_records(ShardIterator=iterator, Limit=_RECORDS_MAX)["Records"]
         for record in records:
             if int(record["dynamodb"]["SequenceNumber"]) > last:
                 return

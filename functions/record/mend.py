@@ -30,7 +30,7 @@ Load = Callable[[Iterable[str]], Mapping[str, Payment | Task]]
 
 
 @dataclass(kw_only=True, slots=True)
-class Mended:
+class EventsChecked:
     """`left` are events that no history tells of. `after` is the page to go on behind; None at the end of the span."""
 
     subjects: int = 0
@@ -57,10 +57,10 @@ class Mender:
         since: datetime,
         after: int | None,
         has_time: Callable[[], bool],
-    ) -> Mended:
+    ) -> EventsChecked:
         """Looks at each subject of which an event was recorded since then, and at all of its versions. Raises
         Unavailable; what was filled by then stays filled."""
-        found = Mended(after=page_before(self._events, tenant, since) if after is None else after)
+        found = EventsChecked(after=page_before(self._events, tenant, since) if after is None else after)
         seen: set[Subject] = set()
         while has_time():
             pages = self._events.pages(tenant, after=found.after or 0, limit=_PAGES_AT_ONCE)
@@ -73,7 +73,7 @@ class Mender:
             found.after = pages[-1].number
         return found
 
-    def fill(self, subjects: Iterable[Subject], found: Mended) -> None:
+    def fill(self, subjects: Iterable[Subject], found: EventsChecked) -> None:
         """Makes the missing events of these subjects. Subjects other than items have no history: what is missing is
         named."""
         subjects = list(subjects)

@@ -3,8 +3,8 @@
 To record a further kind of subject: write its note with each change (`postdate.stores.notes`), add a module beside this
 one whose `event_of` calls `events_of` with the kind, the owner and the fields that are told, and enter it in
 `readers.py` with its table. Add the names of the events to `postdate.domain.event_types`, and let the table stream in
-`infra/state.py`; `infra/service.py` names the tables that the recorder follows, and filters the records of hot ones.
-Fields are told by name, never a row as a whole: so no secret gets into an event by being added to a row.
+`infra/state.py`; `infra/functions/workers.py` names the tables that the recorder follows, and filters the records of
+hot ones. Fields are told by name, never a row as a whole: so no secret gets into an event by being added to a row.
 """
 
 from collections.abc import Mapping

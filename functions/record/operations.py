@@ -6,7 +6,7 @@ from functions.record.changes import Change
 from functions.record.noted import there
 from postdate.domain.event import Actor, Event, Subject
 from postdate.domain.operation import Operation, State
-from postdate.stores.operations_dynamo import HEAD, operation_of
+from postdate.stores.operation_rows import HEAD, operation_of
 
 _ENDS: Final = frozenset({State.DONE, State.ABORTED})
 

@@ -18,7 +18,7 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.event import Event
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
-from postdate.stores.events import ENTRIES_MAX, Entry, Events, FeedPage
+from postdate.stores.events import ENTRIES_MAX, Events, FeedEntry, FeedPage
 
 _FEEDS_KNOWN: Final = 1000
 _PAGES_AT_ONCE: Final = 100
@@ -32,8 +32,10 @@ _ROUNDS_MAX: Final = 50
 class _End:
     """The newest page of a feed that this worker has seen."""
 
+    # The feed, and its last page: the next one gets the next number.
     log: str
     number: int
+    # No later page may be recorded before this instant.
     recorded_at: datetime
 
     @classmethod
@@ -123,7 +125,7 @@ class Recorder:
         now = self._clock.now()
         stamped = [replace(event, recorded_at=now) for event in events]
         there = self._events.put(stamped, after={tenant: end.number if end else 0})
-        entries = [Entry.of(event) for event in events]
+        entries = [FeedEntry.of(event) for event in events]
         if there:
             listed, newest = self._listed_behind(tenant, min(there.values()))
             entries = [entry for entry in entries if entry not in listed]
@@ -132,10 +134,13 @@ class Recorder:
             end = self._append(tenant, entries[start : start + ENTRIES_MAX], end)
         return stamped, there.keys()
 
-    def _append(self, tenant: str, entries: Sequence[Entry], end: _End | None) -> _End | None:
-        """Writes the page behind `end`, which has none of these entries on it or before it, and returns the feed's new
-        end. A refusal means that another writer was faster, or that this one's own first try was made: the pages since
-        then tell which entries are left. A newer page that is not looked through may have them already."""
+    def _append(self, tenant: str, entries: Sequence[FeedEntry], end: _End | None) -> _End | None:
+        """Writes the entries as the page after `end` and returns the newest page. No page up to `end` may contain one
+        of them.
+
+        A refusal means that the number is taken, by another writer or by an earlier try whose answer was lost. The
+        pages since `end` are then read, the entries found there are removed, and the rest is tried again.
+        """
         left = list(entries)
         for _ in range(_ROUNDS_MAX):
             now = self._clock.now()
@@ -162,9 +167,9 @@ class Recorder:
                 self._keep(page)
         return self._ends.get(tenant)
 
-    def _listed_behind(self, tenant: str, number: int) -> tuple[set[Entry], _End | None]:
+    def _listed_behind(self, tenant: str, number: int) -> tuple[set[FeedEntry], _End | None]:
         """The entries of all pages behind this one, and the last of these pages; None if there is none."""
-        found, newest = set[Entry](), None
+        found, newest = set[FeedEntry](), None
         while pages := self._events.pages(tenant, after=number, limit=_PAGES_AT_ONCE):
             for page in pages:
                 found |= set(page.entries)

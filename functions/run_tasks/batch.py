@@ -13,7 +13,8 @@ from postdate.domain.due import Due
 from postdate.domain.parameters import DEFAULTS, Parameters
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Task
-from postdate.domain.transitions import Buried, Deferred, Dropped, Transition
+from postdate.domain.transitions import Transition
+from postdate.domain.verdicts import Buried, Deferred, Dropped
 from postdate.runtime.agenda import Call, in_turn
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
@@ -33,7 +34,9 @@ class Worker:
 
     clock: Clock
     holder: str
+    # The time for which a claim belongs to this worker.
     lease: timedelta
+    # The minutes that the sweep has opened: a writer sends their calls itself.
     horizon: Horizon
     seconds_left: Callable[[], float]
     draw: Callable[[], float]
@@ -48,7 +51,8 @@ class Batch:
         self.known: dict[str, Task] = {}
         self.agenda: deque[Call] = deque()
         self.tally = TaskTally()
-        self.is_traced: Callable[[Task], bool] = lambda task: False
+        # The ids of tasks whose decisions are logged.
+        self.traced: set[str] = set()
 
     @property
     def failed_messages(self) -> Collection[str]:
@@ -74,10 +78,11 @@ class Batch:
         """Forgets all tasks but those of these calls."""
         ids = {call.due.id for call in calls}
         self.known = {id: task for id, task in self.known.items() if id in ids}
+        self.traced &= ids
 
     def trace(self, task: Task, action: str, why: str) -> None:
         """Logs a decision about a task that is traced."""
-        if self.is_traced(task):
+        if task.id in self.traced:
             logger.info(
                 "a decision about a traced task",
                 extra={

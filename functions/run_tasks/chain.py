@@ -21,7 +21,8 @@ from postdate.domain.following import Followed, follow, in_turn
 from postdate.domain.recurrence import Runs
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import State, Task
-from postdate.domain.transitions import Deferred, Dropped, Transition
+from postdate.domain.transitions import Transition
+from postdate.domain.verdicts import Deferred, Dropped
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
@@ -88,9 +89,9 @@ class RunChain:
                 self.definitions.get_many(asked)
 
     def follow(self, runs: Sequence[Task]) -> list[Link]:
-        """Returns one answer for each run, in their order. Raises Unavailable when nothing can be read. A run is
-        REFUSED while newer code alone can read its definition, or a row that decides about it: what cannot be read is
-        not gone. A delivery of an event has a subscription in place of a definition."""
+        """Returns one answer for each run, in their order. Raises Unavailable if nothing can be read. The step is FAIL
+        if only newer code can read the definition or a row that decides about the run: an unreadable row does not count
+        as missing. For a delivery of an event the subscription takes the place of the definition."""
         deliveries = [run for run in runs if run.is_delivery]
         links = self._planned([run for run in runs if not run.is_delivery])
         steps = self.subscribed.steps(deliveries) if deliveries else ()
@@ -110,12 +111,14 @@ class RunChain:
                 found[definition.id] = self._seal(definition)
         now = self.clock.now()
         known = [run for run in runs if run.task_id not in found.unreadable]
+        # Rows of runs before these decide, so they are read before anything is decided.
         before = look_back(self.tasks, self.runs, [run for run in known if in_turn(run)], found, now=now)
         followed = {}
         for run in known:
             seen = before.get(run.id, _NOTHING)
             if seen.wrong is None:
                 followed[run.id] = follow(run, found.get(run.task_id), seen.around, runs=self.runs, now=now)
+        # The rows that follow are written before any run begins: a crash leaves a run that is decided again.
         written = self._write(followed)
         return {
             run.id: _link(followed[run.id], written, found.get(run.task_id))
@@ -167,9 +170,8 @@ class RunChain:
 
 
 def asks(claim: Transition) -> bool:
-    """True if a definition has a say in it."""
-    run = claim.before
-    return run.recurs is not None and (claim.after.state is State.RUNNING or in_turn(run))
+    """True if a definition has a say in the claim of this run."""
+    return claim.after.state is State.RUNNING or in_turn(claim.before)
 
 
 def _wants_call(row: Task, written: Written) -> bool:

@@ -2,8 +2,7 @@
 
 They are looked at when a batch arrives and not again at its instant, unless that is more than some seconds later.
 
-It outlives its batches. What nobody can read or write holds nobody up: then calls go out, as if all breakers were
-closed.
+It outlives its batches. If the table cannot be read or written, calls go out as if all breakers were closed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,7 +37,7 @@ _CIRCUITS_KEPT: Final = 1024
 
 @lru_cache(maxsize=_CIRCUITS_KEPT)
 def circuit(tenant: str, destination: Destination) -> Circuit:
-    """A tenant's calls to one host, or to one queue: another tenant's trouble there is not his."""
+    """A tenant's calls to one host, or to one queue: another tenant's trouble there does not count."""
     return tenant, circuit_of(destination)
 
 
@@ -49,9 +48,14 @@ class Circuits:
         # Each breaker with the instant of its reading, and True if other workers are unlikely to change it this second.
         self._known: dict[Circuit, tuple[datetime, Breaker, bool]] = {}
 
-    def foresee(self, circuits: Iterable[Circuit]) -> None:
-        """Reads ahead of the instant what will be asked for then."""
-        self._know(circuits, _FRESH)
+    def foresee(self, circuits: Iterable[Circuit]) -> frozenset[Circuit]:
+        """Reads ahead of the instant the breakers that will be asked for then. Returns the circuits whose calls use the
+        lane for slow destinations. Calls to a destination whose breaker is open stay in their lane: they wait for its
+        probe."""
+        wanted = set(circuits)
+        now = self._know(wanted, _FRESH)
+        known = [(each, self._known[each][1]) for each in wanted]
+        return frozenset(each for each, breaker in known if breaker.is_slow(now) and not breaker.open_until)
 
     def breakers(self, circuits: Iterable[Circuit]) -> Mapping[Circuit, Breaker]:
         wanted = set(circuits)
@@ -83,16 +87,6 @@ class Circuits:
             return False
         self._read([circuit])
         return False
-
-    def slow(self, circuits: Iterable[Circuit]) -> frozenset[Circuit]:
-        """Returns the circuits whose calls use the lane for slow destinations. Calls to a destination whose breaker is
-        open stay in their lane: they wait for its probe."""
-        now = self._clock.now()
-        return frozenset(
-            each
-            for each, breaker in self.breakers(circuits).items()
-            if breaker.is_slow(now) and breaker.open_until is None
-        )
 
     def slowed(self, circuit: Circuit) -> None:
         """A worker has waited long for it."""
@@ -154,12 +148,14 @@ class Circuits:
             self._read([circuit])
             before = self.breaker(circuit)
 
-    def _know(self, circuits: Iterable[Circuit], kept: timedelta) -> None:
+    def _know(self, circuits: Iterable[Circuit], kept: timedelta) -> datetime:
+        """Reads breakers whose copy is too old, and returns the instant at which the copies were looked at."""
         if len(self._known) > _REMEMBERED_MAX:
             self._known.clear()
         now = self._clock.now()
         if stale := [each for each in set(circuits) if not self._is_fresh(each, kept, now)]:
             self._read(stale)
+        return now
 
     def _is_fresh(self, circuit: Circuit, kept: timedelta, now: datetime) -> bool:
         """True while the copy of the breaker may be used: for `kept`, or for a second if others may change it soon."""

@@ -15,14 +15,16 @@ from typing import Final
 from functions.run_tasks.batch import Batch, Change, Worker
 from functions.run_tasks.chain import ClaimStep, Ends, RunChain, asks
 from functions.run_tasks.delivering import Delivering
-from functions.run_tasks.gate import Elsewhere, Gate, Waits
+from functions.run_tasks.gate.admit import Gate
+from functions.run_tasks.gate.answers import Elsewhere, Waits
 from functions.run_tasks.recording import Recording
-from postdate.domain import transitions
+from postdate.domain import verdicts
 from postdate.domain.due import Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.following import numbered
 from postdate.domain.task import RECEIVER, State, Task
-from postdate.domain.transitions import Buried, Deferred, Dropped, Transition
+from postdate.domain.transitions import Transition
+from postdate.domain.verdicts import Buried, Deferred, Dropped
 from postdate.runtime.agenda import Call
 from postdate.stores.tasks import Tasks, Written
 
@@ -31,7 +33,7 @@ _PAUSE: Final = timedelta(milliseconds=50)
 
 
 class Claiming:
-    """`sealed` returns a task without readable headers."""
+    """`sealed` returns a task with headers as it is to be written."""
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ class Claiming:
         """Returns the claims to commit now, and those to put off because their next run is not written. The wait for
         the next run takes time, so each claim is decided again: the history tells the true instant of its
         beginning."""
-        asking = [pair for pair in claims if asks(pair[1])]
+        asking = [pair for pair in claims if pair[1].before.recurs is not None and asks(pair[1])]
         ready = [pair for pair in claims if pair not in asking]
         if not asking:
             return ready, []
@@ -153,7 +155,7 @@ class Claiming:
             # A task outlives its calls, so it is there and cannot be read: its message has to stay.
             self._batch.fail([call])
             return None
-        verdict = transitions.claim(
+        verdict = verdicts.claim(
             task,
             call.due,
             now=self._worker.clock.now(),
@@ -166,7 +168,9 @@ class Claiming:
         if isinstance(verdict, Deferred | Buried | Dropped):
             self._batch.answer(call, task, verdict)
             return None
-        return replace(verdict, after=self._sealed(verdict.after))
+        if verdict.after.destination.headers or verdict.after.destination.sealed:
+            return replace(verdict, after=self._sealed(verdict.after))
+        return verdict
 
 
 def _signed(change: Transition, call: Call) -> Transition:

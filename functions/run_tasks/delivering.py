@@ -9,7 +9,7 @@ from typing import Final
 
 from functions.run_tasks.batch import Batch, Change, Worker
 from functions.run_tasks.circuits import circuit
-from functions.run_tasks.gate import Gate
+from functions.run_tasks.gate.admit import Gate
 from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.sending import Sender
 from postdate.domain import transitions
@@ -65,7 +65,7 @@ class Delivering:
             # A delivery has no instant that it could be late for: it follows an event that has been recorded.
             if task.attempts == 1 and not task.is_delivery and (lateness_ms := task.lateness_ms) is not None:
                 tally.lateness_ms.append(lateness_ms)
-                tally.tier_lateness_ms[self.tier_of(task)].append(lateness_ms)
+                tally.tier_lateness_ms[self._sender.tier_of(task.tenant)].append(lateness_ms)
             self.running[task.id, task.token] = (task, call)
             started.append(task)
         # The time that this takes is the worker's own, and makes no destination slow.
@@ -82,7 +82,8 @@ class Delivering:
             task, call = self.running[delivery.run_id, delivery.token]
             self._in_flight.end((delivery.run_id, delivery.token), now)
             self._count(task, receipt, now)
-            self._sender.ended(task, receipt)
+            if task.is_delivery:
+                self._sender.ended(task, receipt)
             parameters = self._worker.parameters
             retry = None if parameters is DEFAULTS else retry_of(task, parameters)
             changes.append((call, outcome(task, receipt, now=now, draw=self._worker.draw(), retry=retry)))
@@ -105,8 +106,8 @@ class Delivering:
     def _report(self, delivery: Delivery, receipt: Receipt) -> None:
         """Called by whichever thread ends a delivery."""
         if not isinstance(receipt, Untried):
-            self._gate.hear(delivery, receipt)
-        self._unsent(delivery, receipt)
+            self._gate.breakers.hear(delivery, receipt)
+        self._inbox((delivery, receipt))
 
     def _unsent(self, delivery: Delivery, receipt: Receipt) -> None:
         """Notes a delivery that was not sent. It tells nothing about its destination."""

@@ -1,211 +1,27 @@
-"""Packets of due tasks from one of two queues -> each delivered at its instant, its outcome committed.
-
-The queue `tasks` has all calls at first; those to slow destinations are moved to the queue `slow`, which has workers of
-its own.
-"""
+"""Packets of due tasks from one of two queues -> each delivered at its instant, its outcome committed."""
 
 import random
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
-from functools import cache, partial
+from datetime import datetime
 from typing import Any, Final
 
-from functions.run_tasks.backfill import BackfillTarget
 from functions.run_tasks.batch import Worker
-from functions.run_tasks.chain import RunChain
-from functions.run_tasks.circuits import Circuits
-from functions.run_tasks.flow_keys import FlowKeys
-from functions.run_tasks.gate import Gate
+from functions.run_tasks.gate.admit import Gate
 from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.intake import Intake
-from functions.run_tasks.replay import ReplayTarget
+from functions.run_tasks.lanes import Lane
 from functions.run_tasks.run import TaskRunner
-from functions.run_tasks.sending import OwnPayloads, Sender
-from functions.run_tasks.settings import Settings
+from functions.run_tasks.sending import Sender
 from functions.run_tasks.stops import Stops
-from functions.run_tasks.subscribed import Subscribed
 from functions.run_tasks.tally import TaskTally
-from postdate.domain.backfill import TARGET_TYPE as BACKFILL
-from postdate.domain.recurrence import Runs
-from postdate.domain.replay import TARGET_TYPE as REPLAY
-from postdate.domain.slots import ShardPlan
-from postdate.domain.sweeping import Horizon
-from postdate.runtime import aws, dependencies, records, settings
-from postdate.runtime.cached import Cached
-from postdate.runtime.clock import Clock, SystemClock
-from postdate.runtime.further import SqsFurther
-from postdate.runtime.holding import put_back
+from functions.run_tasks.wiring import wired
+from postdate.runtime import dependencies, records
 from postdate.runtime.observability import logger, metrics
 from postdate.runtime.outbox import Outbox
-from postdate.runtime.parameters import parameters_at
-from postdate.runtime.queue import Received, SqsQueue
-from postdate.runtime.visibility import Visibility
-from postdate.stores.data_keys import KmsDataKeys
-from postdate.stores.definitions_dynamo import DynamoDefinitions
-from postdate.stores.dependencies import DynamoDependencies, Reporter
-from postdate.stores.events_dynamo import DynamoEvents
-from postdate.stores.flow_dynamo import DynamoFlow
-from postdate.stores.objects_s3 import S3Objects
-from postdate.stores.payloads import DynamoPayloads
-from postdate.stores.subscriptions_dynamo import DynamoSubscriptions
-from postdate.stores.switchboard import Switchboard
-from postdate.stores.switches import DynamoSwitches
-from postdate.stores.tasks_dynamo import DynamoTasks
-from postdate.stores.tenants import DynamoTenants
-from postdate.stores.vault import Vault
-from postdate.targets.base import Target
-from postdate.targets.kind import Parts
-from postdate.targets.registry import Targets
-from postdate.use_cases.notifying import Notifier
+from postdate.runtime.putting_back import put_back
+from postdate.runtime.queue import Received
 
-# The author of what a worker changes in plans and writes as runs. Other changes of tasks name none, to keep rows small.
-AUTHOR: Final = "function:run_tasks"
-_TENANT_KEPT = timedelta(seconds=30)
-_SECONDS_TO_SETTLE = 10
-_READERS = 16
-_BACKFILLERS = 2
-_REPLAYERS = 2
-
-
-class Lane:
-    """A queue of calls, and what its workers do with the messages in it."""
-
-    def __init__(self, *, url: str, sqs: Any, clock: Clock, lease: timedelta) -> None:
-        self.name = url.rpartition("/")[2]
-        self.queue = SqsQueue(url=url, client=sqs, clock=clock)
-        self.visibility = Visibility(url=url, client=sqs, lease=lease)
-        self.further = SqsFurther(url=url, client=sqs)
-
-
-class Wired:
-    """The objects of one process: tables, queues, and the connections to destinations."""
-
-    def __init__(self) -> None:
-        given = settings.read(Settings)
-        sqs, dynamodb, self.clock = aws.client("sqs"), aws.client("dynamodb"), SystemClock()
-        shards, retention = ShardPlan.parse(given.shard_plan), timedelta(days=given.retention_days)
-        self.parameters = parameters_at(given.parameters, clock=self.clock)
-        self.lease = timedelta(seconds=given.lease_seconds)
-        self.response_seconds_max = given.response_timeout_seconds_max
-        self.tasks_lane = Lane(url=given.tasks_queue_url, sqs=sqs, clock=self.clock, lease=self.lease)
-        self.slow_lane = Lane(url=given.slow_queue_url, sqs=sqs, clock=self.clock, lease=self.lease)
-        self.moves_slow = given.slow_lane
-        self.workers = given.task_workers
-        self.dead_letters = SqsQueue(url=given.tasks_dlq_url, client=sqs, clock=self.clock)
-        self.payloads = DynamoPayloads(table=given.payloads_table, client=dynamodb)
-        self.own_payloads = OwnPayloads(
-            bucket=given.payloads_bucket,
-            objects=S3Objects(
-                bucket=given.payloads_bucket,
-                role_arn=given.payloads_role_arn,
-                sts=lambda: aws.client("sts"),
-                s3=lambda credentials: aws.client_with("s3", credentials),
-                clock=self.clock,
-            ),
-            readers=ThreadPoolExecutor(_READERS, thread_name_prefix="payloads"),
-        )
-        self.tenants = Cached(
-            DynamoTenants(table=given.tenants_table, client=dynamodb).get, keep=_TENANT_KEPT, clock=self.clock
-        )
-        self.vault = Vault(
-            data_keys=KmsDataKeys(
-                table=given.data_keys_table,
-                client=dynamodb,
-                kms=partial(aws.client, "kms"),
-                key_id=given.secrets_key_id,
-            ),
-            clock=self.clock,
-        )
-        self.tasks = DynamoTasks(
-            table=given.items_table,
-            client=dynamodb,
-            shards=shards,
-            listing_shards=given.listing_shards,
-            retention=retention,
-        )
-        self.horizon = Horizon(
-            lead=timedelta(seconds=given.open_lead_seconds),
-            margin=timedelta(seconds=given.open_margin_seconds),
-        )
-        self.subscribed = Subscribed(
-            events=DynamoEvents(
-                table=given.events_table, client=dynamodb, kept=timedelta(days=given.events_kept_days)
-            ),
-            subscriptions=DynamoSubscriptions(table=given.subscriptions_table, client=dynamodb),
-            tasks=self.tasks,
-            clock=self.clock,
-        )
-        self.chain = RunChain(
-            definitions=DynamoDefinitions(
-                table=given.items_table,
-                client=dynamodb,
-                listing_shards=given.listing_shards,
-                retention=retention,
-                author=lambda: AUTHOR,
-            ),
-            tasks=self.tasks,
-            queue=self.tasks_lane.queue,
-            runs=Runs(shards=shards),
-            horizon=self.horizon,
-            vault=self.vault,
-            clock=self.clock,
-            subscribed=self.subscribed,
-        )
-        self.flow = DynamoFlow(
-            table=given.flow_table, client=dynamodb, author=lambda: AUTHOR, now=self.clock.now
-        )
-        # A batch goes back to its queue while this table does not answer.
-        self.needs = [*dependencies.table(given.items_table)]
-        self.reporter = Reporter(
-            dependencies.of_this_process(),
-            DynamoDependencies(table=given.flow_table, client=dynamodb, function="run_tasks"),
-            self.clock,
-        )
-        self.circuits = Circuits(flow=self.flow, clock=self.clock)
-        self.flow_keys = FlowKeys(flow=self.flow, clock=self.clock)
-        self.switchboard = Switchboard(
-            switches=DynamoSwitches(table=given.switches_table, client=dynamodb), clock=self.clock
-        )
-        # Last: the targets of steps use the stores above.
-        self.targets: Mapping[str, Target] = Targets(
-            Parts(client=aws.client, now=self.clock.now, loopback_allowed=given.loopback_destinations),
-            inside={BACKFILL: self._backfills(retention), REPLAY: self._replays(shards)},
-        )
-
-    def _replays(self, shards: ShardPlan) -> ReplayTarget:
-        events, subscriptions = self.subscribed.events, self.subscribed.subscriptions
-        return ReplayTarget(
-            events=events,
-            subscriptions=subscriptions,
-            notifier=Notifier(
-                events=events,
-                subscriptions=subscriptions,
-                tasks=self.tasks,
-                queue=self.tasks_lane.queue,
-                shards=shards,
-                clock=self.clock,
-            ),
-            clock=self.clock,
-            pool=ThreadPoolExecutor(_REPLAYERS, thread_name_prefix="replays"),
-        )
-
-    def _backfills(self, made_for: timedelta) -> BackfillTarget:
-        """The target of the steps of backfills. Two threads: more steps at once would make other calls late."""
-        return BackfillTarget(
-            definitions=self.chain.definitions,
-            tasks=self.tasks,
-            runs=self.chain.runs,
-            queue=self.tasks_lane.queue,
-            clock=self.clock,
-            made_for=made_for,
-            pool=ThreadPoolExecutor(_BACKFILLERS, thread_name_prefix="backfills"),
-        )
-
-
-@cache
-def wired() -> Wired:
-    return Wired()
+_SECONDS_TO_SETTLE: Final = 10
 
 
 @logger.inject_lambda_context
@@ -265,7 +81,7 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> TaskRunne
     sender = Sender(
         worker,
         targets=given.targets,
-        payloads=given.payloads,
+        payloads=given.tables.payloads,
         own=given.own_payloads,
         tenant=given.tenants.get,
         vault=given.vault,
@@ -275,10 +91,10 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> TaskRunne
     in_flight = InFlight(lambda tenant: sender.share_of(tenant, given.workers))
     return TaskRunner(
         worker,
-        tasks=given.tasks,
+        tasks=given.tables.tasks,
         chain=given.chain,
         gate=Gate(
-            flow=given.flow,
+            flow=given.tables.flow,
             circuits=given.circuits,
             flow_keys=given.flow_keys,
             stops=Stops(given.switchboard, given.clock),

@@ -1,9 +1,8 @@
 """The deliveries that one worker has in flight: how many at once, and how many of one tenant.
 
-Deliveries that hang take capacity and nothing else: the worker goes on with other calls. A due call waits while its
-tenant's deliveries use up the tenant's share of the worker, or all deliveries the worker. The call waits for as long as
-deliveries of its tenant end. A second after the last end it is sent on: later another worker, or this one, has
-capacity.
+A hanging delivery uses up capacity of the worker and delays nothing else. A due call waits while its tenant's share, or
+the whole worker, is full. It waits as long as deliveries of its tenant keep ending. If none has ended for one second,
+the call is sent on; another worker, or this one later, takes it.
 
 A destination is slow when a fourth of what this worker has begun there was on its way for two seconds. One slow answer
 among many quick ones does not make it slow.

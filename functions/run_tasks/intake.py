@@ -1,7 +1,7 @@
 """The messages that one worker answers for: those of its event, and those that it takes while deliveries keep it.
 
-Lambda deletes the messages of the event when the worker has ended. What the worker took itself it deletes as soon as
-all calls in it are dealt with; a worker that dies leaves it to come back when its lease is over.
+Lambda deletes the messages of the event after the worker has returned. Messages that the worker received itself it
+deletes when all their calls are done. If the worker dies, they become visible again after their visibility timeout.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence

@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 from functions.run_tasks.batch import SOON, Batch, Change, Worker
 from functions.run_tasks.delivering import Delivering
-from functions.run_tasks.gate import Gate
+from functions.run_tasks.gate.admit import Gate
 from postdate.domain.due import Due
 from postdate.domain.parameters import DEFAULTS
 from postdate.domain.task import State, Task
@@ -48,13 +48,16 @@ class Recording:
         if fenced_off := of[Written.CONFLICT]:
             self._call_again(fenced_off)
         kept = of[Written.UNAVAILABLE]
+        # This worker has no time left to write them: their messages come back when the lease ends.
         if kept and self._worker.seconds_left() <= 0:
             self._batch.fail(call for call, _ in kept)
             kept = []
         ended = [change for call, change in changes if (call, change) not in kept]
+        # Rooms and breakers hear only of what is written, or can no longer be written here.
         self._delivering.forget(ended)
-        self._gate.listen()
-        self._gate.left(ended)
+        self._gate.breakers.listen()
+        if controlled := [change for change in ended if change.before.flow is not None]:
+            self._gate.rooms.left(controlled)
         self._unwritten = kept
         self._pause = min(self._pause * 2, SOON) if kept else _PAUSE
         self._write_at = self._worker.clock.now() + self._pause
@@ -125,7 +128,10 @@ class Recording:
             self._batch.tally.arms[arm, metric.DIED] += 1
 
     def _is_left_to_a_sweep(self, change: Transition) -> bool:
-        """True if its pointer was written before the pointer's minute could be opened. The open pass may have missed a
-        pointer that was written late, and the closing pass takes it for one that the open pass saw."""
-        is_open = self._worker.horizon.reaches(change.after.due_at, self._worker.clock.now())
-        return change.points and not is_open
+        """True if the sweep will send the call: the change wrote a pointer, and its minute cannot be open yet.
+
+        If the minute may be open, the open pass may have missed the pointer, and the closing pass assumes that the open
+        pass saw it. Then this worker sends the call.
+        """
+        horizon, now = self._worker.horizon, self._worker.clock.now()
+        return change.points and not horizon.reaches(change.after.due_at, now)

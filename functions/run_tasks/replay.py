@@ -45,6 +45,7 @@ class ReplayTarget(InsideTarget):
         found: list[Event] = []
         made = redriven = 0
         for page in pages:
+            # Pages are in the order of recording, so no later page has an event that is wanted.
             if step.until is not None and page.recorded_at >= step.until:
                 self._end(step, subscription)
                 return
@@ -58,6 +59,7 @@ class ReplayTarget(InsideTarget):
             "events are delivered again",
             extra={"action": "replayed", "subscription": subscription.id, "made": made, "redriven": redriven},
         )
+        # The end of the feed: later events are delivered as they happen.
         if not pages or (len(pages) < STEP_PAGES and after == pages[-1].number):
             self._end(step, subscription)
         else:

@@ -21,7 +21,7 @@ from functions.run_tasks.batch import Batch, Worker
 from functions.run_tasks.chain import RunChain
 from functions.run_tasks.claiming import Claiming
 from functions.run_tasks.delivering import Delivering, Finished
-from functions.run_tasks.gate import Gate
+from functions.run_tasks.gate.admit import Gate
 from functions.run_tasks.in_flight import InFlight, Stalled
 from functions.run_tasks.intake import Intake
 from functions.run_tasks.recording import Recording
@@ -63,7 +63,6 @@ class TaskRunner:
         self._inbox: queue.SimpleQueue[Finished | list[Received]] = queue.SimpleQueue()
         self._stalled = Stalled(in_flight)
         self._batch = Batch(worker, outbox, tasks)
-        self._batch.is_traced = sender.is_traced
         self._delivering = Delivering(
             self._batch,
             worker,
@@ -112,7 +111,7 @@ class TaskRunner:
         elif not self._inbox.empty():
             self._take_news(now)
         elif (looks_at := self._in_flight.looks_at) is not None and looks_at <= now:
-            self._gate.slowed(self._in_flight.slow(now))
+            self._gate.breakers.slowed(self._in_flight.slow(now))
         elif (stops_at := self._stops_at) is not None and stops_at <= now:
             soon = [call for call in agenda if call.at <= agenda[0].at]
             self._stops.look_for(agenda[0].at, self._with_tasks(soon))
@@ -136,9 +135,10 @@ class TaskRunner:
             return []
         batch.known |= known
         self._sender.prefetch(known.values())
-        self._gate.foresee(known.values())
-        self._chain.foresee(known.values())
-        elsewhere = self._gate.elsewhere(known.values())
+        batch.traced |= self._sender.traced(known.values())
+        elsewhere = self._gate.foresee(known.values())
+        if recurring := [task for task in known.values() if task.recurs is not None]:
+            self._chain.foresee(recurring)
         if elsewhere:
             batch.move([call for call in calls if call.due.id in elsewhere])
         return in_turn(call for call in calls if call.due.id not in elsewhere)
@@ -224,4 +224,4 @@ class TaskRunner:
         now = self._worker.clock.now()
         self._renew_at = now + self._worker.lease / 2
         self._tasks.extend(self._delivering.tasks, now + self._worker.lease)
-        self._gate.extend(self._delivering.tasks)
+        self._gate.rooms.extend(self._delivering.tasks)

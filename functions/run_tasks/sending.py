@@ -1,11 +1,10 @@
 """Turns claimed tasks into deliveries and puts them on their way.
 
-A payload that its tenant keeps is read when its run has been claimed, in a thread of its own: nobody else waits for it.
+A payload that its tenant keeps is read when its run has been claimed, in a thread of its own, so no other delivery
+waits for it.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -13,14 +12,13 @@ from typing import Final
 from zlib import crc32
 
 from functions.run_tasks.batch import Worker
+from functions.run_tasks.own_payloads import OwnPayloads
 from functions.run_tasks.subscribed import Bodies, Subscribed, says_gone
 from postdate.domain.errors import SecretBroken, Unavailable
 from postdate.domain.limits import share_of_worker
-from postdate.domain.payload_ref import object_of
 from postdate.domain.task import Ack, Destination, Task
 from postdate.runtime.metric import STANDARD
 from postdate.runtime.observability import logger
-from postdate.stores.objects import Objects, UnreadableObject
 from postdate.stores.payloads import Payloads
 from postdate.stores.tenants import Tenant
 from postdate.stores.vault import SIGNING, Vault
@@ -30,12 +28,12 @@ _CRC_END: Final = 1 << 32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OwnPayloads:
-    """The payloads that tenants keep themselves: their bucket, and the threads that read it. Both outlive a batch."""
+class _Sources:
+    """The functions that return the content of a task and the secrets that sign it; None if these cannot be read
+    now."""
 
-    bucket: str
-    objects: Objects
-    readers: Executor
+    payload: Callable[[Task], bytes | Failed | Untried]
+    secrets: Callable[[Task, Tenant], tuple[str, ...] | None]
 
 
 class Sender:
@@ -77,6 +75,7 @@ class Sender:
         for name in {task.destination.type for task in given}:
             self._targets.get(name)
         for tenant in {task.tenant for task in given} - self._asked:
+            # A tenant that stays unknown here makes its deliveries untried, see `_start`.
             with suppress(Unavailable):
                 self._tenants[tenant] = self._opened(self._tenant(tenant) or Tenant(id=tenant))
         for task in given:
@@ -109,8 +108,6 @@ class Sender:
     def sealed(self, task: Task) -> Task:
         """The task as it is to be written: headers that an older release kept readable are sealed, and those that a
         replaced data key sealed are sealed anew, unless KMS cannot be asked now."""
-        if not task.destination.headers and not task.destination.sealed:
-            return task
         with suppress(Unavailable):
             sealed = self._vault.sealed(task.tenant, task.destination)
             return replace(task, destination=self._vault.renewed_headers(task.tenant, sealed))
@@ -127,10 +124,10 @@ class Sender:
         known = self._tenants.get(tenant)
         return share_of_worker(None if known is None else known.tenancy.runs_in_flight, workers)
 
-    def is_traced(self, task: Task) -> bool:
-        """True if each decision about the task is logged: of a share of its tenant's tasks, always the same ones."""
-        known = self._tenants.get(task.tenant)
-        return known is not None and crc32(task.id.encode()) < known.log_share * _CRC_END
+    def traced(self, tasks: Iterable[Task]) -> set[str]:
+        """The ids of the tasks whose decisions are logged: of a share of their tenant's tasks, always the same ones."""
+        shares = {id: known.log_share * _CRC_END for id, known in self._tenants.items() if known.log_share}
+        return {task.id for task in tasks if crc32(task.id.encode()) < shares.get(task.tenant, 0)}
 
     def start(self, tasks: Sequence[Task], report: Report, *, unsent: Report) -> None:
         """Sends tasks that were prefetched. A task that cannot be sent is reported to `unsent`: its destination has no
@@ -138,23 +135,30 @@ class Sender:
         kept_by_tenants = sorted((task for task in tasks if task.payload.ref is not None), key=_task_id)
         for _, runs in groupby(kept_by_tenants, key=_task_id):
             # Together, for the runs of one task may have to keep their order.
-            self._own.readers.submit(self._start, list(runs), self._read, report, unsent)
-        self._start([task for task in tasks if task.payload.ref is None], self._payload, report, unsent)
+            own = _Sources(payload=self._own.read, secrets=self._secrets_of_tenant)
+            self._own.readers.submit(self._start, list(runs), own, report, unsent)
+        here = [(task, task.is_delivery) for task in tasks if task.payload.ref is None]
+        usual = _Sources(payload=self._payload, secrets=self._secrets_of_tenant)
+        self._start([task for task, is_delivery in here if not is_delivery], usual, report, unsent)
+        if deliveries := [task for task, is_delivery in here if is_delivery]:
+            events = _Sources(payload=self._bodies.of, secrets=self._secrets_of_subscription)
+            self._start(deliveries, events, report, unsent)
 
     def _start(
         self,
         tasks: Sequence[Task],
-        payload: Callable[[Task], bytes | Failed | Untried],
+        sources: _Sources,
         report: Report,
         unsent: Report,
     ) -> None:
         ready: dict[str, list[Delivery]] = {}
         for task in tasks:
-            tenant, given = self._tenants.get(task.tenant), _made(payload, task)
+            tenant, given = self._tenants.get(task.tenant), _made(sources.payload, task)
+            # The delivery is made in any case: a report about a call that is not sent names it as well.
             content = given if isinstance(given, bytes) else b""
             destination = self._readable(task)
             to = destination if isinstance(destination, Destination) else task.destination
-            secrets = self._secrets(task, tenant or Tenant(id=task.tenant))
+            secrets = sources.secrets(task, tenant or Tenant(id=task.tenant))
             delivery = self._delivery(task, tenant or Tenant(id=task.tenant), content, to, secrets or ())
             if tenant is None or secrets is None:
                 unsent(delivery, Untried(reason="its tenant's settings could not be read"))
@@ -170,22 +174,11 @@ class Sender:
             self._targets[type_name].start(deliveries, report)
 
     def _payload(self, task: Task) -> bytes | Failed | Untried:
-        if task.is_delivery:
-            return self._bodies.of(task)
         key = task.payload.key
         if key in self._unread:
             return Untried(reason="its payload could not be read")
         text = (task.payload.text or "") if key is None else self._texts.get(key)
         return Failed(reason="its payload could not be read") if text is None else text.encode()
-
-    def _read(self, task: Task) -> bytes | Failed:
-        name = object_of(task.payload.ref or "", bucket=self._own.bucket, tenant=task.tenant)
-        if name is None:
-            return Failed(reason="the payload is not inside the tenant's prefix", retry=False)
-        found = self._own.objects.read(task.tenant, name)
-        if isinstance(found, UnreadableObject):
-            return Failed(reason=found.why, retry=not found.final)
-        return found if _is_json(found) else Failed(reason="the payload is not JSON in UTF-8", retry=False)
 
     def _readable(self, task: Task) -> Destination | Failed | Untried:
         if not task.destination.sealed:
@@ -197,11 +190,11 @@ class Sender:
         except Unavailable:
             return Untried(reason="its headers could not be opened")
 
-    def _secrets(self, task: Task, tenant: Tenant) -> tuple[str, ...] | None:
-        """The secrets that sign a call; None if they cannot be read now."""
+    def _secrets_of_tenant(self, task: Task, tenant: Tenant) -> tuple[str, ...]:
+        return tenant.secrets_at(self._worker.clock.now())
+
+    def _secrets_of_subscription(self, task: Task, tenant: Tenant) -> tuple[str, ...] | None:
         now = self._worker.clock.now()
-        if not task.is_delivery:
-            return tenant.secrets_at(now)
         with suppress(Unavailable):
             if subscription := self._subscribed.subscription(task):
                 purpose = subscription.secret_purpose
@@ -209,10 +202,10 @@ class Sender:
                 return tuple(self._vault.open(task.tenant, purpose, each) for each in sealed)
         return None
 
-    def ended(self, task: Task, receipt: Receipt) -> None:
-        """Takes an answer that ends more than the task."""
-        if says_gone(receipt) and task.is_delivery:
-            self._subscribed.end(task)
+    def ended(self, delivery: Task, receipt: Receipt) -> None:
+        """Takes the answer to the delivery of an event, which may end the subscription too."""
+        if says_gone(receipt):
+            self._subscribed.end(delivery)
 
     def _delivery(
         self,
@@ -253,18 +246,6 @@ def _made(payload: Callable[[Task], bytes | Failed | Untried], task: Task) -> by
         return payload(task)
     except Exception as error:
         return internal_error(error)
-
-
-def _is_json(content: bytes) -> bool:
-    try:
-        json.loads(content.decode(), parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)
 
 
 def _task_id(task: Task) -> str:

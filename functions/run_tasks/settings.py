@@ -55,5 +55,5 @@ class Settings:
     slow_lane: bool
     # The greatest number of workers at once. It divides the deliveries that a tenant may have in flight.
     task_workers: int
-    # The place of the parameters in AppConfig, or `none`.
+    # The profile of the parameters in AppConfig, or `none`.
     parameters: str

@@ -6,6 +6,7 @@ comes meanwhile is EXPIRED when its switch is on again. Switches that cannot be 
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Final
 
 from postdate.domain.switch import of_target, of_tenant
@@ -35,20 +36,15 @@ class Stops:
 
     def look_for(self, at: datetime, calls: Iterable[tuple[Call, Task | None]]) -> None:
         self._looked_for = at
-        self._look(calls)
+        self._board.look(name for call, task in calls for name in _names(call, task))
 
     def until(self, calls: Sequence[tuple[Call, Task | None]]) -> list[datetime | None]:
         """Returns for each call the instant at which it asks again because it is stopped; None for a call that may go
         on."""
-        self._look(calls)
-        now, found = self._clock.now(), list[datetime | None]()
-        for call, task in calls:
-            off = [switch for name in _names(call, task) if not (switch := self._board.last(name)).on]
-            found.append(now + max(switch.pause(now) for switch in off) if off else None)
-        return found
-
-    def _look(self, calls: Iterable[tuple[Call, Task | None]]) -> None:
-        self._board.look(name for call, task in calls for name in _names(call, task))
+        named = [_names(call, task) for call, task in calls]
+        self._board.look(chain.from_iterable(named))
+        now, off = self._clock.now(), map(self._board.off, named)
+        return [now + max(each.pause(now) for each in found) if found else None for found in off]
 
 
 def _names(call: Call, task: Task | None) -> list[str]:

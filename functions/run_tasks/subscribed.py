@@ -12,14 +12,15 @@ from typing import Final
 
 from functions.run_tasks.batch import SOON
 from postdate.domain import subscription as rules
-from postdate.domain import transitions
+from postdate.domain import transitions, verdicts
 from postdate.domain.errors import InvalidState, Unavailable
 from postdate.domain.event import Event, named
 from postdate.domain.event_body import text_of
 from postdate.domain.item import Phase
 from postdate.domain.subscription import State, Subscription
 from postdate.domain.task import Task
-from postdate.domain.transitions import Deferred, Dropped, Transition
+from postdate.domain.transitions import Transition
+from postdate.domain.verdicts import Deferred, Dropped
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
@@ -88,19 +89,19 @@ class Subscribed:
     ) -> Transition | Dropped | Deferred | None:
         subscription = self.subscription(task)
         if subscription is None or subscription.state is State.ENDED:
-            return transitions.stop(task, now=now, why=ENDED)
+            return verdicts.stop(task, now=now, why=ENDED)
         if not task.state.waits:
             # A worker that crashed had begun it, or a person redrives it.
             return None
         if subscription.state is State.PAUSED:
-            return _wait(task, now, now + _REST, PAUSED)
+            return _postponed(task, now, now + _REST, PAUSED)
         open_ones = [each for each in ahead if each.phase is not Phase.RESTS]
         if not open_ones:
             return None
         until = max(each.due_at for each in open_ones) + _POLL
         if until <= now + SOON:
             return Deferred(why=WAITS, not_before=now + _POLL)
-        return _wait(task, now, min(until, now + _REST), WAITS)
+        return _postponed(task, now, min(until, now + _REST), WAITS)
 
 
 class Bodies:
@@ -149,6 +150,6 @@ def _ahead(task: Task) -> tuple[str, ...]:
     return () if task.recurs is None else task.recurs.before
 
 
-def _wait(task: Task, now: datetime, until: datetime, why: str) -> Transition:
+def _postponed(task: Task, now: datetime, until: datetime, why: str) -> Transition:
     claim = Transition(before=task, after=task)
     return transitions.postpone(claim, now=now, until=until, why=why, placed=False)

@@ -6,19 +6,20 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
-from functions.settle.run import PaymentRunner, PaymentTally
+from functions.settle.run import PaymentRunner
 from functions.settle.settings import Settings
 from functions.settle.stops import Stops
+from functions.settle.tally import PaymentTally
 from postdate.domain.due import DELAY_MAX
 from postdate.domain.payment import Payment, State
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import ShardPlan
 from postdate.runtime import aws, dependencies, metric, records, settings
 from postdate.runtime.clock import SystemClock
-from postdate.runtime.holding import put_back
 from postdate.runtime.observability import emit, emit_all, logger, metrics
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.parameters import parameters_at
+from postdate.runtime.putting_back import put_back
 from postdate.runtime.queue import Received, SqsQueue
 from postdate.runtime.visibility import Visibility
 from postdate.stores.dependencies import DynamoDependencies, Reporter

@@ -13,17 +13,18 @@ What an operator has stopped is sent again with a pause and is settled in order 
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 from functions.settle.stops import PATIENCE, Stops
-from postdate.domain import money
+from functions.settle.tally import PaymentTally
+from postdate.domain import settlement
 from postdate.domain.due import WAIT_MAX, Due
 from postdate.domain.errors import Unavailable
 from postdate.domain.payment import Payment, State
 from postdate.domain.retry import RetryPolicy
-from postdate.domain.transitions import Buried, Deferred, Dropped
+from postdate.domain.verdicts import Buried, Deferred, Dropped
 from postdate.runtime.agenda import Call, calls_of, take_due
 from postdate.runtime.clock import Clock
 from postdate.runtime.outbox import Outbox
@@ -35,40 +36,6 @@ from postdate.use_cases.settling import Settling
 AUTHOR: Final = "function:settle"
 # A worker this late writes payments of strangers in one transaction: it catches up, at the risk of conflicts.
 BEHIND: Final = timedelta(milliseconds=100)
-
-
-@dataclass(kw_only=True, slots=True)
-class PaymentTally:
-    """The counts of a batch for its log lines and metrics, and the messages that have to come back."""
-
-    # Completed payments.
-    settled: int = 0
-    # Payments that ended as FAILED.
-    failed: int = 0
-    # Attempts that did not commit and are followed by another.
-    stumbled: int = 0
-    # Payments that are left to a person.
-    parked: int = 0
-    # Payments whose rows do not fit each other.
-    disagreeing: int = 0
-    # Calls without effect.
-    dropped: int = 0
-    # Calls that were sent again.
-    deferred: int = 0
-    # Calls that were sent again because a switch stops their payments.
-    stopped: int = 0
-    # The time from the instant to the answer of the commit, of each completed payment.
-    lateness_ms: list[float] = field(default_factory=list)
-    # The time from the instant to the decision, of each completed payment.
-    wait_ms: list[float] = field(default_factory=list)
-    # The time from the decision to the answer of the commit.
-    execution_ms: list[float] = field(default_factory=list)
-    # Payments whose attempt failed.
-    failures: list[Payment] = field(default_factory=list)
-    # Payments that ended, with the milliseconds from their instant to their end.
-    ended: list[tuple[Payment, float]] = field(default_factory=list)
-    # The ids of messages that SQS delivers again.
-    failed_messages: set[str] = field(default_factory=set)
 
 
 class PaymentRunner:
@@ -183,6 +150,7 @@ class PaymentRunner:
                 patient=self._patient(to_settle),
             )
         stuck = []
+        # What the ledger answered decides what follows from each call, in this order.
         for call in to_settle:
             outcome = outcomes[call.due.id]
             self._known[call.due.id] = outcome.payment
@@ -191,10 +159,12 @@ class PaymentRunner:
             elif outcome.stuck is not None:
                 stuck.append((call, outcome.payment, outcome.stuck))
                 self._tally.disagreeing += outcome.disagrees
+            # An earlier payment that a switch stopped may still bring the money.
             elif outcome.lacks_money:
                 self._send_later(call, self._clock.now() + PATIENCE)
             elif outcome.ended_at is not None:
                 self._record(outcome.payment, began_at, outcome.ended_at)
+            # Neither ended nor stuck: another writer changed the payment, so its new version is looked at.
             elif self._admit(call):
                 self._agenda.appendleft(call)
         self._stumble(stuck)
@@ -215,7 +185,7 @@ class PaymentRunner:
             self._fail([call])
             return False
         now, repeated = self._clock.now(), call.message.repeated
-        match money.verdict(payment, call.due, now=now, repeated=repeated):
+        match settlement.verdict(payment, call.due, now=now, repeated=repeated):
             case None:
                 return True
             case Deferred():
@@ -248,7 +218,7 @@ class PaymentRunner:
             return
         now = self._clock.now()
         postings = [
-            money.stumble(payment, now=now, why=why, retry=self._retry, draw=self._draw()).signed(
+            settlement.stumble(payment, now=now, why=why, retry=self._retry, draw=self._draw()).signed(
                 call.message.packet.by or AUTHOR
             )
             for call, payment, why in stuck

@@ -31,5 +31,5 @@ class Settings:
     payment_retry_seconds: int
     # The greatest delay between attempts.
     payment_retry_max_seconds: int
-    # The place of the parameters in AppConfig, or `none`.
+    # The profile of the parameters in AppConfig, or `none`.
     parameters: str

@@ -10,6 +10,7 @@ from functions.sweep.heartbeat import Heartbeat
 from functions.sweep.settings import Settings
 from functions.sweep.sweep_group import GroupSweeper
 from functions.sweep.tick import Ticker
+from functions.sweep.ticks import Ticks
 from postdate.domain import payment, task
 from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Groups, Horizon, Stage, Sweep
@@ -18,7 +19,7 @@ from postdate.runtime.clock import SystemClock
 from postdate.runtime.observability import emit, logger, metrics
 from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import SqsQueue
-from postdate.stores.passes import DynamoPasses
+from postdate.stores.passes_dynamo import DynamoPasses
 from postdate.stores.switchboard import Switchboard
 from postdate.stores.switches import DynamoSwitches
 from postdate.stores.tallies import DynamoTallies
@@ -40,26 +41,7 @@ class Wired:
         )
         groups = Groups(shards=shards, size=given.shards_per_group)
         passes = DynamoPasses(table=given.slots_table, client=dynamodb)
-
-        def send(body: Mapping[str, Any], delay: timedelta = timedelta(0)) -> None:
-            seconds = int(delay.total_seconds())
-            sqs.send_message(
-                QueueUrl=given.ticks_queue_url, MessageBody=json.dumps(body), DelaySeconds=seconds
-            )
-
-        def hand_out(sweeps: list[Sweep]) -> None:
-            # One message for each pass: sweepers share the passes, and a failed pass is redelivered alone.
-            for sweep in sweeps:
-                send(
-                    {
-                        "kind": "sweep",
-                        "minute": sweep.minute,
-                        "group": sweep.group,
-                        "stage": sweep.stage.value,
-                        "epoch": sweep.epoch,
-                    }
-                )
-
+        ticks = Ticks(url=given.ticks_queue_url, client=sqs)
         self.sweeper = GroupSweeper(
             timetable=DynamoTimetable(
                 items_table=given.items_table, payments_table=given.payments_table, client=dynamodb
@@ -85,7 +67,7 @@ class Wired:
             groups=groups,
             horizon=horizon,
             clock=clock,
-            hand_out=hand_out,
+            hand_out=ticks.hand_out,
             # Read at each tick, because parameters change while the process lives.
             passes_max=lambda: self.parameters.values.sweeping.passes_max,
         )
@@ -93,7 +75,7 @@ class Wired:
             passes=passes,
             clock=clock,
             every=timedelta(seconds=given.tick_seconds),
-            send=lambda number, delay: send({"kind": "heartbeat", "number": number}, delay),
+            send=ticks.beat,
         )
 
 

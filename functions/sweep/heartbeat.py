@@ -20,7 +20,7 @@ class Heartbeat:
     send: Callable[[int, timedelta], None]
 
     def beat(self, number: int) -> bool:
-        """Goes on from this beat, unless somebody did already."""
+        """Goes on from this beat, unless another worker did already."""
         if not self.passes.next_beat(number, self.clock.now()):
             return False
         self.send(number + 1, self.every)

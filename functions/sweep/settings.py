@@ -23,7 +23,7 @@ class Settings:
     shard_plan: str
     # The number of shards that one worker sweeps together.
     shards_per_group: int
-    # The place of the parameters in AppConfig, or `none`.
+    # The profile of the parameters in AppConfig, or `none`.
     parameters: str
     # The time between two heartbeats.
     tick_seconds: int

@@ -77,10 +77,12 @@ class Ticker:
         while len(swept) < len(due) and self.clock.now() < began_at + INLINE_FOR:
             swept.append(self._swept(due[len(swept)]))
         left = due[len(swept) :]
+        # Other workers make the rest at the same time. A pass that is handed out twice changes nothing.
         if left:
             self.hand_out(left)
         self._raise_watermark(mark, minutes)
         made = [each for each in swept if each is not None]
+        # The minutes whose open pass was still to make tell how far the sweep was behind.
         unopened = [sweep.minute for sweep in due if sweep.stage is Stage.OPEN]
         return Ticked(
             made=len(made),

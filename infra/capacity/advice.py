@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from infra.capacity import calibration, forecast, limits
 from infra.capacity.load import placed
-from infra.environments import Environment
+from infra.environment import Environment
 
 # The most that an id has room for.
 _SHARDS_MAX: Final = 1_024

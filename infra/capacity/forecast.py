@@ -11,7 +11,7 @@ from infra.capacity.engine import run
 from infra.capacity.load import Message, minute, placed, steady
 from infra.capacity.parts import Outcome
 from infra.capacity.setting import Setting, setting
-from infra.environments import Environment
+from infra.environment import Environment
 
 _SENDERS: Final = 8
 _PACKETS_A_SEND: Final = 10

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from infra.capacity import calibration, limits
 from infra.capacity.calibration import PRICES
-from infra.environments import Environment
+from infra.environment import Environment
 
 STATUS_READS: Final = 12.0
 CANCELS: Final = 1.2
@@ -27,7 +27,7 @@ PAYMENT_WRITES: Final = {
     "idempotency": 1,
     "events": 2,
 }
-# Of events, the second unit is at most the page of the feed.
+# The second unit of an event is at most the page of the feed.
 _CANCEL_WRITES: Final = {"payments": 2, "accounts": 2, "events": 2}
 _READS, _SQS, _LAMBDA, _BUS = 4.0, 4.0, 2.0, 2.0
 _LOG_KB: Final = 3.0

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from infra.capacity import calibration
 from infra.capacity.parts import Fleet, Store, Work
-from infra.environments import Environment, Size
+from infra.environment import Environment, Size
 
 # Accounts are many, so their keys are spread over all partitions.
 _ACCOUNT_KEYS: Final = 4_096

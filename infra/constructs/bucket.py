@@ -3,7 +3,7 @@ from constructs import Construct
 
 from infra.constructs.removal import removal_policy
 from infra.constructs.waiver import waive
-from infra.environments import Environment
+from infra.environment import Environment
 
 
 class Bucket(aws_s3.Bucket):

@@ -12,7 +12,7 @@ from infra.bundle import bundle
 from infra.constructs.log_group import LogGroup
 from infra.constructs.runtime import RUNTIME, architecture
 from infra.constructs.waiver import waive
-from infra.environments import Environment
+from infra.environment import Environment
 from postdate.runtime.settings import names
 
 # Both look names up; the system's resolver knows no other time limit (docs/decisions/0004-webhook-guard.md).

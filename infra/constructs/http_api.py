@@ -13,7 +13,7 @@ from constructs import Construct
 from infra.constructs.function import Function
 from infra.constructs.log_group import LogGroup
 from infra.constructs.waiver import waive
-from infra.environments import Environment
+from infra.environment import Environment
 
 OPEN: Final = ("/health", "/openapi.json", "/docs", "/console", "/console/{file}")
 INTERNAL: Final = "/api/v1/internal/payments/{payment_id}/execute"

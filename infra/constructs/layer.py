@@ -5,7 +5,7 @@ from constructs import Construct
 
 from infra.bundle import bundle_layer
 from infra.constructs.runtime import RUNTIME, architecture
-from infra.environments import Environment
+from infra.environment import Environment
 
 
 class LayerMissing(RuntimeError):

@@ -3,7 +3,7 @@ from typing import Final
 from aws_cdk import RemovalPolicy, aws_logs
 from constructs import Construct
 
-from infra.environments import Environment
+from infra.environment import Environment
 
 RETENTION: Final = {
     1: aws_logs.RetentionDays.ONE_DAY,

@@ -7,7 +7,7 @@ from typing import Final
 from aws_cdk import ArnFormat, Stack, aws_appconfig, aws_iam
 from constructs import Construct
 
-from infra.environments import Environment, Rollout
+from infra.environment import Environment, Rollout
 
 # Written by `GOLDEN=write pytest tests/unit/cli/test_parameters.py` from the description of the parameters.
 SCHEMA: Final = Path(__file__).parents[1] / "parameters.schema.json"

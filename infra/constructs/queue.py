@@ -5,12 +5,12 @@ from constructs import Construct
 
 from infra.constructs.removal import removal_policy
 from infra.constructs.waiver import waive
-from infra.environments import Environment
+from infra.environment import Environment
 
 
 class Queue(Construct):
-    """A queue and its dead letters, which only this queue and its `lanes` may fill. A redrive sends a letter back to
-    the queue it came from."""
+    """A queue and its dead letters. SQS moves messages there from this queue and its `lanes` only. Workers also send
+    letters there directly: a redrive of those must name its destination."""
 
     def __init__(
         self,

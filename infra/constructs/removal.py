@@ -1,6 +1,6 @@
 from aws_cdk import RemovalPolicy
 
-from infra.environments import Environment
+from infra.environment import Environment
 
 
 def removal_policy(environment: Environment) -> RemovalPolicy:

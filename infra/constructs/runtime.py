@@ -4,7 +4,7 @@ from typing import Final
 
 from aws_cdk.aws_lambda import Architecture, Runtime
 
-from infra.environments import Environment
+from infra.environment import Environment
 
 RUNTIME: Final = Runtime.PYTHON_3_14
 

@@ -2,7 +2,7 @@ from aws_cdk import aws_kms
 from constructs import Construct
 
 from infra.constructs.removal import removal_policy
-from infra.environments import Environment
+from infra.environment import Environment
 
 
 class SecretsKey(aws_kms.Key):

@@ -9,7 +9,7 @@ from constructs import Construct
 from infra.constructs.function import Function
 from infra.constructs.waiver import waive
 from infra.definitions import definition, filled
-from infra.environments import Environment
+from infra.environment import Environment
 
 NIGHTLY: Final = "cron(17 2 * * ? *)"
 BEFORE_RECONCILIATION: Final = "cron(17 1 * * ? *)"

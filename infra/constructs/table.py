@@ -4,7 +4,7 @@ from aws_cdk import Stack, aws_dynamodb
 from constructs import Construct
 
 from infra.constructs.removal import removal_policy
-from infra.environments import Environment
+from infra.environment import Environment
 
 
 class Table(aws_dynamodb.Table):

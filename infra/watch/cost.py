@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from infra.definitions import definition
-from infra.environments import Environment
+from infra.environment import Environment
 from postdate.runtime.metric import METRICS, TIERS
 
 # Each account has these free of charge.

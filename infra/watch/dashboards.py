@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from aws_cdk import Duration, aws_cloudwatch
 from constructs import Construct
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import API_ID, Series
+from infra.watch.pages import cost, payments, tasks
 from infra.watch.series import QUEUES
-from infra.watch.widgets import MakeMetric, Page
+from infra.watch.widgets import MakeMetric, Widgets
 from postdate.runtime import metric
 
 
@@ -19,12 +20,12 @@ def add_dashboards(
     metric: MakeMetric,
     alarms: Mapping[str, aws_cloudwatch.AlarmBase],
 ) -> None:
-    page = Page(environment, metric)
+    page = Widgets(environment, metric)
     for name, widgets in (
         ("service", _service(page, environment, list(alarms.values()))),
-        ("payments", _payments(page)),
-        ("tasks", _tasks(page)),
-        ("cost", _cost(page, environment)),
+        ("payments", payments(page)),
+        ("tasks", tasks(page)),
+        ("cost", cost(page, environment)),
     ):
         aws_cloudwatch.Dashboard(
             scope,
@@ -49,7 +50,7 @@ def _links(environment: Environment) -> aws_cloudwatch.TextWidget:
 
 
 def _service(
-    page: Page, environment: Environment, made: list[aws_cloudwatch.AlarmBase]
+    page: Widgets, environment: Environment, made: list[aws_cloudwatch.AlarmBase]
 ) -> list[aws_cloudwatch.IWidget]:
     def queues(name: str) -> list[Series]:
         return [
@@ -123,124 +124,4 @@ def _answers() -> list[Series]:
     return [
         Series(namespace="AWS/ApiGateway", name=name, statistic="Sum", dimensions=(("ApiId", API_ID),))
         for name in ("Count", "4xx", "5xx")
-    ]
-
-
-def _payments(page: Page) -> list[aws_cloudwatch.IWidget]:
-    return [
-        page.own(
-            "Outcomes",
-            "settle",
-            *(metric.PAYMENTS_SETTLED, metric.PAYMENTS_FAILED, metric.PAYMENTS_LATE, metric.BOOKS_DISAGREE),
-        ),
-        page.logged("Money moved", "settle", metric.MONEY_MOVED),
-        page.logged("Holds created", "api", metric.HOLDS_CREATED),
-        page.own("Lateness", "settle", metric.PAYMENT_LATENESS, statistics=("p50", "p95", "p99", "Maximum")),
-        page.own(
-            "Queueing and execution",
-            "settle",
-            *(metric.PAYMENT_WAIT, metric.PAYMENT_EXECUTION),
-            statistics=("p50", "p95", "p99"),
-        ),
-        page.own("Payments left to a person", "settle", metric.PAYMENTS_PARKED),
-        page.own("Messages", "settle", metric.PACKETS, metric.REDELIVERIES),
-        page.logged("Balances changed", "settle", metric.BALANCE_UPDATES),
-        page.logged(
-            "Calls and messages",
-            "settle",
-            *(metric.CALLS_DROPPED, metric.CALLS_DEFERRED, metric.CALLS_STOPPED),
-            metric.MESSAGES_FAILED,
-            metric.PAYMENTS_STUMBLED,
-        ),
-    ]
-
-
-def _tasks(page: Page) -> list[aws_cloudwatch.IWidget]:
-    return [
-        page.own(
-            "Outcomes",
-            "run_tasks",
-            *(metric.TASKS_SUCCEEDED, metric.TASKS_DEAD),
-        ),
-        page.own(
-            "Attempts",
-            "run_tasks",
-            *(metric.TASKS_RETRIED, metric.LEASES_EXPIRED),
-        ),
-        page.logged(
-            "Begun, accepted, expired",
-            "run_tasks",
-            *(metric.TASKS_CLAIMED, metric.TASKS_ACCEPTED, metric.TASKS_EXPIRED, metric.TASKS_LATE),
-        ),
-        page.logged("Failed attempts by class", "run_tasks", *metric.ATTEMPTS_FAILED.values()),
-        page.by_tier("Tasks that ended, by tier", "run_tasks", metric.TIER_ENDED, "Sum"),
-        page.by_tier("Lateness by tier", "run_tasks", metric.TIER_LATENESS, "p50", "p99"),
-        page.own(
-            "Queueing: lateness",
-            "run_tasks",
-            metric.TASK_LATENESS,
-            statistics=("p50", "p95", "p99", "Maximum"),
-        ),
-        page.own(
-            "Execution: time of attempts",
-            "run_tasks",
-            metric.TASK_EXECUTION,
-            statistics=("p50", "p95", "p99"),
-        ),
-        page.logged(
-            "Runs of recurring tasks that did not begin",
-            "run_tasks",
-            *(metric.RUNS_QUEUED, metric.RUNS_SKIPPED, metric.RUNS_MISSED, metric.RUNS_VOID),
-        ),
-        page.own("Destinations that are no longer called", "run_tasks", metric.BREAKERS_OPENED),
-        page.logged(
-            "Flow control and destinations",
-            "run_tasks",
-            *(metric.CALLS_POSTPONED, metric.CALLS_MOVED, metric.DESTINATIONS_SLOW),
-        ),
-        page.own("Messages", "run_tasks", metric.PACKETS, metric.REDELIVERIES),
-        page.logged(
-            "Calls and messages",
-            "run_tasks",
-            *(metric.CALLS_DROPPED, metric.CALLS_DEFERRED, metric.CALLS_STOPPED),
-            metric.MESSAGES_FAILED,
-            metric.FENCED_OFF,
-        ),
-    ]
-
-
-def _cost(page: Page, environment: Environment) -> list[aws_cloudwatch.IWidget]:
-    def of_functions(name: str, statistic: str) -> list[Series]:
-        return [
-            Series(
-                namespace="AWS/Lambda",
-                name=name,
-                statistic=statistic,
-                dimensions=(("FunctionName", environment.named(function)),),
-            )
-            for function in environment.functions
-        ]
-
-    tables = ("items", "payments", "accounts", "journal", "slots", "flow", "events")
-    return [
-        page.graph("Invocations", *of_functions("Invocations", "Sum")),
-        page.graph("Seconds of functions", *of_functions("Duration", "Sum")),
-        *(
-            page.graph(
-                title,
-                *(
-                    Series(
-                        namespace="AWS/DynamoDB",
-                        name=name,
-                        statistic="Sum",
-                        dimensions=(("TableName", environment.table(table)),),
-                    )
-                    for table in tables
-                ),
-            )
-            for title, name in (
-                ("Write units", "ConsumedWriteCapacityUnits"),
-                ("Read units", "ConsumedReadCapacityUnits"),
-            )
-        ),
     ]

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from infra.watch.evaluate import Samples
+from infra.watch.samples import Samples
 
 
 def add(samples: Samples, line: str) -> None:

@@ -11,7 +11,7 @@ from aws_cdk import ArnFormat, Aws, Stack, aws_events, aws_iam, aws_sns
 
 from infra.constructs.state_machine import StateMachine
 from infra.constructs.waiver import waive
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import PAGES_AFTER, Alarm, Severity
 from infra.watch.pulse import pulse_alarms
 

@@ -1,125 +1,27 @@
-"""CloudWatch's rules of evaluation, as AWS documents them: statistics of a period, the metric math that the table uses,
-M of N, the four treatments of missing data, composite alarms.
+"""CloudWatch's rules of evaluation, as AWS documents them: M of N, the four treatments of missing data,
+composite alarms.
 
 No emulator evaluates dimensions, math, M of N or composite alarms, so this module is what the alarms are tested with.
 """
 
 import ast
-import math
-import operator
-from bisect import bisect_left, insort
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
-from infra.watch.alarm import Alarm, Comparison, Composite, Missing, Series
+from infra.watch.alarm import Alarm, Comparison, Composite, Missing
+from infra.watch.expressions import computed
+from infra.watch.samples import Samples
 
 # CloudWatch looks at more periods than an alarm has, in case some have no data. AWS publishes two more for three.
 _FURTHER: Final = 2
 _MINUTE: Final = 60
-# The begin of a period, among the values of its series. No series has this name.
-_START: Final = "@start"
-
-Key = tuple[str, str, tuple[tuple[str, str], ...]]
 
 
 class State(StrEnum):
     OK = "OK"
     ALARM = "ALARM"
     INSUFFICIENT_DATA = "INSUFFICIENT_DATA"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Samples:
-    """Values emitted, by metric and dimensions: pairs of a second and a value, in the order of time."""
-
-    of: dict[Key, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(
-        self, namespace: str, name: str, dimensions: tuple[tuple[str, str], ...], *, at: float, value: float
-    ) -> None:
-        insort(self.of[namespace, name, dimensions], (at, value))
-
-    def value(self, series: Series, *, start: float, end: float) -> float | None:
-        found = self.of.get((series.namespace, series.name, series.dimensions), [])
-        first, last = (bisect_left(found, (at, -math.inf)) for at in (start, end))
-        return statistic(series.statistic, [value for _, value in found[first:last]])
-
-
-def statistic(name: str, values: Iterable[float]) -> float | None:
-    """The statistic of the values of one period; None for a period without data."""
-    ordered = sorted(values)
-    if not ordered:
-        return None
-    match name:
-        case "Sum":
-            return math.fsum(ordered)
-        case "SampleCount":
-            return len(ordered)
-        case "Average":
-            return math.fsum(ordered) / len(ordered)
-        case "Minimum":
-            return ordered[0]
-        case "Maximum":
-            return ordered[-1]
-        case _ if name.startswith("p"):
-            return ordered[max(0, math.ceil(float(name[1:]) / 100 * len(ordered)) - 1)]
-    raise ValueError(f"no statistic {name}")
-
-
-_OPERATIONS: Final[Mapping[type[ast.AST], Callable[[float, float], float]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-}
-
-
-def computed(expression: str, values: Mapping[str, float | None], *, start: float = 0) -> float | None:
-    """The expression's value in the period that begins at `start`. A period has none if a series that is not filled has
-    none there, and none where the expression divides by 0."""
-    parsed = ast.parse(expression, mode="eval")
-    known = {name: value for name, value in values.items() if value is not None}
-    filled = {
-        node.args[0].id
-        for node in ast.walk(parsed)
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func) == "FILL"
-        and isinstance(node.args[0], ast.Name)
-    }
-    if values.keys() - known.keys() - filled:
-        return None
-    try:
-        return _value(parsed.body, known | {_START: start})
-    except ZeroDivisionError:
-        return None
-
-
-def _value(node: ast.expr, known: Mapping[str, float]) -> float:
-    match node:
-        case ast.Constant(value=int() | float() as value):
-            return value
-        case ast.Name(id=name):
-            return known[name]
-        case ast.Call(func=ast.Name(id="FILL"), args=[ast.Name(id=name), filling]):
-            return known[name] if name in known else _value(filling, known)
-        case ast.Call(func=ast.Name(id="MINUTE"), args=[ast.Name()]):
-            return known[_START] // _MINUTE % _MINUTE
-        case ast.Call(func=ast.Name(id="FLOOR"), args=[part]):
-            return math.floor(_value(part, known))
-        case ast.BinOp(left=left, op=op, right=right):
-            return _OPERATIONS[type(op)](_value(left, known), _value(right, known))
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return float(_OPERATIONS[type(op)](_value(left, known), _value(right, known)))
-        case ast.Call(func=ast.Name(id="IF"), args=[condition, then, otherwise]):
-            return _value(then if _value(condition, known) else otherwise, known)
-    raise ValueError(f"the expression uses what the evaluator does not know: {ast.unparse(node)}")
 
 
 def points(alarm: Alarm, samples: Samples, *, until: float) -> list[bool | None]:

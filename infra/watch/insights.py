@@ -1,6 +1,6 @@
 """The part of Logs Insights that the saved queries use: filter, fields, stats with bins, sort and limit.
 
-No emulator runs Logs Insights, so the saved queries are tried with this evaluator.
+No emulator runs Logs Insights. Only tests use this module: they run the saved queries on sample log lines.
 """
 
 import json

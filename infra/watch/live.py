@@ -4,10 +4,11 @@ import math
 from bisect import bisect_left
 from typing import Final
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch import emf
 from infra.watch.alarm import Alarm, Composite, Missing
-from infra.watch.evaluate import Samples, State, Watch
+from infra.watch.evaluate import State, Watch
+from infra.watch.samples import Samples
 from infra.watch.table import alarms, composites
 
 # Samples are kept for so long; an alarm with a longer period sees this much of it.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import Alarm, Series, Severity
 from infra.watch.burns import burns
 from infra.watch.series import HOUR, MINUTE, own
@@ -54,7 +54,7 @@ def payment_alarms(environment: Environment) -> Iterator[Alarm]:
         "payments_late",
         "Share of payments that completed more than 1 s late.",
         series=late,
-        # Of few payments a single late one would use up the budget.
+        # With few payments a single late one would use up the budget.
         expression="IF(settled >= 20, late / settled, 0)",
         budget=_LATE_BUDGET,
     )

@@ -8,7 +8,7 @@ evaluates alarms, and that EventBridge tells them.
 from collections.abc import Iterator
 from typing import Final
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import Alarm, Comparison, Severity
 from infra.watch.series import own
 from postdate.runtime import metric

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import PAGES_AFTER, Alarm, Missing, Severity
 from infra.watch.series import HOUR, MINUTE, QUEUES, of_queue
 

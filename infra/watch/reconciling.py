@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import Alarm, Severity
 from infra.watch.series import own
 from postdate.runtime import metric

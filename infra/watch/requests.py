@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import API_ID, Alarm, Series, Severity
 from infra.watch.burns import burns
 from infra.watch.series import own
@@ -27,7 +27,7 @@ def request_alarms(environment: Environment) -> Iterator[Alarm]:
                 dimensions=(("ApiId", API_ID),),
             ),
         },
-        # Of few requests a single failure would use up the budget.
+        # With few requests a single failure would use up the budget.
         expression="IF(count >= 20, failed / count, 0)",
         budget=_UNAVAILABLE_BUDGET,
     )

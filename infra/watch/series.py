@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import Series
 from postdate.runtime.metric import Metric
 

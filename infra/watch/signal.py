@@ -4,7 +4,7 @@ from typing import Final
 
 from aws_cdk import SecretValue, Stack, aws_events, aws_iam
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.pulse import NAME
 
 # A signal that comes late is no sign of life.

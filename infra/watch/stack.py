@@ -15,7 +15,7 @@ from aws_cdk import (
 )
 from constructs import Construct
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import API_ID, Alarm, Comparison, Composite, Missing, Series, Severity, described
 from infra.watch.dashboards import add_dashboards
 from infra.watch.escalation import add_escalation

@@ -1,6 +1,6 @@
 """The table of alarms: the parts of it, and the alarms on alarms. Every alarm has an entry in docs/runbook.md."""
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import Alarm, Composite, Severity
 from infra.watch.burns import pages
 from infra.watch.capacity import capacity_alarms

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import Alarm, Severity
 from infra.watch.series import MINUTE, own
 from postdate.runtime import metric
@@ -17,7 +17,7 @@ def task_alarms(environment: Environment) -> Iterator[Alarm]:
             "dead": own(environment, "run_tasks", metric.TASKS_DEAD),
             "succeeded": own(environment, "run_tasks", metric.TASKS_SUCCEEDED),
         },
-        # Of fewer than 20 tasks a single one would exceed the threshold.
+        # With fewer than 20 tasks a single one would exceed the threshold.
         expression="IF(dead + succeeded >= 20, 100 * dead / (dead + succeeded), 0)",
         threshold=5,
         period=5 * MINUTE,

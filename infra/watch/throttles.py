@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import Alarm, Series, Severity
 
 # Tables that requests and workers write, and the indexes of these: a throttled index refuses writes of its table. The

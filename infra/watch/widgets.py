@@ -8,7 +8,7 @@ from typing import Final
 
 from aws_cdk import aws_cloudwatch
 
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import Series
 from infra.watch.table import alarms
 from postdate.runtime.metric import TIERS, Metric
@@ -18,7 +18,7 @@ _WIDTH: Final = 12
 _PERIOD: Final = 60
 
 
-class Page:
+class Widgets:
     """Makes the widgets of a dashboard. `make` makes the metric of a series."""
 
     def __init__(self, environment: Environment, make: MakeMetric) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, expect
 
-from postdate.domain.operation import fingerprint
+from postdate.domain.operation_counts import fingerprint
 from tests.browser.conftest import NARROW, WIDE, Console, action
 from tests.e2e.conftest import RunningStack
 from tests.e2e.receiver import Receiver, receiving

@@ -198,7 +198,7 @@ class TestAReconciliation:
         outcomes = [(each["outcome"], each["reason"]) for each in mine["proposals"]]
         assert outcomes == [("done", "a script wrote this balance"), (None, None)]
 
-    def test_that_the_list_no_longer_has_is_told(self, console: Console) -> None:
+    def test_that_does_not_exist_is_told(self, console: Console) -> None:
         page = console.open(console.stack.operator_key, "reconciliations/rec_nothing", tenant="demo")
         expect(page.get_by_role("alert")).to_contain_text("There is nothing here.")
 

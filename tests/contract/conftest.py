@@ -11,25 +11,34 @@ import boto3
 import pytest
 
 from postdate.runtime import aws as runtime
-from postdate.stores.data_keys import DataKeys, KmsDataKeys, MemoryDataKeys
-from postdate.stores.definitions import Definitions, MemoryDefinitions
+from postdate.stores.data_keys import DataKeys, KmsDataKeys
+from postdate.stores.data_keys_memory import MemoryDataKeys
+from postdate.stores.definitions import Definitions
 from postdate.stores.definitions_dynamo import DynamoDefinitions
+from postdate.stores.definitions_memory import MemoryDefinitions
 from postdate.stores.events import Events
 from postdate.stores.events_dynamo import DynamoEvents
 from postdate.stores.events_memory import MemoryEvents
-from postdate.stores.idempotency import DynamoReservations, MemoryReservations, Reservations
-from postdate.stores.keys import DynamoKeys, Keys, MemoryKeys
+from postdate.stores.idempotency import DynamoReservations, Reservations
+from postdate.stores.idempotency_memory import MemoryReservations
+from postdate.stores.keys import Keys
+from postdate.stores.keys_dynamo import DynamoKeys
+from postdate.stores.keys_memory import MemoryKeys
 from postdate.stores.ledger import Ledger
 from postdate.stores.ledger_dynamo import DynamoLedger
 from postdate.stores.ledger_memory import MemoryLedger
-from postdate.stores.passes import DynamoPasses, MemoryPasses, Passes
+from postdate.stores.passes import Passes
+from postdate.stores.passes_dynamo import DynamoPasses
+from postdate.stores.passes_memory import MemoryPasses
 from postdate.stores.payloads import DynamoPayloads, MemoryPayloads, Payloads
 from postdate.stores.subscriptions import MemorySubscriptions, Subscriptions
 from postdate.stores.subscriptions_dynamo import DynamoSubscriptions
 from postdate.stores.tasks import Tasks
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tasks_memory import MemoryTasks
-from postdate.stores.tenants import DynamoTenants, MemoryTenants, Tenants
+from postdate.stores.tenants import Tenants
+from postdate.stores.tenants_dynamo import DynamoTenants
+from postdate.stores.tenants_memory import MemoryTenants
 from postdate.stores.timetable import DynamoTimetable, Timetable
 from tests import tables
 from tests.boundary import Boundary

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Final
 
-from postdate.domain import transitions
+from postdate.domain import task_requests, transitions, verdicts
 from postdate.domain.due import Due
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
 from postdate.domain.task import KIND, Destination, Payload, State, Task, Template
@@ -44,7 +44,7 @@ class Examples:
             and listed_under in (None, unique[-1] % LISTING_SHARDS)
         )
         template = Template(destination=QUEUE, payload=Payload(text='{"order":1}'))
-        task = transitions.register(
+        task = task_requests.register(
             id=item_id(KIND, PLAN.slot(due_at, unique), unique),
             tenant=tenant,
             due_at=due_at,
@@ -59,7 +59,7 @@ class Examples:
 
 def claim(task: Task, *, at: datetime | None = None, holder: str = "worker-1") -> Transition:
     """By a worker that has the task's newest call, when it is due or when the lease of the last one is over."""
-    verdict = transitions.claim(
+    verdict = verdicts.claim(
         task,
         Due.of(task),
         now=at or task.lease_until or task.due_at,
@@ -92,13 +92,13 @@ def die(task: Task) -> Transition:
 
 
 def reschedule(task: Task, due_at: datetime) -> Transition:
-    return transitions.edit(
+    return task_requests.edit(
         task, now=task.moved_at + timedelta(seconds=5), due_at=due_at, why="changed run_at"
     )
 
 
 def cancel(task: Task) -> Transition:
-    change = transitions.cancel(task, now=task.moved_at + timedelta(seconds=6))
+    change = task_requests.cancel(task, now=task.moved_at + timedelta(seconds=6))
     assert change is not None
     return change
 

@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final
 
-from postdate.domain import money, transitions
+from postdate.domain import money, settlement, task_requests, transitions
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.breaker import Breaker
 from postdate.domain.definition import Definition
@@ -20,12 +20,15 @@ from postdate.domain.event import Actor, Event, Subject
 from postdate.domain.flow import FlowControl, Room
 from postdate.domain.flow_key import FlowKey
 from postdate.domain.movement import Movement, Type, movement_id
-from postdate.domain.operation import Action, Operation, Outcome, Plan, StopRule, pages_of, started
-from postdate.domain.operation import Entry as OperationEntry
+from postdate.domain.operation import Action, Operation, Plan, StopRule
 from postdate.domain.operation import Kind as OperationKind
 from postdate.domain.operation import State as OperationState
+from postdate.domain.operation_moves import started
+from postdate.domain.operation_pages import Entry as OperationEntry
+from postdate.domain.operation_pages import Outcome, pages_of
 from postdate.domain.payment import KIND, Funding, Payment, Terms
 from postdate.domain.posting import Leg, Posting
+from postdate.domain.recurs import Recurs
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, home, item_id
 from postdate.domain.subscription import Filter, Subscription
@@ -34,14 +37,13 @@ from postdate.domain.sweeping import Progress, Stage, Watermark
 from postdate.domain.switch import Switch, turned
 from postdate.domain.tally import MinuteTally
 from postdate.domain.task import KIND as TASK
-from postdate.domain.task import Ack, Destination, Payload, Recurs, Task
+from postdate.domain.task import Ack, Destination, Payload, Task
 from postdate.domain.transitions import Failure
+from postdate.stores.api_key import ApiKey
 from postdate.stores.data_keys import KmsDataKeys
-from postdate.stores.events import Entry as FeedEntry
-from postdate.stores.events import FeedPage
+from postdate.stores.events import FeedEntry, FeedPage
 from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.idempotency import Reservation
-from postdate.stores.keys import ApiKey
 from postdate.stores.ledger import PostingAnswer
 from postdate.stores.operations_dynamo import DynamoOperations
 from postdate.stores.switches import DynamoSwitches
@@ -123,7 +125,7 @@ def _write_tasks(on_aws: OnAws) -> None:
     on_aws.tasks.commit([claim(running)])
     failure = Failure(why="500: no", final=True)
     on_aws.tasks.commit([transitions.fail(claimed, now=NOW + _MINUTE, failure=failure, draw=0.5)])
-    on_aws.tasks.commit([transitions.edit(moved, now=NOW, due_at=NOW + 9 * _MINUTE, why="changed run_at")])
+    on_aws.tasks.commit([task_requests.edit(moved, now=NOW, due_at=NOW + 9 * _MINUTE, why="changed run_at")])
     on_aws.definitions.add(_definition())
 
 
@@ -173,9 +175,9 @@ def _write_money(on_aws: OnAws) -> None:
     retry = RetryPolicy(max_attempts=3, initial_seconds=10, jitter=False)
     _post(
         on_aws,
-        money.stumble(_after(stuck), now=NOW, why="conflict", retry=retry, draw=0.5),
-        money.settle(_after(done), now=NOW),
-        money.fail(_after(failed), now=NOW, code="account_frozen", why="frozen"),
+        settlement.stumble(_after(stuck), now=NOW, why="conflict", retry=retry, draw=0.5),
+        settlement.settle(_after(done), now=NOW),
+        settlement.fail(_after(failed), now=NOW, code="account_frozen", why="frozen"),
         money.cancel(_after(gone), now=NOW),
         money.edit(_after(later), now=NOW, due_at=NOW + 9 * _MINUTE, why="changed"),
     )

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any, Final
 
-from postdate.domain import money
+from postdate.domain import money, settlement
 from postdate.domain.account import Account
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.payment import KIND, Payment, Terms
@@ -75,7 +75,7 @@ class Money:
         return posting.after
 
     def settle(self, payment: Payment) -> Posting:
-        return money.settle(payment, now=max(self.now, payment.planned_at))
+        return settlement.settle(payment, now=max(self.now, payment.planned_at))
 
     def answers(self, *postings: Posting) -> list[PostingAnswer]:
         return [posted.answer for posted in self.ledger.post(postings)]

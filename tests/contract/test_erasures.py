@@ -7,7 +7,7 @@ import pytest
 
 from postdate.domain.erasing import Erasure
 from postdate.stores.erasures import DynamoErasures, Erasures, MemoryErasures
-from postdate.stores.tenants import DynamoTenants
+from postdate.stores.tenants_dynamo import DynamoTenants
 from tests.contract.conftest import OnAws
 
 NAME = "erased-aaaaaaaaaaaaaaaaaaaa"
@@ -47,6 +47,7 @@ def test_the_place_is_read_as_it_was_noted(erasures: Erasures, begun: Erasure, n
         step=3,
         after="x",
         until=now + timedelta(hours=1),
+        rows=7,
     )
     erasures.move(there)
     assert erasures.get(NAME) == there

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from postdate.domain.event import Actor, Event, Subject
-from postdate.stores.events import Entry, Events, FeedPage
+from postdate.stores.events import Events, FeedEntry, FeedPage
 from tests.contract.conftest import OnAws
 
 
@@ -37,7 +37,7 @@ def page(event: Event, number: int, *entries: Event) -> FeedPage:
         log="1a",
         number=number,
         recorded_at=event.recorded_at,
-        entries=tuple(Entry.of(each) for each in entries or (event,)),
+        entries=tuple(FeedEntry.of(each) for each in entries or (event,)),
     )
 
 
@@ -45,7 +45,7 @@ def test_an_event_is_read_back_as_it_was_written(events: Events, event: Event) -
     made_up = replace(event, sequence=2, reconstructed=True, accounts=(), data={"reason": "x"})
     assert events.put([event, made_up], after={event.subject.tenant: 7}) == {}
     assert events.of(event.subject, limit=10) == [event, made_up]
-    assert events.listed(event.subject.tenant, [Entry.of(event)]) == {Entry.of(event): event}
+    assert events.listed(event.subject.tenant, [FeedEntry.of(event)]) == {FeedEntry.of(event): event}
 
 
 def test_an_event_that_is_there_stays_as_it_is_and_says_where_it_is_listed(
@@ -66,8 +66,8 @@ def test_many_events_are_written_at_once(events: Events, event: Event) -> None:
     assert events.put(many, after={tenant: 2}) == {each.id: 1 for each in many[:30]}
     assert events.of(event.subject, limit=100) == many
     assert events.of(event.subject, after=10, limit=5) == many[10:15]
-    assert events.listed(tenant, [Entry.of(each) for each in many]).keys() == {
-        Entry.of(each) for each in many
+    assert events.listed(tenant, [FeedEntry.of(each) for each in many]).keys() == {
+        FeedEntry.of(each) for each in many
     }
 
 
@@ -99,7 +99,7 @@ def test_subjects_and_tenants_do_not_see_each_other(events: Events, event: Event
     events.put([event, longer], after={event.subject.tenant: 0})
     events.put([other], after={other.subject.tenant: 0})
     assert events.of(event.subject, limit=10) == [event]
-    assert events.listed(other.subject.tenant, [Entry.of(longer)]) == {}
+    assert events.listed(other.subject.tenant, [FeedEntry.of(longer)]) == {}
 
 
 def test_rows_of_events_expire_with_their_environments_retention(on_aws: OnAws, event: Event) -> None:

@@ -87,7 +87,7 @@ def test_a_stretch_that_would_begin_too_late_is_not_taken(flow: Flow, key: str, 
     assert flow.take("acme", key, SECOND, now=now) == late + SECOND
 
 
-def test_who_knows_nothing_of_a_timeline_is_told_that_it_reaches_too_far(
+def test_a_worker_new_to_a_timeline_is_told_that_it_reaches_too_far(
     on_aws: OnAws, key: str, now: datetime
 ) -> None:
     another(on_aws).take("acme", key, 60 * SECOND, now=now)
@@ -114,7 +114,7 @@ def test_workers_that_take_at_once_never_get_the_same_place(on_aws: OnAws, key: 
     assert begun == [now + place * 5 * TENTH for place in range(80)]
 
 
-def test_who_knows_that_a_timeline_is_ahead_takes_with_one_request(
+def test_a_worker_that_knows_a_timeline_to_be_ahead_takes_with_one_request(
     dynamo: DynamoFlow, boundary: Boundary, key: str, now: datetime
 ) -> None:
     dynamo.take("acme", key, SECOND, now=now)
@@ -132,7 +132,9 @@ def test_a_stretch_whose_answer_gets_lost_stays_empty(
     assert dynamo.take("acme", key, SECOND, now=now) == now + 2 * SECOND
 
 
-def test_who_cannot_take_is_told(dynamo: DynamoFlow, boundary: Boundary, key: str, now: datetime) -> None:
+def test_a_run_that_cannot_take_a_place_is_told(
+    dynamo: DynamoFlow, boundary: Boundary, key: str, now: datetime
+) -> None:
     boundary.fail("UpdateItem", *[refused("ThrottlingException")] * 9)
     with pytest.raises(Unavailable):
         dynamo.take("acme", key, SECOND, now=now)
@@ -166,7 +168,7 @@ def test_of_two_who_go_in_at_once_one_looks_again(flow: Flow, key: str, now: dat
         assert flow.room("acme", key).runs.keys() == {"a"}
 
 
-def test_who_left_while_others_went_in_stays_gone(flow: Flow, key: str, now: datetime) -> None:
+def test_a_run_that_left_while_others_went_in_stays_gone(flow: Flow, key: str, now: datetime) -> None:
     go_in(flow, key, "a", "b", now=now)
     before = flow.room("acme", key)
     flow.leave("acme", key, ["a"], stay=3 * SECOND)
@@ -185,7 +187,7 @@ def test_leaving_twice_or_without_having_been_in_is_harmless(flow: Flow, key: st
     assert flow.room("acme", key).runs.keys() == {"b"}
 
 
-def test_who_stays_is_not_taken_for_gone(flow: Flow, key: str, now: datetime) -> None:
+def test_a_run_that_stays_is_not_taken_for_gone(flow: Flow, key: str, now: datetime) -> None:
     go_in(flow, key, "a", now=now)
     before = flow.room("acme", key)
     flow.stay("acme", key, ["a", "z"], now + 80 * SECOND)

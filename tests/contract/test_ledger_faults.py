@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 from postdate.domain import money as steps
+from postdate.domain import settlement
 from postdate.domain.account import Status
 from postdate.domain.errors import Unavailable
 from postdate.domain.payment import Payment
@@ -48,7 +49,7 @@ def stands(money: Money, posting: Posting) -> bool:
 
 
 @pytest.mark.parametrize("code", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
-def test_who_is_in_somebodys_way_waits_a_little_longer_each_time_and_tries_again(
+def test_a_commit_in_conflict_waits_a_little_longer_each_time_and_tries_again(
     on_aws: OnAws, on_aws_money: Money, boundary: Boundary, code: str
 ) -> None:
     (payment,) = ready(on_aws_money)
@@ -60,7 +61,7 @@ def test_who_is_in_somebodys_way_waits_a_little_longer_each_time_and_tries_again
     assert on_aws_money.balances("alice", "bob") == [(90, 0), (10, 0)]
 
 
-def test_who_is_always_in_somebodys_way_gives_up_and_nothing_is_written(
+def test_a_commit_that_is_always_in_conflict_gives_up_and_writes_nothing(
     on_aws_money: Money, boundary: Boundary
 ) -> None:
     (payment,) = ready(on_aws_money)
@@ -164,7 +165,10 @@ def test_a_payment_settled_alone_takes_seventeen_units_from_its_hold_to_its_jour
         (lambda payment, now: steps.edit(payment, now=now, due_at=now + _HOUR, why="changed"), 2 + 6 + 2 + 2),
         (lambda payment, now: steps.edit(payment, now=now, description="d", why="changed"), 2),
         (lambda payment, now: steps.cancel(payment, now=now), 2 + 1 + 2),
-        (lambda payment, now: steps.fail(payment, now=now, code="insufficient_funds", why="no"), 2 + 1 + 2),
+        (
+            lambda payment, now: settlement.fail(payment, now=now, code="insufficient_funds", why="no"),
+            2 + 1 + 2,
+        ),
     ],
     ids=["instant", "description", "cancel", "fail"],
 )
@@ -178,7 +182,7 @@ def test_a_change_takes_as_many_units_as_its_rows_and_the_entries_that_change(
     assert taken == [units]
 
 
-def test_who_freezes_a_busy_account_waits_for_its_turn(
+def test_a_freeze_of_a_busy_account_waits_for_its_turn(
     on_aws: OnAws, on_aws_money: Money, boundary: Boundary
 ) -> None:
     ready(on_aws_money)
@@ -234,7 +238,9 @@ def test_an_answer_that_gets_lost_is_known_under_another_number_of_listings(
         shards=PLAN,
         listing_shards=16,
     )
-    stumbled = steps.stumble(payment, now=on_aws_money.now, why="throttled", retry=RetryPolicy(), draw=0.5)
+    stumbled = settlement.stumble(
+        payment, now=on_aws_money.now, why="throttled", retry=RetryPolicy(), draw=0.5
+    )
     boundary.fail(WRITE, *[lost] * SDK_TRIES)
     assert [posted.answer for posted in more.post([stumbled])] == [PostingAnswer.DONE]
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 from postdate.domain import money as steps
+from postdate.domain import settlement
 from postdate.domain.due import Due
 from postdate.domain.errors import NotFound, Unreadable
 from postdate.domain.item import Phase
@@ -99,11 +100,11 @@ def test_payments_in_states_that_need_attention_are_listed_by_state(money: Money
         money.registered("alice", "bob", 1, due_at=money.now + place * MINUTE) for place in range(5)
     )
     retry = RetryPolicy(max_attempts=3, initial_seconds=10, jitter=False)
-    stumbled = steps.stumble(stuck, now=money.now, why="no", retry=retry, draw=0.5)
+    stumbled = settlement.stumble(stuck, now=money.now, why="no", retry=retry, draw=0.5)
     done(
         money,
         money.settle(settled),
-        steps.fail(failed, now=money.now, code="insufficient_funds", why="no"),
+        settlement.fail(failed, now=money.now, code="insufficient_funds", why="no"),
         steps.cancel(cancelled, now=money.now),
         stumbled,
     )
@@ -161,7 +162,7 @@ def test_the_journal_is_read_page_by_page_in_both_directions(money: Money) -> No
         payer, payee = ("alice", "bob") if place % 2 else ("bob", "alice")
         due_at = money.now + timedelta(minutes=place)
         payment = money.registered(payer, payee, place + 1, due_at=due_at)
-        assert money.answers(steps.settle(payment, now=due_at)) == [PostingAnswer.DONE]
+        assert money.answers(settlement.settle(payment, now=due_at)) == [PostingAnswer.DONE]
     whole = money.journal("alice")
     assert [movement.effect_on("alice") for movement in whole] == [100, 1, -2, 3, -4, 5, -6]
     pages: list[Movement] = []
@@ -187,8 +188,8 @@ def test_the_journal_is_in_the_order_in_which_it_was_written(money: Money) -> No
     later, sooner = (
         money.registered("alice", "bob", 1, due_at=money.now + place * MINUTE) for place in (9, 1)
     )
-    done(money, steps.settle(later, now=money.now + 10 * MINUTE))
-    done(money, steps.settle(sooner, now=money.now + 11 * MINUTE))
+    done(money, settlement.settle(later, now=money.now + 10 * MINUTE))
+    done(money, settlement.settle(sooner, now=money.now + 11 * MINUTE))
     for name in ("alice", "bob"):
         found = [each.payment_id for each in money.journal(name)]
         assert found[-2:] == [later.id, sooner.id]
@@ -201,7 +202,7 @@ def test_nothing_is_written_before_a_place_that_was_shown(money: Money, reader: 
     money.accounts(alice=100, bob=0)
     payments = [money.registered("alice", "bob", 1) for _ in range(3)]
     paused, quick, beside = (
-        steps.settle(payment, now=money.now + second * timedelta(seconds=1))
+        settlement.settle(payment, now=money.now + second * timedelta(seconds=1))
         for payment, second in zip(payments, (0, 5, 1), strict=True)
     )
     done(money, quick)
@@ -326,12 +327,12 @@ def test_a_sweep_sees_payments_with_the_accounts_they_move_money_between(
     (entry,) = (each for each in timetable.due_in(payment.home) if each.due.id == payment.id)
     assert entry == TimetableEntry.of(payment, "alice", "bob")
     assert (entry.phase, entry.accounts) == (Phase.WAITS, ("alice", "bob"))
-    stumbled = steps.stumble(payment, now=money.now, why="throttled", retry=RetryPolicy(), draw=0.5)
+    stumbled = settlement.stumble(payment, now=money.now, why="throttled", retry=RetryPolicy(), draw=0.5)
     money.answers(stumbled)
     assert stumbled.after is not None
     assert timetable.entries([payment.id])[payment.id] == TimetableEntry.of(stumbled.after, "alice", "bob")
     assert stumbled.after.phase is Phase.RUNS
-    parked = steps.stumble(
+    parked = settlement.stumble(
         stumbled.after, now=money.now + MINUTE, why="again", retry=RetryPolicy(max_attempts=1), draw=0.5
     )
     money.answers(parked)

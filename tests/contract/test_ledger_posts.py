@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 
 from postdate.domain import money as steps
+from postdate.domain import settlement
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.payment import Funding, State
 from postdate.domain.posting import Leg, Posting
@@ -46,7 +47,7 @@ def test_a_payment_settles_once(money: Money) -> None:
     money.accounts(alice=100, bob=0)
     payment = money.registered("alice", "bob", 30)
     assert money.answers(money.settle(payment)) == [PostingAnswer.DONE]
-    again = steps.settle(payment, now=money.now + timedelta(milliseconds=5))
+    again = settlement.settle(payment, now=money.now + timedelta(milliseconds=5))
     assert money.answers(again) == [PostingAnswer.STALE]
     assert money.balances("alice", "bob") == [(70, 0), (30, 0)]
     assert len(money.journal("bob")) == 1
@@ -87,7 +88,7 @@ def test_a_frozen_account_neither_gives_nor_takes_but_gets_back_what_is_its_own(
     assert money.ledger.post([money.payment("alice", "bob", 1)]) == [refused]
     assert money.ledger.post([money.settle(payment)]) == [refused]
     assert money.ledger.post([money.settle(incoming)]) == [refused]
-    failed = steps.fail(payment, now=money.now, code="account_frozen", why="alice is frozen")
+    failed = settlement.fail(payment, now=money.now, code="account_frozen", why="alice is frozen")
     assert money.answers(failed) == [PostingAnswer.DONE]
     assert money.balances("alice", "carol") == [(100, 0), (45, 5)]
     money.ledger.set_status(money.tenant, "alice", Status.ACTIVE, now=money.now)
@@ -173,13 +174,13 @@ def test_what_is_held_follows_the_amount(money: Money) -> None:
 def test_an_attempt_that_did_not_get_through_leaves_the_hold(money: Money) -> None:
     money.accounts(alice=100, bob=0)
     payment = money.registered("alice", "bob", 30)
-    stumbled = steps.stumble(payment, now=money.now, why="throttled", retry=RetryPolicy(), draw=0.5)
+    stumbled = settlement.stumble(payment, now=money.now, why="throttled", retry=RetryPolicy(), draw=0.5)
     assert money.answers(stumbled) == [PostingAnswer.DONE]
     assert money.balances("alice") == [(70, 30)]
     assert stumbled.after is not None
     assert money.ledger.payment(payment.id) == stumbled.after
     assert stumbled.after.state is State.EXECUTING
-    settled = steps.settle(stumbled.after, now=money.now + MINUTE)
+    settled = settlement.settle(stumbled.after, now=money.now + MINUTE)
     assert money.answers(settled) == [PostingAnswer.DONE]
     assert money.ledger.payment(payment.id) == settled.after
 
@@ -298,7 +299,7 @@ def test_a_closed_account_takes_nothing_and_spoils_no_posting_beside_it(money: M
     by_hand = replace(deposit, legs=(Leg(account="carol", available=1, needs_active=False),))
     assert money.ledger.post([by_hand]) == [refused]
     assert money.balances("alice", "bob", "carol") == [(50, 30), (20, 0), (0, 0)]
-    failed = steps.fail(to_carol, now=money.now, code="account_closed", why="carol is closed")
+    failed = settlement.fail(to_carol, now=money.now, code="account_closed", why="carol is closed")
     assert money.answers(failed) == [PostingAnswer.DONE]
 
 

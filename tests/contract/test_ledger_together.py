@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from postdate.domain import money as steps
+from postdate.domain import settlement
 from postdate.domain.account import Status
 from postdate.domain.payment import Funding
 from postdate.domain.posting import Posting
@@ -56,7 +56,7 @@ def test_one_that_changed_meanwhile_or_is_frozen_spoils_no_other(money: Money, n
         PostingAnswer.FROZEN if number == 4 else PostingAnswer.DONE for number in range(1, PAIRS)
     ]
     assert postings[0].before is not None
-    later = steps.settle(postings[0].before, now=now + timedelta(seconds=1))
+    later = settlement.settle(postings[0].before, now=now + timedelta(seconds=1))
     assert together(money, [later, money.deposit("payee-4", 5)]) == [PostingAnswer.STALE, PostingAnswer.DONE]
     assert received(money) == [5 if number == 4 else 10 for number in range(PAIRS)]
 

@@ -6,20 +6,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from postdate.domain.operation import (
-    Action,
-    Entry,
-    Kind,
-    Operation,
-    Outcome,
-    Plan,
-    Seats,
-    State,
-    StopRule,
-    pages_of,
-    started,
-    stopped,
-)
+from postdate.domain.operation import Action, Kind, Operation, Plan, State, StopRule
+from postdate.domain.operation_moves import started, stopped
+from postdate.domain.operation_pages import Entry, Outcome, pages_of
+from postdate.domain.operation_seats import Seats
 from postdate.domain.slots import item_id
 from postdate.domain.task import KIND, OPERATION_KIND
 from postdate.stores.operations import MemoryOperations, Operations

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from postdate.domain.task import Destination, Payload, Task
-from postdate.stores import task_row
-from postdate.stores.task_row import ROW_BYTES_BILLED_ONCE
+from postdate.stores import row_size
+from postdate.stores.row_size import ROW_BYTES_BILLED_ONCE
 from tests.contract.conftest import OnAws
 from tests.contract.examples import QUEUE, Examples, cancel, claim, reschedule, retry, succeed
 
@@ -91,6 +91,6 @@ def test_the_size_of_a_row_is_what_is_billed_to_the_byte(
 
 def _assert_exact(found: dict[str, Any], units: Units) -> None:
     found.pop("payload", None)
-    room = ROW_BYTES_BILLED_ONCE - task_row.size(found) - len("payload")
+    room = ROW_BYTES_BILLED_ONCE - row_size.size(found) - len("payload")
     assert units({**found, "payload": {"S": "x" * room}}) == 1
     assert units({**found, "payload": {"S": "x" * (room + 1)}}) == 2

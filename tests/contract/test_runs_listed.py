@@ -3,7 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from postdate.domain.task import Recurs, Task
+from postdate.domain.recurs import Recurs
+from postdate.domain.task import Task
 from postdate.stores.tasks import Tasks
 from tests.contract.examples import Examples
 from tests.listing import ids_listed

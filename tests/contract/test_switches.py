@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from postdate.domain.switch import Switch, of_tenant, turned
-from postdate.stores.switches import DynamoSwitches, MemorySwitches, Switches
+from postdate.stores.switches import DynamoSwitches, Switches
+from postdate.stores.switches_memory import MemorySwitches
 from tests.boundary import Boundary, lost
 from tests.contract.conftest import OnAws
 

@@ -84,7 +84,7 @@ def test_a_page_may_be_full_of_the_tasks_of_one_key_of_the_listing(tasks: Tasks,
     assert walked(tasks, tenant, limit=5) == sorted(task.id for task in [*early, *late])
 
 
-def test_whoever_has_nothing_sees_an_empty_list(tasks: Tasks, examples: Examples) -> None:
+def test_a_tenant_without_items_sees_an_empty_list(tasks: Tasks, examples: Examples) -> None:
     tasks.add(examples.tasks(3, tenant="acme"))
     assert ids_listed(tasks, "nobody", limit=10) == []
     assert ids_listed(tasks, "acme#0", limit=10) == []

@@ -8,9 +8,10 @@ import pytest
 
 from postdate.domain.task import Destination
 from postdate.domain.tenancy import Tenancy
-from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.api_key import ApiKey
+from postdate.stores.data_keys_memory import MemoryDataKeys
 from postdate.stores.key_hashes import KeyHashes, plain_hash_of
-from postdate.stores.keys import ApiKey, Keys
+from postdate.stores.keys import Keys
 from postdate.stores.tenants import Tenant, Tenants
 from tests.contract.conftest import OnAws
 
@@ -231,7 +232,7 @@ def test_a_tenants_keys_are_listed_page_by_page_and_no_others(keys: Keys) -> Non
     assert keys.listed("listed", after="l2", limit=2) == ["l3"]
 
 
-def test_whoever_was_never_stored_is_not_found(tenants: Tenants, keys: Keys) -> None:
+def test_a_row_that_was_never_stored_is_not_found(tenants: Tenants, keys: Keys) -> None:
     assert tenants.get("nobody") is None
     assert keys.get("nobody") is None
 

@@ -10,7 +10,8 @@ import pytest
 
 from infra.capacity import advice, forecast
 from infra.capacity.limits import LIMITS
-from infra.environments import DEV, PROD, STAGING, Environment
+from infra.environment import Environment
+from infra.environments import DEV, PROD, STAGING
 
 PAGE: Final = Path("docs/capacity.md").read_text(encoding="utf-8")
 HALF_A_MILLION: Final = 500_000

@@ -11,7 +11,7 @@ from cli.local.once import ROOT
 from tests.e2e.conftest import RunningStack
 
 PATIENCE_SECONDS: Final = 300
-# What each prints last. `examples/worker` runs until it is stopped: tests/documents/test_receivers.py has it.
+# The last line that each prints. `examples/worker` runs until it is stopped: tests/documents/test_receivers.py has it.
 PRINTED: Final = {
     "escrow": "arrived: paid out; disputed: given back; silent: paid out",
     "payroll": "500 salaries paid once each",

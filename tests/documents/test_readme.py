@@ -27,7 +27,12 @@ def project(stack: RunningStack, tmp_path: Path) -> Path:
 
 def steps() -> list[str]:
     """The blocks of shell commands between `make up` and AWS."""
-    first_steps = (ROOT / "README.md").read_text().partition("## Two commands")[2].partition("\n## ")[0]
+    first_steps = (
+        (ROOT / "README.md")
+        .read_text()
+        .partition("## Start, and make a first payment")[2]
+        .partition("\n## ")[0]
+    )
     blocks = re.findall(r"```sh\n(.*?)```", first_steps, re.DOTALL)
     assert blocks[0] == "make up\n"
     return blocks[1:]
@@ -55,6 +60,10 @@ def test_the_first_steps_work_with_a_port(stack: RunningStack, project: Path) ->
 
     payment = answers(told(money))[-1]
     assert payment["status"] == "PENDING"
+    assert answers(told(money))[-1] == payment
+    delay = r'"delay_seconds": (\d+)'
+    assert number(r"^sleep (\d+)$", paid) > number(delay, money)
+    assert number(r"^sleep (\d+)$", task) > number(delay, task)
     registered, _ = answers(told(task))
     wait(told, f"call api_key tasks/{registered['task_id']}", "SUCCEEDED")
     wait(told, f"call api_key payments/{payment['payment_id']}", "COMPLETED")
@@ -62,6 +71,11 @@ def test_the_first_steps_work_with_a_port(stack: RunningStack, project: Path) ->
     assert [each["payment_id"] for each in listed["payments"]] == [payment["payment_id"]]
     assert account["available"] == 250
     assert '{"hello":"world"}' in told(read)
+
+
+def number(pattern: str, commands: str) -> int:
+    (found,) = re.findall(pattern, commands, re.MULTILINE)
+    return int(found)
 
 
 def wait(told: Any, command: str, status: str) -> None:

@@ -16,7 +16,7 @@ LEASE_SECONDS: Final = 5
 RETRY: Final = {"max_attempts": 3, "initial_seconds": 1, "multiplier": 1, "max_seconds": 1}
 
 
-def test_who_says_that_it_lives_keeps_its_run_and_who_falls_silent_loses_it(
+def test_a_receiver_that_says_it_lives_keeps_its_run_and_a_silent_one_loses_it(
     stack: RunningStack, receiver: Receiver
 ) -> None:
     client = stack.client()

@@ -12,7 +12,8 @@ from cli.client import Client
 from cli.local.once import ROOT
 from tests.e2e.conftest import RunningStack
 
-REVOKED_WITHIN_SECONDS: Final = 5
+# No matter how slow the machine is: a request that is accepted was admitted within this time, and began before.
+REVOKED_WITHIN_SECONDS: Final = 2
 USERS: Final = 4
 
 
@@ -57,7 +58,7 @@ def test_a_revoked_key_is_refused_everywhere_within_the_bound_under_load(stack: 
     assert all(status == 200 for _, ended, status in answers if ended < asked_at)
     bound = max(began for began, _, status in answers if status == 200) - revoked_at
     print(f"a revoked key was accepted for {bound:.2f} s, in {len(answers)} requests")
-    assert bound < REVOKED_WITHIN_SECONDS
+    assert bound <= REVOKED_WITHIN_SECONDS
 
 
 def test_a_key_is_rotated_and_listed_with_its_last_use(stack: RunningStack) -> None:

@@ -33,7 +33,7 @@ def begun(stack: RunningStack, entry: str, asked: dict[str, Any] | None = None) 
 
 
 def outcome(stack: RunningStack, execution: str) -> tuple[str, list[str], Any]:
-    """How the execution ended, the states that it went through, and its output. States inside a Map are not told."""
+    """The end of an execution, the states that it went through, and its output. States inside a Map are not told."""
     machines, deadline = stack.aws("stepfunctions"), time.monotonic() + PATIENCE_SECONDS
     while (told := machines.describe_execution(executionArn=execution))["status"] == "RUNNING":
         assert time.monotonic() < deadline, failures(stack, execution)

@@ -10,7 +10,8 @@ from infra.environments import LOCAL
 from smoke.run import CASES, Result, results
 from tests.e2e.conftest import RunningStack
 
-# The local engine takes reads beside writes, leaves no key unread, simulates no policies and calls no topic.
+# The local engine takes reads beside writes, leaves no key unread, simulates no policies, calls no topic, and has no
+# alarm in the template that could take parameters back.
 LOCALLY = ("refusal-and-its-row", "insert-of-a-row-that-exists", "rollback", "burst")
 
 

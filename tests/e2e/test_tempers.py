@@ -20,7 +20,7 @@ from tests.e2e.test_tasks import ended
 COUNT: Final = int(os.environ.get("POSTDATE_TEMPERS", "40"))
 POLICY: Final = {"max_attempts": 4, "initial_seconds": 1, "multiplier": 2, "max_seconds": 4, "jitter": False}
 DELAYS_SECONDS: Final = (1, 2, 4)
-# What a busy machine may add; that a delay is not shorter than it should be holds on any.
+# The delay that a busy machine may add; that a delay is not shorter than it should be holds on any.
 LATE_SECONDS: Final = 30
 
 
@@ -46,7 +46,7 @@ def test_each_task_ends_as_its_policy_says_and_its_history_tells_it(
         well = drawn.index("is well") + 1 if "is well" in drawn else None
         assert (task["status"], task["attempts"]) == (("SUCCEEDED", well) if well else ("DEAD", 4))
         tokens = [int(arrival.headers["postdate-token"]) for arrival in moody.of(task["task_id"])]
-        # What was reset on a connection that had been kept open is sent once more, as the same attempt.
+        # A call that was reset on a kept connection is sent once more, as the same attempt.
         assert tokens == sorted(tokens)
         assert set(tokens) <= set(range(1, task["attempts"] + 1))
         told(task, drawn)

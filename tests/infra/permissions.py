@@ -7,6 +7,7 @@ Grants = dict[str, set[str]]
 TRACES: Final = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
 # Composite alarms are told only to a right to all alarms.
 ALARMS: Final = {"cloudwatch:DescribeAlarms"}
+METRICS: Final = {"cloudwatch:GetMetricData"}
 LOGS: Final = {"logs:CreateLogStream", "logs:PutLogEvents"}
 CONSUME: Final = {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"}
 FOLLOW: Final = {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
@@ -25,6 +26,9 @@ MACHINE: Final = (
 )
 ERASING_MACHINE: Final = (
     "arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:stateMachine:postdate-{}-erase"
+)
+ERASING_FUNCTION: Final = (
+    "arn:<AWS::Partition>:lambda:<AWS::Region>:<AWS::AccountId>:function:postdate-{}-erase"
 )
 READER: Final = "arn:<AWS::Partition>:iam::<AWS::AccountId>:role/postdate-{}-payload-reader"
 OBJECTS: Final = "arn:<AWS::Partition>:s3:::postdate-{}-payload-objects-<AWS::AccountId>-<AWS::Region>/*"
@@ -61,7 +65,7 @@ DESTINATIONS_LOCALLY: Final[Grants] = {
 
 GRANTED: Final[dict[str, Grants]] = {
     "api": {
-        "*": TRACES | ALARMS,
+        "*": TRACES | ALARMS | METRICS,
         "logs:/aws/lambda/api": LOGS,
         "table:items": {
             "dynamodb:BatchGetItem",
@@ -99,13 +103,17 @@ GRANTED: Final[dict[str, Grants]] = {
         "queue:payments": {"sqs:GetQueueAttributes", "sqs:SendMessage"},
         "table:events": {"dynamodb:BatchGetItem", "dynamodb:Query"},
         "table:subscriptions": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
-        **{f"queue:{name}": {"sqs:GetQueueAttributes"} for name in ("slow", "ticks", "ticks-dlq")},
+        **{
+            f"queue:{name}": {"sqs:GetQueueAttributes"}
+            for name in ("slow", "ticks", "ticks-dlq", "events-dlq")
+        },
         "queue:tasks-dlq": {"sqs:GetQueueAttributes", *LETTERS},
         "queue:payments-dlq": {"sqs:GetQueueAttributes", *LETTERS},
         "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
         "table:operations/index/by_tenant": {"dynamodb:Query"},
         MACHINE: {"states:StartExecution"},
         ERASING_MACHINE: {"states:StartExecution"},
+        ERASING_FUNCTION: {"lambda:InvokeFunction"},
         PARAMETERS: READ_PARAMETERS,
         ARCHIVE: {"s3:ListBucket"},
         ARCHIVED_PAYMENTS: {"s3:GetObject"},
@@ -166,6 +174,7 @@ GRANTED: Final[dict[str, Grants]] = {
         PARAMETERS: READ_PARAMETERS,
         "table:events": {"dynamodb:BatchGetItem", "dynamodb:PartiQLInsert", "dynamodb:Query"},
         "table:subscriptions": {"dynamodb:Query"},
+        "table:tenants": {"dynamodb:GetItem"},
         "table:items": {"dynamodb:BatchGetItem", "dynamodb:PartiQLInsert"},
         "queue:tasks": {"sqs:SendMessage"},
         **{
@@ -311,7 +320,8 @@ GRANTED_BY_ATTRIBUTES: Final[dict[str, dict[str, tuple[set[str], set[str]]]]] = 
                 *("key_id", "secret_sha256", "tenant", "scopes", "accounts", "expires_at", "name"),
                 *("amount_max", "amount_per_day_max", "networks", "before_sha256", "before_until"),
                 *("actions", "read_only", "requests_a_second"),
-                *("made_by", "created_at", "revoked_at", "spent", "spent_on", "events", "note"),
+                *("made_by", "created_at", "revoked_at", "spent", "spent_on", "given_back"),
+                *("events", "note"),
             },
         )
     },

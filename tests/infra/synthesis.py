@@ -9,7 +9,7 @@ from zipfile import ZipFile
 from aws_cdk import App
 
 from infra.app import postdate
-from infra.environments import Environment
+from infra.environment import Environment
 
 CONTEXT: Final = json.loads((Path(__file__).parents[2] / "cdk.json").read_text())["context"]
 

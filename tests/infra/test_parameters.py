@@ -36,6 +36,18 @@ def test_a_change_goes_out_step_by_step_but_where_nobody_is_hurt(stacks: Stacks)
         assert each["FinalBakeTimeInMinutes"] >= 10, "alarms need some minutes"
 
 
+def watcher(stacks: Stacks) -> str:
+    """The logical id of the role with which AppConfig looks at the alarms. The list of all rights has its rights."""
+    (found,) = (
+        id
+        for id, each in stacks.state["Resources"].items()
+        if each["Type"] == "AWS::IAM::Role"
+        and each["Properties"]["AssumeRolePolicyDocument"]["Statement"][0]["Principal"]
+        == {"Service": "appconfig.amazonaws.com"}
+    )
+    return str(found)
+
+
 def test_alarms_on_metrics_take_a_change_back(stacks: Stacks) -> None:
     (stage,) = stacks.properties(STAGE).values()
     named = [stacks.text(each["AlarmArn"]).rpartition(":")[2] for each in stage["Monitors"]]
@@ -43,6 +55,7 @@ def test_alarms_on_metrics_take_a_change_back(stacks: Stacks) -> None:
         assert named == [stacks.environment.named(alarm) for alarm in TAKES_BACK]
         assert {*TAKES_BACK} <= {each.name for each in alarms(stacks.environment)}
         assert len(named) <= 5, "the most that AppConfig takes"
+        assert {each["AlarmRoleArn"]["Fn::GetAtt"][0] for each in stage["Monitors"]} == {watcher(stacks)}
     else:
         assert named == []
 

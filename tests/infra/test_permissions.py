@@ -12,6 +12,7 @@ from tests.infra.permissions import (
     GRANTED_BY_KEYS,
     GRANTED_BY_OWNERS,
     GRANTED_IN_TRANSACTIONS,
+    METRICS,
     TRACES,
     Grants,
     granted,
@@ -194,13 +195,13 @@ def test_no_action_is_a_wildcard(stacks: Stacks) -> None:
                 assert not [action for action in actions if "*" in action]
 
 
-def test_on_aws_only_traces_and_alarms_are_of_every_resource(stacks: Stacks) -> None:
+def test_on_aws_only_traces_alarms_and_metrics_are_of_every_resource(stacks: Stacks) -> None:
     if stacks.environment.name == "local":
         return
     for role in GRANTED:
         assert grants(stacks, role).get("*", set()) == (
             TRACES if role in stacks.environment.traced else set()
-        ) | (ALARMS if role == "api" else set())
+        ) | (ALARMS | METRICS if role == "api" else set())
 
 
 def test_every_statement_of_a_role_allows(stacks: Stacks) -> None:

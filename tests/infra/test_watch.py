@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from infra.environments import DEV, ENVIRONMENTS, PROD, STAGING, Environment
+from infra.environment import Environment
+from infra.environments import DEV, ENVIRONMENTS, PROD, STAGING
 from infra.watch.alarm import Alarm, Severity
 from infra.watch.cost import bill
 from infra.watch.queries import QUERIES

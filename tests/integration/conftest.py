@@ -14,7 +14,7 @@ from functions.erase import handler as erase
 from functions.operate import handler as operate
 from functions.reconcile import handler as reconcile
 from functions.record import handler as record
-from functions.run_tasks import handler as run_tasks
+from functions.run_tasks import wiring as run_tasks
 from functions.settle import handler as settle
 from functions.sweep import handler as sweep
 from postdate.domain.task import Task
@@ -23,8 +23,8 @@ from postdate.runtime import dependencies
 from postdate.runtime.clock import SystemClock
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.idempotency import Reservation
-from postdate.stores.keys import DynamoKeys
-from postdate.stores.tenants import DynamoTenants
+from postdate.stores.keys_dynamo import DynamoKeys
+from postdate.stores.tenants_dynamo import DynamoTenants
 from postdate.stores.vault import Vault
 from tests import tables
 from tests.boundary import Boundary
@@ -68,6 +68,7 @@ SETTINGS = {
     "ERASURE_STREAMS_SECONDS": "0",
     "ERASURE_FORGOTTEN_SECONDS": "0",
     "ERASE_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:integration-erase",
+    "ERASE_FUNCTION": "integration-erase",
 }
 QUEUES = {
     "tasks": "TASKS_QUEUE_URL",
@@ -166,8 +167,10 @@ def receiver() -> Iterator[Receiver]:
         yield receiver
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def made_stores(common_world: World) -> Stores:
+    """Made anew for each file: botocore gives a client so many repeats and no more while its calls fail, so tests of
+    faults would use up those of the tests behind them."""
     return Stores.of(common_world)
 
 
@@ -218,6 +221,7 @@ def forget() -> None:
         sweep.wired,
         runtime.client,
         runtime.quick_client,
+        runtime.patient_client,
     ):
         cached.cache_clear()
 

@@ -8,7 +8,7 @@ from tests.integration.world import Client, Record, World
 
 
 def assert_sound(client: Client) -> None:
-    found = Auditor(ledger=wired().ledger, clock=wired().clock).audit(client.tenant)
+    found = Auditor(ledger=wired().tables.ledger, clock=wired().clock).audit(client.tenant)
     assert [check for check in found.checks if not check.ok] == []
     assert found.moving == []
 

@@ -21,7 +21,7 @@ from tests.integration.world import World
 PAYMENTS: Final = int(os.environ.get("PAYMENTS", "10000"))
 ACCOUNTS: Final = int(os.environ.get("ACCOUNTS", "500"))
 FEW: Final = 1_000
-# Of a walk that is timed, and of the one whose units are counted.
+# The pages of a walk that is timed, and of the one whose units are counted.
 PAGES_TIMED: Final = int(os.environ.get("PAGES", "120"))
 PAGES_COUNTED: Final = 20
 # Each page is asked for so many times, and its shortest time counts: others may use the machine meanwhile.
@@ -38,7 +38,7 @@ def queries(stored: Stored) -> dict[str, str]:  # noqa: F811
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing stands between the function and the engine: what makes an answer that of AWS takes time."""
+    """Takes away what makes the engine's answers those of AWS, because that takes time of its own."""
     monkeypatch.setattr(boundary, "_OTHERWISE", frozenset())
 
 

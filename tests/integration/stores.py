@@ -7,7 +7,7 @@ from typing import Any, Final
 from postdate.domain.slots import unique_part
 from postdate.domain.task import Task
 from postdate.stores.idempotency import DynamoReservations
-from postdate.stores.passes import DynamoPasses
+from postdate.stores.passes_dynamo import DynamoPasses
 from postdate.stores.payloads import DynamoPayloads
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.timetable import DynamoTimetable

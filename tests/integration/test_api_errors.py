@@ -109,7 +109,7 @@ def test_a_payload_above_256_kb_is_too_large(client: Client) -> None:
 
 @pytest.mark.parametrize("authorizer", [None, {}, {"lambda": None}, {"lambda": {"tenant": "", "scopes": ""}}])
 @pytest.mark.parametrize(("method", "path"), [("GET", TASKS), ("POST", TASKS), ("GET", "/nowhere")])
-def test_whoever_the_authorizer_does_not_know_is_refused(
+def test_a_caller_that_the_authorizer_does_not_know_is_refused(
     client: Client, method: str, path: str, authorizer: Any
 ) -> None:
     def unknown(event: dict[str, Any]) -> None:
@@ -122,7 +122,7 @@ def test_whoever_the_authorizer_does_not_know_is_refused(
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-def test_whoever_the_authorizer_could_not_look_up_is_looked_up_by_the_api(
+def test_a_caller_that_the_authorizer_could_not_look_up_is_looked_up_by_the_api(
     client: Client, boundary: Boundary
 ) -> None:
     """The gateway would remember for a minute that a key could not be read."""

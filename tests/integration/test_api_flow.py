@@ -3,7 +3,7 @@
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-from functions.run_tasks.handler import wired as workers
+from functions.run_tasks.wiring import wired as workers
 from postdate.domain import breaker as rules
 from postdate.domain.breaker import Breaker
 from postdate.stores.flow_dynamo import DynamoFlow

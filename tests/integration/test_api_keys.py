@@ -12,7 +12,7 @@ from functions.api.limits.of_keys import KeyMeter
 from functions.api.wiring import wired
 from functions.authorize import handler as authorizer
 from postdate.domain.errors import RateLimited, Unavailable
-from postdate.stores.keys import bearer_text
+from postdate.stores.key_text import bearer_text
 from tests.boundary import Boundary
 from tests.integration.test_api_errors import problem
 from tests.integration.world import SECRET, Answer, Client, World
@@ -41,7 +41,9 @@ def used(client: Client, text: str, method: str = "GET", path: str = "/api/v1/ta
 @pytest.fixture(autouse=True)
 def forgetful(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each request reads its key, as if the last one was more than two seconds ago."""
-    monkeypatch.setattr(wired(), "admission", replace(wired().admission, key=wired().all_keys.get))
+    monkeypatch.setattr(
+        wired().guards, "admission", replace(wired().guards.admission, key=wired().tables.keys.get)
+    )
 
 
 def test_a_key_is_told_once_and_works_within_its_scopes(client: Client) -> None:
@@ -235,10 +237,10 @@ def test_a_key_with_a_limit_is_told_what_is_left_and_refused_beyond_it(client: C
 def test_a_limit_of_requests_holds_when_sixteen_threads_ask(client: Client) -> None:
     """One copy of the function for each thread."""
     key, given = made(client, requests_per_second=5), wired()
-    (stored,) = given.all_keys.some([key["key_id"]]).values()
+    (stored,) = given.tables.keys.some([key["key_id"]]).values()
 
     def admitted(_: int) -> int:
-        meter, count = KeyMeter(flow=given.flow, clock=given.clock), 0
+        meter, count = KeyMeter(flow=given.tables.flow, clock=given.clock), 0
         for _ in range(20):
             with suppress(RateLimited):
                 meter.take(stored)

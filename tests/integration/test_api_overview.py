@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from functions.api.wiring import wired
-from postdate.domain import instants, transitions
+from postdate.domain import instants, task_requests
 from postdate.domain.slots import item_id
 from postdate.domain.task import KIND, Destination, Payload, Template
+from postdate.runtime import aws
 from postdate.stores.tasks import Written
 from tests.boundary import Boundary
 from tests.contract.examples import PLAN
@@ -25,7 +26,7 @@ def minute(world: World, client: Client, stores: Stores) -> int:
     minute = instants.minute_of(due_at)
     for number in (1, 2):
         unique = client.tenant.encode()[-9:].rjust(9, b"0") + bytes([number])
-        task = transitions.register(
+        task = task_requests.register(
             id=item_id(KIND, PLAN.slot(due_at, unique), unique),
             tenant=client.tenant,
             due_at=instants.whole(due_at),
@@ -69,11 +70,11 @@ def test_the_overview_costs_the_same_requests_however_much_there_is(
     boundary.clear()
     operator = Client(tenant="none", scopes="ops", operates=True)
     operator.get("/api/v1/ops/overview")
-    for read in (*wired().look.depths.values(), wired().look.alarms):
+    for read in (*wired().operators.look.depths.values(), wired().operators.look.alarms):
         vars(read)["_known"] = None
     boundary.clear()
     told = operator.call("GET", "/api/v1/ops/overview", headers={"postdate-tenant": ""}).body
-    expected = {"Query": 5, "GetItem": 2, "Scan": 1, "GetQueueAttributes": 7}
+    expected = {"Query": 5, "GetItem": 2, "Scan": 1, "GetQueueAttributes": 8}
     assert Counter(call.operation for call in boundary.calls) == expected
     assert told["alarms"] == []
     boundary.clear()
@@ -81,8 +82,27 @@ def test_the_overview_costs_the_same_requests_however_much_there_is(
     assert Counter(call.operation for call in boundary.calls) == {"Query": 5, "GetItem": 2, "Scan": 1}
     assert {each["queue"] for each in told["queues"]} == {
         *("tasks", "slow", "payments", "ticks"),
-        *("tasks-dlq", "payments-dlq", "ticks-dlq"),
+        *("tasks-dlq", "payments-dlq", "ticks-dlq", "events-dlq"),
     }
+
+
+def test_the_age_of_a_queue_is_that_of_cloudwatch(world: World, boundary: Boundary) -> None:
+    operator = Client(tenant="none", scopes="ops", operates=True)
+    queue = world.queues["tasks-dlq"].rpartition("/")[2]
+    wired.cache_clear()
+    aws.client("cloudwatch").put_metric_data(
+        Namespace="AWS/SQS",
+        MetricData=[
+            {
+                "MetricName": "ApproximateAgeOfOldestMessage",
+                "Dimensions": [{"Name": "QueueName", "Value": queue}],
+                "Value": 77,
+            }
+        ],
+    )
+    queues = {each["queue"]: each for each in operator.get("/api/v1/ops/overview").body["queues"]}
+    assert queues["tasks-dlq"]["oldest_seconds"] == 77
+    assert queues["slow"]["oldest_seconds"] is None
 
 
 def test_a_key_without_payments_sees_none_in_the_overview(client: Client, minute: int) -> None:

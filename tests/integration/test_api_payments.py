@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli import tenants
-from functions.api.accounts import forecast, money_routes
+from functions.api.accounts import forecast, forecast_routes
 from functions.api.listing import within
 from tests.boundary import Boundary, refused, unreachable
 from tests.integration.money import assert_sound, balances, calls
@@ -150,7 +150,7 @@ def test_a_forecast_of_many_payments_goes_on_by_its_cursor(
         payer.pay(key=str(number), amount=10, delay_seconds=600 + number, funding="at_execution")
     path, query = "/api/v1/accounts/alice/forecast", ""
     whole = payer.get(path).body
-    monkeypatch.setattr(money_routes, "within", partial(within, time=timedelta(0)))
+    monkeypatch.setattr(forecast_routes, "within", partial(within, time=timedelta(0)))
     parts = []
     while True:
         parts.append(payer.get(path, query).body)
@@ -295,7 +295,7 @@ class TestRefusals:
         answer = bound.call("POST", f"{PAYMENTS}/schedule", form, key)
         assert code(answer) == (403, "forbidden")
 
-    def test_whoever_is_not_known_and_what_is_no_json(self, client: Client) -> None:
+    def test_unknown_callers_and_bodies_that_are_no_json(self, client: Client) -> None:
         def nobody(event: dict[str, Any]) -> None:
             event["requestContext"].pop("authorizer")
 

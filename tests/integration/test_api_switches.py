@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from functions.api.wiring import wired
-from functions.run_tasks.handler import wired as runners
+from functions.run_tasks.wiring import wired as runners
 from functions.settle.handler import wired as settlers
-from postdate.stores.keys import bearer_text
+from postdate.stores.key_text import bearer_text
 from tests.boundary import Boundary, refused
 from tests.integration.money import assert_sound, balances, calls
 from tests.integration.test_api_errors import problem
@@ -31,7 +31,7 @@ def operator(world: World, client: Client) -> Iterator[Client]:
 
 def forget() -> None:
     """Each worker reads the switches again, as if its reading were old."""
-    for given in (wired(), runners(), settlers()):
+    for given in (wired().guards, runners(), settlers()):
         given.switchboard.forget()
 
 

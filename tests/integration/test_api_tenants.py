@@ -11,7 +11,7 @@ from standardwebhooks import Webhook
 
 from functions.api.limits.meter import Meter
 from functions.api.wiring import wired
-from functions.run_tasks.handler import wired as runners
+from functions.run_tasks.wiring import wired as runners
 from functions.settle.handler import wired as settlers
 from postdate.domain.errors import Unavailable
 from postdate.stores.tenants import Tenant
@@ -28,9 +28,9 @@ def forgetful(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     given = wired()
 
     def find(id: str) -> Tenant:
-        return given.all_tenants.get(id) or Tenant(id=id)
+        return given.tables.tenants.get(id) or Tenant(id=id)
 
-    monkeypatch.setattr(given, "meter", Meter(flow=given.flow, clock=given.clock, find=find))
+    monkeypatch.setattr(given.guards, "meter", Meter(flow=given.tables.flow, clock=given.clock, find=find))
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_a_suspended_tenant_reads_and_cancels_and_registers_nothing(client: Clie
 
 def forget_switches() -> None:
     """Each worker reads the switches again, as if its reading were two seconds old."""
-    for given in (wired(), runners(), settlers()):
+    for given in (wired().guards, runners(), settlers()):
         given.switchboard.forget()
 
 
@@ -222,7 +222,7 @@ def test_a_suspension_that_broke_off_before_the_switch_is_completed_by_its_repet
 
     for action, on in (("suspend", False), ("resume", True)):
         with monkeypatch.context() as patch:
-            patch.setattr(wired().switches, "change", fails)
+            patch.setattr(wired().tables.switches, "change", fails)
             assert (
                 operator.call("POST", f"{path}/{action}", form if action == "suspend" else None).status == 503
             )

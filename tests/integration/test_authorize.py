@@ -5,8 +5,9 @@ from typing import Any, Final
 
 import pytest
 
+from postdate.stores.api_key import ApiKey
 from postdate.stores.key_hashes import plain_hash_of
-from postdate.stores.keys import ApiKey, bearer_text
+from postdate.stores.key_text import bearer_text
 from tests.boundary import Boundary, unreachable
 from tests.integration.conftest import forget
 from tests.integration.world import SECRET, Client, World

@@ -12,7 +12,7 @@ import pytest
 
 from cli.local.listening import Answering, listening
 from functions.authorize.handler import handler as authorize
-from postdate.stores.keys import bearer_text
+from postdate.stores.key_text import bearer_text
 from tests.engines import Engines
 from tests.integration.conftest import forget
 from tests.integration.world import Client, Context, World
@@ -137,7 +137,7 @@ def test_many_slow_calls_of_one_request_do_not_outlive_it_either(
     assert set(codes) == {"not_found", "unavailable"}, "some are answered in time, the others later"
 
 
-def test_who_asks_is_said_to_be_unknown_for_now_before_the_authorizers_time_is_up(
+def test_a_caller_is_unknown_for_now_before_the_authorizers_time_is_up(
     engine: Engines, wired_to: Callable[[str], None]
 ) -> None:
     with behind(engine, lambda _: None) as endpoint:

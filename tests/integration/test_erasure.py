@@ -1,6 +1,7 @@
 """A tenant whose every text is a marker is erased by the real function: no table, queue or object has a marker then,
 and the audit is green before and after."""
 
+import gzip
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -209,7 +210,7 @@ def operated(client: Client, operator: Client, payment: str) -> None:
 def begun(client: Client, monkeypatch: pytest.MonkeyPatch) -> str:
     """An operator asks for it. Returns the new name."""
     started = MemoryMachine()
-    monkeypatch.setattr(wired(), "erasing_machine", started)
+    monkeypatch.setattr(wired().operators, "erasing_machine", started)
     operator = Client(tenant=client.tenant, scopes="ops", operates=True)
     form = {"confirm": client.tenant, "reason": f"{MARK} text"}
     answer = operator.call("POST", f"{TENANTS}/{client.tenant}/erase", form)
@@ -232,7 +233,7 @@ def ran(run: Interpreted, tenant: str, name: str = "erasure") -> str:
 
 
 def places(world: World, s3: Any, mark: str) -> set[str]:
-    """Where the marker is readable: tables, dead letters and objects."""
+    """The tables, dead letters and objects in which the marker is readable."""
     found = set[str]()
     for name, table in world.tables.items():
         rows = world.rows(table)
@@ -246,6 +247,7 @@ def places(world: World, s3: Any, mark: str) -> set[str]:
         bucket = world.environment[variable]
         for each in s3.list_objects_v2(Bucket=bucket).get("Contents", ()):
             body = s3.get_object(Bucket=bucket, Key=each["Key"])["Body"].read()
+            body = gzip.decompress(body) if each["Key"].endswith(".gz") else body
             found |= {variable} if mark in each["Key"] or mark.encode() in body else set()
     return found
 

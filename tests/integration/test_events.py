@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -14,9 +15,10 @@ from functions.api.wiring import wired
 from functions.record.handler import handler as record
 from postdate.domain import instants
 from postdate.domain.calendar import DueCount
+from postdate.runtime.metric import STANDARD, TIERS
 from postdate.stores.calendar import DynamoCalendar
 from postdate.stores.flow_dynamo import DynamoFlow
-from tests.boundary import Boundary, refused
+from tests.boundary import Boundary, Call, refused
 from tests.integration.world import Client, Context, World
 
 _numbers = count(1)
@@ -210,7 +212,7 @@ def test_the_operators_calendar_counts_each_change_once(
     minute = instants.minute_of(due_at)
 
     def counted() -> DueCount:
-        return calendar.between(minute, minute).get(minute, DueCount())
+        return calendar.between(minute, minute).get(STANDARD, {}).get(minute, DueCount())
 
     before = counted()
     paid = payer.pay(key="p", scheduled_time=due_at.isoformat())
@@ -238,6 +240,39 @@ def test_a_calendar_that_cannot_be_counted_holds_no_event_up(
     assert boundary.faults_left == 0
     told = payer.get(f"/api/v1/payments/{paid.body['payment_id']}/events").body["events"]
     assert [each["event_type"] for each in told] == ["SCHEDULED"]
+
+
+def test_items_of_a_gold_tenant_count_for_its_tier(
+    world: World, payer: Client, stream: Stream, boundary: Boundary
+) -> None:
+    """The recorder reads a tenant once in ten minutes. A tenant that cannot be read counts as a standard one."""
+    calendar = DynamoCalendar(table=world.tables["slots"], client=world.dynamodb)
+    due_at = datetime.now(UTC).replace(microsecond=0) + timedelta(days=4)
+    minute = instants.minute_of(due_at)
+
+    def counted() -> dict[str, int]:
+        found = calendar.between(minute, minute)
+        return {tier: found.get(tier, {}).get(minute, DueCount()).payments for tier in TIERS}
+
+    def reads_tenants(call: Call) -> bool:
+        return call.operation == "GetItem" and call.asked["TableName"] == world.tables["tenants"]
+
+    before = counted()
+    known = world.tenants.get(payer.tenant)
+    assert known is not None
+    assert world.tenants.change(known, replace(known, tier="gold"))
+    payer.pay(key="unread", scheduled_time=due_at.isoformat())
+    boundary.fail("GetItem", *[refused("InternalServerError", 500)] * 100, when=reads_tenants)
+    assert recorded(stream.records()) == []
+    assert boundary.faults_left < 100
+    boundary.clear()
+    assert counted() == {"standard": before["standard"] + 1, "gold": before["gold"]}
+    for number in range(2):
+        payer.pay(key=f"p{number}", scheduled_time=due_at.isoformat())
+        boundary.clear()
+        assert recorded(stream.records()) == []
+        assert sum(map(reads_tenants, boundary.calls)) == (number == 0)
+    assert counted() == {"standard": before["standard"] + 1, "gold": before["gold"] + 2}
 
 
 def test_operators_see_the_calendar_of_all_tenants(world: World, payer: Client, stream: Stream) -> None:

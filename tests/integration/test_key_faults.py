@@ -5,8 +5,8 @@ from typing import Any, Final
 import pytest
 
 from functions.api.wiring import wired
+from postdate.stores.api_key import ApiKey
 from postdate.stores.key_hashes import plain_hash_of
-from postdate.stores.keys import ApiKey
 from tests.boundary import Boundary, Crash, Fault, crash_after, crash_before, done_but_500, lost, refused
 from tests.integration.test_api_keys import forgetful, made, used  # noqa: F401 (a fixture)
 from tests.integration.world import Client, World
@@ -123,10 +123,34 @@ def test_a_tenant_whose_answer_is_lost_is_made_all_the_same(
 
 
 def test_what_is_given_back_while_others_count_stays_counted(world: World) -> None:
-    keys = wired().all_keys
+    keys = wired().tables.keys
     keys.put(ApiKey(id="busy", secret_sha256=plain_hash_of("s"), tenant="acme", scopes=frozenset()))
     day = "2026-11-19"
     assert keys.spend("busy", 60, most=100, day=day)
     keys.give_back("busy", 20, day=day)
     assert spent(world, "busy") == 40
     keys.give_back("nobody", 20, day=day)
+
+
+@answer_lost
+def test_what_is_given_back_is_given_back_once_although_others_count_as_much_meanwhile(
+    world: World, boundary: Boundary, fault: Fault
+) -> None:
+    """The sum is the same again when the lost request is repeated."""
+    keys, day = wired().tables.keys, "2026-11-19"
+    keys.put(ApiKey(id="again", secret_sha256=plain_hash_of("s"), tenant="acme", scopes=frozenset()))
+    assert keys.spend("again", 60, most=100, day=day)
+
+    def as_much_meanwhile(request: Any, send: Any) -> Any:
+        def sent() -> Any:
+            answer = send()
+            assert keys.spend("again", 20, most=100, day=day)
+            return answer
+
+        return fault(request, sent)
+
+    boundary.admits = True
+    boundary.fail("UpdateItem", as_much_meanwhile)
+    keys.give_back("again", 20, day=day)
+    assert not boundary.faults_left
+    assert spent(world, "again") == 60

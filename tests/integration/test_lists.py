@@ -13,7 +13,7 @@ from bench import listed
 from postdate.domain import instants
 from postdate.domain.payment import Payment, State
 from postdate.domain.sweeping import Progress, Stage, Watermark
-from postdate.stores.passes import DynamoPasses
+from postdate.stores.passes_dynamo import DynamoPasses
 from tests.boundary import Boundary
 from tests.contract.examples import PLAN
 from tests.integration.conftest import SETTINGS, entered, forget

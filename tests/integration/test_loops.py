@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from functions.api.limits.meter import Meter
-from functions.api.limits.stored import Stored
+from functions.api.limits.stored import StoredTasks
 from functions.api.wiring import wired
 from postdate.domain.tenancy import Tenancy
 from postdate.stores.tenants import Tenant
@@ -77,7 +77,7 @@ def test_a_depth_that_is_no_number_is_refused(client: Client, depth: str) -> Non
 def slow_meter() -> Meter:
     """A meter for tenants that may register 25 items a second."""
     return Meter(
-        flow=wired().flow,
+        flow=wired().tables.flow,
         clock=wired().clock,
         find=lambda id: Tenant(id=id, tenancy=Tenancy(registered_a_second=25)),
     )
@@ -86,7 +86,7 @@ def slow_meter() -> Meter:
 def test_a_tenant_beyond_its_quota_is_told_when_to_come_again(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wired(), "meter", slow_meter())
+    monkeypatch.setattr(wired().guards, "meter", slow_meter())
     many = {"tasks": [task(client) | {"delay_seconds": 600}] * 100}
     answers = [client.call("POST", f"{TASKS}/batch", many) for _ in range(8)]
     assert {answer.status for answer in answers} == {200, 429}
@@ -100,7 +100,7 @@ def test_a_tenant_beyond_its_quota_is_told_when_to_come_again(
 def test_payments_count_against_the_quota_one_by_one_and_in_batches(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wired(), "meter", slow_meter())
+    monkeypatch.setattr(wired().guards, "meter", slow_meter())
     client.accounts(alice=1000, bob=0)
 
     def batch(size: int) -> int:
@@ -124,7 +124,8 @@ def test_tasks_that_are_stored_are_counted_once_and_the_count_has_a_limit(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A request that is repeated registers nothing, and counts for nothing."""
-    monkeypatch.setattr(wired(), "stored", Stored(flow=wired().flow, clock=wired().clock, most=450))
+    stored = StoredTasks(flow=wired().tables.flow, clock=wired().clock, most=450)
+    monkeypatch.setattr(wired().guards, "stored", stored)
     forms = [
         {"delay_seconds": 600, "target": client.target, "idempotency_key": f"k{place}"}
         for place in range(100)

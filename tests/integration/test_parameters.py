@@ -12,10 +12,10 @@ import pytest
 from cli.failure import Failure
 from cli.parameter_store import ParameterStore
 from functions.api.wiring import wired
-from functions.run_tasks.handler import wired as runners
+from functions.run_tasks.wiring import wired as runners
 from functions.settle.handler import wired as settlers
 from infra.environments import LOCAL
-from postdate.domain.rollouts import place_of
+from postdate.domain.rollouts import percentile_of
 from postdate.runtime import aws
 from postdate.runtime.clock import SystemClock
 from tests.boundary import Boundary, refused, unreachable
@@ -194,6 +194,35 @@ def test_each_change_keeps_its_author_and_reason(store: ParameterStore) -> None:
     assert store.deployed()[1] == {"registering": {"batch_max": 2}}
 
 
+@pytest.mark.parametrize(
+    ("minutes", "watched", "state"), [(10, 0, "DEPLOYING"), (0, 10, "BAKING")], ids=["on its way", "watched"]
+)
+def test_a_change_that_is_under_way_is_taken_back(
+    store: ParameterStore, minutes: int, watched: int, state: str
+) -> None:
+    """AppConfig stops a deployment that all copies have and that is watched by its alarms only if it is asked to
+    revert it."""
+    deploy(store, batch_max=3)
+    appconfig = aws.client.__wrapped__("appconfig")
+    (staged,) = (
+        each["Id"]
+        for each in appconfig.list_deployment_strategies(MaxResults=50)["Items"]
+        if each["Name"] == LOCAL.named("staged")
+    )
+    appconfig.update_deployment_strategy(
+        DeploymentStrategyId=staged,
+        DeploymentDurationInMinutes=minutes,
+        FinalBakeTimeInMinutes=watched,
+        GrowthFactor=20,
+    )
+    assert store.deploy({"registering": {"batch_max": 2}}, why="fewer", at_once=False).state == state
+    taken = store.roll_back(why="too few")
+    assert (taken.number, taken.state) == (2, "ROLLED_BACK")
+    newest, document = store.deployed()
+    assert newest is not None
+    assert (newest.number, document) == (1, {"registering": {"batch_max": 3}})
+
+
 def test_a_quota_of_a_tier_counts_for_tenants_without_their_own(
     store: ParameterStore, later: Ahead, client: Client
 ) -> None:
@@ -259,7 +288,7 @@ def test_a_flag_for_a_tenth_of_the_tenants_reports_answers_of_both_kinds(
     """A tenant without long waits is answered after two seconds."""
     sections(store, flags={"long_waits": {"percent": 10, "on": [client.tenant]}})
     named = (f"wait-{number}" for number in range(100))
-    other = world.tenant(next(each for each in named if place_of("long_waits", each) >= 10))
+    other = world.tenant(next(each for each in named if percentile_of("long_waits", each) >= 10))
     client.get("/api/v1/events")
     later.by += MINUTE
     told, took = Counter[str](), {}

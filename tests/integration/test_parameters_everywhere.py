@@ -13,7 +13,7 @@ from functions.api.wiring import wired as api
 from functions.operate import handler as operate
 from functions.reconcile import handler as reconcile
 from functions.record import handler as record
-from functions.run_tasks import handler as run_tasks
+from functions.run_tasks import wiring as run_tasks
 from functions.settle import handler as settle
 from functions.sweep import handler as sweep
 from postdate.domain import instants

@@ -1,73 +1,20 @@
 """People who sign in at a real issuer: Cognito of the local engine, another process, which signs with its own keys."""
 
+import base64
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from functions.api.wiring import wired
 from postdate.runtime import aws
-from postdate.stores.keys import parts_of
+from postdate.stores.key_text import parts_of
 from tests.integration.conftest import forget
 from tests.integration.test_api_errors import problem
 from tests.integration.world import Answer, Client, World
-
-PASSWORD = "Sesame-opens-7"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pool:
-    """A pool of people, and the client for which they sign in."""
-
-    cognito: Any
-    id: str
-    client_id: str
-    url: str
-
-    def setting(self, **fields: str) -> str:
-        return json.dumps(
-            {
-                "issuer": f"https://cognito-idp.us-east-1.amazonaws.com/{self.id}",
-                "audience": self.client_id,
-                "jwks_url": f"{self.url}/{self.id}/.well-known/jwks.json",
-                "tenant_claim": "custom:tenant",
-                "scopes_claim": "cognito:groups",
-                **fields,
-            }
-        )
-
-    def signed_in(self, name: str, tenant: str | None, *groups: str, token: str = "IdToken") -> str:
-        """A person's token."""
-        attributes = [] if tenant is None else [{"Name": "custom:tenant", "Value": tenant}]
-        given = {"UserPoolId": self.id, "Username": name}
-        self.cognito.admin_create_user(**given, UserAttributes=attributes, MessageAction="SUPPRESS")
-        self.cognito.admin_set_user_password(**given, Password=PASSWORD, Permanent=True)
-        for group in groups:
-            self.cognito.admin_add_user_to_group(**given, GroupName=group)
-        answer = self.cognito.initiate_auth(
-            ClientId=self.client_id,
-            AuthFlow="USER_PASSWORD_AUTH",
-            AuthParameters={"USERNAME": name, "PASSWORD": PASSWORD},
-        )
-        found: str = answer["AuthenticationResult"][token]
-        return found
-
-
-def made(cognito: Any) -> Pool:
-    custom = [{"Name": "tenant", "AttributeDataType": "String", "Mutable": False}]
-    pool = cognito.create_user_pool(PoolName="people", Schema=custom)["UserPool"]["Id"]
-    flows = ["ALLOW_USER_PASSWORD_AUTH", "ALLOW_REFRESH_TOKEN_AUTH"]
-    client = cognito.create_user_pool_client(UserPoolId=pool, ClientName="console", ExplicitAuthFlows=flows)
-    for group in ("ops", "tasks:read", "keys:write", "internal"):
-        cognito.create_group(UserPoolId=pool, GroupName=group)
-    return Pool(
-        cognito=cognito,
-        id=pool,
-        client_id=client["UserPoolClient"]["ClientId"],
-        url=cognito.meta.endpoint_url,
-    )
+from tests.issuer import Pool, made
 
 
 @pytest.fixture
@@ -102,6 +49,8 @@ def test_a_person_has_the_tenant_and_the_scopes_of_the_token(
     assert told.status == 200
     assert (told.body["tenant"], told.body["scopes"]) == (client.tenant, ["tasks:read"])
     assert told.body["key_id"].startswith("oidc-")
+    claims = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+    assert datetime.fromisoformat(told.body["expires_at"]).timestamp() == claims["exp"]
     assert asked(client, world, token, path="/api/v1/tasks").status == 200
     assert problem(asked(client, world, token, path="/api/v1/payments")) == (403, "forbidden")
     assert problem(asked(client, world, token, tenant="another")) == (403, "forbidden")
@@ -167,4 +116,4 @@ def test_without_an_issuer_a_token_is_nobodys(
     monkeypatch.setenv("OIDC", "none")
     forget()
     assert problem(asked(client, world, token)) == (401, "unauthenticated")
-    assert wired().admission.person(token) is None
+    assert wired().guards.admission.person(token) is None

@@ -13,6 +13,7 @@ import pytest
 from functions.api import wiring
 from functions.operate.handler import handler as operate
 from functions.reconcile import handler as reconcile
+from functions.reconcile import wiring as reconcile_wiring
 from functions.record import handler as record
 from postdate.domain import task
 from postdate.domain.due import Due, Packet, Via
@@ -56,7 +57,7 @@ class Night:
 def world(
     new_world: Callable[[], World], boundary: Boundary, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
-    monkeypatch.setattr(reconcile, "SystemClock", Later)
+    monkeypatch.setattr(reconcile_wiring, "SystemClock", Later)
     yield entered(new_world(), monkeypatch)
     forget()
 
@@ -424,8 +425,17 @@ def test_a_repair_is_made_when_a_person_has_approved_it(
     subjects = [each["subject_id"] for each in listed["proposals"]]
     assert sorted(subjects) == sorted(["payer0", "payer1", books.plans[0]])
 
+    alone = f"/api/v1/ops/reconciliations/{listed['reconciliation_id']}"
+    assert operator.get(alone).body == listed
+    assert [each["check"] for each in listed["findings"]] == [
+        *["journal_gives_balances"] * 2,
+        "next_run_exists",
+    ]
+    assert client.get(alone).status == 403
+    assert operator.get("/api/v1/ops/reconciliations/rec_nothing").status == 404
+
     monkeypatch.setattr(wiring.wired(), "clock", Later())
-    path = f"/api/v1/ops/reconciliations/{listed['reconciliation_id']}/approve"
+    path = f"{alone}/approve"
     assert client.call("POST", path, {"reason": "not mine to approve"}).status == 403
     assert operator.call("POST", path, {"reason": "r", "subject_ids": ["nobody"]}).status == 404
     wanted = {"reason": "a script wrote it", "subject_ids": ["payer0", books.plans[0]]}
@@ -436,6 +446,9 @@ def test_a_repair_is_made_when_a_person_has_approved_it(
         assert (told["payer0"]["outcome"], told[books.plans[0]]["outcome"]) == ("done", "done")
         assert told["payer0"]["approved_by"] == operator.key_id
         assert (told["payer1"]["outcome"], told["payer1"]["approved_by"]) == (None, None)
+        assert operator.get(alone).body == approved.body
+    told = operator.get("/api/v1/ops/overview").body["reconciliation"]
+    assert (told["reconciliation_id"], told["to_approve"]) == (listed["reconciliation_id"], 1)
     assert int(account(world, books, "payer0")["available"]["N"]) == 70
     adjustments = [
         each

@@ -8,7 +8,7 @@ import pytest
 
 from functions.operate.handler import handler as operate
 from postdate.domain import instants
-from postdate.domain.transitions import TOKENS_AHEAD
+from postdate.domain.task_requests import TOKENS_AHEAD
 from postdate.runtime.clock import SystemClock
 from tests.integration.stores import Stores
 from tests.integration.world import Client, Context, World

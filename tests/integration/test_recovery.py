@@ -17,7 +17,7 @@ from functions.api.accounts.restate import QUIET
 from functions.api.wiring import wired
 from infra.environments import PROD
 from postdate.domain.instants import milliseconds
-from postdate.domain.transitions import TOKENS_AHEAD
+from postdate.domain.task_requests import TOKENS_AHEAD
 from postdate.runtime.clock import SystemClock
 from postdate.use_cases.auditing import Auditor
 from tests.boundary import Boundary
@@ -142,7 +142,7 @@ class Drill:
 
     def audit(self) -> list[str]:
         """The checks that do not hold, with what they observed."""
-        found = Auditor(ledger=wired().ledger, clock=wired().clock).audit(self.client.tenant)
+        found = Auditor(ledger=wired().tables.ledger, clock=wired().clock).audit(self.client.tenant)
         assert found.moving == []
         return [f"{check.name}: {check.observed}" for check in found.checks if not check.ok]
 

@@ -10,8 +10,8 @@ from pydantic import create_model
 from functions.api.accounts import money_routes as accounts
 from functions.api.jobs import routes as jobs
 from functions.api.payments import forms as payment_forms
-from functions.api.payments import routes as payments
-from functions.api.tasks import routes as tasks
+from functions.api.payments import schedule_routes as payments
+from functions.api.tasks import register_routes as tasks
 from tests.integration.world import Answer, Client
 
 KEY: Final = {"idempotency-key": "the-key"}

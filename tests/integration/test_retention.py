@@ -145,4 +145,4 @@ def test_a_payment_in_the_table_and_a_young_id_ask_nothing_of_s3(
     world.vault.seal(f"archive/{client.tenant}", "archive", "x")
     later(400 * DAY + timedelta(minutes=2))
     with pytest.raises(AssertionError, match="the archive was asked"):
-        wiring.wired().payment_changer.load(client.tenant, unknown)
+        wiring.wired().payments.changer.load(client.tenant, unknown)

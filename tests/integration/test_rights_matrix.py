@@ -11,11 +11,16 @@ from typing import Any, Final
 import pytest
 
 from functions.api.caller import ANY
+from functions.api.handler import app
 from functions.api.operation import Operation
 from functions.api.reference.operations import OPERATIONS
+from postdate.domain import breaker
+from postdate.domain.breaker import Breaker
 from postdate.domain.scopes import INTERNAL, OF_TENANTS, OPS
+from postdate.stores.api_key import ApiKey
+from postdate.stores.flow_dynamo import DynamoFlow
 from postdate.stores.key_hashes import plain_hash_of
-from postdate.stores.keys import ApiKey
+from tests.integration.test_events import Stream, recorded
 from tests.integration.world import SECRET, Client, World
 
 GUARDED: Final = [each for each in OPERATIONS if each.scheme == "key" and each.scope is not None]
@@ -188,27 +193,55 @@ def test_a_key_with_a_limit_of_requests_is_refused_by_every_operation_beyond_it(
     assert statuses[429] > len(GUARDED)
 
 
-def test_no_operation_reaches_another_tenants_things(
-    client: Client, world: World, tenants: dict[str, str]
-) -> None:
-    """Each operation on an id gets another tenant's real one, with a key that has every scope."""
-    other = replace(client, tenant=tenants["other"])
+def things(client: Client, world: World) -> dict[str, str]:
+    """The ids of things of every kind that a tenant has."""
     client.accounts(rent=100, landlord=0)
-    task = client.register(delay_seconds=600)
-    made = client.call("POST", "/api/v1/keys", {"name": "theirs", "scopes": ["tasks:read"]})
+    stream = Stream(world, client)
     payment = client.pay(key="p", from_account_id="rent", to_account_id="landlord", delay_seconds=600)
-    ids = {
-        "task_id": task.body["task_id"],
-        "run_id": task.body["task_id"],
-        "job_id": task.body["task_id"],
+    assert recorded(stream.records()) == []
+    task = client.register(delay_seconds=600).body["task_id"]
+    made = client.call("POST", "/api/v1/keys", {"name": "theirs", "scopes": ["tasks:read"]})
+    plan = {"action": "cancel", "kind": "tasks", "ids": [task], "dry_run": True, "reason": "a test"}
+    subscription = {"target": {"type": "webhook", "url": "http://127.0.0.1:9/"}, "types": ["payment.*"]}
+    opened = breaker.failed(Breaker(), 10, now=datetime.now(UTC), error="connection refused")
+    flow = DynamoFlow(table=world.tables["flow"], client=world.dynamodb)
+    assert flow.change_breaker((client.tenant, "webhook:https://down.example"), Breaker(), opened)
+    (destination,) = client.get("/api/v1/destinations").body["destinations"]
+    (event,) = client.get("/api/v1/events").body["events"]
+    return {
+        "task_id": task,
+        "run_id": task,
+        "job_id": task,
         "payment_id": payment.body["payment_id"],
         "account_id": "rent",
         "key_id": made.body["key_id"],
+        "event_id": event["event_id"],
+        "subscription_id": client.call("POST", "/api/v1/subscriptions", subscription).body["subscription_id"],
+        "operation_id": client.call("POST", "/api/v1/operations", plan).body["operation_id"],
+        "destination_id": destination["id"],
     }
-    seen = Counter[int]()
-    for operation in GUARDED:
-        names = re.findall(r"\{(\w+)\}", operation.path)
-        if not names or operation.scope == OPS or not set(names) <= ids.keys():
+
+
+# A tenant names its flow keys itself, so another tenant's request makes a key of its own.
+NAMED_BY_TENANTS: Final = {"flow_key"}
+OF_ITEMS: Final = [each for each in GUARDED if "{" in each.path and each.scope != OPS]
+
+
+def test_no_operation_reaches_another_tenants_things(
+    client: Client, world: World, tenants: dict[str, str]
+) -> None:
+    """Each operation on an id gets another tenant's real one, with a key that has every scope: a tenant's own, and an
+    operator's who names the tenant."""
+    ids, seen = things(client, world), Counter[int]()
+    scopes = " ".join([*OF_TENANTS, OPS])
+    others = [
+        replace(client, tenant=tenants["other"]),
+        Client(tenant=tenants["other"], scopes=scopes, operates=True),
+    ]
+    tried = 0
+    for other, operation in product(others, OF_ITEMS):
+        names = set(re.findall(r"\{(\w+)\}", operation.path))
+        if names <= NAMED_BY_TENANTS:
             continue
         path = re.sub(r"\{(\w+)\}", lambda name: ids[name[1]], operation.path)
         statuses = {
@@ -219,8 +252,36 @@ def test_no_operation_reaches_another_tenants_things(
         assert 404 in statuses, operation.name
         assert statuses <= {404, 422}, operation.name
         seen.update(statuses)
-    print(f"operations on another tenant's ids: {dict(seen)}")
-    assert seen[404] >= 25
+        tried += 1
+    print(f"{len(others)} keys x {tried // len(others)} operations on another tenant's ids: {dict(seen)}")
+    assert tried >= 2 * 50
+
+
+def test_a_flow_key_of_one_name_is_another_one_for_another_tenant(
+    client: Client, tenants: dict[str, str]
+) -> None:
+    path = "/api/v1/flow-keys/mail"
+    assert client.call("POST", f"{path}/pause").body["paused"]
+    other = replace(client, tenant=tenants["other"])
+    assert other.get(path).status == 404
+    assert other.call("POST", f"{path}/resume").status == 404
+    assert other.call("PATCH", path, {"rate": 1}).status == 200
+    assert other.call("POST", f"{path}/resume").status == 200
+    mine = client.get(path).body
+    assert (mine["paused"], mine["rate"]) == (True, None)
+
+
+def test_the_matrix_has_every_route_of_the_api_that_a_key_opens() -> None:
+    """Routes come from the API itself. A route that no operation describes would be in no table."""
+    served = {
+        (each.method, re.sub(r"<\w+>", "<>", each.path))
+        for each in (*app._static_routes, *app._dynamic_routes)
+    }
+    described = {(each.method.upper(), re.sub(r"\{\w+\}", "<>", each.path)) for each in OPERATIONS}
+    assert described - served == set()
+    assert served - described == {("GET", "/console/<>")}
+    open_to_all = {each.name for each in OPERATIONS} - {each.name for each in GUARDED}
+    assert open_to_all == {"executePayment", "health", "description", "documentation", "console"}
 
 
 def _bodies(operation: Operation) -> list[Any]:

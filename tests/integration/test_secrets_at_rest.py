@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from functions.api.wiring import wired
-from functions.run_tasks.handler import wired as workers
+from functions.run_tasks.wiring import wired as workers
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.vault import Vault
 from tests.e2e.receiver import Receiver
@@ -94,7 +94,7 @@ def test_rows_of_an_older_release_are_sealed_while_they_are_used(
     client: Client, world: World, receiver: Receiver
 ) -> None:
     registered = client.register(target=target(receiver)).body["task_id"]
-    stored = workers().tasks.get(registered)
+    stored = workers().tables.tasks.get(registered)
     assert stored is not None
     plain = {"type": "webhook", "address": f"{receiver.url}/status/200", "headers": list(HEADERS.items())}
     slot = stored.home.key

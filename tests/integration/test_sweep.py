@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from postdate.domain import instants, transitions
+from postdate.domain import instants, task_requests
 from postdate.domain.due import Due, Via
 from postdate.domain.slots import item_id
 from postdate.domain.sweeping import Progress, Stage, Watermark
 from postdate.domain.task import KIND, Destination, Payload, Task, Template
-from postdate.stores.passes import DynamoPasses
+from postdate.stores.passes_dynamo import DynamoPasses
 from postdate.stores.tasks import Written
 from postdate.stores.tasks_dynamo import DynamoTasks
 from tests.boundary import Boundary, refused, unreachable
@@ -37,7 +37,7 @@ class Stored:
 
     def task(self, due_in: timedelta, *, unique: int = 1, registered: timedelta = -MINUTE) -> Task:
         due_at, bytes_ = self.now + due_in, unique.to_bytes(10)
-        task = transitions.register(
+        task = task_requests.register(
             id=item_id(KIND, PLAN.slot(due_at, bytes_), bytes_),
             tenant="acme",
             due_at=due_at,
@@ -128,10 +128,10 @@ def test_what_was_cancelled_or_moved_away_is_not_sent_and_what_was_moved_here_is
         stored.task(due_in, unique=place)
         for place, due_in in enumerate([MINUTE, MINUTE, timedelta(minutes=30)])
     )
-    cancel = transitions.cancel(cancelled, now=stored.now)
+    cancel = task_requests.cancel(cancelled, now=stored.now)
     assert cancel is not None
     moves = [
-        transitions.edit(task, now=stored.now, due_at=stored.now + due_in, why="changed run_at")
+        task_requests.edit(task, now=stored.now, due_at=stored.now + due_in, why="changed run_at")
         for task, due_in in ((away, timedelta(minutes=30)), (here, timedelta(seconds=70)))
     ]
     assert stored.tasks.commit([cancel, *moves]) == [Written.DONE] * 3
@@ -191,10 +191,12 @@ def test_the_audit_sends_what_is_overdue_and_in_nobodys_hands(
     world: World, stored: Stored, boundary: Boundary
 ) -> None:
     lost, done, moved = (stored.task(-timedelta(minutes=90), unique=number) for number in (1, 2, 3))
-    cancel = transitions.cancel(done, now=stored.now)
+    cancel = task_requests.cancel(done, now=stored.now)
     assert cancel is not None
     later = stored.now + timedelta(hours=1)
-    stored.tasks.commit([cancel, transitions.edit(moved, now=stored.now, due_at=later, why="changed run_at")])
+    stored.tasks.commit(
+        [cancel, task_requests.edit(moved, now=stored.now, due_at=later, why="changed run_at")]
+    )
     stored.passed(lost.home.minute, Stage.CLOSE, stored.now - timedelta(minutes=93))
     sweep = {"kind": "sweep", "minute": lost.home.minute, "group": 0, "stage": "audit"}
     assert world.sweep(sweep) == []

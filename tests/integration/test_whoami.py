@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.integration.test_api_keys import made, used
 from tests.integration.world import Client
 
 
@@ -16,7 +17,29 @@ def test_a_key_learns_its_tenant_and_scopes(client: Client, scopes: str) -> None
         "scopes": sorted(scopes.split()),
         "read_only": False,
         "account_ids": None,
+        "amount_max": None,
+        "amount_per_day_max": None,
+        "actions": None,
+        "networks": None,
+        "requests_per_second": None,
+        "expires_at": None,
     }
+
+
+def test_a_key_learns_its_restrictions(client: Client) -> None:
+    restrictions = {
+        "read_only": True,
+        "account_ids": ["rent"],
+        "amount_max": 20,
+        "amount_per_day_max": 100,
+        "actions": ["cancelPayment", "getPayment"],
+        "networks": ["198.51.100.0/24"],
+        "requests_per_second": 7,
+        "expires_at": "2099-01-01T00:00:00.000Z",
+    }
+    key = made(client, **restrictions)["key"]
+    told = used(client, key, path="/api/v1/whoami").body
+    assert {name: told[name] for name in restrictions} == restrictions
 
 
 def test_a_bound_key_learns_its_accounts(client: Client) -> None:

@@ -23,10 +23,13 @@ from postdate.domain.due import Packet
 from postdate.domain.scopes import OF_TENANTS
 from postdate.runtime import aws
 from postdate.runtime.queue import received
+from postdate.stores.api_key import ApiKey
 from postdate.stores.data_keys import KmsDataKeys
 from postdate.stores.key_hashes import KeyHashes, plain_hash_of
-from postdate.stores.keys import ApiKey, DynamoKeys, bearer_text
-from postdate.stores.tenants import DynamoTenants, Tenant
+from postdate.stores.key_text import bearer_text
+from postdate.stores.keys_dynamo import DynamoKeys
+from postdate.stores.tenants import Tenant
+from postdate.stores.tenants_dynamo import DynamoTenants
 from postdate.stores.vault import SIGNING, Vault
 from tests.boundary import Call
 

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from postdate.domain import instants, money
+from postdate.domain import instants, money, settlement
 from postdate.domain.due import Due
 from postdate.domain.errors import InvalidState
 from postdate.domain.payment import Funding, Payment, State, Terms
 from postdate.domain.posting import Posting
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, item_id
-from postdate.domain.transitions import Buried, Deferred, Dropped
+from postdate.domain.verdicts import Buried, Deferred, Dropped
 from tests.model.instants import BEGIN, Instants
 from tests.model.plan import RETRY, Plan
 from tests.model.tasks import NEVER
@@ -76,7 +76,7 @@ class PaymentRules:
     def _verdict(self, payment: P, version: int, due: int, now: int, repeated: bool) -> str:
         at = self.instants.at
         call = Due(id=_IDS[payment.number], version=version, due_at=at[due])
-        match money.verdict(self._payment(payment), call, now=at[now], repeated=repeated):
+        match settlement.verdict(self._payment(payment), call, now=at[now], repeated=repeated):
             case None:
                 return "settle"
             case Deferred():
@@ -87,15 +87,17 @@ class PaymentRules:
                 return "dropped"
 
     def _settle(self, payment: P, now: int) -> Post:
-        return self._post(payment, money.settle(self._payment(payment), now=self.instants.at[now]))
+        return self._post(payment, settlement.settle(self._payment(payment), now=self.instants.at[now]))
 
     def _fail(self, payment: P, now: int) -> Post:
         found = self._payment(payment)
-        return self._post(payment, money.fail(found, now=self.instants.at[now], code="short", why="short"))
+        return self._post(
+            payment, settlement.fail(found, now=self.instants.at[now], code="short", why="short")
+        )
 
     def _stumble(self, payment: P, now: int) -> Post:
         found = self._payment(payment)
-        posting = money.stumble(found, now=self.instants.at[now], why="no", retry=self._retry, draw=0.0)
+        posting = settlement.stumble(found, now=self.instants.at[now], why="no", retry=self._retry, draw=0.0)
         return self._post(payment, posting)
 
     def _cancel(self, payment: P, now: int, operator: bool) -> Post | None:

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from postdate.domain import instants, transitions
+from postdate.domain import instants, task_requests, transitions, verdicts
 from postdate.domain.due import Due
 from postdate.domain.errors import InvalidState
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, item_id
 from postdate.domain.task import RECEIVER, Ack, Destination, Payload, State, Task
-from postdate.domain.transitions import Buried, Deferred, Dropped, Failure, Transition
+from postdate.domain.transitions import Failure, Transition
+from postdate.domain.verdicts import Buried, Deferred, Dropped
 from tests.model.instants import BEGIN, Instants
 from tests.model.plan import LEASE, RETRY, Plan
 
@@ -72,7 +73,7 @@ class TaskRules:
 
     def _claim(self, task: T, version: int, due: int, now: int, repeated: bool) -> Change | Verdict:
         at, found = self.instants.at, self._task(task)
-        verdict = transitions.claim(
+        verdict = verdicts.claim(
             found,
             Due(id=_ID, version=version, due_at=at[due]),
             now=at[now],
@@ -123,12 +124,12 @@ class TaskRules:
 
     def _cancel(self, task: T, now: int) -> Change | None:
         """None when it may not be, or is cancelled already."""
-        return self._asked(task, lambda found: transitions.cancel(found, now=self.instants.at[now]))
+        return self._asked(task, lambda found: task_requests.cancel(found, now=self.instants.at[now]))
 
     def _edit(self, task: T, due: int, now: int) -> Change | None:
         at = self.instants.at
         return self._asked(
-            task, lambda found: transitions.edit(found, now=at[now], due_at=at[due], why="changed run_at")
+            task, lambda found: task_requests.edit(found, now=at[now], due_at=at[due], why="changed run_at")
         )
 
     def _asked(self, task: T, decide: Callable[[Task], Transition | None]) -> Change | None:

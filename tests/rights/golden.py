@@ -7,6 +7,8 @@ from fnmatch import fnmatch
 from typing import Final
 
 from tests.infra.permissions import (
+    ARCHIVE_OBJECTS,
+    ARCHIVED_PAYMENTS,
     CONSUME,
     FOLLOW,
     GRANTED,
@@ -92,10 +94,12 @@ def allowing(role: str, need: Need) -> Right | None:
 
 
 def _of(role: str, need: Need) -> Iterator[Right]:
-    def of(kind: Kind) -> Right:
-        return Right(role=role, kind=kind, action=need.action, resource=need.resource)
+    def of(kind: Kind, resource: str = need.resource) -> Right:
+        return Right(role=role, kind=kind, action=need.action, resource=resource)
 
     yield of(Kind.FREE)
+    if need.resource == ARCHIVE_OBJECTS and need.leading.startswith("payments/"):
+        yield of(Kind.FREE, ARCHIVED_PAYMENTS)
     if need.in_transaction:
         yield of(Kind.IN_TRANSACTIONS)
     _, attributes = GRANTED_BY_ATTRIBUTES.get(role, {}).get(need.resource, (set(), set()))
@@ -107,7 +111,8 @@ def _of(role: str, need: Need) -> Iterator[Right]:
     if need.owner and role in GRANTED_BY_OWNERS:
         _, condition = GRANTED_BY_OWNERS[role]
         ((operator, values),) = condition.items()
-        if (need.owner in values.values()) == (operator == "StringEquals"):
+        fits = any(fnmatch(need.owner, value) for value in values.values())
+        if fits == (operator != "StringNotEquals"):
             yield of(Kind.BY_OWNERS)
 
 

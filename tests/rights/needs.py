@@ -11,7 +11,10 @@ from typing import Any, Final
 
 from tests import partiql
 from tests.infra.permissions import (
+    ARCHIVE,
+    ARCHIVE_OBJECTS,
     BUSES,
+    ERASING_MACHINE,
     MACHINE,
     OBJECTS,
     PARAMETERS,
@@ -22,7 +25,7 @@ from tests.infra.permissions import (
     TOPICS,
 )
 
-# What the tests' worlds put before each name.
+# The prefix that the tests' worlds put before each name.
 _PREFIX: Final = re.compile(r"^integration-\d+-")
 _STATEMENTS: Final = {"BatchExecuteStatement": "Statements", "ExecuteTransaction": "TransactStatements"}
 _IN_BATCHES: Final = {
@@ -32,12 +35,13 @@ _IN_BATCHES: Final = {
     "PublishBatch": "Publish",
 }
 _DESTINATION: Final = "postdate-destination-*"
+_PARTITION: Final = re.compile(r"\(*(#?\w+) = (:\w+)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Need:
-    """`attributes` are those that a write names, `leading` the partition key of one row, `owner` the one whose data key
-    is used."""
+    """`attributes` are those that a write names, `leading` the partition key of one row or the name of an object,
+    `owner` the one whose data key is used."""
 
     action: str
     resource: str
@@ -66,9 +70,10 @@ def needs(service: str, operation: str, asked: Mapping[str, Any]) -> Iterator[Ne
             owner = asked["EncryptionContext"]["owner"]
             yield Need(action=f"kms:{operation}", resource="key:secrets", owner=owner)
         case "s3":
-            yield _of_s3(operation, asked["Bucket"])
+            yield _of_s3(operation, asked["Bucket"], asked.get("Key", ""))
         case "stepfunctions":
-            yield Need(action=f"states:{operation}", resource=MACHINE)
+            erases = str(asked.get("stateMachineArn", "")).endswith("erase")
+            yield Need(action=f"states:{operation}", resource=ERASING_MACHINE if erases else MACHINE)
         case "sts":
             yield Need(action=f"sts:{operation}", resource=READER)
         case "appconfigdata":
@@ -103,8 +108,17 @@ def _of_dynamodb(operation: str, asked: Mapping[str, Any]) -> Iterator[Need]:
             action=f"dynamodb:{operation}",
             resource=_table(asked["TableName"]) + index,
             attributes=_attributes(asked),
-            leading=asked.get("Key", {}).get("scope", {}).get("S", ""),
+            leading=_leading(asked),
         )
+
+
+def _leading(asked: Mapping[str, Any]) -> str:
+    """The partition key of the table `slots`; empty for rows of other tables."""
+    named = asked.get("ExpressionAttributeNames", {})
+    found = _PARTITION.match(asked.get("KeyConditionExpression", ""))
+    if found and named.get(found[1], found[1]) == "scope":
+        return str(asked["ExpressionAttributeValues"][found[2]]["S"])
+    return str((asked.get("Key") or asked.get("Item") or {}).get("scope", {}).get("S", ""))
 
 
 def _attributes(asked: Mapping[str, Any]) -> frozenset[str]:
@@ -121,8 +135,14 @@ def _queue(url: str) -> str:
     return f"queue:{_PREFIX.sub('', name)}" if _PREFIX.match(name) else QUEUES + _DESTINATION
 
 
-def _of_s3(operation: str, bucket: str) -> Need:
+def _of_s3(operation: str, bucket: str, key: str) -> Need:
     if operation.startswith("ListObjects"):
-        return Need(action="s3:ListBucket", resource=REPORTS)
+        return Need(action="s3:ListBucket", resource=REPORTS if "reports" in bucket else ARCHIVE)
     action = "s3:GetObject" if operation == "HeadObject" else f"s3:{operation}"
-    return Need(action=action, resource=REPORT_OBJECTS if "reports" in bucket else OBJECTS)
+    return Need(action=action, resource=_objects(bucket), leading=key)
+
+
+def _objects(bucket: str) -> str:
+    if "reports" in bucket:
+        return REPORT_OBJECTS
+    return ARCHIVE_OBJECTS if "archive" in bucket or "retention" in bucket else OBJECTS

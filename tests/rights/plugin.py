@@ -24,7 +24,18 @@ from tests.rights.golden import Right, rights
 from tests.rights.guard import Guard
 
 FUNCTIONS: Final = (
-    *("api", "authorize", "erase", "operate", "reconcile", "record", "run_tasks", "settle", "sweep"),
+    *(
+        "api",
+        "archive",
+        "authorize",
+        "erase",
+        "operate",
+        "reconcile",
+        "record",
+        "run_tasks",
+        "settle",
+        "sweep",
+    ),
 )
 SECONDS_MAX: Final = 60
 TESTS_MAX: Final = 10

@@ -36,12 +36,10 @@ class _Watched(Run):
     goes_on: int = 0
     drained: bool = True
 
-    def _drain(self) -> None:
+    def _begin_to_rest(self) -> None:
         self.hub.run(lambda: False, deadline=self.hub.now + self.goes_on)
-        self.goes_on = 0
         if not self.drained:
             raise _Over
-        Run._drain(self)
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from functions.archive.archive import Archiver
 from postdate.domain.event import Subject
 from postdate.stores import event_row
 from postdate.stores.archive import MemoryArchive
-from postdate.stores.data_keys import MemoryDataKeys
-from postdate.stores.events import Entry
+from postdate.stores.data_keys_memory import MemoryDataKeys
+from postdate.stores.events import FeedEntry
 from postdate.stores.events_memory import MemoryEvents
 from postdate.stores.vault import Vault
 from tests.simulation.seen import Broken, Seen
@@ -115,5 +115,5 @@ def _recorded(seen: Seen, tenant: str) -> tuple[MemoryEvents, list[str]]:
     return found, listed
 
 
-def _subject(tenant: str, entry: Entry) -> Subject:
+def _subject(tenant: str, entry: FeedEntry) -> Subject:
     return Subject(tenant=tenant, kind=entry.kind, id=entry.id)

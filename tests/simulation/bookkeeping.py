@@ -12,7 +12,8 @@ from tests.simulation.rows import number
 from tests.simulation.seen import Broken
 
 if TYPE_CHECKING:
-    from tests.simulation.clients import Answer, Clients
+    from tests.simulation.clients import Clients
+    from tests.simulation.requests import Answer
 
 # An account that few runs pay from or to, so that it has not changed for long.
 RESTING: Final = "dave"
@@ -74,7 +75,7 @@ class Bookkeeping:
             clients.hub.park(int(draws.uniform(0, 3) * SECOND))
 
     def _aside(self, actor: Actor, path: str, form: dict[str, Any]) -> None:
-        """Somebody else asks at about the same time, under a key of his own."""
+        """Another caller asks at about the same time, with another key."""
         clients = self.clients
         beside = Actor(name=f"{actor.name} aside", hub=clients.hub, tenant=actor.tenant)
         clients.busy += 1

@@ -7,18 +7,18 @@ from typing import Any, Final
 from postdate.domain.definition import is_definition
 from postdate.stores import dependencies, key_hashes
 from tests import partiql, tables
+from tests.simulation.call import Call
 from tests.simulation.engine import TABLES
 from tests.simulation.hub import SECOND, Actor
 from tests.simulation.mix import Fault
 from tests.simulation.rows import ITEM_TABLES, text
 from tests.simulation.seen import Broken, Seen
-from tests.simulation.wire import Call
 
 Touched = tuple[str, tuple[str, ...]]
 
-# Of one operation on one row, in one invocation: botocore makes five tries, and no loop of our own has more than eight.
+# The tries of one operation on one row, in one invocation: botocore makes five, and no loop of our own more than eight.
 TRIES_MAX: Final = 5 * 8
-# Of all calls for one item: a dozen different ones are more than any request needs.
+# The calls for one item: a dozen different ones are more than any request needs.
 CALLS_MAX: Final = 5 * 12
 # An outcome that cannot be written is tried again as long as its worker lives, every two seconds, with five tries.
 TRIES_PER_SECOND: Final = 3
@@ -173,7 +173,9 @@ def _served(seen: Seen, actor: Actor) -> frozenset[str] | None:
 def _owner(seen: Seen, table: str, key: tuple[str, ...]) -> str | None:
     if (table, key[0]) in _NOBODYS:
         return None
-    if table in _OWNED_BY_KEY:
+    if table == "keys" and (row := seen.engine.row("keys", key[0])) is not None:
+        return text(row, "tenant")
+    if table in _OWNED_BY_KEY and not (table == "keys" and seen.began.owners):
         return key[0].partition("#")[0]
     if table not in _OWNED_BY_ITEM:
         return None

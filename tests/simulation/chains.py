@@ -5,7 +5,6 @@ here, without any cron.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any, Final
@@ -15,7 +14,7 @@ from tests.simulation.engine import Change, Row
 from tests.simulation.hub import SECOND, Actor
 from tests.simulation.newer import in_known_form
 from tests.simulation.rows import Recurs, claimed, is_item, is_run, lines, moved, number, recurs, text
-from tests.simulation.seen import Backfilled, Broken, Seen
+from tests.simulation.seen import Broken, Seen
 
 _MINUTE_MS: Final = 60_000
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -32,7 +31,7 @@ def i10_one_run_an_instant(seen: Seen, actor: Actor | None, changes: Sequence[Ch
     for change in filter(is_item, changes):
         assert change.after is not None
         run = recurs(change.after)
-        if run is None or change.before is not None or _is_out_of_turn(change.after, run):
+        if run is None or change.before is not None or is_out_of_turn(change.after, run):
             continue
         planned = (run.definition, run.plan, run.wall)
         if planned in seen.planned:
@@ -109,7 +108,7 @@ def i11_a_run_is_kept_back_for_a_reason(seen: Seen, actor: Actor | None, changes
             continue
         at, why = lines(row)[-1][1], lines(row)[-1][4]
         is_early = at - due(row) < _MINUTE_MS - _JITTER_MS
-        if status == "MISSED" and is_early and not _is_moved(seen, seen.definitions[run.definition][0][1]):
+        if status == "MISSED" and is_early and not is_moved(seen, seen.definitions[run.definition][0][1]):
             raise Broken(f"I11: {id} was missed after {at - due(row)} ms")
         if status == "SKIPPED" and why.startswith("paused"):
             known = [text(each, "status") for _, each in seen.definitions.get(run.definition, ())]
@@ -135,108 +134,9 @@ def _least(why: str) -> int:
     return QUEUE_MAX if "wait already" in why else 1
 
 
-def i11_every_planned_instant_has_a_row(seen: Seen) -> None:
-    """From the instant of a plan on, up to its end or until it was changed, without a gap."""
-    rows: dict[tuple[str, int], list[Row]] = defaultdict(list)
-    for row in seen.items():
-        run = recurs(row)
-        if run is not None and not _is_out_of_turn(row, run):
-            rows[run.definition, run.plan].append(row)
-    for id, versions in seen.definitions.items():
-        plans = list(dict.fromkeys(number(each, "plan") for _, each in versions))
-        for plan in plans:
-            of_plan = [each for _, each in versions if number(each, "plan") == plan]
-            if text(of_plan[0], "status") == "ACTIVE":
-                there = {run_of(row).wall for row in rows.pop((id, plan), ())}
-                begun_by = (versions[0][0] + seen.began.skew) // 1000 + _ahead(seen, of_plan[0])[0]
-                _has_no_gap(seen, id, of_plan[0], there, begun_by=begun_by if plan == plans[0] else 0)
-        _ends_at_its_end(seen, id, versions, plans)
-    for (id, plan), left in rows.items():
-        if any(number(row, "token") for row in left):
-            raise Broken(f"I10: a run of {id} began by the plan {plan}, which nobody has")
-
-
-def _has_no_gap(seen: Seen, id: str, version: Row, there: set[int], *, begun_by: int) -> None:
-    """From the first wall time after `begun_by` at the latest, when its definition was written."""
-    left, first = set(there), min(there, default=0)
-    begun_at = number(version, "changed")
-    if begun_by:
-        # A retry plans by its own clock and keeps the instant of the first try, whose clock may be ahead.
-        begun_at = min(begun_at, number(version, "plan"))
-    after = first - 1 if _is_moved(seen, version) else begun_at + _ahead(seen, version)[0]
-    for wall in _walls(version, after, max(_ahead(seen, version))):
-        if wall > max(there, default=0):
-            break
-        if wall not in there and (wall > begun_by or wall > first):
-            raise Broken(f"I11: {id} has no row for {wall}, plan {number(version, 'plan')}")
-        left.discard(wall)
-    if left:
-        raise Broken(f"I18: {id} has rows for {sorted(left)}, which its plan does not have")
-
-
-def _ends_at_its_end(seen: Seen, id: str, versions: Sequence[tuple[int, Row]], plans: list[int]) -> None:
-    """A task that was not stopped goes on to the end of its plan, with no more runs than it may have. An occurrence
-    that was to be run counts, although it may then be too late or have to be skipped."""
-    last = versions[-1][1]
-    runs = [row for row in seen.items() if (run := recurs(row)) and run.definition == id]
-    planned = [row for row in runs if not _is_out_of_turn(row, run_of(row)) and run_of(row).plan in plans]
-    begun = [row for row in planned if lines(row)[0][2] != "MISSED" and text(row, "status") != "CANCELLED"]
-    most = _schedule(last).get("max_runs")
-    ran = sum(number(row, "token") > 0 for row in begun)
-    if most is not None and ran > most:
-        raise Broken(f"I11: {id} has run {ran} times of {most}")
-    if text(last, "status") not in ("ACTIVE", "FINISHED"):
-        return
-    newest = max((run_of(row).wall for row in planned if run_of(row).plan == plans[-1]), default=0)
-    ahead = _ahead(seen, last)
-    left = list(_walls(last, newest or number(last, "changed") + ahead[0], min(ahead)))
-    if left and (most is None or (len(plans) == 1 and len(begun) < most)):
-        raise Broken(f"I11: {id} ends before {left[0]}, which its plan has")
-
-
-def i13_by_hand_as_often_as_asked(seen: Seen) -> None:
-    asked: dict[str, int] = defaultdict(int)
-    for row in seen.items():
-        run = recurs(row)
-        if run is not None and lines(row)[0][4] == "triggered":
-            asked[run.definition] += 1
-    for id, times in asked.items():
-        if times > seen.triggers[id]:
-            raise Broken(f"I13: {id} was triggered {seen.triggers[id]} times, and has {times} runs of it")
-
-
-def i11_what_was_backfilled_has_rows(seen: Seen) -> None:
-    for asked in seen.backfilled:
-        versions = seen.definitions[asked.definition]
-        there = {
-            run.at
-            for row in seen.items()
-            if (run := recurs(row)) and run.definition == asked.definition and _is_backfilled(row)
-        }
-        first = versions[0][1]
-        if len({number(each, "plan") for _, each in versions}) == 1 and not _is_moved(seen, first):
-            ahead = _ahead(seen, first)[0]
-            planned = (wall - ahead for wall in _walls(first, asked.first - 1 + ahead, ahead))
-            wanted = {at for at in planned if at <= asked.last}
-            if asked.runs != len(wanted) or (not wanted <= there and not _was_cut_short(seen, asked)):
-                raise Broken(f"I11: of {sorted(wanted)} of {asked.definition} there are {sorted(there)}")
-
-
-def _was_cut_short(seen: Seen, asked: Backfilled) -> bool:
-    """True if a step of it waited past its lifetime, or ended with its task, or was dead when its task was cancelled:
-    nothing brings these steps back."""
-    states = {
-        text(row, "status")
-        for row in seen.items()
-        if f'"operation":"{asked.operation}"' in (text(row, "payload") or "")
-    }
-    is_cancelled = text(seen.definitions[asked.definition][-1][1], "status") == "CANCELLED"
-    return "EXPIRED" in states or (is_cancelled and bool(states & {"CANCELLED", "DEAD"}))
-
-
-def _walls(version: Row, after: int, ahead: int) -> Iterator[int]:
+def walls(version: Row, after: int, ahead: int) -> Iterator[int]:
     """The wall times that a plan has later than this one, in milliseconds, with clocks so far ahead of UTC."""
-    schedule = _schedule(version)
+    schedule = schedule_of(version)
     step = int(schedule["cron"].split()[0].removeprefix("*").removeprefix("/") or 1) * _MINUTE_MS
     end = schedule.get("end")
     if end is None:
@@ -247,21 +147,21 @@ def _walls(version: Row, after: int, ahead: int) -> Iterator[int]:
         wall += step
 
 
-def _ahead(seen: Seen, version: Row) -> tuple[int, int]:
+def ahead_of_utc(seen: Seen, version: Row) -> tuple[int, int]:
     """Returns the offsets of the zone from UTC at the beginning and at the end, in milliseconds."""
-    name, hub = _schedule(version)["timezone"], seen.hub
+    name, hub = schedule_of(version)["timezone"], seen.hub
     was, now = (
         zoned.ahead(name, seen.began, hub.began, at) // _MILLISECOND for at in (hub.began - 1, hub.now)
     )
     return was, now
 
 
-def _is_moved(seen: Seen, version: Row) -> bool:
-    was, now = _ahead(seen, version)
+def is_moved(seen: Seen, version: Row) -> bool:
+    was, now = ahead_of_utc(seen, version)
     return was != now
 
 
-def _schedule(version: Row) -> dict[str, Any]:
+def schedule_of(version: Row) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(in_known_form(str(text(version, "schedule"))))
     return found
 
@@ -281,11 +181,11 @@ def run_of(row: Row) -> Recurs:
     return run
 
 
-def _is_out_of_turn(row: Row, run: Recurs) -> bool:
+def is_out_of_turn(row: Row, run: Recurs) -> bool:
     return run.number == 0 and lines(row)[0][2] != "MISSED"
 
 
-def _is_backfilled(row: Row) -> bool:
+def is_backfilled(row: Row) -> bool:
     return lines(row)[0][4] == "backfilled"
 
 

@@ -13,14 +13,19 @@ from tests.simulation import (
     archived,
     audits,
     boundary,
+    breakers,
     chains,
+    chains_at_rest,
     endings,
     flows,
     items,
+    items_at_rest,
+    leaving,
     money,
     operations,
     queues,
     quotas,
+    retaining,
     streams,
     switched,
 )
@@ -61,36 +66,45 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     flows.no_more_begin_than_have_places,
     flows.a_room_holds_what_it_may,
     flows.nothing_begins_under_a_paused_key,
-    flows.a_breaker_opens_after_ten,
+    breakers.a_breaker_opens_after_ten,
     flows.who_begins_is_in_its_room,
-    flows.what_is_down_is_left_alone,
-    flows.no_more_begin_than_may_while_it_recovers,
-    flows.a_destination_is_slow_that_kept_somebody_waiting,
-    flows.slow_destinations_have_a_lane,
+    breakers.what_is_down_is_left_alone,
+    breakers.no_more_begin_than_may_while_it_recovers,
+    breakers.a_destination_is_slow_that_kept_somebody_waiting,
+    breakers.slow_destinations_have_a_lane,
     operations.i24_an_operation_changes_what_it_planned,
     switched.i25_notes_what_is_off,
 )
 AT_THE_END: Final[tuple[Callable[[Seen], None], ...]] = (
-    items.i11_nothing_is_lost,
+    items_at_rest.i11_nothing_is_lost,
     money.i1_money_is_conserved,
     money.i4_nothing_is_held_for_what_has_ended,
-    items.i10_one_key_and_rising_tokens,
-    items.i13_same_key_one_effect,
-    items.i14_what_was_told_stays,
-    items.i15_nothing_begins_after_a_cancel,
-    items.i16_every_letter_has_its_item,
-    items.i16_poison_is_a_dead_letter,
-    chains.i11_every_planned_instant_has_a_row,
-    chains.i11_what_was_backfilled_has_rows,
-    chains.i13_by_hand_as_often_as_asked,
-    items.i22_no_batch_breaks_off,
-    flows.a_breaker_closes_when_it_is_answered,
+    items_at_rest.i10_one_key_and_rising_tokens,
+    items_at_rest.i13_same_key_one_effect,
+    items_at_rest.i14_what_was_told_stays,
+    items_at_rest.i15_nothing_begins_after_a_cancel,
+    items_at_rest.i16_every_letter_has_its_item,
+    items_at_rest.i16_poison_is_a_dead_letter,
+    chains_at_rest.i11_every_planned_instant_has_a_row,
+    chains_at_rest.i11_what_was_backfilled_has_rows,
+    chains_at_rest.i13_by_hand_as_often_as_asked,
+    items_at_rest.i22_no_batch_breaks_off,
+    breakers.a_breaker_closes_when_it_is_answered,
     operations.i24_reports_are_true,
 )
 OF_EVENTS: Final[tuple[Callable[[Seen, streams.Streams], None], ...]] = (
     streams.i20_each_version_is_one_event,
     archived.i20_the_archive_has_each_event,
     streams.i23_a_follower_misses_none,
+    streams.i20_the_bus_has_each_event,
+)
+OF_RETENTION: Final[tuple[Callable[[retaining.Kept], None], ...]] = (
+    retaining.i14_an_archived_payment_is_told_as_before,
+    retaining.i13_the_key_of_an_archived_payment_is_replayed,
+)
+OF_ERASURE: Final[tuple[Callable[[leaving.Left], None], ...]] = (
+    leaving.i1_amounts_outlive_a_tenant,
+    leaving.i19_no_name_outlives_a_tenant,
 )
 
 
@@ -106,7 +120,7 @@ class Shown:
 
 INVARIANTS: Final[dict[str, Shown]] = {
     "I1": Shown(
-        here=(money.i1_money_is_conserved,),
+        here=(money.i1_money_is_conserved, leaving.i1_amounts_outlive_a_tenant),
         elsewhere=("test_steps_of_eight_clients_at_once_leave_every_invariant_true",),
     ),
     "I2": Shown(
@@ -152,7 +166,7 @@ INVARIANTS: Final[dict[str, Shown]] = {
     ),
     "I10": Shown(
         here=(
-            items.i10_one_key_and_rising_tokens,
+            items_at_rest.i10_one_key_and_rising_tokens,
             chains.i10_one_run_an_instant,
             chains.i10_a_run_begins_where_its_task_lets_it,
         ),
@@ -160,14 +174,14 @@ INVARIANTS: Final[dict[str, Shown]] = {
     ),
     "I11": Shown(
         here=(
-            items.i11_nothing_is_lost,
-            items.i11_nothing_is_left_to_the_audit,
+            items_at_rest.i11_nothing_is_lost,
+            items_at_rest.i11_nothing_is_left_to_the_audit,
             audits.i11_an_audit_is_to_come,
             audits.i11_no_epoch_comes_back,
             endings.i11_a_run_ends_only_with_its_task,
-            chains.i11_every_planned_instant_has_a_row,
+            chains_at_rest.i11_every_planned_instant_has_a_row,
             chains.i11_a_run_is_kept_back_for_a_reason,
-            chains.i11_what_was_backfilled_has_rows,
+            chains_at_rest.i11_what_was_backfilled_has_rows,
         ),
         elsewhere=("test_the_audit_finds_what_was_lost_and_nothing_else",),
     ),
@@ -176,19 +190,28 @@ INVARIANTS: Final[dict[str, Shown]] = {
         elsewhere=("test_nothing_begins_a_millisecond_early",),
     ),
     "I13": Shown(
-        here=(items.i13_same_key_one_effect, chains.i13_by_hand_as_often_as_asked),
+        here=(
+            items_at_rest.i13_same_key_one_effect,
+            chains_at_rest.i13_by_hand_as_often_as_asked,
+            retaining.i13_the_key_of_an_archived_payment_is_replayed,
+        ),
         elsewhere=("test_one_key_used_by_many_at_once_is_one_payment",),
     ),
-    "I14": Shown(here=(items.i14_what_was_told_stays,)),
+    "I14": Shown(
+        here=(items_at_rest.i14_what_was_told_stays, retaining.i14_an_archived_payment_is_told_as_before),
+    ),
     "I15": Shown(
-        here=(items.i15_nothing_begins_after_a_cancel, chains.i10_a_run_begins_where_its_task_lets_it),
+        here=(
+            items_at_rest.i15_nothing_begins_after_a_cancel,
+            chains.i10_a_run_begins_where_its_task_lets_it,
+        ),
         elsewhere=("test_of_a_cancel_and_a_settlement_at_once_exactly_one_wins",),
     ),
     "I16": Shown(
         here=(
-            items.i16_every_letter_has_its_item,
-            items.i16_who_is_dead_has_a_letter,
-            items.i16_poison_is_a_dead_letter,
+            items_at_rest.i16_every_letter_has_its_item,
+            items_at_rest.i16_who_is_dead_has_a_letter,
+            items_at_rest.i16_poison_is_a_dead_letter,
         )
     ),
     "I17": Shown(
@@ -203,7 +226,7 @@ INVARIANTS: Final[dict[str, Shown]] = {
         ),
     ),
     "I18": Shown(
-        here=(chains.i11_every_planned_instant_has_a_row,),
+        here=(chains_at_rest.i11_every_planned_instant_has_a_row,),
         elsewhere=("test_the_next_ten_runs_are_those_of_croniter",),
     ),
     "I19": Shown(
@@ -211,6 +234,7 @@ INVARIANTS: Final[dict[str, Shown]] = {
             items.i19_only_the_tenants_own,
             boundary.i19_asks_only_for_the_tenants_own,
             boundary.i19_is_told_only_of_the_tenants_own,
+            leaving.i19_no_name_outlives_a_tenant,
         ),
         elsewhere=("test_another_tenants_task_is_not_found_by_any_way",),
     ),
@@ -219,15 +243,21 @@ INVARIANTS: Final[dict[str, Shown]] = {
             items.i20_one_line_a_version,
             streams.i20_each_version_is_one_event,
             archived.i20_the_archive_has_each_event,
+            streams.i20_the_bus_has_each_event,
         ),
         elsewhere=("test_random_nights_keep_every_rule",),
-        open="the bus",
     ),
     "I21": Shown(
         here=(items.i9_tokens_rise_and_fence, items.i12_never_early),
         elsewhere=("test_a_clock_that_is_set_back_settles_nothing_early_and_loses_nothing",),
     ),
-    "I22": Shown(here=(items.i22_it_comes_to_rest, items.i22_no_batch_breaks_off, items.on_time)),
+    "I22": Shown(
+        here=(
+            items_at_rest.i22_it_comes_to_rest,
+            items_at_rest.i22_no_batch_breaks_off,
+            items_at_rest.on_time,
+        )
+    ),
     "I23": Shown(
         here=(streams.i23_a_follower_misses_none,),
         elsewhere=("test_each_version_is_one_event_and_a_follower_misses_none",),

@@ -28,10 +28,12 @@ _HANDLERS: Final = {
     "BatchExecuteStatement": dynamodb._batch_execute_statement,
     "BatchGetItem": dynamodb._batch_get_item,
     "BatchWriteItem": dynamodb._batch_write_item,
+    "DeleteItem": dynamodb._delete_item,
     "ExecuteTransaction": dynamodb._execute_transaction,
     "GetItem": dynamodb._get_item,
     "PutItem": dynamodb._put_item,
     "Query": dynamodb._query,
+    "Scan": dynamodb._scan,
     "TransactWriteItems": dynamodb._transact_write_items,
     "UpdateItem": dynamodb._update_item,
     "Decrypt": kms._decrypt,
@@ -127,6 +129,14 @@ class Engine:
     def row(self, table: str, first: str, second: str = "__no_sort__") -> Row | None:
         found: Row | None = self._table(table)["items"].get(first, {}).get(second)
         return found
+
+    def remove(self, table: str, first: str, second: str) -> None:
+        """Removes a row as DynamoDB does when its time is over."""
+        del self._table(table)["items"][first][second]
+
+    @staticmethod
+    def tables() -> list[str]:
+        return list(TABLES.values())
 
     def messages(self, queue: str) -> list[dict[str, Any]]:
         """Returns the messages that the engine keeps, to be read and moved in time."""

@@ -18,7 +18,7 @@ class Crash(BaseException):
 
 
 class Stuck(BaseException):
-    """Nothing can happen any more, or too much happens."""
+    """Raised when no actor can go on any more, or when a run does not come to its end."""
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -171,7 +171,7 @@ class Hub:
         return True
 
     def end(self) -> None:
-        """Nothing of this run is left to run."""
+        """Ends the actors of this run, wherever they are."""
         self._loop = getcurrent()
         for actor in self.actors:
             for _ in range(50):

@@ -11,8 +11,8 @@ import queue
 import random
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from functools import cache
 from types import ModuleType, SimpleNamespace
@@ -28,35 +28,38 @@ os.environ |= {
     "POWERTOOLS_SERVICE_NAME": "simulation",
 }
 
-import boto3
 import botocore
 import botocore.endpoint
 import botocore.retries.quota
 import botocore.useragent
 import pynamodb.connection.base
-from botocore import handlers
 
 from functions.api import forms, wiring
 from functions.api import handler as api
+from functions.archive import handler as archive
+from functions.erase import handler as erase
 from functions.operate import handler as operate
 from functions.record import handler as record
 from functions.run_tasks import handler as run_tasks
 from functions.run_tasks import run as run_tasks_run
+from functions.run_tasks import wiring as run_tasks_wiring
 from functions.settle import handler as settle
 from functions.sweep import handler as sweep
 from postdate.domain import backfill, wall_clock
 from postdate.runtime import aws, clock, deadline, dependencies, observability
 from postdate.runtime.metric import Metric, Unit
-from postdate.stores import batch_get, passes
+from postdate.stores import batch_get, passes_dynamo
 from postdate.stores.ledger_dynamo import DynamoLedger
 from tests.machine import Interpreted
 from tests.simulation import quick
+from tests.simulation.aws_client import made_client
 from tests.simulation.engine import Engine
 from tests.simulation.guards import Guards
-from tests.simulation.hub import SECOND, Hub, Stuck
+from tests.simulation.hub import SECOND, Hub
 from tests.simulation.memory import Memory
 from tests.simulation.mix import SHARDS_PER_GROUP
 from tests.simulation.newer import form_of_newer_code
+from tests.simulation.threads import QUOTAS, AtOnce, Inbox, Quota
 from tests.simulation.wire import Wire
 
 SETTINGS: Final = {
@@ -81,9 +84,14 @@ SETTINGS: Final = {
     "WAITING_REQUESTS": "4",
     "PAYLOADS_BUCKET": "sim-payloads",
     "ARCHIVE_BUCKET": "sim-archive",
+    "REPORTS_BUCKET": "sim-reports",
+    "ERASURE_DRAIN_SECONDS": "120",
+    "ERASURE_STREAMS_SECONDS": "90000",
+    "ERASURE_FORGOTTEN_SECONDS": "1200",
     "PAYLOADS_ROLE_ARN": "arn:aws:iam::000000000000:role/sim-payload-reader",
     "OPERATION_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:sim-operation",
     "ERASE_MACHINE_ARN": "arn:aws:states:us-east-1:000000000000:stateMachine:sim-erase",
+    "ERASE_FUNCTION": "sim-erase",
     "ALARM_PREFIX": "postdate-sim-",
     "PAYMENT_ATTEMPTS_MAX": "3",
     "PAYMENT_RETRY_SECONDS": "2",
@@ -96,14 +104,18 @@ HANDLERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "settle": settle.handler,
     "operate": operate.handler,
     "record": record.handler,
+    "archive": archive.handler,
+    "erase": erase.handler,
 }
 _WIRINGS: Final[dict[str, ModuleType]] = {
     "api": wiring,
     "sweep": sweep,
-    "run_tasks": run_tasks,
+    "run_tasks": run_tasks_wiring,
     "settle": settle,
     "operate": operate,
     "record": record,
+    "archive": archive,
+    "erase": erase,
 }
 
 
@@ -144,7 +156,7 @@ class Inside:
         self.guards.begin(are_on=breakers, counted=lambda name: counted(name, 1))
         self._ids.seed(hub.draws.getrandbits(64))
         random.seed(hub.draws.getrandbits(64))
-        _QUOTAS.clear()
+        QUOTAS.clear()
         self._deadlines.clear()
         self.engine.reset()
 
@@ -158,7 +170,7 @@ class Inside:
 
     @cache  # noqa: B019 - it lives as long as the process
     def client(self, service: str, **options: Any) -> Any:
-        return _made_client(self, service, **options)
+        return made_client(self, service, **options)
 
     @cache  # noqa: B019 - it lives as long as the process
     def _made(self, kind: str, number: int, shards: int) -> tuple[Any, Memory]:
@@ -205,190 +217,15 @@ class _Clock:
         self._inside.hub.park(max(0, round(seconds * SECOND)))
 
 
-_ORIGINAL_CLIENT: Final = aws.client.__wrapped__
-_QUOTAS: dict[Any, int] = {}
 _FOR_EVER: Final = ExitStack()
-_WITH_TOKEN: Final = frozenset({"TransactWriteItems", "ExecuteTransaction"})
 _ORIGINAL_WIRED: Final = {kind: module.wired for kind, module in _WIRINGS.items()}
-
-
-class AtOnce:
-    """An executor whose work is done where it is given, in an order that is drawn."""
-
-    inside: Inside
-
-    def __init__(self, workers: int = 1, **_: object) -> None:
-        pass
-
-    def __enter__(self) -> "AtOnce":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def submit(self, work: Callable[..., Any], *given: Any) -> concurrent.futures.Future[Any]:
-        done: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        done.set_result(work(*given))
-        return done
-
-    def shutdown(self, **_: object) -> None:
-        pass
-
-    def map(self, work: Callable[..., Any], *given: Iterable[Any]) -> Iterator[Any]:
-        tasks = list(zip(*given, strict=False))
-        places = list(range(len(tasks)))
-        self.inside.hub.draws.shuffle(places)
-        ended: dict[int, tuple[Any, Exception | None]] = {}
-        for place in places:
-            try:
-                ended[place] = work(*tasks[place]), None
-            except Exception as error:
-                ended[place] = None, error
-        return _told(ended[place] for place in range(len(tasks)))
-
-
-def _told(ended: Iterable[tuple[Any, Exception | None]]) -> Iterator[Any]:
-    for value, error in ended:
-        if error is not None:
-            raise error
-        yield value
-
-
-class Inbox:
-    """A queue between a worker and those who report to it, who need no thread here."""
-
-    inside: Inside
-
-    def __init__(self) -> None:
-        self._items: list[Any] = []
-        self._waiting: Any = None
-
-    def put(self, item: Any) -> None:
-        self._items.append(item)
-        if self._waiting is not None:
-            waiting, self._waiting = self._waiting, None
-            self.inside.hub.wake(waiting)
-
-    def get(self, timeout: float | None = None) -> Any:
-        hub = self.inside.hub
-        until = None if timeout is None else hub.now + round(timeout * SECOND)
-        while not self._items:
-            if until is not None and hub.now >= until:
-                raise queue.Empty
-            self._waiting = hub.current
-            hub.park(None if until is None else until - hub.now)
-            self._waiting = None
-        return self._items.pop(0)
-
-    def empty(self) -> bool:
-        return not self._items
-
-
-class _Quota:
-    """Each worker has a quota of its own for repeats, as if it were a process."""
-
-    def __init__(self, initial_capacity: int = 500, lock: object = None) -> None:
-        self._full = initial_capacity
-
-    def acquire(self, amount: int) -> bool:
-        left = _QUOTAS.get(self._owner, self._full)
-        if amount > left:
-            return False
-        _QUOTAS[self._owner] = left - amount
-        return True
-
-    def release(self, amount: int) -> None:
-        left = _QUOTAS.get(self._owner, self._full)
-        _QUOTAS[self._owner] = min(self._full, left + amount)
-
-    @property
-    def available_capacity(self) -> int:
-        return _QUOTAS.get(self._owner, self._full)
-
-    @property
-    def _owner(self) -> Any:
-        actor = INSIDE.hub.current
-        return None if actor is None else actor.name
-
-
-def _made_client(inside: Inside, service: str, **options: Any) -> Any:
-    with _only_its_own_handlers():
-        boto3.setup_default_session()
-        client = _ORIGINAL_CLIENT(service, **options)
-    client.meta.events.register_first("choose-signer", lambda **_: botocore.UNSIGNED)
-    # Whatever listens to a call is asked, also after the answer: the deadline is looked at before the call.
-    client.meta.events.unregister("before-send", deadline._check)
-    client.meta.events.register_first(
-        "before-send", lambda request, event_name, **_: _sent(inside, request, event_name)
-    )
-    _unwatch(client)
-    made = _shortened(inside, service, client._make_api_call)
-    client._make_api_call = lambda operation, asked: inside.guards.asked(
-        inside.hub, service, operation, asked, lambda: made(operation, asked)
-    )
-    return client
-
-
-def _unwatch(client: Any) -> None:
-    """Takes the breakers away from botocore, which most calls do not reach here."""
-    id = client.meta.service_model.service_id.hyphenize()
-    client.meta.events.unregister(f"before-parameter-build.{id}", dependencies._before)
-    client.meta.events.unregister(f"after-call.{id}", dependencies._after)
-    client.meta.events.unregister(f"after-call-error.{id}", dependencies._after_error)
-
-
-def _sent(inside: Inside, request: Any, event_name: str) -> Any:
-    deadline._check(event_name)
-    return inside.wire.sent(request, event_name)
-
-
-def _shortened(inside: Inside, service: str, whole: Callable[..., Any]) -> Callable[..., Any]:
-    """Half of a run's time would go to what botocore does for calls that simply succeed."""
-
-    def call(operation: str, asked: dict[str, Any]) -> Any:
-        if inside.hub.current is not None and inside.hub.current.met is not None:
-            raise Stuck(f"{operation} would be answered with the outcome of an earlier call")
-        if operation in _WITH_TOKEN:
-            asked = {"ClientRequestToken": inside.drawn_bytes(16).hex(), **asked}
-        if service == "kms":
-            # Its answers are bytes, which botocore reads from the text of an answer.
-            return whole(operation, asked)
-        inside.deadline().check(operation)
-        answer = inside.wire.direct(service, operation, asked)
-        if answer is None:
-            return _repeated(inside, lambda: whole(operation, asked))
-        _Quota().release(1)
-        return answer
-
-    return call
-
-
-def _repeated(inside: Inside, whole: Callable[[], Any]) -> Any:
-    """Makes the call through botocore, which finds the outcome of the first try. When botocore makes no try, because
-    the time is up, the outcome must not be left for the actor's next call."""
-    try:
-        return whole()
-    finally:
-        if (actor := inside.hub.current) is not None:
-            actor.met = None
-
-
-@contextmanager
-def _only_its_own_handlers() -> Iterator[None]:
-    """Other tests' listeners are not for these clients."""
-    kept = list(handlers.BUILTIN_HANDLERS)
-    handlers.BUILTIN_HANDLERS[:] = [
-        each for each in kept if getattr(each[1], "__module__", "").startswith("botocore")
-    ]
-    yield
-    handlers.BUILTIN_HANDLERS[:] = kept
 
 
 def _put_in(inside: Inside) -> None:
     quick.models(inside.drawn_bytes)
-    botocore.retries.quota.RetryQuota = _Quota
+    botocore.retries.quota.RetryQuota = Quota
     botocore.useragent.UserAgentString.to_string = lambda self: "simulation"
-    AtOnce.inside = Inbox.inside = inside
+    AtOnce.inside = Inbox.inside = Quota.inside = inside
     _FOR_EVER.enter_context(inside.machine.engine())
     aws.client = inside.client
     pynamodb.connection.base.Connection.client = property(lambda connection: inside.client("dynamodb"))
@@ -404,7 +241,7 @@ def _put_in(inside: Inside) -> None:
     )
     wall_clock.ZoneInfo = lambda name: inside.zone(name)
     run_tasks_run.queue = SimpleNamespace(SimpleQueue=Inbox, Empty=queue.Empty)
-    passes.secrets = SimpleNamespace(token_hex=lambda count: inside.drawn_bytes(count).hex())
+    passes_dynamo.secrets = SimpleNamespace(token_hex=lambda count: inside.drawn_bytes(count).hex())
     os.urandom = inside.drawn_bytes
     # A time gone by that is backfilled has three runs at most here, so that some take several steps.
     backfill.STEP_RUNS = 2

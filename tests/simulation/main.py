@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.simulation.planted import Found
 
 _PLANTED_PAGE: Final = Path("docs/planted.md")
-# Of one flow, so that no process is left with the longest flow alone.
+# The parts of one flow, so that no process is left with the longest flow alone.
 _PARTS: Final = 4
 # So many runs of a sort reach every situation that a run of it may reach.
 _REACHES_ALL: Final = {Sort(): 2_000, Sort(short=True): 20_000}
@@ -221,7 +221,9 @@ def _batch(seeds: Sequence[int], jobs: int, told: bool, sort: Sort) -> int:
 
 
 def _single(jobs: int, only: str, write: bool) -> int:
-    from tests.simulation.single import FLOWS, all_cases, page
+    from tests.simulation.single import all_cases
+    from tests.simulation.single_flows import FLOWS
+    from tests.simulation.single_page import page
 
     names = [flow.name for flow in FLOWS if only in flow.name]
     parts = [(name, part, _PARTS) for name in names for part in range(_PARTS)]

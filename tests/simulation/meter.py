@@ -15,18 +15,20 @@ import ministack.services.sqs as sqs
 
 from functions.api import handler as api
 from functions.authorize import handler as authorize
-from infra.environments import Environment
+from infra.environment import Environment
 from infra.watch.alarm import API_ID
-from infra.watch.evaluate import Samples
+from infra.watch.samples import Samples
 from infra.watch.throttles import WATCHED
 from postdate.runtime.metric import Metric
+from tests.simulation.answers import Told
+from tests.simulation.call import Call
 from tests.simulation.hub import SECOND, Actor, Crash
 from tests.simulation.inside import INSIDE, SETTINGS
 from tests.simulation.mix import MINUTE, Fault
 from tests.simulation.run import Run
 from tests.simulation.scenarios import OfAws
 from tests.simulation.streams import Streams
-from tests.simulation.wire import Call, Told, Wire
+from tests.simulation.wire import Wire
 from tests.simulation.workers import Context, Functions
 
 _QUEUES: Final = ("tasks", "payments", "ticks", "slow")

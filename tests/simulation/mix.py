@@ -98,7 +98,9 @@ class Mix:
     that of all other claims. What is registered as a batch may be due `at_one_instant`. `loops` is the share of
     deliveries whose receivers register another task, `quota` the registrations a second of each tenant, `stored`
     its stored tasks and `in_flight` its deliveries in flight at one worker; 0 is the usual number. With
-    `breakers` each copy of a function has breakers of its dependencies."""
+    `breakers` each copy of a function has breakers of its dependencies. `owners` is the share of requests about
+    tenants, keys and accounts: their streams are recorded then, and those of switches, and events go to the bus. After
+    a run whose payments are `retained` the archive takes them, and after one that is `erased` a tenant leaves."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -169,6 +171,9 @@ class Mix:
     stored: int = field(default=0, repr=False)
     in_flight: int = field(default=0, repr=False)
     breakers: bool = field(default=False, repr=False)
+    owners: float = field(default=0.0, repr=False)
+    retained: bool = field(default=False, repr=False)
+    erased: bool = field(default=False, repr=False)
 
     @property
     def is_at_once(self) -> bool:

@@ -22,7 +22,7 @@ _VALUE: Final = {"S": "added"}
 _ROWS: Final = frozenset({"sim-items", "sim-payments", "sim-accounts", "sim-journal"})
 
 
-# What a text begins with, and what it begins with in newer code's form.
+# The beginnings of texts, and the same beginnings in newer code's form.
 _CRON: Final = ('{"cron":"*/', '{"cron":"%*/')
 _TARGET: Final = ('{"type":', '{"%type":')
 _MOVEMENTS: Final = (("DEPOSIT", "%DEPOSIT"), ("ADJUSTMENT", "%ADJUSTMENT"))

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from tests.simulation.call import Call
 from tests.simulation.engine import Change, Row
 from tests.simulation.hub import Actor
 from tests.simulation.poison import calls_in
 from tests.simulation.rows import lines, moved, number, text
 from tests.simulation.seen import Broken, Seen
-from tests.simulation.wire import Call
 
 # The first letters of the outcomes, as the rows of an operation's items have them.
 _WAITING, _SENT, _DONE, _FAILED, _CHANGED, _MISSING = "wsdfcm"

@@ -25,8 +25,10 @@ from tests.simulation.mistakes import (
     loops,
     money,
     operations,
+    owners,
     quotas,
     receivers,
+    recovering,
     recurring,
     registration,
     sweeping,
@@ -49,11 +51,13 @@ BUGS: Final = (
     *versions.BUGS,
     *receivers.BUGS,
     *operations.BUGS,
+    *recovering.BUGS,
     *events.BUGS,
     *switches.BUGS,
     *loops.BUGS,
     *quotas.BUGS,
     *dependencies.BUGS,
+    *owners.BUGS,
 )
 
 
@@ -104,9 +108,10 @@ def page(found: Sequence[Found]) -> str:
         "Written by `postdate-sim --planted N --write`; `make prove` plants all of them. Each mistake is put into the",
         "code in memory, and the run of its seed must break an invariant. If that run holds, as after a change of the",
         "code, the seeds from 0 to N run until one breaks. The checkers of the invariants are in",
-        "`tests/simulation/checkers.py`. A mistake without a seed shows in the simulation too seldom: the test that it",
-        "names must fail while the mistake is in the code. A mistake shows in one of ten runs of its theme at least,",
-        "or it gets a denser theme ([175.](decisions/0175-mistakes-by-density.md)); `postdate-sim --density N` counts.",
+        "`tests/simulation/checkers.py`. A mistake without a seed shows in the simulation too seldom, or no run has",
+        "its code: the test that it names must fail while the mistake is in the code. A mistake shows in one of ten",
+        "runs of its theme at least, or it gets a denser theme ([175.](decisions/0175-mistakes-by-density.md));",
+        "`postdate-sim --density N` counts.",
         "",
         f"{len(found)} mistakes, {sum(each.broken is None for each in found)} missed.",
         "",
@@ -144,7 +149,7 @@ def _function(place: str) -> Any:
 
 
 def _changed(function: Any, patches: Sequence[Patch]) -> Any:
-    """The code as planted; the function stays the same object for all who know it."""
+    """The code as planted. The function stays the same object, so references to it stay right."""
     source = textwrap.dedent(inspect.getsource(function))
     for patch in patches:
         if source.count(patch.old) != 1:

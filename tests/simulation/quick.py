@@ -15,9 +15,7 @@ import pynamodb.attributes
 import pynamodb.connection.base
 
 from cli.local.engine import quickened
-
-Condition = Callable[[Any, Mapping[str, Any], Mapping[str, str]], bool]
-Operand = Callable[[Any, Mapping[str, Any], Mapping[str, str]], Any]
+from tests.simulation.conditions import condition
 
 # They look at a request's form and change nothing. The forms that our stores send do not differ from run to run, and
 # the stores' own tests have them looked at by the engine as it is.
@@ -34,7 +32,6 @@ _FORMS: Final = (
     "_validate_projection_expression_syntax",
     "_values_error_response",
 )
-_OPERATORS: Final = frozenset({"EQ", "NE", "LT", "GT", "LE", "GE"})
 
 
 def copied(value: Any) -> Any:
@@ -82,7 +79,7 @@ def engine() -> None:
     def evaluate(
         expression: str, row: Any, values: Any, names: Any, slot: str = "ConditionExpression"
     ) -> Any:
-        known = _condition(expression) if expression else None
+        known = condition(expression) if expression else None
         if known is None:
             return evaluated(expression, row, values, names, slot=slot)
         return known(row, values, names)
@@ -94,7 +91,7 @@ def engine() -> None:
 
 
 def models(drawn_bytes: Callable[[int], bytes]) -> None:
-    """Puts it into pynamodb, once. It names each call for those who follow it, whom we have none of."""
+    """Puts it into pynamodb, once. It names each call for listeners, and there are none."""
     pynamodb.connection.base.uuid = SimpleNamespace(uuid4=lambda: drawn_bytes(16))
     pynamodb.connection.base.Connection.send_pre_boto_callback = lambda *given: None
     pynamodb.connection.base.Connection.send_post_boto_callback = lambda *given: None
@@ -157,138 +154,3 @@ def _plain_attributes(model: Any) -> tuple[tuple[str, str, Any], ...] | None:
         for each in attributes.values()
     )
     return tuple((name, each.attr_name, each) for name, each in attributes.items()) if plain else None
-
-
-@cache
-def _condition(expression: str) -> Condition | None:
-    """An expression of comparisons, BETWEEN and the functions on existence, with AND and OR, read once; of any other
-    form, and of one that the engine would refuse, None: that is left to the engine."""
-    try:
-        tokens = dynamodb._tokenize(expression)
-        wrong = dynamodb._check_redundant_parens(tokens) or dynamodb._check_reserved_keyword_usage(tokens)
-        if wrong or dynamodb._condition_syntax_error(expression, "ConditionExpression"):
-            return None
-        reader = _Reader(tokens)
-        found = reader.either()
-        return found if reader.kind == "EOF" else None
-    except _Unknown:
-        return None
-
-
-class _Unknown(Exception):
-    pass
-
-
-class _Reader:
-    """Returns the tokens of one expression."""
-
-    def __init__(self, tokens: list[tuple[str, str]]) -> None:
-        self._tokens = tokens
-        self._place = 0
-
-    @property
-    def kind(self) -> str:
-        return self._tokens[self._place][0]
-
-    @property
-    def word(self) -> str:
-        kind, text = self._tokens[self._place]
-        return text.upper() if kind == "IDENT" else ""
-
-    def either(self) -> Condition:
-        found = self._both()
-        while self.word == "OR":
-            self._take()
-            found = _or(found, self._both())
-        return found
-
-    def _both(self) -> Condition:
-        found = self._single()
-        while self.word == "AND":
-            self._take()
-            found = _and(found, self._single())
-        return found
-
-    def _single(self) -> Condition:
-        if self.kind == "LPAREN":
-            self._take()
-            found = self.either()
-            self._take("RPAREN")
-            return found
-        if self.word in ("ATTRIBUTE_EXISTS", "ATTRIBUTE_NOT_EXISTS"):
-            wanted = self._take() == "attribute_exists"
-            self._take("LPAREN")
-            found = _exists(self._operand(), wanted)
-            self._take("RPAREN")
-            return found
-        left = self._operand()
-        if self.word == "BETWEEN":
-            return self._between(left)
-        if self.kind not in _OPERATORS:
-            raise _Unknown
-        return _compared(left, self._take(), self._operand())
-
-    def _between(self, value: Operand) -> Condition:
-        self._take()
-        low = self._operand()
-        if self.word != "AND":
-            raise _Unknown
-        self._take()
-        high = self._operand()
-        return _and(_compared(low, "<=", value), _compared(value, "<=", high))
-
-    def _operand(self) -> Operand:
-        """A value, or an attribute of the row itself."""
-        kind, text = self.kind, self._take()
-        if self.kind in ("DOT", "LBRACKET", "LPAREN"):
-            raise _Unknown
-        match kind:
-            case "VALUE_REF":
-                return lambda row, values, names: values.get(text)
-            case "NAME_REF":
-                return lambda row, values, names: row.get(names.get(text, text)) if row else None
-            case "IDENT":
-                return lambda row, values, names: row.get(text) if row else None
-            case _:
-                raise _Unknown
-
-    def _take(self, kind: str | None = None) -> str:
-        found, text = self._tokens[self._place]
-        if kind not in (None, found):
-            raise _Unknown
-        self._place += 1
-        return text
-
-
-def _or(left: Condition, right: Condition) -> Condition:
-    return lambda row, values, names: left(row, values, names) or right(row, values, names)
-
-
-def _and(left: Condition, right: Condition) -> Condition:
-    return lambda row, values, names: left(row, values, names) and right(row, values, names)
-
-
-def _exists(operand: Operand, wanted: bool) -> Condition:
-    return lambda row, values, names: (operand(row, values, names) is not None) is wanted
-
-
-def _compared(left: Operand, operator: str, right: Operand) -> Condition:
-    compare = dynamodb._compare_ddb
-
-    def holds(row: Any, values: Mapping[str, Any], names: Mapping[str, str]) -> bool:
-        one, other = left(row, values, names), right(row, values, names)
-        if one and other and "S" in one and "S" in other:
-            return bool(_TEXTS[operator](one["S"], other["S"]))
-        return bool(compare(one, operator, other))
-
-    return holds
-
-
-_TEXTS: Final[dict[str, Callable[[str, str], bool]]] = {
-    "=": str.__eq__,
-    "<>": str.__ne__,
-    "<": str.__lt__,
-    ">": str.__gt__,
-    "<=": str.__le__,
-    ">=": str.__ge__,
-}

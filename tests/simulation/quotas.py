@@ -13,7 +13,7 @@ from tests.simulation.mix import Mix
 from tests.simulation.rows import is_definition, is_item, is_run, text
 from tests.simulation.seen import Broken, Seen
 
-# What one copy of the API may register of its own in each window, where there is a quota.
+# The items that one copy of the API may register by itself in each window, where there is a quota.
 _ALLOWANCE: Final = 2
 _WINDOW: Final = 10 * SECOND
 _USUAL: Final = meter.ALLOWANCE, tenants.REGISTERED_A_SECOND_OF
@@ -35,7 +35,7 @@ def arrange(mix: Mix) -> None:
 
 def arrange_copy(wired: Any, mix: Mix) -> None:
     """Gives a copy of the API the number of tasks that may be stored in this run."""
-    if (counts := getattr(wired, "stored", None)) is not None:
+    if (counts := getattr(getattr(wired, "guards", None), "stored", None)) is not None:
         counts._most = mix.stored or limits.STORED_MAX
 
 

@@ -8,7 +8,8 @@ from tests.simulation.hub import SECOND, Actor
 from tests.simulation.mix import MINUTE
 
 if TYPE_CHECKING:
-    from tests.simulation.clients import Answer, Clients
+    from tests.simulation.clients import Clients
+    from tests.simulation.requests import Answer
 
 WAYS: Final = (
     "completes",

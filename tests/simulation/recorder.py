@@ -17,18 +17,19 @@ from typing import Any, Final
 
 from greenlet import greenlet
 
-from functions.api.events.feed import Query, page
+from functions.api.events.feed import page
+from functions.api.events.query import FeedQuery
 from functions.api.events.waiting import WaitingSeats
 from functions.record.changes import Change
 from functions.record.record import Recorder
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Event, Subject
-from postdate.stores.events import Entry, FeedPage
+from postdate.stores.events import FeedEntry, FeedPage
 from postdate.stores.events_memory import MemoryEvents
 from postdate.stores.flow_memory import MemoryFlow
 from tests.simulation.seen import Broken
 
-# Of its own: the module `run` takes the place of the clock and of AWS for the whole process.
+# The values of this module alone: the module `run` takes the place of the clock and of AWS for the whole process.
 START: Final = datetime(2026, 11, 18, 10, 5, tzinfo=UTC)
 TENANTS: Final = ("acme", "zeta")
 SHARDS: Final = 3
@@ -255,7 +256,7 @@ class World:
             )
             reader = _Reader()
             seats = WaitingSeats(flow=MemoryFlow(), clock=reader, total=1)
-            shown = page(Query.of(TENANTS[0], asked), self.store, clock=reader, seats=seats, id="r")
+            shown = page(FeedQuery.of(TENANTS[0], asked), self.store, clock=reader, seats=seats, id="r")
             self._seen += shown.events
             self._cursor = shown.follow or self._cursor
             if not to_end or not shown.events:
@@ -272,7 +273,7 @@ class World:
                 raise Broken("I20: a page is recorded before the one before it")
             listed = [entry for each in pages for entry in each.entries]
             expected = [
-                Entry(type="payment.changed", id=id, sequence=sequence)
+                FeedEntry(type="payment.changed", id=id, sequence=sequence)
                 for id, (owner, versions) in self._versions.items()
                 if owner == tenant
                 for sequence in range(1, versions + 1)

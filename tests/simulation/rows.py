@@ -1,4 +1,4 @@
-"""How the checkers read rows: by themselves, without the code that wrote them."""
+"""Reads rows for the checkers, without the code that wrote the rows."""
 
 import json
 from collections import defaultdict

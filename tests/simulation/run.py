@@ -4,30 +4,23 @@ First the safety phase: callers call, faults happen, and each write is looked at
 accepted has to end by itself within a bound; what waits for a person is brought back by its dead letter.
 """
 
-import base64
 import signal
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import timedelta
 from random import Random
 from typing import Any, Final
 
 from functions.api.tasks.checks import places
 from functions.sweep import tick
-from postdate.domain import following, instants, task
-from postdate.domain.account import Account
-from postdate.domain.movement import Movement, Type, movement_id, place_at
+from postdate.domain import following, task
 from postdate.domain.sweeping import AUDITED_AFTER
-from postdate.stores import account_row, movement_row
-from postdate.stores.data_keys import KEY_BYTES, MemoryDataKeys
-from postdate.stores.key_hashes import OWNER, KeyHashes
-from postdate.stores.vault import SIGNING, Vault
 from tests.simulation import (
     boundary,
     chains,
     checkers,
-    items,
+    items_at_rest,
     operations,
     poison,
     queues,
@@ -36,29 +29,27 @@ from tests.simulation import (
     zoned,
 )
 from tests.simulation.bookkeeping import RESTING
-from tests.simulation.clients import INTERNAL, OPERATOR, SCOPES, SECRET, Clients
-from tests.simulation.destination import OTHER_QUEUE, QUEUE, SIGNING_SECRET
-from tests.simulation.engine import CALLS, Change
+from tests.simulation.bus import Bus
+from tests.simulation.call import Call
+from tests.simulation.clients import Clients
+from tests.simulation.engine import Change
+from tests.simulation.furnish import ACCOUNTS, START_US, TENANTS, clock_row, furnish
 from tests.simulation.hub import SECOND, Actor, Hub, Stuck
 from tests.simulation.inside import INSIDE
+from tests.simulation.leaving import Leaving
 from tests.simulation.machines import Machines
 from tests.simulation.mix import HOUR, MINUTE, Fault, Mix
 from tests.simulation.newer import in_newer_form
-from tests.simulation.poison import calls_in
+from tests.simulation.rest import ENDS_WITHIN, Rest
+from tests.simulation.retaining import Retaining
 from tests.simulation.rewinding import Rewinding
 from tests.simulation.rows import ITEM_TABLES, is_item, number, text, waits_for_a_person
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.streams import Streams
 from tests.simulation.transitions import FINAL
-from tests.simulation.wire import Call, Wire
+from tests.simulation.wire import Wire
 from tests.simulation.workers import Functions, Scheduler
 
-START: Final = datetime(2026, 11, 18, 10, 5, tzinfo=UTC)
-START_US: Final = round(START.timestamp()) * SECOND
-ENDS_WITHIN: Final = 4 * HOUR
-TENANTS: Final = ("acme", "zeta")
-ACCOUNTS: Final = ("alice", "bob", "carol", "dave")
-BALANCE: Final = 1000
 SECONDS_MAX: Final = 60
 
 
@@ -71,84 +62,6 @@ class Result:
     calls: int
     seconds: float
     ended_after: float = 0.0
-
-
-class _AtStart:
-    def now(self) -> datetime:
-        return START
-
-    def sleep_until(self, instant: datetime) -> None:
-        raise NotImplementedError
-
-
-def furnish() -> None:
-    """Makes the beginning of every run: tenants with their accounts and money, and a sweep that has come to this
-    minute."""
-    put = INSIDE.engine.put
-    opened = START - timedelta(days=1)
-    data_keys = _put_data_keys(OWNER, *TENANTS)
-    vault, hashes = Vault(data_keys=data_keys, clock=_AtStart()), KeyHashes(data_keys)
-    for tenant in TENANTS:
-        allowed = [{"S": f"sqs {queue}"} for queue in (QUEUE, OTHER_QUEUE)]
-        secret = vault.seal(tenant, SIGNING, SIGNING_SECRET)
-        put(
-            "tenants",
-            {
-                "tenant": {"S": tenant},
-                "destinations": {"L": allowed},
-                "signing_secrets": {"L": [{"S": secret}]},
-            },
-        )
-        for place, name in enumerate(ACCOUNTS):
-            account = Account(id=name, tenant=tenant, created_at=opened, updated_at=opened, available=BALANCE)
-            put("accounts", account_row.attributes_of(account))
-            movement = Movement(
-                id=movement_id(opened, f"{place:020d}"),
-                tenant=tenant,
-                type=Type.DEPOSIT,
-                payer=None,
-                payee=name,
-                amount=BALANCE,
-                at=opened,
-            )
-            placed = replace(movement, place=place_at(instants.milliseconds(opened), movement.id))
-            put("journal", movement_row.attributes_of(placed, listing_shards=2))
-        _put_key(tenant, tenant, SCOPES, hashes)
-    _put_key(OPERATOR, None, "ops payments:write", hashes)
-    _put_key(INTERNAL.split("_")[1], "us", "internal", hashes)
-    _swept_until(START_US // MINUTE - 2)
-
-
-def _put_data_keys(*owners: str) -> MemoryDataKeys:
-    """Wrapped by the key of the environment, and readable for those who furnish."""
-    readable = MemoryDataKeys()
-    for owner in owners:
-        asked = {"KeyId": INSIDE.engine.secrets_key, "NumberOfBytes": KEY_BYTES}
-        _, made, _ = INSIDE.engine.answer(
-            "kms", "GenerateDataKey", {**asked, "EncryptionContext": {"owner": owner}}
-        )
-        INSIDE.engine.put("data_keys", {"owner": {"S": owner}, "wrapped": {"S": made["CiphertextBlob"]}})
-        readable.keys[owner] = base64.b64decode(made["Plaintext"])
-    return readable
-
-
-def _put_key(id: str, tenant: str | None, scopes: str, hashes: KeyHashes) -> None:
-    owner: dict[str, Any] = {"operator": {"BOOL": True}} if tenant is None else {"tenant": {"S": tenant}}
-    row = {
-        "key_id": {"S": id},
-        "secret_sha256": {"S": hashes.of(SECRET)},
-        **owner,
-        "scopes": {"L": [{"S": scope} for scope in scopes.split()]},
-    }
-    INSIDE.engine.put("keys", row)
-
-
-def _swept_until(minute: int) -> None:
-    INSIDE.engine.put("slots", _clock_row(minute))
-
-
-def _clock_row(minute: int) -> dict[str, Any]:
-    return {"scope": {"S": "clock"}, "name": {"S": "watermark"}, "number": {"N": str(minute)}}
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -167,7 +80,7 @@ class Run:
     clients: Clients = field(init=False)
     machines: Machines = field(init=False)
     streams: Streams | None = field(init=False, default=None)
-    tried_again: set[str] = field(default_factory=set)
+    is_over: bool = False
 
     def __post_init__(self) -> None:
         draws = Random(self.seed)
@@ -182,9 +95,7 @@ class Run:
             changed=self._changed,
             counted=self._reached,
             asked=self._asked,
-            found=lambda actor, call, rows: boundary.i19_is_told_only_of_the_tenants_own(
-                self.seen, actor, call, rows
-            ),
+            found=self._found,
             planned=self.planned,
         )
         self.functions = Functions(
@@ -214,7 +125,7 @@ class Run:
             mix=lambda: self.mix,
             accounts={tenant: list(ACCOUNTS[: self.mix.accounts]) for tenant in TENANTS},
         )
-        # What newer code alone can read is a letter of the recorder, and no event.
+        # A row that newer code alone can read becomes a letter of the recorder, and no event.
         if self.mix.recorded and not self.mix.newer_forms:
             self.streams = Streams(
                 hub=self.hub,
@@ -222,6 +133,7 @@ class Run:
                 clients=self.clients,
                 seen=self.seen,
                 mix=lambda: self.mix,
+                bus=Bus(hub=self.hub, mix=lambda: self.mix) if self.mix.owners else None,
             )
         for module in (task, places):
             vars(module)["LIFETIME"] = timedelta(microseconds=self.mix.lifetime)
@@ -269,34 +181,48 @@ class Run:
         began = self.mix
         if self.script is None:
             self._calm()
-        self._drain()
+        rest = Rest(
+            hub=hub,
+            seen=self.seen,
+            engine=self.wire.engine,
+            clients=self.clients,
+            scripted=self.script is not None,
+        )
+        self._begin_to_rest()
+        rest.drain()
         if began.leaves_calls_alone:
-            items.i11_nothing_is_left_to_the_audit(self.seen)
+            items_at_rest.i11_nothing_is_left_to_the_audit(self.seen)
         if began.is_quiet and self.script is None:
-            items.on_time(self.seen)
+            items_at_rest.on_time(self.seen)
             queues.a_queue_moves_on(self.seen)
-        for letters in (1, 2, 3):
-            self._let_letters_rest()
-            if not self._bring_back():
-                break
-            self.seen.reach["redriven"] += 1
-            hub.note(f"letters brought back, time {letters}")
-            self._drain()
+        rest.redrive()
         for check in checkers.AT_THE_END:
             check(self.seen)
         if self.streams is not None:
             self._record_the_rest(self.streams)
+
+    def _begin_to_rest(self) -> None:
+        """Nothing here; runs that are watched for longer go on."""
 
     def _record_the_rest(self, streams: Streams) -> None:
         if not self.hub.run(lambda: streams.is_over, deadline=self.hub.now + ENDS_WITHIN):
             self.hub.note("the streams are not over")
         for check in checkers.OF_EVENTS:
             check(self.seen, streams)
+        if self.mix.retained:
+            kept = Retaining(run=self).go()
+            for look in checkers.OF_RETENTION:
+                look(kept)
+        if self.mix.erased:
+            of, other = TENANTS
+            left = Leaving(run=self, streams=streams, of=of, other=other).go()
+            for see in checkers.OF_ERASURE:
+                see(left)
 
     def _furnish_for_wrong_clocks(self) -> None:
         """A clock that is behind registers for minutes that have passed; the sweep is an hour from done with them."""
         minute = START_US // MINUTE - 2
-        self.wire.engine.write("slots", _clock_row(minute - 60))
+        self.wire.engine.write("slots", clock_row(minute - 60))
 
     def _furnish_from_newer_code(self) -> None:
         """Rows that newer code wrote before it was rolled back."""
@@ -351,62 +277,23 @@ class Run:
             actor.sticky = None
             actor.skewed(max(-self.mix.skew, min(self.mix.skew, actor.skew)))
 
-    def _drain(self) -> None:
-        began = self.hub.now
-        if not self.hub.run(self._is_quiet, deadline=began + ENDS_WITHIN):
-            items.i22_it_comes_to_rest(self.seen)
-        took = (self.hub.now - began) // MINUTE
-        self.seen.reach["minutes until all had ended, at most"] = max(
-            self.seen.reach["minutes until all had ended, at most"], took
-        )
-
-    def _is_quiet(self) -> bool:
-        engine = self.wire.engine
-        calls = any(engine.messages(queue) for queue in CALLS)
-        works = any(status != "PAUSED" for status in operations.executed(self.seen).values())
-        return not self.seen.open and not calls and not works
-
-    def _let_letters_rest(self) -> None:
-        """Leaves the letters alone until the audits of the minutes of their items are over."""
-        if self.seen.began.letters_rest and self.seen.letters():
-            self.hub.run(lambda: False, deadline=self.hub.now + self.seen.began.letters_rest)
-            self.seen.reach["letters rested"] += 1
-
-    def _bring_back(self) -> bool:
-        """A person who redrives whatever is in the dead letters, once there is nothing else."""
-        items.i16_who_is_dead_has_a_letter(self.seen)
-        engine = self.wire.engine
-        brought = self._try_again()
-        for queue in ("tasks", "payments"):
-            kept = self.seen.buried_poison(queue)
-            for message in [each for each in engine.messages(f"{queue}-dlq") if each not in kept]:
-                if {id for id, _, _ in calls_in(message["body"])} & self.tried_again:
-                    continue
-                engine.send(queue, message["body"])
-                engine.messages(f"{queue}-dlq").remove(message)
-                brought = True
-        self.hub.stirred = True
-        return brought
-
-    def _try_again(self) -> bool:
-        """Redrives some of the dead tasks by the API. The next call brings back their letters."""
-        self.tried_again = {
-            row["id"]["S"]
-            for row in self.seen.items()
-            if self.script is None and text(row, "status") == "DEAD" and self.hub.draws.random() < 0.3
-        }
-        for id in sorted(self.tried_again):
-            self.clients.try_again(id)
-        self.hub.run(lambda: self.clients.busy == 0, deadline=self.hub.now + HOUR)
-        return bool(self.tried_again)
+    def _found(self, actor: Actor, call: Call, rows: list[Any]) -> None:
+        if not self.is_over:
+            boundary.i19_is_told_only_of_the_tenants_own(self.seen, actor, call, rows)
 
     def _asked(self, actor: Actor, call: Call) -> None:
+        if self.is_over:
+            return
         touched = list(boundary.touched_by(call))
         for check in (*boundary.BEFORE_EACH, switched.i25_nothing_settles_while_it_is_off):
             check(self.seen, actor, call, touched)
         operations.i24_an_operation_calls_what_it_planned(self.seen, actor, call)
 
     def _changed(self, actor: Actor | None, changes: list[Change]) -> None:
+        if self.is_over:
+            if self.streams is not None:
+                self.streams.changed(changes)
+            return
         for change in changes:
             if change.table in ITEM_TABLES and change.after and "tenant" in change.after:
                 self.seen.owners.setdefault(change.key[1], str(text(change.after, "tenant")))

@@ -40,7 +40,7 @@ _WORKERS: Final = frozenset({"run_tasks", "settle", "record", "operate"})
 _ASKED: Final = requests(5 * SECOND)
 _NONE: Final[frozenset[str]] = frozenset()
 _TICKS: Final = frozenset({"messages_wait_ticks"})
-# What follows while nobody works, and when the messages come again.
+# The alarms that follow while nobody works, and when the messages come again.
 _BEHIND: Final = (
     _LATE
     | _SLOW

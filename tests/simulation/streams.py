@@ -1,4 +1,4 @@
-"""The streams of the tables of items, the recorder that follows them, and a follower of each tenant's feed.
+"""The streams of the tables, the recorder that follows them, and a follower of each tenant's feed.
 
 The records of one row are in one shard, in their order. A shard waits for the answer of the recorder: a batch whose
 worker died comes again, and one that is given up goes to another worker while the first goes on.
@@ -10,14 +10,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
-from tests.simulation import quick
-from tests.simulation.engine import Change
+from postdate.domain.event_body import told as body_of
+from postdate.stores import event_row
+from tests import tables
+from tests.simulation import owning, quick
+from tests.simulation.engine import Change, Row
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.mix import Mix
 from tests.simulation.rows import ITEM_TABLES, number, text
 from tests.simulation.seen import Broken, Seen
 
 if TYPE_CHECKING:
+    from tests.simulation.bus import Bus
     from tests.simulation.clients import Clients
     from tests.simulation.workers import Functions
 
@@ -28,6 +32,7 @@ _PAUSE_MAX_SECONDS: Final = 60
 _SUBJECTS: Final = ("task_", "run_", "pay_")
 _LOOKS_EVERY_SECONDS: Final = 30
 _EVENTS: Final = "/api/v1/events"
+_SERVICES: Final = "/api/v1/ops/events"
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -41,7 +46,8 @@ class Shard:
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Streams:
-    """`versions` are those of each subject, `told` the events that each follower was shown, in their order."""
+    """`versions` are those of each subject, `told` the events that each follower was shown, in their order. Owners and
+    switches have streams, and there is a bus, in runs that have requests about owners."""
 
     hub: Hub
     functions: "Functions"
@@ -51,12 +57,14 @@ class Streams:
     shards: list[Shard] = field(default_factory=lambda: [Shard() for _ in range(SHARDS)])
     versions: dict[tuple[str, str], int] = field(default_factory=dict)
     told: dict[str, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
+    bus: "Bus | None" = None
     _cursors: dict[str, str] = field(default_factory=dict)
 
     def start(self, tenants: Sequence[str]) -> None:
         for shard in self.shards:
             self._worker(shard)
-        for tenant in tenants:
+        owners = (*tenants, owning.SERVICE) if self.seen.began.owners else tenants
+        for tenant in owners:
             actor = Actor(name=f"follower of {tenant}", hub=self.hub, tenant=tenant)
             self.hub.spawn(actor, lambda actor=actor: self._following(actor))
 
@@ -64,10 +72,10 @@ class Streams:
         """Notes what the streams bring later."""
         for change in changes:
             row = change.after
-            if change.table not in ITEM_TABLES or row is None:
+            if row is None or not self._is_followed(change):
                 continue
             shard = self.shards[crc32("#".join(change.key).encode()) % SHARDS]
-            keys = {name: row[name] for name in ("slot", "id")}
+            keys = {name: row[name] for name in tables.KEYS[change.table]}
             images = {"NewImage": quick.copied(row)} | (
                 {"OldImage": quick.copied(change.before)} if change.before else {}
             )
@@ -79,23 +87,47 @@ class Streams:
                     "dynamodb": {"SequenceNumber": place, "Keys": keys, **images},
                 }
             )
-            if "points_to" not in row and change.key[1].startswith(_SUBJECTS):
+            if change.table not in ITEM_TABLES:
+                self._count_owners(change.table, row)
+            elif "points_to" not in row and change.key[1].startswith(_SUBJECTS):
                 self.versions[str(text(row, "tenant")), change.key[1]] = number(row, "version")
             if shard.waiting is not None:
                 waiting, shard.waiting = shard.waiting, None
                 self.hub.wake(waiting)
 
+    def _is_followed(self, change: Change) -> bool:
+        """The stream of accounts, which each payment changes twice, passes rows with a note alone."""
+        if change.table == "accounts" and "note" not in (change.after or {}):
+            return False
+        return change.table in ITEM_TABLES or bool(self.seen.began.owners and change.table in owning.TABLES)
+
+    def _count_owners(self, table: str, row: Row) -> None:
+        for owner, name, count in owning.changed_in(table, row):
+            if count:
+                self.versions[owner, name] = count
+
+    @property
+    def are_recorded(self) -> bool:
+        return all(shard.at == len(shard.records) for shard in self.shards)
+
     @property
     def is_over(self) -> bool:
         """True if all records were recorded, and no follower has anything left to read."""
-        recorded = all(shard.at == len(shard.records) for shard in self.shards)
-        return recorded and all(len(self.told[tenant]) >= self._wanted(tenant) for tenant, _ in self.versions)
+        return self.are_recorded and all(
+            len(self.told[tenant]) >= self._wanted(tenant) for tenant, _ in self.versions
+        )
 
     def _wanted(self, tenant: str) -> int:
         return sum(version for (owner, _), version in self.versions.items() if owner == tenant)
 
-    def _worker(self, shard: Shard) -> None:
+    def _copy(self) -> tuple[str, Any]:
         name, wired = self.functions.copy("record")
+        if self.bus is not None:
+            self.bus.follow(wired.recorder)
+        return name, wired
+
+    def _worker(self, shard: Shard) -> None:
+        name, wired = self._copy()
         actor = Actor(name=name, hub=self.hub, wired=wired)
         self.hub.spawn(actor, lambda: self._recording(actor, shard))
 
@@ -134,7 +166,7 @@ class Streams:
 
     def _give_up(self, batch: Sequence[dict[str, Any]]) -> None:
         """A worker that nobody waits for any more has the batch as well."""
-        name, wired = self.functions.copy("record")
+        name, wired = self._copy()
         actor = Actor(name=name, hub=self.hub, wired=wired)
         self.seen.reach["batch of records given up"] += 1
         delay = int(self.hub.draws.uniform(0, 5) * SECOND)
@@ -148,11 +180,13 @@ class Streams:
             while goes_on:
                 cursor = self._cursors.get(tenant)
                 asked = f"?limit={draws.choice((1, 5, 100))}" + (f"&cursor={cursor}" if cursor else "")
-                answer = self.clients.ask(actor, "GET", _EVENTS + asked)
+                path = _SERVICES if tenant == owning.SERVICE else _EVENTS
+                answer = self.clients.ask(actor, "GET", path + asked)
                 if answer.http != 200:
                     break
                 for event in answer.body["events"]:
-                    self.told[tenant].append((event["subject"]["id"], event["sequence"]))
+                    name = owning.name_of(event["subject"]["kind"], event["subject"]["id"])
+                    self.told[tenant].append((name, event["sequence"]))
                 self._cursors[tenant] = answer.body["follow_cursor"] or cursor
                 goes_on = bool(answer.body["events"])
 
@@ -170,8 +204,9 @@ def i20_each_version_is_one_event(seen: Seen, streams: Streams) -> None:
         for page in pages:
             for entry in page["entries"]["L"]:
                 sequence, type, id = entry["S"].split(" ", 2)
-                listed[tenant, id].append(int(sequence))
-                subject = f"{tenant}#{type.partition('.')[0]}#{id}"
+                kind = type.partition(".")[0]
+                listed[tenant, owning.name_of(kind, id)].append(int(sequence))
+                subject = f"{tenant}#{kind}#{id}"
                 if seen.engine.row("events", subject, f"{int(sequence):012d}") is None:
                     raise Broken(f"I20: {tenant}'s feed names version {sequence} of {id}, which has no row")
     for (tenant, id), version in streams.versions.items():
@@ -189,3 +224,25 @@ def i23_a_follower_misses_none(seen: Seen, streams: Streams) -> None:
     for subject, version in streams.versions.items():
         if told[subject] != list(range(1, version + 1)):
             raise Broken(f"I23: {subject[1]} has {version} versions, and a follower saw {told[subject]}")
+
+
+def i20_the_bus_has_each_event(seen: Seen, streams: Streams) -> None:
+    """Once or more, each time as its row tells it and with its tenant; and nothing else."""
+    if streams.bus is None:
+        return
+    wanted: dict[str, Any] = {}
+    for row in seen.engine.rows("events"):
+        if not row["subject"]["S"].endswith("#feed"):
+            event = event_row.event_of(row)
+            wanted[event.id] = {"tenant": event.subject.tenant, **body_of(event)}
+    for id, told in wanted.items():
+        seen.reach["events on the bus again"] += max(0, len(streams.bus.taken[id]) - 1)
+        if not streams.bus.taken[id]:
+            raise Broken(f"I20: {id} is recorded and never came to the bus")
+        for detail in streams.bus.taken[id]:
+            if detail != told:
+                raise Broken(f"I20: the bus tells {detail}, and the row {told}")
+    if more := sorted(streams.bus.taken.keys() - wanted.keys()):
+        raise Broken(f"I20: the bus tells {more[0]}, which is not recorded")
+    seen.reach["events on the bus"] += len(wanted)
+    seen.reach["events that the bus refused"] += streams.bus.refused

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from postdate.domain.switch import Switch
 from postdate.stores.switchboard import Switchboard
 from tests.simulation.boundary import Touched
+from tests.simulation.call import Call
 from tests.simulation.engine import Change
 from tests.simulation.hub import SECOND, Actor
 from tests.simulation.rows import is_payment, number, text
 from tests.simulation.seen import Broken, Seen
-from tests.simulation.wire import Call
 
 if TYPE_CHECKING:
     from tests.simulation.clients import Clients
@@ -54,7 +54,7 @@ def arrange(wired: Any, *, real: bool) -> None:
 
 def _boards(wired: Any) -> Iterator[Switchboard]:
     for found in (
-        getattr(wired, "switchboard", None),
+        getattr(getattr(wired, "guards", wired), "switchboard", None),
         getattr(getattr(wired, "sweeper", None), "switchboard", None),
     ):
         if found is not None:

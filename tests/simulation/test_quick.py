@@ -3,7 +3,7 @@
 import ministack.services.dynamodb as dynamodb
 import pytest
 
-from tests.simulation import quick
+from tests.simulation import conditions, quick
 
 _ROWS = (
     {},
@@ -38,7 +38,7 @@ _LEFT_TO_THE_ENGINE = (
 
 @pytest.mark.parametrize("expression", _READ_ONCE)
 def test_a_condition_that_is_read_once_holds_where_the_engine_says_so(expression: str) -> None:
-    known = quick._condition(expression)
+    known = conditions.condition(expression)
     assert known is not None
     for row in _ROWS:
         wanted = dynamodb._evaluate_condition(expression, row, _VALUES, _NAMES)
@@ -47,7 +47,7 @@ def test_a_condition_that_is_read_once_holds_where_the_engine_says_so(expression
 
 @pytest.mark.parametrize("expression", _LEFT_TO_THE_ENGINE)
 def test_any_other_condition_is_left_to_the_engine(expression: str) -> None:
-    assert quick._condition(expression) is None
+    assert conditions.condition(expression) is None
 
 
 @pytest.mark.parametrize("text", ["7", "-7", "0", "1.5", "12345678901234567890"])

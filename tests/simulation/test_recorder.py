@@ -21,7 +21,7 @@ MISTAKES: Final = (
         "rows that are there count as listed",
         f"{_RECORD}._record",
         "entries = [entry for entry in entries if entry not in listed]",
-        "entries = [Entry.of(event) for event in events if event.id not in there]",
+        "entries = [FeedEntry.of(event) for event in events if event.id not in there]",
     ),
     ("nobody looks whether an event is listed", f"{_RECORD}._record", "if there:", "if False:"),
     (

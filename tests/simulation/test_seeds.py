@@ -7,8 +7,15 @@ import sys
 from pathlib import Path
 
 from postdate.domain import definition, money, transitions
-from tests.simulation import boundary, items, operations, queues, quotas, switched
-from tests.simulation.checkers import AT_THE_END, INVARIANTS, OF_EVENTS, STEP
+from tests.simulation import boundary, items_at_rest, operations, queues, quotas, switched
+from tests.simulation.checkers import (
+    AT_THE_END,
+    INVARIANTS,
+    OF_ERASURE,
+    OF_EVENTS,
+    OF_RETENTION,
+    STEP,
+)
 from tests.simulation.planted import BUGS, seeds_in
 from tests.simulation.transitions import DEFINITIONS, PAYMENTS, TASKS
 
@@ -43,7 +50,7 @@ def test_short_runs_hold_as_well_and_are_the_same_again() -> None:
     assert _simulated("--replay", "7", "--short") == _simulated("--replay", "7", "--short")
 
 
-def test_whoever_breaks_a_long_run_off_hears_what_was_found_until_then() -> None:
+def test_a_long_run_that_is_broken_off_tells_its_findings_until_then() -> None:
     ran = subprocess.Popen(
         [sys.executable, "-m", "tests.simulation.main", "--short", "--seeds", "0:1000000"],
         stdout=subprocess.PIPE,
@@ -125,16 +132,19 @@ def test_each_invariant_has_its_checkers_and_each_checker_its_invariant() -> Non
         *STEP,
         *AT_THE_END,
         *OF_EVENTS,
-        items.i11_nothing_is_left_to_the_audit,
-        items.i16_who_is_dead_has_a_letter,
+        *OF_RETENTION,
+        *OF_ERASURE,
+        items_at_rest.i11_nothing_is_left_to_the_audit,
+        items_at_rest.i16_who_is_dead_has_a_letter,
     }
-    used |= {items.i22_it_comes_to_rest, items.on_time, queues.a_queue_moves_on}
+    used |= {items_at_rest.i22_it_comes_to_rest, items_at_rest.on_time, queues.a_queue_moves_on}
     used |= {operations.i24_an_operation_calls_what_it_planned, switched.i25_nothing_settles_while_it_is_off}
     used |= {quotas.i17_deliveries_keep_to_the_share}
     used |= {*boundary.BEFORE_EACH, boundary.i19_is_told_only_of_the_tenants_own}
     named = {check for shown in INVARIANTS.values() for check in shown.here}
     assert named <= used
-    assert {check for check in used - named if check.__module__ != "tests.simulation.flows"} == set()
+    of_destinations = {"tests.simulation.flows", "tests.simulation.breakers"}
+    assert {check for check in used - named if check.__module__ not in of_destinations} == set()
 
 
 def test_what_is_shown_elsewhere_is_there() -> None:

@@ -3,9 +3,8 @@
 Without the second stop nobody could come between a commit and what its worker does when it hears of it.
 """
 
-import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -20,68 +19,19 @@ from botocore.exceptions import (
 from tests import gaps
 from tests.refusals import refusal
 from tests.simulation import quick
+from tests.simulation.answers import Told, mixed, refused, response, result_of
+from tests.simulation.call import BEFORE, UNREAD, WITH_ROWS, Call
 from tests.simulation.engine import TABLES, Change, Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.mix import CRASHES, Fault, Mix, Outage
 from tests.simulation.newer import asked_by_newer_code, told_to_newer_code
 
 # The status and what the answer says.
-Told = tuple[int, dict[str, Any]]
-_TRANSACTIONS: Final = frozenset({"TransactWriteItems", "ExecuteTransaction"})
-# AWS answers a refusal of these with the row in the way, and may leave it out.
-_WITH_ROWS: Final = _TRANSACTIONS | {"BatchExecuteStatement"}
-_PARTS: Final = frozenset(
-    {"BatchExecuteStatement", "SendMessageBatch", "ChangeMessageVisibilityBatch", "DeleteMessageBatch"}
-)
 # The version of a row that nobody has changed: a run at its first call.
 _FIRST: Final = {"N": "1"}
-# So often in a row keys are left unread.
-_UNREAD: Final = (1, 3, 10, 60)
-# What a call meets that is told no error while its service is out.
+# The fault of a call that is told no error while its service is out.
 _OUTAGES: Final = {"conflicts": Fault.CONFLICT, "reads": Fault.UNREAD}
-_WRITES: Final = frozenset({"PutItem", "UpdateItem"})
 _ENDPOINT: Final = "https://aws.simulation"
-_BEFORE: Final = frozenset({Fault.ERROR, Fault.THROTTLED, Fault.CONFLICT, Fault.IN_PROGRESS})
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Call:
-    service: str
-    operation: str
-    asked: dict[str, Any]
-
-    def can_meet(self, fault: Fault) -> bool:
-        match fault:
-            case Fault.CONFLICT:
-                return self.operation in _TRANSACTIONS | _WRITES
-            case Fault.IN_PROGRESS | Fault.MIXED:
-                return self.operation in _TRANSACTIONS
-            case Fault.PARTIAL:
-                return self.operation in _PARTS
-            case Fault.UNREAD:
-                return self.operation == "BatchGetItem"
-            case Fault.ROWLESS:
-                return self.operation in _WITH_ROWS
-            case _:
-                return True
-
-    @property
-    def moves_money(self) -> bool:
-        return any(
-            action.get("Update", {}).get("TableName") == "sim-accounts"
-            for action in self.asked.get("TransactItems", ())
-        )
-
-    @property
-    def about(self) -> str:
-        match self.operation:
-            case "GetItem" | "UpdateItem":
-                key = " ".join(str(value) for each in self.asked["Key"].values() for value in each.values())
-                return f"{TABLES[self.asked['TableName']]} {key}"
-            case "PutItem" | "Query":
-                return TABLES[self.asked["TableName"]]
-            case _:
-                return ""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -109,11 +59,11 @@ class Wire:
             met, actor.met = actor.met, None
             if isinstance(met, Exception):
                 raise met
-            return _response(request, *met)
+            return response(request, *met)
         call = Call(service=service, operation=operation, asked=json.loads(request.body or b"{}"))
         if actor is None:
-            return _response(request, *self._made(None, call))
-        return _response(request, *self._tried(actor, call))
+            return response(request, *self._made(None, call))
+        return response(request, *self._tried(actor, call))
 
     def direct(self, service: str, operation: str, asked: Mapping[str, Any]) -> dict[str, Any] | None:
         """The answer of AWS to a call that succeeds at once, for which botocore need not work. None for any other call:
@@ -152,8 +102,8 @@ class Wire:
             raise Crash
         if fault is Fault.UNREACHABLE:
             raise EndpointConnectionError(endpoint_url=_ENDPOINT)
-        if fault in _BEFORE:
-            return _refusal(call, fault, self.hub)
+        if fault in BEFORE:
+            return refused(call, fault, self.hub)
         if fault is Fault.PAUSED_BEFORE:
             self._pause()
         match fault:
@@ -163,9 +113,9 @@ class Wire:
                 status, content = self._read_in_part(actor, call)
             case _:
                 status, content = self._made(actor, call)
-        self.hub.note(f"{call.operation} {call.about} {status}{_told(call, status, content)}")
+        self.hub.note(f"{call.operation} {call.about} {status}{result_of(call, status, content)}")
         if fault is Fault.MIXED:
-            content = _mixed(content)
+            content = mixed(content)
         if fault is Fault.PAUSED:
             self._pause()
         else:
@@ -180,7 +130,7 @@ class Wire:
                 self.hub.park(4 * SECOND)
                 raise ReadTimeoutError(endpoint_url=_ENDPOINT)
             case Fault.DONE_ERROR:
-                return _refusal(call, Fault.ERROR, self.hub)
+                return refused(call, Fault.ERROR, self.hub)
             case _:
                 return status, content
 
@@ -191,7 +141,7 @@ class Wire:
         if call.service == "dynamodb" and (why := refusal(asked)):
             return 400, {"__type": "ValidationException", "message": why}
         status, content, changes = self._answered(call, asked)
-        if call.operation in _WITH_ROWS:
+        if call.operation in WITH_ROWS:
             content = self._worded(actor, call, content)
         if call.operation == "Query" and "IndexName" in call.asked and (self.mix.stale or self.mix.lag):
             content = self._behind(call, content)
@@ -275,7 +225,7 @@ class Wire:
         for fault, rate in self.mix.rates.items():
             if self.hub.draws.random() < rate and call.can_meet(fault):
                 if fault is Fault.UNREAD:
-                    actor.sticky = (fault, self.hub.draws.choice(_UNREAD))
+                    actor.sticky = (fault, self.hub.draws.choice(UNREAD))
                 elif fault not in CRASHES and self.hub.draws.random() < self.mix.sticky:
                     actor.sticky = (fault, self.hub.draws.randrange(1, 5))
                 return fault
@@ -366,56 +316,3 @@ class Wire:
             if reason["Code"].startswith("DuplicateItem"):
                 reason |= {"Code": "ValidationError", "Message": "Duplicate primary key exists in table"}
         return answer
-
-
-def _refusal(call: Call, fault: Fault, hub: Hub) -> Told:
-    if fault is Fault.ERROR:
-        code, status = ("InternalServerError", 500) if call.service == "dynamodb" else ("InternalError", 500)
-        return status, {"__type": code, "message": "no"}
-    if fault is Fault.THROTTLED:
-        code = "ThrottlingException" if call.service == "dynamodb" else "RequestThrottled"
-        return 400, {"__type": code, "message": "no"}
-    if fault is Fault.IN_PROGRESS:
-        return 400, {"__type": "TransactionInProgressException", "Message": "no"}
-    if call.operation in _TRANSACTIONS:
-        name = "TransactItems" if call.operation == "TransactWriteItems" else "TransactStatements"
-        count = len(call.asked[name])
-        place = hub.draws.randrange(count)
-        reasons = [
-            {"Code": "TransactionConflict", "Message": "no"} if each == place else {"Code": "None"}
-            for each in range(count)
-        ]
-        return 400, {
-            "__type": "TransactionCanceledException",
-            "Message": "no",
-            "CancellationReasons": reasons,
-        }
-    return 400, {"__type": "TransactionConflictException", "message": "no"}
-
-
-def _mixed(answer: dict[str, Any]) -> dict[str, Any]:
-    for reason in answer.get("CancellationReasons", ()):
-        if reason["Code"] == "None":
-            reason |= {"Code": "TransactionConflict", "Message": "no"}
-            break
-    return answer
-
-
-def _told(call: Call, status: int, answer: dict[str, Any]) -> str:
-    if status == 200:
-        if call.operation != "BatchExecuteStatement":
-            return ""
-        errors = [each["Error"]["Code"] for each in answer["Responses"] if "Error" in each]
-        return f" {' '.join(errors)}" if errors else ""
-    reasons = " ".join(reason["Code"] for reason in answer.get("CancellationReasons", ()))
-    return f" {answer.get('__type', '').rpartition('#')[2]} {reasons}"
-
-
-class _Raw(io.BytesIO):
-    def stream(self) -> Iterator[bytes]:
-        yield self.read()
-
-
-def _response(request: AWSPreparedRequest, status: int, content: dict[str, Any]) -> AWSResponse:
-    body = _Raw(json.dumps(content).encode())
-    return AWSResponse(request.url, status, {"content-type": "application/x-amz-json-1.0"}, body)

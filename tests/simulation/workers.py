@@ -2,15 +2,14 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from typing import Any, Final
 
-from postdate.runtime.further import Took
 from postdate.runtime.queue import Received
-from postdate.targets.base import Delivery, Receipt, Report
+from postdate.targets.base import Delivery
 from tests.simulation import quotas, switched
+from tests.simulation.asking import SECONDS, Asking, Beside
 from tests.simulation.destination import Destination
 from tests.simulation.engine import RECEIVES, Engine
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
@@ -20,7 +19,6 @@ from tests.simulation.poison import calls_in
 from tests.simulation.rows import waits_for_a_person
 from tests.simulation.seen import Seen
 
-SECONDS: Final = {"api": 29, "sweep": 300, "run_tasks": 900, "settle": 60, "operate": 60, "record": 60}
 _LOST: Final = 0.15
 
 
@@ -129,7 +127,7 @@ class Functions:
         }
 
     def next_visible(self) -> int | None:
-        """Wakes who waits for a message that is there; else when the next one will be."""
+        """Wakes an actor that waits for a message, if one is there. Returns the instant of the next one otherwise."""
         soonest = None
         for queue, waiting in self._pollers.items():
             if not waiting:
@@ -175,7 +173,7 @@ class Functions:
                     self.engine.delete(queue, record["receiptHandle"])
 
     def _dies_after(self, queue: str, records: list[dict[str, Any]]) -> int | None:
-        """A message that is fatal is so for whoever has it; once it is brought back by a person, it is another one."""
+        """A fatal message is fatal for every worker that has it. Brought back by a person it is another message."""
         draws, share = self.hub.draws, self.mix().fatal
         for record in records if share and queue != "ticks" else ():
             self._fatal.setdefault(record["messageId"], draws.random() < share)
@@ -232,98 +230,6 @@ class Functions:
 
 
 @dataclass(kw_only=True, slots=True)
-class Asking:
-    """Takes messages for a worker in a thread of its own. Worker and thread die together."""
-
-    functions: Functions
-    worker: Actor
-    further: Any
-
-    def ask(self, took: Took, visible_after: timedelta) -> None:
-        functions, worker = self.functions, self.worker
-        lives = functions._living(worker)
-        asking = Actor(
-            name=f"{worker.name}, asking",
-            hub=functions.hub,
-            skew=worker.skew,
-            skew_max=worker.skew_max,
-            is_newer=worker.is_newer,
-            request=worker.request,
-            wired=worker.wired,
-            invoked_at=functions.hub.now,
-        )
-
-        def body() -> None:
-            try:
-                messages = self._received(visible_after)
-            except Crash:
-                if lives():
-                    functions.hub.kill(worker)
-                raise
-            if lives():
-                functions.given(worker, messages)
-                took(messages)
-
-        functions.hub.spawn(asking, body)
-
-    def delete(self, messages: Iterable[Received]) -> None:
-        kept, deletes_lost = [], self.functions.mix().deletes_lost
-        for message in messages:
-            if self.functions.hub.draws.random() < deletes_lost:
-                self.functions.seen.reach["delete lost"] += 1
-            else:
-                kept.append(message)
-        self.further.delete(kept)
-
-    def _received(self, visible_after: timedelta) -> list[Received]:
-        found: list[Received] = self.further._received(visible_after)
-        return found
-
-
-@dataclass(kw_only=True, slots=True)
-class Beside:
-    """Threads of a worker, for steps of backfills: the worker dies with each of them. What one has to report to a
-    worker that is no more is not heard."""
-
-    functions: Functions
-    worker: Actor
-
-    def submit(self, work: Callable[..., None], delivery: Delivery, report: Report) -> None:
-        functions, worker = self.functions, self.worker
-        lives = functions._living(worker)
-        beside = Actor(
-            name=f"{worker.name}, beside",
-            hub=functions.hub,
-            skew=worker.skew,
-            skew_max=worker.skew_max,
-            is_newer=worker.is_newer,
-            request=worker.request,
-            wired=worker.wired,
-            calls_given=worker.calls_given,
-            invoked_at=functions.hub.now,
-        )
-
-        waits = functions.seen.waits[delivery.tenant, delivery.destination.address]
-        place, began = len(waits), functions.hub.now
-        waits.append((began, began + SECONDS["run_tasks"] * SECOND))
-
-        def heard(delivery: Delivery, receipt: Receipt) -> None:
-            waits[place] = began, functions.hub.now
-            if lives():
-                report(delivery, receipt)
-
-        def body() -> None:
-            try:
-                work(delivery, heard)
-            except Crash:
-                if lives():
-                    functions.hub.kill(worker)
-                raise
-
-        functions.hub.spawn(beside, body)
-
-
-@dataclass(kw_only=True, slots=True)
 class Scheduler:
     """The ticks of the sweep: one each minute, not to the second, sometimes twice and sometimes not at all. Once
     faults have stopped, every third minute has to do, unless everything is to be on time."""
@@ -351,7 +257,7 @@ class Scheduler:
 
 
 def _again(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same messages given to somebody else as well, which the queue counts."""
+    """The same messages given to another worker as well, which the queue counts."""
     found = []
     for record in records:
         count = int(record["attributes"]["ApproximateReceiveCount"]) + 1

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Timer
 from typing import Any
 
-from postdate.domain import money, payment, transitions
+from postdate.domain import money, payment, settlement, task_requests, transitions, verdicts
 from postdate.domain.account import Account
 from postdate.domain.definition import Definition
 from postdate.domain.due import Due, Packet, Via
@@ -23,7 +23,7 @@ from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.further import Took
 from postdate.runtime.queue import MemoryQueue, Received
 from postdate.stores.archive import MemoryArchive
-from postdate.stores.definitions import MemoryDefinitions
+from postdate.stores.definitions_memory import MemoryDefinitions
 from postdate.stores.ledger import Posted, PostingAnswer
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.rows import FoundRows
@@ -352,7 +352,7 @@ def a_task(
     **fields: Any,
 ) -> Task:
     """A task as it is just after its registration, living in the minute it is due."""
-    task = transitions.register(
+    task = task_requests.register(
         id=item_id(KIND, PLAN.slot(due_at, unique(number)), unique(number)),
         tenant=tenant,
         due_at=due_at,
@@ -363,7 +363,7 @@ def a_task(
 
 
 def claimed(task: Task, *, now: datetime | None = None, holder: str = "worker-0") -> Task:
-    verdict = transitions.claim(
+    verdict = verdicts.claim(
         task,
         Due.of(task),
         now=now or task.due_at,
@@ -393,7 +393,7 @@ def in_state(state: State, task: Task | None = None) -> Task:
             failure = Failure(why="http 410", final=True)
             return transitions.fail(running, now=now, failure=failure, draw=0.0).after
         case State.CANCELLED:
-            cancelled = transitions.cancel(waiting, now=now)
+            cancelled = task_requests.cancel(waiting, now=now)
             assert cancelled is not None
             return cancelled.after
         case State.EXPIRED:
@@ -437,7 +437,9 @@ def a_payment(number: int = 1, **fields: Any) -> Payment:
 
 def stumbled(given: Payment, *, now: datetime | None = None, retry: RetryPolicy = STEADY) -> Payment:
     return _after(
-        money.stumble(given, now=now or given.due_at, why="the ledger did not answer", retry=retry, draw=0.5)
+        settlement.stumble(
+            given, now=now or given.due_at, why="the ledger did not answer", retry=retry, draw=0.5
+        )
     )
 
 
@@ -459,9 +461,11 @@ def payment_in(state: payment.State, given: Payment | None = None) -> Payment:
         case payment.State.EXECUTING:
             return stumbled(waiting)
         case payment.State.COMPLETED:
-            return _after(money.settle(waiting, now=now))
+            return _after(settlement.settle(waiting, now=now))
         case payment.State.FAILED:
-            return _after(money.fail(waiting, now=now, code="account_frozen", why="the account is frozen"))
+            return _after(
+                settlement.fail(waiting, now=now, code="account_frozen", why="the account is frozen")
+            )
         case payment.State.CANCELLED:
             cancelled = money.cancel(waiting, now=now)
             assert cancelled is not None

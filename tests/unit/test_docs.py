@@ -7,13 +7,32 @@ from typing import Final
 
 import pytest
 
-from postdate.domain import definition, money, operation, payment, task, transitions
+from postdate.domain import (
+    definition,
+    money,
+    operation,
+    operation_moves,
+    payment,
+    settlement,
+    task,
+    task_requests,
+    transitions,
+    verdicts,
+)
 from postdate.domain.retry import RetryPolicy
+from postdate.targets.eventbridge import EventBridgeTarget
+from postdate.targets.sns import SnsTarget
+from postdate.targets.sqs import SqsTarget
 
 PAGES: Final = [
     *map(Path, ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted(Path("docs").rglob("*.md")),
 ]
+# Decisions and changes tell of the code as it was.
+LIVING: Final = [page for page in PAGES if page.name != "CHANGELOG.md" and "decisions" not in page.parts]
+_PLACED: Final = re.compile(
+    r"((?:`\w+`(?:,| and)?\s)+)in\s(?:\[[^\]]+\]\((\S+\.py)\)|`([\w/]+/\w+\.py)`)", re.MULTILINE
+)
 TEXTS: Final = {page: page.read_text(encoding="utf-8") for page in PAGES}
 README: Final = TEXTS[Path("README.md")]
 SOURCE: Final = "\n".join(
@@ -21,11 +40,12 @@ SOURCE: Final = "\n".join(
     for folder in ("functions", "shared", "infra", "cli")
     for path in sorted(Path(folder).rglob("*.py"))
 )
+# The states of each kind, and the modules with its transitions. The first module has the table ALLOWED.
 LIVES: Final = {
-    "A task": (task.State, transitions),
-    "A recurring task": (definition.State, definition),
-    "A payment": (payment.State, money),
-    "An operation": (operation.State, operation),
+    "A task": (task.State, (transitions, task_requests, verdicts)),
+    "A recurring task": (definition.State, (definition,)),
+    "A payment": (payment.State, (money, settlement)),
+    "An operation": (operation.State, (operation_moves,)),
 }
 
 
@@ -56,7 +76,7 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("of", LIVES)
 def test_the_arrows_of_the_diagram_are_the_table_of_transitions(of: str) -> None:
-    _, rules = LIVES[of]
+    _, (rules, *_) = LIVES[of]
     drawn = [arrow for arrow in arrows(of) if "[*]" not in arrow]
     assert len(drawn) == len(set(drawn))
     assert set(drawn) == {
@@ -66,7 +86,7 @@ def test_the_arrows_of_the_diagram_are_the_table_of_transitions(of: str) -> None
 
 @pytest.mark.parametrize("of", LIVES)
 def test_the_diagram_begins_at_registration_and_ends_where_nothing_follows(of: str) -> None:
-    states, rules = LIVES[of]
+    states, (rules, *_) = LIVES[of]
     assert [arrow for arrow in arrows(of) if arrow[0] == "[*]"] == [("[*]", next(iter(states)).value)]
     assert {before for before, after in arrows(of) if after == "[*]"} == {
         state.value for state, afters in rules.ALLOWED.items() if not afters
@@ -81,7 +101,7 @@ def test_every_state_is_explained(of: str) -> None:
 
 
 @pytest.mark.parametrize("of", LIVES)
-def test_who_makes_an_arrow_is_a_function_and_a_rule_of_ours(of: str) -> None:
+def test_each_arrow_is_made_by_a_function_and_a_rule_of_ours(of: str) -> None:
     _, rules = LIVES[of]
     table = life(of).partition("### Who makes which arrow")[2]
     makers = re.findall(r"^\| [a-z].*? \| (`.+?) \| (`.+?) \|$", table, re.MULTILINE)
@@ -90,7 +110,10 @@ def test_who_makes_an_arrow_is_a_function_and_a_rule_of_ours(of: str) -> None:
         name for functions, _ in makers for name in code(functions) if not Path("functions", name).is_dir()
     } == set()
     assert {
-        name for _, named in makers for name in code(named) if not callable(getattr(rules, name, None))
+        name
+        for _, named in makers
+        for name in code(named)
+        if not any(callable(getattr(each, name, None)) for each in rules)
     } == set()
 
 
@@ -103,6 +126,20 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert path.exists(), f"{page} links to {target}"
         if anchor:
             assert anchor in anchors(Path(path.resolve().relative_to(Path.cwd())))
+
+
+@pytest.mark.parametrize("page", LIVING, ids=str)
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    named = {name for name in code(TEXTS[page]) if re.fullmatch(r"[\w./*<>-]+/[\w*]+\.py", name)}
+    assert [name for name in named if not any(Path().glob(re.sub("<.+?>", "*", name)))] == []
+
+
+@pytest.mark.parametrize("page", LIVING, ids=str)
+def test_names_stand_in_the_file_that_a_page_says(page: Path) -> None:
+    """Written as `name` in `path`, or with a link to the file."""
+    for names, link, path in _PLACED.findall(TEXTS[page]):
+        text = (page.parent / link if link else Path(path)).read_text(encoding="utf-8")
+        assert {name for name in code(names) if not re.search(rf"\b{name}\b", text)} == set()
 
 
 def test_what_make_is_said_to_do_it_does() -> None:
@@ -161,6 +198,13 @@ def test_the_table_of_retries_is_the_curve_of_the_default_policy() -> None:
             waits.append(at - began)
         elapsed += waits[0]
         assert [mean, longest, since] == [_roughly(wait) for wait in (*waits, elapsed)]
+
+
+def test_the_final_failures_of_queues_topics_and_buses_are_those_of_the_targets() -> None:
+    told = section("docs/retries.md", "Final failures")
+    rows = re.findall(r"^\| \w+ \(`(\w+)`\) \| (.+) \|$", told, re.MULTILINE)
+    targets = (SqsTarget, SnsTarget, EventBridgeTarget)
+    assert {name: code(text) for name, text in rows} == {each.name: each.final for each in targets}
 
 
 def _roughly(time: timedelta) -> str:

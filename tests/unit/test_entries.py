@@ -17,7 +17,7 @@ from postdate.domain.due import Due, Packet, Via
 from postdate.domain.slots import item_id
 from postdate.runtime import settings
 from postdate.runtime.queue import text_of
-from postdate.stores.keys import bearer_text
+from postdate.stores.key_text import bearer_text
 from postdate.stores.payment_row import attributes_of
 from tests.unit.doubles import PLAN, START, a_payment, unique
 

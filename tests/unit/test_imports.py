@@ -35,16 +35,16 @@ MAY_USE: Final = {
         *("postdate.runtime.settings", "postdate.runtime.metric", "postdate.targets"),
         *("postdate.domain.slots", "postdate.domain.due"),
     ),
-    "cli": ("postdate", "infra.environments", "infra.watch"),
+    "cli": ("postdate", "infra.environment", "infra.environments", "infra.watch"),
     "cli.commands": (
         *("cli", "bench", "chaos", "smoke"),
-        *("infra.capacity", "infra.environments", "postdate.targets"),
+        *("infra.capacity", "infra.environment", "infra.environments", "postdate.targets"),
     ),
     "bench": ("cli", "postdate"),
     "chaos": ("bench", "cli", "infra.environments", "postdate"),
-    "smoke": ("cli", "infra.environments", "postdate"),
+    "smoke": ("cli", "infra.environment", "postdate"),
 }
-# What only some rooms know of the world outside.
+# The libraries that only some rooms may know.
 KNOWN_ONLY_TO: Final = {
     "pynamodb": ("postdate.stores",),
     "idna": ("postdate.targets",),
@@ -67,7 +67,10 @@ KNOWN_ONLY_TO: Final = {
     "croniter": ("postdate.domain",),
     "cryptography": ("postdate.stores",),
     "jwt": ("postdate.runtime",),
-    "ministack": ("cli.local.engine", "cli.local.cloudwatch", "cli.local.streams", "cli.local.throttling"),
+    "ministack": (
+        *("cli.local.engine", "cli.local.cloudwatch", "cli.local.scanning", "cli.local.streams"),
+        "cli.local.throttling",
+    ),
 }
 WORLD: Final = frozenset(
     {

@@ -90,6 +90,41 @@ def test_conditions_on_attributes_rows_and_owners_are_kept() -> None:
     assert allowing("run-tasks", opened("acme")) is not None
     assert allowing("run-tasks", opened("@keys")) is None
     assert allowing("authorize", opened("@keys")) is not None
+    assert allowing("archive", opened("archive/acme")) is not None
+    assert allowing("archive", opened("acme")) is None
+
+
+def test_a_query_of_one_partition_names_it() -> None:
+    asked = {
+        "TableName": "integration-1-slots",
+        "KeyConditionExpression": "#scope = :scope AND #name < :name",
+        "ExpressionAttributeNames": {"#scope": "scope", "#name": "name"},
+        "ExpressionAttributeValues": {":scope": {"S": "retention"}, ":name": {"S": "again"}},
+    }
+    (walk,) = needs("dynamodb", "Query", asked)
+    assert allowing("archive", walk) is not None
+    (minutes,) = needs("dynamodb", "Query", asked | {"ExpressionAttributeValues": {":scope": {"S": "2026"}}})
+    assert allowing("archive", minutes) is None
+
+
+def test_the_api_reads_archived_payments_and_nothing_else_of_the_archive() -> None:
+    def read(key: str) -> Need:
+        (need,) = needs("s3", "GetObject", {"Bucket": "integration-archive-1", "Key": key})
+        return need
+
+    assert allowing("api", read("payments/2026/1.json")) is not None
+    assert allowing("api", read("events/2026/1.gz")) is None
+    assert allowing("archive", read("events/2026/1.gz")) is not None
+
+
+def test_each_machine_is_started_by_a_right_of_its_own() -> None:
+    arn = "arn:aws:states:us-east-1:000000000000:stateMachine:integration-"
+    found = {
+        name: next(iter(needs("stepfunctions", "StartExecution", {"stateMachineArn": arn + name}))).resource
+        for name in ("operation", "erase")
+    }
+    assert found["erase"].endswith("-erase")
+    assert found["operation"].endswith("-operation")
 
 
 def test_a_call_without_its_right_is_refused() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from functions.api.payments import register
-from functions.api.tasks.one_time import register as register_tasks
+from functions.api.payments import registered
+from functions.api.tasks.one_time import registered as tasks_registered
 from functions.run_tasks.tally import TaskTally as RunTally
 from functions.settle import handler as settle
-from functions.settle.run import PaymentTally
-from postdate.domain.money import settle as settled
+from functions.settle.tally import PaymentTally
+from postdate.domain.settlement import settle as settled
 from postdate.runtime.observability import logger
 from tests.unit.doubles import START, a_payment, a_task
 
@@ -41,7 +41,7 @@ def fields(record: logging.LogRecord, names: tuple[str, ...]) -> tuple[Any, ...]
 
 def test_a_registration_names_the_payment_its_accounts_its_amount_and_its_instant(told):
     payment = replace(a_payment(), amount=300)
-    register._tell([payment])
+    registered.note([payment])
     assert [fields(record, FIELDS) for record in told] == [
         ("payment_scheduled", payment.id, payment.payer, payment.payee, 300, payment.planned_at.isoformat())
     ]
@@ -58,7 +58,7 @@ def test_an_end_names_the_payment_its_execution_its_status_and_its_latency(told)
 
 def test_the_tasks_of_a_request_are_named_in_one_line(told):
     tasks = [a_task(1), a_task(2)]
-    register_tasks._tell(tasks)
+    tasks_registered.note(tasks)
     assert [fields(record, ("action", "tasks")) for record in told] == [
         ("tasks_scheduled", [task.id for task in tasks])
     ]

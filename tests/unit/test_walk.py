@@ -9,9 +9,9 @@ from tests.walk import Walk
 @pytest.mark.parametrize(
     ("act", "most"),
     [
-        (walk.payment, Walk(files=22, functions=65, returns=26)),
-        (walk.failing_task, Walk(files=33, functions=158, returns=105)),
-        (walk.late_occurrence, Walk(files=42, functions=160, returns=205)),
+        (walk.payment, Walk(files=20, functions=44, returns=14)),
+        (walk.failing_task, Walk(files=31, functions=136, returns=81)),
+        (walk.late_occurrence, Walk(files=41, functions=147, returns=169)),
     ],
     ids=lambda given: getattr(given, "__name__", None),
 )

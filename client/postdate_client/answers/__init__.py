@@ -3,16 +3,42 @@
 `python client/describe.py` writes this file from the API's description.
 """
 
-from postdate_client.answers.accounts import Account, Limits, Transaction
-from postdate_client.answers.events import Actor, Event, Subject
+from postdate_client.answers.accounts import (
+    Account,
+    AccountResult,
+    Adjustment,
+    Deposit,
+    Forecast,
+    ForecastMovement,
+    Limits,
+    Transaction,
+)
 from postdate_client.answers.instant import Instant
-from postdate_client.answers.operations import Eligible, NotEligible, Operation, StopWhen
-from postdate_client.answers.payments import CancelledPayment, Payment
+from postdate_client.answers.operations import OperationItem
+from postdate_client.answers.payments import (
+    CancelledPayment,
+    Payment,
+    PaymentEvent,
+    PaymentExecution,
+    PaymentResult,
+)
+from postdate_client.answers.shared import (
+    Actor,
+    Attempt,
+    Eligible,
+    Event,
+    NotEligible,
+    Operation,
+    Problem,
+    Run,
+    Status,
+    StopWhen,
+    Subject,
+)
 from postdate_client.answers.tasks import (
     AnyCancelledTask,
     AnyTask,
     AnyTaskWithPayload,
-    Attempt,
     CancelledRecurringTask,
     CancelledTask,
     EventBridgeTarget,
@@ -24,12 +50,11 @@ from postdate_client.answers.tasks import (
     RecurringTask,
     RecurringTaskWithPayload,
     Retry,
-    Run,
     RunSummary,
     SnsTarget,
     SqsTarget,
-    Status,
     Task,
+    TaskResult,
     TaskWithPayload,
     WebhookTarget,
 )
@@ -37,7 +62,9 @@ from postdate_client.answers.whoami import Whoami
 
 __all__ = [
     "Account",
+    "AccountResult",
     "Actor",
+    "Adjustment",
     "AnyCancelledTask",
     "AnyTask",
     "AnyTaskWithPayload",
@@ -45,10 +72,13 @@ __all__ = [
     "CancelledPayment",
     "CancelledRecurringTask",
     "CancelledTask",
+    "Deposit",
     "Eligible",
     "Event",
     "EventBridgeTarget",
     "FlowControl",
+    "Forecast",
+    "ForecastMovement",
     "HistoryLine",
     "Instant",
     "LastRun",
@@ -56,8 +86,13 @@ __all__ = [
     "ListedTask",
     "NotEligible",
     "Operation",
+    "OperationItem",
     "Payment",
+    "PaymentEvent",
+    "PaymentExecution",
+    "PaymentResult",
     "PlannedRun",
+    "Problem",
     "RecurringTask",
     "RecurringTaskWithPayload",
     "Retry",
@@ -69,6 +104,7 @@ __all__ = [
     "StopWhen",
     "Subject",
     "Task",
+    "TaskResult",
     "TaskWithPayload",
     "Transaction",
     "WebhookTarget",

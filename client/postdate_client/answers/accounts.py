@@ -1,8 +1,9 @@
-"""Types of the answers about accounts. `python client/describe.py` writes this file from the API's description."""
+"""Types of answers about accounts. `python client/describe.py` writes this file from the API's description."""
 
-from typing import Literal, TypedDict, final
+from typing import Literal, NotRequired, TypedDict, final
 
 from postdate_client.answers.instant import Instant
+from postdate_client.answers.shared import Problem
 
 
 @final
@@ -29,6 +30,35 @@ class Account(TypedDict):
 
 
 @final
+class AccountResult(TypedDict):
+    index: int
+    account: NotRequired[Account]
+    error: NotRequired[Problem]
+
+
+@final
+class Deposit(TypedDict):
+    transaction_id: str
+    account_id: str
+    type: Literal["PAYMENT", "DEPOSIT", "REFUND", "ADJUSTMENT"]
+    amount: int
+    created_at: Instant
+    reference: str | None
+    description: str | None
+    metadata: dict[str, str]
+
+
+@final
+class Adjustment(TypedDict):
+    transaction_id: str
+    account_id: str
+    type: Literal["PAYMENT", "DEPOSIT", "REFUND", "ADJUSTMENT"]
+    amount: int
+    created_at: Instant
+    reason: str
+
+
+@final
 class Transaction(TypedDict):
     reference: str | None
     description: str | None
@@ -43,3 +73,26 @@ class Transaction(TypedDict):
     created_at: Instant
     completed_at: Instant
     reason: str | None
+
+
+@final
+class ForecastMovement(TypedDict):
+    payment_id: str
+    at: Instant
+    amount: int
+    balance: int
+
+
+@final
+class Forecast(TypedDict):
+    account_id: str
+    until: Instant
+    balance: int
+    available: int
+    reserved: int
+    balance_at_until: int
+    available_at_until: int
+    falls_short_at: Instant | None
+    movements: list[ForecastMovement]
+    next_cursor: str | None
+    partial: bool

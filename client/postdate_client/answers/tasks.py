@@ -1,8 +1,9 @@
-"""Types of the answers about tasks. `python client/describe.py` writes this file from the API's description."""
+"""Types of answers about tasks. `python client/describe.py` writes this file from the API's description."""
 
-from typing import Any, Literal, TypeAlias, TypedDict, final
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict, final
 
 from postdate_client.answers.instant import Instant
+from postdate_client.answers.shared import Problem, Run, Status
 
 
 @final
@@ -57,11 +58,6 @@ class LastRun(TypedDict):
     lateness_ms: int
     token: int
     status: Literal["RUNNING", "SUCCEEDED", "FAILED"]
-
-
-Status: TypeAlias = Literal[
-    "PENDING", "RUNNING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED"
-]
 
 
 @final
@@ -138,32 +134,10 @@ class RecurringTask(TypedDict):
 
 
 @final
-class Attempt(TypedDict):
-    number: int
-    worker_id: str | None
-    lease_until: Instant | None
-    started_at: Instant
-    finished_at: Instant | None
-    outcome: Literal["RUNNING", "SUCCEEDED", "FAILED"]
-    http_status: int | None
-    error: str | None
-
-
-@final
-class Run(TypedDict):
-    run_id: str
-    planned_at: Instant
-    started_at: Instant | None
-    finished_at: Instant | None
-    lateness_ms: int | None
-    status: Status
-    reason: str | None
-    task_id: str
-    attempts: list[Attempt]
-    next_attempt_at: Instant | None
-    token: int
-    lease_until: Instant | None
-    version: int
+class TaskResult(TypedDict):
+    index: int
+    task: NotRequired[Task | RecurringTask]
+    error: NotRequired[Problem]
 
 
 @final

@@ -1,6 +1,8 @@
-"""Types of the answers about whoami. `python client/describe.py` writes this file from the API's description."""
+"""Types of answers about whoami. `python client/describe.py` writes this file from the API's description."""
 
 from typing import TypedDict, final
+
+from postdate_client.answers.instant import Instant
 
 
 @final
@@ -10,3 +12,9 @@ class Whoami(TypedDict):
     scopes: list[str]
     read_only: bool
     account_ids: list[str] | None
+    amount_max: int | None
+    amount_per_day_max: int | None
+    actions: list[str] | None
+    networks: list[str] | None
+    requests_per_second: int | None
+    expires_at: Instant | None

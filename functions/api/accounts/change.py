@@ -1,4 +1,4 @@
-"""Changes the limits and the status of accounts: one conditional write each, decided again when somebody was faster.
+"""Changes the limits and the status of accounts: one conditional write each, decided anew after another writer's.
 
 A payment may be registered while its account's limits change: then the limits count that it was checked against.
 """

@@ -24,12 +24,16 @@ from postdate.stores.ledger import Ledger
 class DepositOrder:
     """`amount` is taken from the account if it is below 0. `note` are further fields of its movement."""
 
+    # DEPOSIT or ADJUSTMENT, as the movement has it.
     type: Type
     account: str
     amount: int
+    # The reason of an adjustment; None for a deposit.
     reason: str | None = None
     note: Mapping[str, Any] = field(default_factory=dict)
+    # The key of the request, kept for ever with the movement that it made.
     idempotency_key: str
+    # The hash of the request. A second request with the same key must have the same.
     fingerprint: str
 
 

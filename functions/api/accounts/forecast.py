@@ -29,8 +29,11 @@ _BEHIND: Final = timedelta(days=1)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BalanceStep:
     payment_id: str
+    # The instant at which the payment is due.
     at: datetime
+    # Below 0 if the account pays.
     amount: int
+    # The balance of the account after the payment.
     balance: int
 
 
@@ -42,7 +45,9 @@ class Forecast:
     now: Account
     then: Account
     until: datetime
+    # The instant of the first payment that the money would not cover; None if all are covered.
     falls_short_at: datetime | None
+    # The first payments, as many as the answer shows.
     steps: tuple[BalanceStep, ...]
     place: str | None = None
 
@@ -78,6 +83,7 @@ def forecast(given: Forecast, ledger: Ledger, *, now: datetime, has_time: Callab
     """Goes on with a forecast for as long as there is time, with at least one look at the ledger."""
     folded = _Folded(then=given.then, short_at=given.falls_short_at)
     account, place = given.now, given.place or ""
+    # Parked payments are in no minute to come. Only the first page counts them.
     if not place:
         for parked in _parked(account, now, ledger):
             folded.add(parked, account.id)
@@ -87,6 +93,7 @@ def forecast(given: Forecast, ledger: Ledger, *, now: datetime, has_time: Callab
     while True:
         listed = ledger.payments_listed(wanted, after=place, limit=_READ_AT_ONCE)
         found = ledger.payments([each.id for each in listed])
+        # The index may list a payment twice after its instant changed.
         for id in dict.fromkeys(each.id for each in listed):
             payment = found.get(id)
             if payment is not None and _is_coming(payment, account) and payment.due_at <= given.until:

@@ -1,6 +1,6 @@
 """Pages of an account's journal, in the order in which it was written.
 
-A page is shown only when nothing can be written before its end any more, so whoever follows the journal misses
+A page is shown only when nothing can be written before its end any more, so a reader who follows the journal misses
 nothing: the account's row notes how far the journal was shown, and a commit that was decided before and comes later
 goes behind that. While the note cannot be written, pages end where the journal was shown before.
 """

@@ -19,8 +19,11 @@ _NAME = TypeAdapter[str](AccountId)
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AccountQuery:
     tenant: str
+    # None for accounts of every status.
     status: str | None
+    # The beginning of the wanted ids; empty for all.
     prefix: str
+    # The place and the length of the page.
     span: Span
 
     @classmethod

@@ -1,6 +1,5 @@
-"""Routes of an account's money: deposits, adjustments, the journal and the forecast."""
+"""Routes that deposit money into an account and adjust its balance."""
 
-from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
@@ -8,33 +7,22 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 
 from functions.api import requests
-from functions.api.accounts import answers, journal
+from functions.api.accounts import answers
 from functions.api.accounts.deposit import DepositOrder, Moved
-from functions.api.accounts.find import find
-from functions.api.accounts.forecast import Forecast, begun, forecast, going_on
-from functions.api.accounts.forms import (
-    AdjustmentForm,
-    DepositForm,
-)
+from functions.api.accounts.forms import AdjustmentForm, DepositForm
 from functions.api.accounts.restate import Restater
-from functions.api.accounts.routes import ADMIN, READ
+from functions.api.accounts.routes import ADMIN
 from functions.api.caller import Caller
-from functions.api.events import answers as events
-from functions.api.events.own import own
-from functions.api.forms import fingerprint, instant_of, parsed
-from functions.api.listing import Span, within
+from functions.api.forms import fingerprint, parsed
 from functions.api.operation import Routes
+from functions.api.parts.base import unique
 from functions.api.texts import pairs
 from functions.api.wiring import wired
-from postdate.domain.account import Account
-from postdate.domain.errors import ValidationFailed
-from postdate.domain.event import Subject
 from postdate.domain.movement import Type
 from postdate.use_cases.auditing import Auditor
 
 MONEY: Final = Routes("/api/v1/accounts/<account_id>")
 ReceiptT = TypeVar("ReceiptT", answers.Deposit, answers.Adjustment)
-_FORECAST_USUAL = timedelta(days=30)
 _OF_KEYS: Final = ("idempotency_key_missing", "idempotency_key_reused")
 
 
@@ -124,86 +112,11 @@ def adjust(caller: Caller, account_id: str) -> Response[answers.Adjustment]:
     return _told(moved, answers.adjustment(moved.movement, account))
 
 
-@MONEY.serves(
-    "get",
-    "/transactions",
-    name="listTransactions",
-    summary="List the journal of an account",
-    text="The rows are in the order in which they were written, and the list is a moment behind. To follow the "
-    "journal, ask again with `follow_cursor`, also after the last page: no row is written before a place that was "
-    "shown.",
-    scope=READ,
-    parameters=("since", "limit", "cursor"),
-    codes=("validation_failed", "not_found"),
-)
-def list_transactions(caller: Caller, account_id: str) -> answers.TransactionList:
-    account = unquote(account_id)
-    shown = journal.page(caller.tenant, account, requests.parameters(_event()), wired().ledger)
-    transactions = [answers.transaction(movement, account) for movement in shown.movements]
-    return {
-        "transactions": transactions,
-        "next_cursor": shown.cursor,
-        "follow_cursor": shown.follow,
-    }
-
-
-@MONEY.serves(
-    "get",
-    "/events",
-    name="listAccountEvents",
-    summary="List the events of an account",
-    text="In order, from its opening: changes by administrators, deposits and adjustments. Payments have events of "
-    "their own. An event is here a moment after its change.",
-    scope=READ,
-    parameters=("limit", "cursor"),
-    codes=("validation_failed", "not_found"),
-)
-def list_events(caller: Caller, account_id: str) -> events.SubjectEvents:
-    account = _account(caller, account_id)
-    subject = Subject(tenant=caller.tenant, kind="account", id=account.id)
-    found = own(subject, requests.parameters(_event()), wired().events)
-    return {"events": [events.of(event) for event in found.events], "next_cursor": found.cursor}
-
-
-@MONEY.serves(
-    "get",
-    "/forecast",
-    name="forecast",
-    summary="Forecast the balance of an account",
-    text="The forecast holds if no payment is scheduled or changed and no deposit is made. Payments to the account "
-    "count as "
-    "certain. A forecast that takes more than some seconds is `partial`: its balances are those after the last payment "
-    "that was read. `next_cursor` continues there, with the account as of the first page.",
-    scope=READ,
-    parameters=("until", "cursor"),
-    codes=("validation_failed", "not_found"),
-)
-def get_forecast(caller: Caller, account_id: str) -> answers.Forecast:
-    account, parameters = _account(caller, account_id), requests.parameters(_event())
-    if unknown_names := sorted(parameters.keys() - {"until", "cursor"}):
-        raise ValidationFailed([(name, "is not a known parameter") for name in unknown_names])
-    span = Span.of(parameters, "forecast", caller.tenant, account.id, parameters.get("until"))
-    found = forecast(
-        _going_on(account, span.after) if span.after else begun(account, _until(parameters.get("until"))),
-        wired().ledger,
-        now=wired().clock.now(),
-        has_time=within(wired().clock),
-    )
-    return answers.foreseen(found, None if found.place is None else span.cursor(found.mark))
-
-
-def _going_on(account: Account, mark: str) -> Forecast:
-    try:
-        return going_on(account, mark)
-    except ValueError:
-        raise ValidationFailed([("cursor", "is none of ours")]) from None
-
-
 def _moved(tenant: str, account: str, form: DepositForm | AdjustmentForm, **asked: Any) -> Moved:
     order = DepositOrder(
         account=account, idempotency_key=_key(), fingerprint=fingerprint(form, account), **asked
     )
-    return wired().cashier.move(tenant, order)
+    return wired().payments.cashier.move(tenant, order)
 
 
 def _key() -> str:
@@ -211,14 +124,13 @@ def _key() -> str:
 
 
 def restater() -> Restater:
-    given = wired()
-    auditor = Auditor(ledger=given.ledger, clock=given.clock)
+    tables, clock = wired().tables, wired().clock
     return Restater(
-        ledger=given.ledger,
-        reservations=given.cashier.reservations,
-        auditor=auditor,
-        clock=given.clock,
-        unique=given.cashier.unique,
+        ledger=tables.ledger,
+        reservations=tables.reservations,
+        auditor=Auditor(ledger=tables.ledger, clock=clock),
+        clock=clock,
+        unique=unique,
     )
 
 
@@ -231,19 +143,5 @@ def _told(moved: Moved, answer: ReceiptT) -> Response[ReceiptT]:
     )
 
 
-def _until(given: str | None) -> datetime:
-    now = wired().clock.now()
-    if given is None:
-        return now + _FORECAST_USUAL
-    until = instant_of("until", given)
-    if until < now:
-        raise ValidationFailed([("until", "is in the past")])
-    return until
-
-
 def _event() -> BaseProxyEvent:
     return MONEY.router.current_event
-
-
-def _account(caller: Caller, id: str) -> Account:
-    return find(wired().ledger, caller.tenant, unquote(id))

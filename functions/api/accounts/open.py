@@ -41,6 +41,7 @@ def open_accounts(
     for each in judged:
         if isinstance(each, PostdateError):
             answers.append(each)
+        # The first of two equal names takes the new account; the second finds it there.
         elif (account := found.pop(each[0], None)) is not None:
             answers.append(Opened(account=account))
         else:

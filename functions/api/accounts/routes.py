@@ -12,18 +12,14 @@ from functions.api import requests
 from functions.api.accounts import answers
 from functions.api.accounts.change import AccountChanger
 from functions.api.accounts.find import find
-from functions.api.accounts.forms import (
-    AccountBatchForm,
-    AccountChangeForm,
-    AccountForm,
-)
+from functions.api.accounts.forms import AccountBatchForm, AccountChangeForm, AccountForm
 from functions.api.accounts.listing import AccountQuery, page
 from functions.api.accounts.open import Opened, open_accounts
 from functions.api.caller import Caller
 from functions.api.forms import parsed, part_of_batch
 from functions.api.operation import Routes
 from functions.api.wiring import wired
-from postdate.domain.account import Account, Limits, Status
+from postdate.domain.account import Account, Limits
 from postdate.domain.errors import PostdateError
 
 ACCOUNTS: Final = Routes("/api/v1/accounts")
@@ -104,7 +100,7 @@ def create_batch(caller: Caller) -> answers.AccountBatchAnswer:
 )
 def list_accounts(caller: Caller) -> answers.AccountList:
     query = AccountQuery.of(caller.tenant, requests.parameters(_event()))
-    shown = page(query, wired().ledger, clock=wired().clock)
+    shown = page(query, wired().tables.ledger, clock=wired().clock)
     accounts = [answers.of(account) for account in shown.items]
     return {"accounts": accounts, "next_cursor": shown.cursor, "partial": shown.partial}
 
@@ -145,58 +141,7 @@ def change(caller: Caller, account_id: str) -> Response[answers.Account]:
     tenant = caller.administers(account).tenant
     given = parsed(AccountChangeForm, requests.body(_event())).limits.given()
     version = requests.version_wanted(_event())
-    return requests.item(answers.of(_changer().limit(tenant, account, given, version=version)))
-
-
-@ACCOUNTS.serves(
-    "post",
-    "/<account_id>/close",
-    name="closeAccount",
-    summary="Close an account",
-    text="An account can be closed if its balance is 0. It is never opened again. A closed account stays readable. It "
-    "takes no deposits and no payments: a later payment to it fails, and the money returns to the payer. To close an "
-    "account twice is no error.",
-    scope=ADMIN,
-    parameters=("IfMatch",),
-    headers=("ETag",),
-    codes=("validation_failed", "not_found", "invalid_state", "version_conflict"),
-)
-def close(caller: Caller, account_id: str) -> Response[answers.Account]:
-    account = unquote(account_id)
-    tenant, version = caller.administers(account).tenant, requests.version_wanted(_event())
-    return requests.item(answers.of(_changer().close(tenant, account, version=version)))
-
-
-@ACCOUNTS.serves(
-    "post",
-    "/<account_id>/freeze",
-    name="freezeAccount",
-    summary="Freeze an account",
-    text="A frozen account neither pays nor is paid: payments that are due meanwhile fail. The held amount of a "
-    "payment "
-    "that fails or is cancelled returns to the account all the same.",
-    scope=ADMIN,
-    parameters=("IfMatch",),
-    headers=("ETag",),
-    codes=("validation_failed", "not_found", "invalid_state", "version_conflict"),
-)
-def freeze(caller: Caller, account_id: str) -> Response[answers.Account]:
-    return _set(caller, account_id, Status.FROZEN)
-
-
-@ACCOUNTS.serves(
-    "post",
-    "/<account_id>/unfreeze",
-    name="unfreezeAccount",
-    summary="Unfreeze an account",
-    text="The account pays and is paid again.",
-    scope=ADMIN,
-    parameters=("IfMatch",),
-    headers=("ETag",),
-    codes=("validation_failed", "not_found", "invalid_state", "version_conflict"),
-)
-def unfreeze(caller: Caller, account_id: str) -> Response[answers.Account]:
-    return _set(caller, account_id, Status.ACTIVE)
+    return requests.item(answers.of(changer().limit(tenant, account, given, version=version)))
 
 
 def _event() -> BaseProxyEvent:
@@ -204,7 +149,7 @@ def _event() -> BaseProxyEvent:
 
 
 def _account(caller: Caller, id: str) -> Account:
-    return find(wired().ledger, caller.tenant, unquote(id))
+    return find(wired().tables.ledger, caller.tenant, unquote(id))
 
 
 def _asked(caller: Caller, given: JsonValue) -> tuple[str, Limits] | PostdateError:
@@ -219,15 +164,11 @@ def _asked(caller: Caller, given: JsonValue) -> tuple[str, Limits] | PostdateErr
 
 def _opened(tenant: str, asked: Sequence[tuple[str, Limits] | PostdateError]) -> list[Opened | PostdateError]:
     given = wired()
-    return open_accounts(tenant, asked, amount_cap=given.amount_cap, ledger=given.ledger, clock=given.clock)
+    return open_accounts(
+        tenant, asked, amount_cap=given.amount_cap, ledger=given.tables.ledger, clock=given.clock
+    )
 
 
-def _set(caller: Caller, account_id: str, status: Status) -> Response[answers.Account]:
-    account = unquote(account_id)
-    tenant, version = caller.administers(account).tenant, requests.version_wanted(_event())
-    return requests.item(answers.of(_changer().set_status(tenant, account, status, version=version)))
-
-
-def _changer() -> AccountChanger:
+def changer() -> AccountChanger:
     given = wired()
-    return AccountChanger(ledger=given.ledger, clock=given.clock, amount_cap=given.amount_cap)
+    return AccountChanger(ledger=given.tables.ledger, clock=given.clock, amount_cap=given.amount_cap)

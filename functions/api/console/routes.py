@@ -24,8 +24,8 @@ KINDS: Final = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
-# Comments are for readers of the source. A blank line stands for each, so that errors name the right line.
-_COMMENT: Final = re.compile(rb"^ *//.*", re.MULTILINE)
+# Comments and indentation are for readers of the source. Each line stays, so that errors name the right line.
+_UNREAD: Final = re.compile(rb"^ +(?://.*)?|^//.*", re.MULTILINE)
 # A browser asks each time whether a file has changed, so no page runs with the files of two releases.
 _HEADERS: Final = {
     "Cache-Control": "no-cache",
@@ -65,7 +65,7 @@ def files() -> dict[str, File]:
 def _read(path: Path) -> File:
     content = path.read_bytes()
     if path.suffix == ".js":
-        content = _COMMENT.sub(b"", content)
+        content = _UNREAD.sub(b"", content)
     return File(
         kind=KINDS[path.suffix],
         content=content,

@@ -29,7 +29,7 @@ _TRIES: Final = 5
     codes=(),
 )
 def list_destinations(caller: Caller) -> answers.DestinationList:
-    now, found = wired().clock.now(), wired().flow.states(caller.tenant)
+    now, found = wired().clock.now(), wired().tables.flow.states(caller.tenant)
     return {"destinations": [answers.of(circuit, found[circuit], now) for circuit in sorted(found)]}
 
 
@@ -66,7 +66,7 @@ def reset(caller: Caller, destination_id: str) -> answers.Destination:
 def _changed(
     tenant: str, id: str, decided: Callable[[Breaker], Breaker], now: datetime
 ) -> answers.Destination:
-    circuit, flow = answers.circuit_of(id), wired().flow
+    circuit, flow = answers.circuit_of(id), wired().tables.flow
     if circuit is None:
         raise _unknown()
     for _ in range(_TRIES):

@@ -12,10 +12,12 @@ from postdate.domain import event, event_body
 class Actor(TypedDict):
     type: Annotated[
         str,
-        Field(json_schema_extra={"enum": ["key", "function", "operation", "unknown"]}),
+        Field(json_schema_extra={"enum": ["key", "function", "operation", "aws", "unknown"]}),
         told("`unknown` for a change that was made before authors were noted."),
     ]
-    id: Annotated[str, told("The id of the key, or the name of the function or the operation.")]
+    id: Annotated[
+        str, told("The id of the key or operation, the name of the function, or the identity in AWS.")
+    ]
 
 
 class Subject(TypedDict):

@@ -4,23 +4,18 @@ The pages of a feed are written one behind the other and never change, so a foll
 that was shown misses none.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from functions.api import listing
+from functions.api.events.query import PLACE, FeedQuery
 from functions.api.events.waiting import WaitingSeats
-from functions.api.forms import instant_of
-from functions.api.listing import Span
-from postdate.domain.errors import ValidationFailed
 from postdate.domain.event import Event
 from postdate.runtime.clock import Clock
-from postdate.stores.events import Entry, Events, FeedPage, page_before
+from postdate.stores.events import Events, FeedEntry, FeedPage, page_before
 
-ORDERS: Final = ("asc", "desc")
-WAIT_SECONDS_MAX: Final = 20
 # A waiting request holds a copy of `api`: for longer than this only from a seat.
 _WITHOUT_SEAT: Final = timedelta(seconds=2)
 _LOOKS_EVERY: Final = timedelta(milliseconds=250)
@@ -29,70 +24,15 @@ _LOOKS_LATER: Final = timedelta(milliseconds=500)
 _WAIT_MOST: Final = timedelta(seconds=18)
 _PAGES_AT_ONCE: Final = 50
 _ROUNDS_MAX: Final = 20
-_TYPE: Final = re.compile(r"\*|[a-z_]{1,40}\.(\*|[a-z_]{1,40})")
-_PLACE: Final = re.compile(r"([0-9a-f]{1,16})\.([0-9]{1,12})\.([0-9]{1,3})")
+# Behind every entry of a page.
+_ENTRY_MAX: Final = 999
 
 # The number of a page and the entry's place in it.
 Place: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Query:
-    tenant: str
-    type: str | None
-    subject_id: str | None
-    account_id: str | None
-    since: datetime | None
-    until: datetime | None
-    newest_first: bool
-    wait: timedelta
-    span: Span
-
-    @classmethod
-    def of(cls, tenant: str, parameters: Mapping[str, str]) -> "Query":
-        names = ("type", "subject_id", "account_id", "since", "until", "order", "wait_seconds")
-        listing.only_known(parameters, *names)
-        type, order = parameters.get("type"), parameters.get("order", ORDERS[0])
-        if type is not None and not _TYPE.fullmatch(type):
-            raise ValidationFailed([("type", "is a type of events, such as payment.completed or payment.*")])
-        if order not in ORDERS:
-            raise ValidationFailed([("order", f"is one of {', '.join(ORDERS)}")])
-        asked = (parameters.get(name) for name in names if name not in ("order", "wait_seconds"))
-        span = Span.of(parameters, "events", tenant, order, *asked)
-        if span.after and not _PLACE.fullmatch(span.after):
-            raise ValidationFailed([("cursor", "is not a cursor of this API")])
-        return cls(
-            tenant=tenant,
-            type=type,
-            subject_id=parameters.get("subject_id"),
-            account_id=parameters.get("account_id"),
-            since=instant_of("since", parameters["since"]) if "since" in parameters else None,
-            until=instant_of("until", parameters["until"]) if "until" in parameters else None,
-            newest_first=order == "desc",
-            wait=timedelta(seconds=_wait_seconds(parameters.get("wait_seconds", "0"))),
-            span=span,
-        )
-
-    def may_want(self, entry: Entry) -> bool:
-        """False if the entry alone shows that its event does not pass the filter."""
-        if self.subject_id not in (None, entry.id):
-            return False
-        if self.type in (None, "*", entry.type):
-            return True
-        return self.type is not None and self.type.endswith(".*") and entry.kind == self.type[:-2]
-
-    def wants(self, event: Event) -> bool:
-        return self.account_id is None or self.account_id in event.accounts
-
-    def spans(self, page: FeedPage) -> bool:
-        """True for a page within the requested times. The instant of the page decides, because the feed is ordered by
-        it and the clocks of workers differ."""
-        since_then = self.since is None or page.recorded_at >= self.since
-        return since_then and (self.until is None or page.recorded_at < self.until)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
+class FeedAnswer:
     """`cursor` is None on the last page; `follow` leads to what is recorded later."""
 
     events: list[Event]
@@ -101,7 +41,9 @@ class Shown:
     partial: bool = False
 
 
-def page(query: Query, events: Events, *, clock: Clock, seats: WaitingSeats | None, id: str) -> Shown:
+def page(
+    query: FeedQuery, events: Events, *, clock: Clock, seats: WaitingSeats | None, id: str
+) -> FeedAnswer:
     """Waits for the next event as long as the query says, if there is none. `id` names the request. Without a free
     seat, and without `seats`, a request waits for two seconds at most."""
     began = clock.now()
@@ -118,7 +60,9 @@ def page(query: Query, events: Events, *, clock: Clock, seats: WaitingSeats | No
         )
 
 
-def _waited(query: Query, events: Events, clock: Clock, *, looks_every: timedelta, until: datetime) -> Shown:
+def _waited(
+    query: FeedQuery, events: Events, clock: Clock, *, looks_every: timedelta, until: datetime
+) -> FeedAnswer:
     while True:
         shown = _Reading(query, events, listing.within(clock)).shown()
         now = clock.now()
@@ -127,18 +71,18 @@ def _waited(query: Query, events: Events, clock: Clock, *, looks_every: timedelt
         clock.sleep_until(min(until, now + looks_every))
 
 
-def _is_told(shown: Shown, query: Query) -> bool:
+def _is_told(shown: FeedAnswer, query: FeedQuery) -> bool:
     return bool(shown.events) or shown.partial or query.newest_first
 
 
 class _Reading:
-    def __init__(self, query: Query, events: Events, has_time: Callable[[], bool]) -> None:
+    def __init__(self, query: FeedQuery, events: Events, has_time: Callable[[], bool]) -> None:
         self._query = query
         self._events = events
         self._has_time = has_time
         self._log = ""
 
-    def shown(self) -> Shown:
+    def shown(self) -> FeedAnswer:
         start = self._start()
         found: list[Event] = []
         at, read_to = start, self._query.span.after
@@ -146,6 +90,7 @@ class _Reading:
             pages = self._pages(at)
             places = list(self._places(pages, at))
             loaded = self._loaded(entry for _, entry, is_wanted in places if is_wanted)
+            # The place moves over entries that are not wanted too: a follower does not read them again.
             for place, entry, is_wanted in places:
                 at, read_to = place, self._text(place)
                 event = loaded.get(entry)
@@ -160,9 +105,9 @@ class _Reading:
                 break
         return self._told(found, read_to, goes_on=True, partial=True)
 
-    def _told(self, found: list[Event], read_to: str, *, goes_on: bool, partial: bool = False) -> Shown:
+    def _told(self, found: list[Event], read_to: str, *, goes_on: bool, partial: bool = False) -> FeedAnswer:
         cursor = self._query.span.cursor(read_to) if read_to else None
-        return Shown(
+        return FeedAnswer(
             events=found,
             cursor=cursor if goes_on else None,
             follow=None if self._query.newest_first else cursor,
@@ -173,7 +118,7 @@ class _Reading:
         """Behind which place to go on; None at the end that the order begins with. A cursor of a feed that has expired
         as a whole and begun anew leads to the new feed's begin."""
         query = self._query
-        match = _PLACE.fullmatch(query.span.after)
+        match = PLACE.fullmatch(query.span.after)
         if match is None:
             return None if query.since is None or query.newest_first else self._first_since(query.since)
         self._log, number = match[1], int(match[2])
@@ -184,7 +129,7 @@ class _Reading:
 
     def _first_since(self, since: datetime) -> Place | None:
         before = page_before(self._events, self._query.tenant, since)
-        return (before, ENTRY_MAX) if before else None
+        return (before, _ENTRY_MAX) if before else None
 
     def _newest(self) -> Sequence[FeedPage]:
         return self._events.pages(self._query.tenant, limit=1, newest_first=True)
@@ -196,7 +141,7 @@ class _Reading:
             return self._events.pages(tenant, limit=_PAGES_AT_ONCE, newest_first=True, before=before)
         return self._events.pages(tenant, after=at[0] - 1 if at else 0, limit=_PAGES_AT_ONCE)
 
-    def _places(self, pages: Sequence[FeedPage], at: Place | None) -> Iterator[tuple[Place, Entry, bool]]:
+    def _places(self, pages: Sequence[FeedPage], at: Place | None) -> Iterator[tuple[Place, FeedEntry, bool]]:
         """The entries behind this place, in the order that is asked for, and whether they are in the span of time."""
         for page in pages:
             self._log = page.log
@@ -206,7 +151,7 @@ class _Reading:
                 if at is None or (place < at if self._query.newest_first else place > at):
                     yield place, entry, is_in_span
 
-    def _loaded(self, entries: Iterator[Entry]) -> Mapping[Entry, Event]:
+    def _loaded(self, entries: Iterator[FeedEntry]) -> Mapping[FeedEntry, Event]:
         wanted = [entry for entry in entries if self._query.may_want(entry)]
         return self._events.listed(self._query.tenant, wanted) if wanted else {}
 
@@ -219,13 +164,3 @@ class _Reading:
 
     def _text(self, place: Place) -> str:
         return f"{self._log}.{place[0]}.{place[1]}"
-
-
-# Behind every entry of a page.
-ENTRY_MAX: Final = 999
-
-
-def _wait_seconds(text: str) -> int:
-    if not text.isdecimal() or not text.isascii() or len(text) > 2 or int(text) > WAIT_SECONDS_MAX:
-        raise ValidationFailed([("wait_seconds", f"is a number from 0 to {WAIT_SECONDS_MAX}")])
-    return int(text)

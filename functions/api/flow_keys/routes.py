@@ -35,7 +35,11 @@ _KEY_CHARACTERS_MAX: Final = 128
 def list_keys(caller: Caller) -> answers.FlowKeyList:
     parameters = requests.parameters(_event())
     listing.only_known(parameters)
-    span, flow, now = Span.of(parameters, "flow_keys", caller.tenant), wired().flow, wired().clock.now()
+    span, flow, now = (
+        Span.of(parameters, "flow_keys", caller.tenant),
+        wired().tables.flow,
+        wired().clock.now(),
+    )
     found = flow.keys_listed(caller.tenant, after=span.after, limit=span.limit + 1)
     shown, cursor = span.cut(found, str)
     used = flow.used(caller.tenant, shown)
@@ -129,4 +133,4 @@ def _told(caller: Caller, key: str) -> Response[answers.FlowKey]:
 
 
 def _changer() -> FlowKeyChanger:
-    return FlowKeyChanger(flow=wired().flow, clock=wired().clock)
+    return FlowKeyChanger(flow=wired().tables.flow, clock=wired().clock)

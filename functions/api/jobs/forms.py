@@ -5,7 +5,8 @@ from typing import Final
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
-from functions.api.tasks.forms import BatchTaskForm, FlowControlForm, RetryForm
+from functions.api.tasks.fields import FlowControlForm, RetryForm
+from functions.api.tasks.forms import BatchTaskForm
 from functions.api.tasks.targets import CamelTargetForm
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.task import Destination

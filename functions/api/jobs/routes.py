@@ -88,7 +88,13 @@ def register(caller: Caller) -> Response[answers.Job]:
 )
 def list_jobs(caller: Caller) -> answers.JobList:
     query = TaskQuery.of(caller.tenant, requests.parameters(_event()), runs=False)
-    shown = page(query, wired().tasks, wired().definitions, wired().unfinished, clock=wired().clock)
+    shown = page(
+        query,
+        wired().tables.tasks,
+        wired().tables.definitions,
+        wired().operators.unfinished,
+        clock=wired().clock,
+    )
     with ThreadPoolExecutor(_AT_ONCE) as readers:
         jobs = list(readers.map(_details, shown.items))
     return {"jobs": jobs, "nextCursor": shown.cursor, "partial": shown.partial}
@@ -118,7 +124,7 @@ def get(caller: Caller, job_id: str) -> answers.JobDetailsWithPayload:
     codes=("not_found", "invalid_state"),
 )
 def cancel(caller: Caller, job_id: str) -> answers.CancelledJob:
-    changer = wired().definition_changer if is_definition(job_id) else wired().changer
+    changer = wired().recurring.changer if is_definition(job_id) else wired().tasks.changer
     return {"status": changer.cancel(caller.tenant, job_id, version=None).state.value}
 
 
@@ -126,7 +132,7 @@ def _details(found: Task | Definition) -> answers.JobDetails:
     """Returns a job with its attempts. A recurring job shows the attempts of its last run, and the newest failure."""
     if isinstance(found, Task):
         return answers.details(one_time.of(found), key=found.job_key, last=found)
-    runs = wired().chain.newest(found)
+    runs = wired().recurring.chain.newest(found)
     told = recurring.of(found, runs=runs, now=wired().clock.now())
     last = next((run for run in runs if run.state is not State.PENDING), None)
     return answers.details(told, key=found.job_key, last=last)

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 
 from functions.api.answers import Cursor, Instant, told
 from functions.api.forms import text_of
-from postdate.stores.keys import ApiKey
+from postdate.stores.api_key import ApiKey
 
 Status: TypeAlias = Literal["ACTIVE", "REVOKED", "EXPIRED"]
 

@@ -11,8 +11,10 @@ from postdate.domain import instants
 from postdate.domain.errors import Conflict, Forbidden, InvalidState, NotFound, ValidationFailed
 from postdate.domain.scopes import INTERNAL
 from postdate.runtime.clock import Clock
+from postdate.stores.api_key import ApiKey
 from postdate.stores.key_hashes import KeyHashes
-from postdate.stores.keys import ApiKey, Keys, bearer_text, new_id, new_secret
+from postdate.stores.key_text import bearer_text, new_id, new_secret
+from postdate.stores.keys import Keys
 
 _TRIES = 3
 _PAYS = frozenset({"payments:write"})

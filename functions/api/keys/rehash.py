@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from postdate.domain.errors import Unavailable
 from postdate.stores.key_hashes import KeyHashes
-from postdate.stores.keys import Keys, Shown
+from postdate.stores.key_text import Shown
+from postdate.stores.keys import Keys
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

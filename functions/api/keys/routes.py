@@ -16,7 +16,7 @@ from functions.api.listing import Span
 from functions.api.operation import Routes
 from functions.api.wiring import wired
 from postdate.domain.scopes import INTERNAL
-from postdate.stores.keys import ApiKey
+from postdate.stores.api_key import ApiKey
 
 KEYS: Final = Routes("/api/v1/keys")
 READ, WRITE = "keys:read", "keys:write"
@@ -99,7 +99,7 @@ def make(caller: Caller) -> Response[answers.NewKey]:
 def list_keys(caller: Caller) -> answers.KeyList:
     parameters = requests.parameters(_event())
     listing.only_known(parameters)
-    span, keys, now = Span.of(parameters, "keys", caller.tenant), wired().all_keys, wired().clock.now()
+    span, keys, now = Span.of(parameters, "keys", caller.tenant), wired().tables.keys, wired().clock.now()
     ids, cursor = span.cut(keys.listed(caller.tenant, after=span.after, limit=span.limit + 1), str)
     found = keys.some(ids)
     shown = [answers.of(found[id], now) for id in ids if id in found and _is_tenants(found[id])]
@@ -125,7 +125,7 @@ def get(caller: Caller, key_id: str) -> answers.Key:
     "/<key_id>",
     name="revokeKey",
     summary="Revoke a key",
-    text="For good, everywhere within 5 seconds. Revoking twice is no error. A key may revoke itself.",
+    text="For good, everywhere within 2 seconds. Revoking twice is no error. A key may revoke itself.",
     example={**_KEY, "status": "REVOKED"},
     scope=WRITE,
     codes=("not_found",),
@@ -159,7 +159,7 @@ def _event() -> BaseProxyEvent:
 
 
 def _keyring() -> Keyring:
-    return Keyring(keys=wired().all_keys, hashes=wired().hashes, clock=wired().clock)
+    return Keyring(keys=wired().tables.keys, hashes=wired().hashes, clock=wired().clock)
 
 
 def _told(granted: Granted) -> answers.NewKey:

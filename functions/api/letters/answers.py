@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from functions.api.answers import Count, Instant, told
 from functions.api.forms import text_of
-from functions.api.letters.show import DeadLetters, Group, Shown
+from functions.api.letters.show import DeadLetters, Group, ShownLetter
 from postdate.domain.task import Task
 
 
@@ -45,7 +45,7 @@ class DeadLetterList(TypedDict):
     groups: NotRequired[Annotated[list[LetterGroup], told("With `group=failure`: instead of the letters.")]]
 
 
-def letter(shown: Shown, letters: DeadLetters) -> DeadLetter:
+def letter(shown: ShownLetter, letters: DeadLetters) -> DeadLetter:
     item, due = shown.item, shown.due
     return {
         "letter_id": shown.letter.id,

@@ -16,7 +16,7 @@ from functions.api.operations.forms import RedriveForm
 from functions.api.wiring import wired
 from postdate.domain.errors import NotFound, ValidationFailed
 from postdate.domain.operation import Kind
-from postdate.stores.keys import OPS
+from postdate.domain.scopes import OPS
 
 LETTERS: Final = Routes("/api/v1/ops/dlq")
 _KINDS: Final = {"tasks": Kind.TASKS, "payments": Kind.PAYMENTS}
@@ -38,7 +38,10 @@ _FAILURE: Final = "failure"
     codes=("validation_failed", "not_found"),
 )
 def list_letters(_: Caller, queue: str) -> answers.DeadLetterList:
-    letters, given = wired().dead_letters.get(queue), requests.parameters(LETTERS.router.current_event)
+    letters, given = (
+        wired().operators.dead_letters.get(queue),
+        requests.parameters(LETTERS.router.current_event),
+    )
     if letters is None:
         raise NotFound(f"there is no queue {queue}")
     listing.only_known(given, "group")
@@ -71,7 +74,7 @@ def list_letters(_: Caller, queue: str) -> answers.DeadLetterList:
     codes=("malformed", "validation_failed", "limit_exceeded", "invalid_state", "not_found"),
 )
 def redrive(_: Caller, queue: str) -> Response[operations.Operation]:
-    event, planner = LETTERS.router.current_event, wired().operations_planner
+    event, planner = LETTERS.router.current_event, wired().operators.planner
     if queue not in _KINDS:
         raise NotFound(f"there is no queue {queue}")
     form, kind = parsed(RedriveForm, requests.body(event)), _KINDS[queue]

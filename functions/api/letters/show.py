@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from postdate.domain.due import Due
 from postdate.domain.letters import used_up
-from postdate.domain.operation import fingerprint
+from postdate.domain.operation_counts import fingerprint
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
 from postdate.runtime.clock import Clock
@@ -17,10 +17,12 @@ Item = Task | Payment
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shown:
+class ShownLetter:
     """One item of a letter; `item` is None if it is gone or unknown."""
 
+    # The message in the queue of dead letters.
     letter: Letter
+    # The call for the item; None for a message that cannot be read.
     due: Due | None
     item: Item | None
 
@@ -37,9 +39,12 @@ class Shown:
 class Group:
     """Letters of one failure to one destination."""
 
+    # The fingerprint of the error, which is equal for equal causes.
     failure: str
+    # None for payments, and for items that are gone.
     destination: str | None
     count: int
+    # The instant at which the oldest of the letters came.
     oldest: datetime
 
 
@@ -51,7 +56,7 @@ class DeadLetters:
     load: Callable[[Iterable[str]], Mapping[str, Item]]
     clock: Clock
 
-    def shown(self, most: int) -> list[Shown]:
+    def shown(self, most: int) -> list[ShownLetter]:
         """Up to `most` letters, the oldest first. Looking hides them from others for a moment."""
         found = self.letters.look(most)
         known: Mapping[str, Item] = {}
@@ -65,7 +70,7 @@ class DeadLetters:
             self.letters.delete(over)
             self.letters.release(left)
         return [
-            Shown(letter=letter, due=due, item=None if due is None else known.get(due.id))
+            ShownLetter(letter=letter, due=due, item=None if due is None else known.get(due.id))
             for letter in sorted(left, key=lambda letter: letter.sent_at)
             for due in (letter.dues or (None,))
             if due is None or not used_up([due], known.get)
@@ -75,14 +80,14 @@ class DeadLetters:
         return max(self.clock.now() - letter.sent_at, timedelta(0))
 
 
-def grouped(shown: Iterable[Shown]) -> list[Group]:
+def grouped(shown: Iterable[ShownLetter]) -> list[Group]:
     """The largest group first."""
     each = list(shown)
     counts = Counter((one.failure, one.destination) for one in each)
     oldest: dict[tuple[str, str | None], datetime] = {}
     for one in each:
-        place = (one.failure, one.destination)
-        oldest[place] = min(oldest.get(place, one.letter.sent_at), one.letter.sent_at)
+        group = (one.failure, one.destination)
+        oldest[group] = min(oldest.get(group, one.letter.sent_at), one.letter.sent_at)
     return [
         Group(failure=failure, destination=destination, count=count, oldest=oldest[failure, destination])
         for (failure, destination), count in counts.most_common()

@@ -2,7 +2,7 @@
 
 Each copy of the function counts by itself. What one copy has registered for a tenant within some seconds is free up to
 a bound, so that a tenant of usual size costs no request. Beyond it the copy takes allowances from a timeline that all
-copies share: one update for each of them. When the table does not answer, nobody is refused.
+copies share: one update for each of them. When the table does not answer, no request is refused.
 """
 
 from collections import OrderedDict

@@ -2,7 +2,7 @@
 
 Each copy of the function takes stretches of a timeline that all copies share: one update for some twentieth of what a
 window allows. What a copy has taken and not used is void after a window. So all copies together admit at most what a
-window allows, and one stretch more for each copy. When the table does not answer, nobody is refused. Keys without a
+window allows, and one stretch more for each copy. When the table does not answer, no request is refused. Keys without a
 limit cost nothing.
 """
 
@@ -15,8 +15,8 @@ from typing import Final
 from postdate.domain.errors import RateLimited, Unavailable
 from postdate.domain.limits import WINDOW
 from postdate.runtime.clock import Clock
+from postdate.stores.api_key import ApiKey
 from postdate.stores.flow import Flow, Timeline
-from postdate.stores.keys import ApiKey
 
 _STRETCHES_A_WINDOW: Final = 20
 _REMEMBERED_MAX: Final = 1000

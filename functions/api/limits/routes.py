@@ -26,8 +26,8 @@ LIMITS: Final = Routes("/api/v1/limits")
 def get(caller: Caller) -> answers.TenantLimits:
     tenant = caller.tenant
     return answers.limits(
-        wired().tenant(tenant),
-        registered=wired().meter.used(tenant),
-        tasks_stored=wired().stored.used(tenant),
+        wired().guards.tenant(tenant),
+        registered=wired().guards.meter.used(tenant),
+        tasks_stored=wired().guards.stored.used(tenant),
         workers=wired().workers,
     )

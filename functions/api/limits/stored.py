@@ -3,7 +3,7 @@
 Each copy of the function counts the tasks that it registered by the week in which they are due, and adds them to a
 shared row once it has counted 250: one update. A week counts until its tasks are certainly deleted. So the count needs
 no write when a row expires. Registrations that a copy has not added yet are missing in the shared row, and are lost if
-the copy ends. When the table does not answer, nobody is refused.
+the copy ends. When the table does not answer, no request is refused.
 """
 
 from collections import Counter, OrderedDict
@@ -37,7 +37,7 @@ class _Count:
     own: Counter[int] = field(default_factory=Counter)
 
 
-class Stored:
+class StoredTasks:
     def __init__(self, *, flow: Flow, clock: Clock, most: int = STORED_MAX) -> None:
         self._flow = flow
         self._clock = clock

@@ -7,8 +7,8 @@ from typing_extensions import TypedDict
 
 from functions.api.answers import Count, Cursor, Instant, told, words
 from functions.api.forms import text_of
-from postdate.domain import operation
-from postdate.domain.operation import Outcome
+from postdate.domain import operation, operation_pages
+from postdate.domain.operation_pages import Outcome
 
 
 class Eligible(TypedDict):
@@ -142,7 +142,7 @@ def accepted(given: operation.Operation) -> Response[Operation]:
     )
 
 
-def item(entry: operation.Entry) -> OperationItem:
+def item(entry: operation_pages.Entry) -> OperationItem:
     return {
         "item_id": entry.id,
         "version": entry.version,

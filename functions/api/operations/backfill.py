@@ -37,9 +37,12 @@ class Backfill:
 
     id: str
     task_id: str
+    # The instant of the request.
     asked_at: datetime
+    # The task that makes the first runs. Each step writes the task of the next one.
     step: BackfillStep
     progress: Progress
+    # True if an earlier request with the same key asked for it.
     replayed: bool = False
 
 

@@ -12,11 +12,12 @@ from functions.api.payments.listing import PaymentQuery as PaymentQuery
 from functions.api.payments.listing import listed
 from functions.api.tasks.listing import TaskQuery as TaskQuery
 from functions.api.unfinished import Unfinished
-from postdate.domain import definition, payment, task
+from postdate.domain import definition, operation_counts, payment, task
 from postdate.domain import operation as rules
 from postdate.domain.definition import Definition, is_definition
 from postdate.domain.errors import LimitExceeded
-from postdate.domain.operation import Action, Item, Kind
+from postdate.domain.operation import Action, Kind
+from postdate.domain.operation_items import Item
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
 from postdate.runtime.clock import Clock
@@ -28,7 +29,7 @@ from postdate.stores.tasks import Tasks
 EVALUATED_MAX: Final = 20_000
 ItemT = TypeVar("ItemT", Task, Payment, Definition)
 _READ_AT_ONCE: Final = 500
-# Of the 29 seconds that a request has.
+# A request has 29 seconds; this is the part for the search.
 _TIME: Final = timedelta(seconds=15)
 _NO_SPAN: Final = Span(limit=1, after="", mark="")
 # The one state in which most actions find something to do. A filter that names none looks there.
@@ -47,17 +48,21 @@ _USUAL: Final[dict[tuple[Kind, Action], str]] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Filter:
+class ItemFilter:
     """Each field that is given narrows it. `destination` is how the address begins, `failure` a fingerprint."""
 
+    # A state of the kind; by default the one that the action is for.
     status: str | None = None
     name: str | None = None
     tag: str | None = None
     destination: str | None = None
     failure: str | None = None
+    # The payer or the payee.
     account: str | None = None
+    # The planned instants: `since` is the first, `until` the first behind the last.
     since: datetime | None = None
     until: datetime | None = None
+    # Pairs that the payment has, all of them.
     metadata: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -81,7 +86,7 @@ class Finder:
     unfinished: Unfinished
     clock: Clock
 
-    def find(self, tenant: str, action: Action, kind: Kind, asked: Filter) -> Found:
+    def find(self, tenant: str, action: Action, kind: Kind, asked: ItemFilter) -> Found:
         """Raises LimitExceeded for a filter that more items fit than an operation may have, or that is too wide to be
         evaluated in one request."""
         status = asked.status or _USUAL[kind, action]
@@ -95,7 +100,7 @@ class Finder:
             case _:
                 assert_never(kind)
 
-    def _plans(self, tenant: str, status: str, asked: Filter) -> Found:
+    def _plans(self, tenant: str, status: str, asked: ItemFilter) -> Found:
         query = _tasks_query(tenant, status, asked)
         wanted = query.at(self.clock.now(), self.unfinished)
 
@@ -109,7 +114,7 @@ class Finder:
             lambda item: query.wants(item) and _goes_to(asked, item.template.destination.address),
         )
 
-    def _tasks(self, tenant: str, status: str, asked: Filter) -> Found:
+    def _tasks(self, tenant: str, status: str, asked: ItemFilter) -> Found:
         query = _tasks_query(tenant, status, asked)
         wanted = query.at(self.clock.now(), self.unfinished)
 
@@ -123,7 +128,7 @@ class Finder:
             lambda item: query.wants(item) and _fits(asked, item.destination.address, item.error),
         )
 
-    def _payments(self, tenant: str, status: str, asked: Filter) -> Found:
+    def _payments(self, tenant: str, status: str, asked: ItemFilter) -> Found:
         query = PaymentQuery(
             wanted=PaymentsWanted(
                 tenant=tenant,
@@ -166,7 +171,7 @@ class Finder:
         return Found(items=list(found.values()), evaluated=evaluated)
 
 
-def _tasks_query(tenant: str, status: str, asked: Filter) -> TaskQuery:
+def _tasks_query(tenant: str, status: str, asked: ItemFilter) -> TaskQuery:
     return TaskQuery(
         tenant=tenant,
         status=status,
@@ -180,9 +185,11 @@ def _tasks_query(tenant: str, status: str, asked: Filter) -> TaskQuery:
     )
 
 
-def _fits(asked: Filter, address: str, error: str | None) -> bool:
-    return _goes_to(asked, address) and (asked.failure is None or rules.fingerprint(error) == asked.failure)
+def _fits(asked: ItemFilter, address: str, error: str | None) -> bool:
+    return _goes_to(asked, address) and (
+        asked.failure is None or operation_counts.fingerprint(error) == asked.failure
+    )
 
 
-def _goes_to(asked: Filter, address: str) -> bool:
+def _goes_to(asked: ItemFilter, address: str) -> bool:
     return asked.destination is None or address.startswith(asked.destination)

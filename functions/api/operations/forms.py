@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from functions.api.caller import Caller
 from functions.api.forms import AccountId, Form, Instant
-from functions.api.operations.find import Filter
+from functions.api.operations.find import ItemFilter
 from functions.api.texts import METADATA_PAIRS_MAX, Metadata, Seen
 from postdate.domain import definition, payment, task
 from postdate.domain.operation import ACTIONS, RATE_DEFAULT, RATE_MAX, Action, Kind, Plan, StopRule
@@ -57,8 +57,8 @@ class FilterForm(Form):
             raise ValueError("an empty filter would fit every item")
         return self
 
-    def filter(self) -> Filter:
-        return Filter(
+    def filter(self) -> ItemFilter:
+        return ItemFilter(
             status=self.status,
             name=self.name,
             tag=self.tag,
@@ -96,7 +96,7 @@ class RedriveForm(Form):
             raise ValueError(f"a filter of {kind} has no {', '.join(wrong)}")
 
     @property
-    def items(self) -> list[str] | Filter:
+    def items(self) -> list[str] | ItemFilter:
         return self.filter.filter() if self.filter is not None else self.ids or []
 
     def redrive(self, kind: Kind, caller: Caller) -> Plan:

@@ -11,23 +11,23 @@ from datetime import datetime
 from typing import Final
 
 from functions.api.caller import Caller
-from functions.api.operations.find import Filter, Finder
-from postdate.domain import operation as rules
+from functions.api.operations.find import Finder, ItemFilter
+from postdate.domain import (
+    operation_counts,
+    operation_items,
+    operation_pages,
+    operation_seats,
+)
+from postdate.domain import operation_moves as moves
 from postdate.domain.definition import Definition, is_definition
 from postdate.domain.definition import State as DefinitionState
 from postdate.domain.errors import Conflict, Forbidden, InvalidState, NotFound
 from postdate.domain.item import kind_of
-from postdate.domain.operation import (
-    ACTIVE,
-    RUNNING_MAX,
-    Entry,
-    Item,
-    Kind,
-    Operation,
-    Outcome,
-    Plan,
-    State,
-)
+from postdate.domain.operation import Kind, Operation, Plan, State
+from postdate.domain.operation_items import Item
+from postdate.domain.operation_moves import ACTIVE
+from postdate.domain.operation_pages import Entry, Outcome
+from postdate.domain.operation_seats import RUNNING_MAX
 from postdate.domain.payment import KIND as PAYMENT_KIND
 from postdate.domain.payment import Payment
 from postdate.domain.scopes import OPS
@@ -61,11 +61,11 @@ class Planner:
     clock: Clock
     unique: Callable[[], bytes]
 
-    def plan(self, caller: Caller, plan: Plan, named: Sequence[str] | Filter) -> Operation:
+    def plan(self, caller: Caller, plan: Plan, named: Sequence[str] | ItemFilter) -> Operation:
         """Raises Forbidden for a kind of items that the key has no right to change."""
         caller.needs(_NEEDS[plan.kind])
         now, unique = self.clock.now(), self.unique()
-        if isinstance(named, Filter):
+        if isinstance(named, ItemFilter):
             looked = self.finder.find(caller.tenant, plan.action, plan.kind, named)
             known: Mapping[str, Item] = {item.id: item for item in looked.items}
             ids, evaluated = list(known), looked.evaluated
@@ -90,13 +90,13 @@ class Planner:
             else None,
             evaluated=evaluated,
             not_eligible=against,
-            by_failure=rules.most_common(
-                rules.fingerprint(item.error) for item in found if not isinstance(item, Definition)
+            by_failure=operation_counts.most_common(
+                operation_counts.fingerprint(item.error) for item in found if not isinstance(item, Definition)
             ),
-            by_destination=rules.most_common(map(_destination, found)),
+            by_destination=operation_counts.most_common(map(_destination, found)),
             counts={Outcome.WAITING: len(entries)} if entries else {},
         )
-        self.operations.add(operation, rules.pages_of(operation.id, entries))
+        self.operations.add(operation, operation_pages.pages_of(operation.id, entries))
         return operation
 
     def load(self, tenant: str, id: str) -> Operation:
@@ -138,7 +138,7 @@ class Planner:
         for _ in range(_TRIES):
             operation = self._changed_by(caller, id)
             why = f"stopped by the key {caller.key_id}"
-            after = rules.stopped_by_hand(operation, now=self.clock.now(), why=why)
+            after = moves.stopped_by_hand(operation, now=self.clock.now(), why=why)
             if self.operations.change(after):
                 return after
         raise Conflict
@@ -164,7 +164,7 @@ class Planner:
                 seat
                 for seat in seats.taken
                 if seat.operation != operation.id
-                and rules.sits(seat, self.operations.get(seat.operation), now)
+                and operation_seats.sits(seat, self.operations.get(seat.operation), now)
             ]
             if len(taken) >= RUNNING_MAX:
                 raise InvalidState(
@@ -180,7 +180,7 @@ class Planner:
         self._seat(operation)
         run = operation.run + 1
         machines.begin(self.machine, operation.id, run)
-        after = rules.started(operation, run=run, now=self.clock.now())
+        after = moves.started(operation, run=run, now=self.clock.now())
         # The execution may have said so before, and be further by now.
         return after if self.operations.change(after) else self.operations.get(operation.id) or after
 
@@ -195,6 +195,7 @@ class Planner:
         """The items that the action is for, in the order of their ids, and the others counted by reason."""
         wanted = sorted(dict.fromkeys(ids))
         found, against = list[Item](), Counter[str]()
+        # No run begins under a task that has ended, so nothing can be tried again for it.
         ended = self._ended(
             {each.task_id for each in known.values() if isinstance(each, Task) and each.recurs is not None}
         )
@@ -206,7 +207,7 @@ class Planner:
                 against["is a run of a task that is CANCELLED or deleted"] += 1
             elif isinstance(item, Payment) and not caller.may_pay_from(item.payer):
                 against["is paid from an account that this key is not bound to"] += 1
-            elif why := rules.why_not(plan, item, now):
+            elif why := operation_items.why_not(plan, item, now):
                 against[why] += 1
             else:
                 found.append(item)

@@ -15,7 +15,7 @@ from functions.api.operations.forms import OperationForm
 from functions.api.operations.view import view
 from functions.api.wiring import wired
 from postdate.domain.errors import NotFound
-from postdate.domain.operation import PAGE_ITEMS
+from postdate.domain.operation_pages import PAGE_ITEMS
 
 OPERATIONS: Final = Routes("/api/v1/operations")
 READ, WRITE = "tasks:read", "operations:write"
@@ -76,7 +76,7 @@ _EXAMPLES: Final = {
     codes=("malformed", "validation_failed", "limit_exceeded", "invalid_state"),
 )
 def plan(caller: Caller) -> Response[answers.Operation]:
-    form, planner = parsed(OperationForm, requests.body(_event())), wired().operations_planner
+    form, planner = parsed(OperationForm, requests.body(_event())), wired().operators.planner
     planned = planner.plan(caller, form.plan(caller), form.items)
     return answers.accepted(planned if form.dry_run else planner.start(caller, planned.id))
 
@@ -95,8 +95,8 @@ def plan(caller: Caller) -> Response[answers.Operation]:
 def list_operations(caller: Caller) -> answers.OperationList:
     given = requests.parameters(_event())
     listing.only_known(given)
-    span, operations = Span.of(given, "operations", caller.tenant), wired().operations
-    shows = wired().operations_planner.shows
+    span, operations = Span.of(given, "operations", caller.tenant), wired().tables.operations
+    shows = wired().operators.planner.shows
     ids = operations.listed(caller.tenant, before=span.after, limit=span.limit + 1)
     shown, cursor = span.cut(ids, str)
     read = [each for each in map(operations.get, shown) if each is not None]
@@ -116,9 +116,9 @@ def list_operations(caller: Caller) -> answers.OperationList:
 )
 def get(caller: Caller, operation_id: str) -> answers.Operation:
     try:
-        return answers.of(wired().operations_planner.shown(caller, operation_id))
+        return answers.of(wired().operators.planner.shown(caller, operation_id))
     except NotFound:
-        return view(wired().backfills.load(caller.tenant, operation_id))
+        return view(wired().recurring.backfills.load(caller.tenant, operation_id))
 
 
 @OPERATIONS.serves(
@@ -133,12 +133,12 @@ def get(caller: Caller, operation_id: str) -> answers.Operation:
     codes=("validation_failed", "not_found"),
 )
 def list_items(caller: Caller, operation_id: str) -> answers.OperationItemList:
-    operation = wired().operations_planner.shown(caller, operation_id)
+    operation = wired().operators.planner.shown(caller, operation_id)
     given = requests.parameters(_event())
     listing.only_known(given)
     span = Span.of(given, "operation items", caller.tenant, operation.id)
     first, limit = int(span.after or 0), -(-span.limit // PAGE_ITEMS)
-    pages = wired().operations.pages(operation, first=first, limit=limit)
+    pages = wired().tables.operations.pages(operation, first=first, limit=limit)
     after = first + len(pages)
     return {
         "items": [answers.item(entry) for page in pages for entry in page.entries],
@@ -160,7 +160,7 @@ def list_items(caller: Caller, operation_id: str) -> answers.OperationItemList:
     codes=("not_found", "invalid_state"),
 )
 def start(caller: Caller, operation_id: str) -> Response[answers.Operation]:
-    return answers.accepted(wired().operations_planner.start(caller, operation_id))
+    return answers.accepted(wired().operators.planner.start(caller, operation_id))
 
 
 @OPERATIONS.serves(
@@ -176,7 +176,7 @@ def start(caller: Caller, operation_id: str) -> Response[answers.Operation]:
     codes=("not_found", "invalid_state"),
 )
 def stop(caller: Caller, operation_id: str) -> Response[answers.Operation]:
-    return answers.accepted(wired().operations_planner.stop(caller, operation_id))
+    return answers.accepted(wired().operators.planner.stop(caller, operation_id))
 
 
 @OPERATIONS.serves(
@@ -192,7 +192,7 @@ def stop(caller: Caller, operation_id: str) -> Response[answers.Operation]:
     codes=("not_found", "invalid_state"),
 )
 def resume(caller: Caller, operation_id: str) -> Response[answers.Operation]:
-    return answers.accepted(wired().operations_planner.resume(caller, operation_id))
+    return answers.accepted(wired().operators.planner.resume(caller, operation_id))
 
 
 def _event() -> BaseProxyEvent:

@@ -1,7 +1,7 @@
 """The answers of the overview."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Final
 
 from typing_extensions import TypedDict
 
@@ -15,8 +15,16 @@ from functions.api.overview.look import Looked, Minute, OfTenant
 from functions.api.switches.answers import SwitchState, state_of
 from postdate.domain import calendar as calendar_counts
 from postdate.domain import instants
+from postdate.domain.reconciling import DONE, Reconciliation
 from postdate.domain.tally import PAYMENTS, TASKS, MinuteTally
 from postdate.runtime.alarms import Firing
+from postdate.runtime.metric import TIERS
+
+_NOTHING: Final[calendars.Sums] = (
+    calendar_counts.DueCount(),
+    calendar_counts.DueCount(),
+    calendar_counts.DueCount(),
+)
 
 
 class TaskFigures(TypedDict):
@@ -47,6 +55,13 @@ class QueueDepth(TypedDict):
     waiting: Annotated[Count, told("Messages that a worker may take now. A message calls up to 25 items.")]
     in_flight: Annotated[Count, told("Messages that a worker has.")]
     delayed: Annotated[Count, told("Messages for a later instant.")]
+    oldest_seconds: Annotated[
+        int | None,
+        told(
+            "Age of the oldest message, up to three minutes ago. Null for an empty queue, and if CloudWatch does not "
+            "tell."
+        ),
+    ]
 
 
 class HeldDestination(Destination):
@@ -95,6 +110,17 @@ class Calendar(TypedDict):
     hours: Annotated[list[DueAt], told("Of the next week; those without items are left out.")]
 
 
+class TierDue(TypedDict):
+    tier: Annotated[str, told("Of tenants, as it was when the item was registered, moved or withdrawn.")]
+    next_hour: Due
+    next_day: Due
+    next_week: Due
+
+
+class ServiceCalendar(Calendar):
+    tiers: Annotated[list[TierDue], told("The same sums for each tier of tenants.")]
+
+
 class LastHour(TypedDict):
     at: Instant
     minutes: Annotated[list[MinuteFigures], told("Of the last hour, the oldest first.")]
@@ -127,9 +153,17 @@ class FailingDependency(TypedDict):
     error: Annotated[str, told("The newest failure.")]
 
 
+class LastReconciliation(TypedDict):
+    reconciliation_id: str
+    ok: Annotated[bool, told("True if nothing contradicts anything.")]
+    finished_at: Instant
+    by_check: Annotated[dict[str, Count], told("The number of findings by check.")]
+    to_approve: Annotated[Count, told("Proposed repairs that were not made yet.")]
+
+
 class ServiceOverview(LastHour):
     calendar: Annotated[
-        Calendar,
+        ServiceCalendar,
         told("Of all tenants, counted some seconds after each change, without the minute that runs."),
     ]
     queues: list[QueueDepth]
@@ -143,6 +177,7 @@ class ServiceOverview(LastHour):
         list[FailingDependency],
         told("Services of AWS that a function calls no more for now, because they failed in a row."),
     ]
+    reconciliation: Annotated[LastReconciliation | None, told("The newest; null before the first night.")]
 
 
 def of_tenant(looked: OfTenant, *, payments: bool) -> Overview:
@@ -166,13 +201,17 @@ def of_service(looked: Looked) -> ServiceOverview:
     until = None if sweeping.watermark is None else instants.end_of(sweeping.watermark)
     return {
         **_last_hour(looked, payments=True),
-        "calendar": _calendar(looked.calendar),
+        "calendar": {
+            **_calendar(looked.calendar),
+            "tiers": [_tier(tier, looked.calendar.tiers.get(tier, _NOTHING)) for tier in TIERS],
+        },
         "queues": [
             {
                 "queue": name,
                 "waiting": depth.waiting,
                 "in_flight": depth.in_flight,
                 "delayed": depth.delayed,
+                "oldest_seconds": looked.ages.get(name),
             }
             for name, depth in looked.queues.items()
         ],
@@ -194,6 +233,17 @@ def of_service(looked: Looked) -> ServiceOverview:
             }
             for each in looked.dependencies
         ],
+        "reconciliation": None if looked.reconciliation is None else _reconciliation(looked.reconciliation),
+    }
+
+
+def _reconciliation(found: Reconciliation) -> LastReconciliation:
+    return {
+        "reconciliation_id": found.id,
+        "ok": found.ok,
+        "finished_at": text_of(found.finished_at),
+        "by_check": dict(found.by_check),
+        "to_approve": sum(each.outcome != DONE for each in found.proposals),
     }
 
 
@@ -217,6 +267,11 @@ def _calendar(calendar: calendars.Calendar) -> Calendar:
         "minutes": _by_instant(calendar.minutes),
         "hours": _by_instant(calendar.hours),
     }
+
+
+def _tier(tier: str, sums: calendars.Sums) -> TierDue:
+    hour, day, week = (_due(each) for each in sums)
+    return {"tier": tier, "next_hour": hour, "next_day": day, "next_week": week}
 
 
 def _by_instant(found: Mapping[int, calendar_counts.DueCount]) -> list[DueAt]:

@@ -7,9 +7,9 @@ recurring tasks do not count in a tenant's: the later ones are not written yet.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from postdate.domain import instants
 from postdate.domain.calendar import DueCount
@@ -23,18 +23,22 @@ DAY: Final = timedelta(days=1)
 REACHES: Final = timedelta(days=7)
 READ_MAX: Final = 500
 _PAGE: Final = 100
+# Sums of the next hour, day and week.
+Sums: TypeAlias = tuple[DueCount, DueCount, DueCount]
 _HOUR_MINUTES: Final = 60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Calendar:
     """The items that are due before `until`, counted. Keys are minutes; those of `hours` are the first minutes of
-    hours. Minutes and hours without items have no entry. `sums` are those of the next hour, day and week."""
+    hours. Minutes and hours without items have no entry. `tiers` are the sums by the tier of the tenants, of all
+    tenants' calendar only."""
 
     until: datetime
-    sums: tuple[DueCount, DueCount, DueCount]
+    sums: Sums
     minutes: Mapping[int, DueCount]
     hours: Mapping[int, DueCount]
+    tiers: Mapping[str, Sums] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,10 +76,20 @@ class Calendars:
         return _Read(due=due, until=_until(places, now))
 
 
-def of_service(counts: Mapping[int, DueCount], now: datetime) -> Calendar:
-    """The calendar of all tenants, from counts of minutes. The minute that runs is left out. Counts are never below 0:
-    a registration that was not counted may have been withdrawn since."""
-    found = [
+def of_service(counts: Mapping[str, Mapping[int, DueCount]], now: datetime) -> Calendar:
+    """The calendar of all tenants, from counts of minutes by tier. The minute that runs is left out. Counts are never
+    below 0: a registration that was not counted may have been withdrawn since."""
+    by_tier = {tier: _to_come(some, now) for tier, some in counts.items()}
+    whole = defaultdict[int, DueCount](DueCount)
+    for some in counts.values():
+        for minute, due in some.items():
+            whole[minute] += due
+    calendar = _calendar(_to_come(whole, now), now=now, until=now + REACHES)
+    return replace(calendar, tiers={tier: _sums(found, now) for tier, found in by_tier.items()})
+
+
+def _to_come(counts: Mapping[int, DueCount], now: datetime) -> list[tuple[datetime, DueCount]]:
+    return [
         (
             instants.start_of(minute),
             DueCount(tasks=max(0, due.tasks), payments=max(0, due.payments), amount=max(0, due.amount)),
@@ -83,7 +97,6 @@ def of_service(counts: Mapping[int, DueCount], now: datetime) -> Calendar:
         for minute, due in counts.items()
         if now < instants.start_of(minute) < now + REACHES
     ]
-    return _calendar(found, now=now, until=now + REACHES)
 
 
 def _calendar(counted: Iterable[tuple[datetime, DueCount]], *, now: datetime, until: datetime) -> Calendar:
@@ -95,11 +108,16 @@ def _calendar(counted: Iterable[tuple[datetime, DueCount]], *, now: datetime, un
         if at < now + BY_MINUTE:
             minutes[minute] += due
 
-    def within(span: timedelta) -> DueCount:
-        return sum((due for at, due in found if at < now + span), start=DueCount())
+    return Calendar(until=until, sums=_sums(found, now), minutes=minutes, hours=hours)
 
-    sums = (within(BY_MINUTE), within(DAY), within(REACHES))
-    return Calendar(until=until, sums=sums, minutes=minutes, hours=hours)
+
+def _sums(found: Iterable[tuple[datetime, DueCount]], now: datetime) -> Sums:
+    counted = list(found)
+
+    def within(span: timedelta) -> DueCount:
+        return sum((due for at, due in counted if at < now + span), start=DueCount())
+
+    return within(BY_MINUTE), within(DAY), within(REACHES)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

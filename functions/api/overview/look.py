@@ -15,6 +15,7 @@ from functions.api.overview.calendar import Calendar, Calendars
 from postdate.domain import instants
 from postdate.domain.breaker import Breaker
 from postdate.domain.calendar import DueCount
+from postdate.domain.reconciling import Reconciliation
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
 from postdate.domain.switch import Switch
 from postdate.domain.tally import MinuteTally
@@ -32,8 +33,12 @@ ATTENTION_SHOWN: Final = 100
 # SQS counts to some seconds, and an alarm's state changes once a minute.
 DEPTHS_KEPT: Final = timedelta(seconds=5)
 ALARMS_KEPT: Final = timedelta(seconds=10)
+# CloudWatch has one figure a minute, and each costs a request.
+AGES_KEPT: Final = timedelta(minutes=1)
 # The recorder counts some seconds after the registration.
 CALENDAR_KEPT: Final = timedelta(seconds=10)
+# One ends each night, and an approval changes it.
+RECONCILIATION_KEPT: Final = timedelta(seconds=10)
 _BEATS_MISSED: Final = 3
 _AT_ONCE: Final = 8
 _OPENED_BY: Final = frozenset(Stage)
@@ -80,20 +85,25 @@ class OfTenant(LastHour):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Looked(LastHour):
-    """`alarms` are those that fire; None if they are not known now. The calendar is that of all tenants."""
+    """`alarms` are those that fire; None if they are not known now. The calendar is that of all tenants.
+    `reconciliation` is the newest one; None before the first."""
 
     calendar: Calendar
     sweeping: Sweeping
     queues: Mapping[str, Depth]
+    # Seconds for which the oldest message waits; of an empty queue none.
+    ages: Mapping[str, int]
     switches: list[Switch]
     alarms: list[Firing] | None
     dependencies: list[Failing]
+    reconciliation: Reconciliation | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Look:
-    """`depths` are those of the queues by name, `alarms` those that fire, and `counts` those of the minutes of the next
-    week for the calendar of all tenants; each is read when it is called."""
+    """`depths` and `ages` are those of the queues by name, `alarms` those that fire, `reconciled` the newest
+    reconciliation, and `counts` those of the minutes of the next week by tier for the calendar of all tenants; each is
+    read when it is called."""
 
     passes: Passes
     tallies: Tallies
@@ -102,8 +112,10 @@ class Look:
     failing: FailingDependencies
     calendars: Calendars
     depths: Mapping[str, Callable[[], Depth]]
+    ages: Callable[[], Mapping[str, int]]
     alarms: Callable[[], list[Firing] | None]
-    counts: Callable[[], Mapping[int, DueCount]]
+    counts: Callable[[], Mapping[str, Mapping[int, DueCount]]]
+    reconciled: Callable[[], Reconciliation | None]
     groups: Groups
     horizon: Horizon
     beat: timedelta
@@ -136,8 +148,9 @@ class Look:
             attention = readers.submit(self._attention, None)
             switches = readers.submit(self.switches.all)
             failing = readers.submit(self.failing.failing, now)
-            alarms = readers.submit(self.alarms)
+            alarms, ages = readers.submit(self.alarms), readers.submit(self.ages)
             counts = readers.submit(self.counts)
+            reconciled = readers.submit(self.reconciled)
             depths = {name: readers.submit(depth) for name, depth in self.depths.items()}
             return Looked(
                 at=now,
@@ -145,10 +158,12 @@ class Look:
                 sweeping=self._sweeping(now, done.result(), mark.result(), beat.result()),
                 attention=attention.result(),
                 queues={name: depth.result() for name, depth in depths.items()},
+                ages=ages.result(),
                 switches=[each for each in switches.result() if not each.is_caught_up(now)],
                 alarms=alarms.result(),
                 calendar=calendar.of_service(counts.result(), now),
                 dependencies=failing.result(),
+                reconciliation=reconciled.result(),
             )
 
     def _attention(self, tenant: str | None) -> Attention:

@@ -25,7 +25,9 @@ _PAYMENTS_READ: Final = "payments:read"
 )
 def get(caller: Caller) -> answers.Overview:
     payments = _PAYMENTS_READ in caller.scopes
-    return answers.of_tenant(wired().look.at_tenant(caller.tenant, payments=payments), payments=payments)
+    return answers.of_tenant(
+        wired().operators.look.at_tenant(caller.tenant, payments=payments), payments=payments
+    )
 
 
 @OVERVIEW.serves(
@@ -39,4 +41,4 @@ def get(caller: Caller) -> answers.Overview:
     codes=(),
 )
 def get_of_service(_: Caller) -> answers.ServiceOverview:
-    return answers.of_service(wired().look.at_service())
+    return answers.of_service(wired().operators.look.at_service())

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 
 from functions.api.caller import Caller
-from functions.api.payments.register import PaymentOrder, RegisteredPayment
+from functions.api.payments.draft import PaymentOrder
+from functions.api.payments.register import RegisteredPayment
 from postdate.domain.errors import IdempotencyInProgress, LimitExceeded, PostdateError, Rejected
 from postdate.runtime.clock import Clock
 from postdate.stores.keys import Keys
@@ -35,16 +36,19 @@ class Allowance:
         allowed = [_checked(caller, order) for order in orders]
         if caller.amount_per_day_max is None:
             return register(allowed)
+        # The amounts are counted first: of two requests at once, only one gets the rest of the day.
         day, counted = self._today(), set[int]()
         wanted = [index for index, order in enumerate(allowed) if order.refusal is None]
         if wanted and self._spent(caller, day, sum(allowed[index].terms.amount for index in wanted)):
             counted.update(wanted)
+        # All together are too much, so each is counted by itself, in their order.
         elif len(wanted) > 1:
             counted.update(index for index in wanted if self._spent(caller, day, allowed[index].terms.amount))
         for index in wanted:
             if index not in counted:
                 allowed[index] = replace(allowed[index], refusal=_beyond(caller))
         answers = register(allowed)
+        # A crash before this leaves the day's sum too high, never too low.
         unused = sum(allowed[index].terms.amount for index in counted if _moves_nothing(answers[index]))
         if unused:
             self.keys.give_back(caller.key_id, unused, day=day)

@@ -14,8 +14,7 @@ from functions.api.payments.terms import TermsAnswer, answer_of
 from postdate.domain import event as domain_event
 from postdate.domain import payment, payment_event
 from postdate.domain.errors import PostdateError
-from postdate.domain.money import EXECUTIONS_MAX
-from postdate.domain.payment import ExecutionStatus, State
+from postdate.domain.payment import State
 
 _TYPES: Final = [name.upper() for name in payment_event.NAMES]
 
@@ -87,34 +86,6 @@ class PaymentEvents(TypedDict):
     next_cursor: Cursor
 
 
-class PaymentExecution(TypedDict):
-    execution_id: str
-    payment_id: str
-    status: Annotated[str, words(ExecutionStatus)]
-    started_at: Instant
-    completed_at: Instant | None
-    executed_at: Annotated[
-        Instant | None, told("The instant at which the money moved; null for an attempt that moved none.")
-    ]
-    error_message: str | None
-    retry_count: Annotated[Count, told("The number of attempts before this one.")]
-
-
-class PaymentExecutions(TypedDict):
-    executions: Annotated[list[PaymentExecution], told(f"The newest {EXECUTIONS_MAX}, in order.")]
-
-
-class Executed(TypedDict):
-    """The result of an execution, with `error_code` if the payment failed."""
-
-    success: Annotated[bool, told("True if the money moved.")]
-    execution_id: Annotated[
-        str, told("The execution that ended the payment. An earlier request may have made it.")
-    ]
-    status: Annotated[str, Field(json_schema_extra={"enum": [State.COMPLETED.value, State.FAILED.value]})]
-    error_code: NotRequired[str | None]
-
-
 def of(given: payment.Payment) -> Payment:
     return {
         "payment_id": given.id,
@@ -148,17 +119,6 @@ def cancelled(given: payment.Payment) -> CancelledPayment:
     }
 
 
-def executed(given: payment.Payment) -> Executed:
-    """The end of a payment, and the execution that ended it."""
-    done = given.state is State.COMPLETED
-    ended: Executed = {
-        "success": done,
-        "execution_id": given.executions[-1].id,
-        "status": given.state.value,
-    }
-    return ended if done else {**ended, "error_code": given.error_code}
-
-
 def event(given: domain_event.Event) -> PaymentEvent:
     """A line of the audit trail."""
     common = events.of(given)
@@ -168,21 +128,3 @@ def event(given: domain_event.Event) -> PaymentEvent:
         "event_data": common["data"],
         "timestamp": common["occurred_at"],
     }
-
-
-def executions(given: payment.Payment) -> list[PaymentExecution]:
-    return [
-        {
-            "execution_id": execution.id,
-            "payment_id": given.id,
-            "status": execution.status.value,
-            "started_at": text_of(execution.started_at),
-            "completed_at": text_of(execution.completed_at),
-            "executed_at": text_of(execution.completed_at)
-            if execution.status is ExecutionStatus.SUCCESS
-            else None,
-            "error_message": execution.error,
-            "retry_count": execution.retry_count,
-        }
-        for execution in given.executions
-    ]

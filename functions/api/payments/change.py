@@ -1,4 +1,4 @@
-"""Changes and cancels payments that wait: one posting each, decided again when somebody was faster.
+"""Changes and cancels payments that wait: one posting each, decided again when another writer was faster.
 
 The new call is sent after the write; if that is lost, the closing pass over the new slot finds the pointer.
 """
@@ -102,7 +102,7 @@ class PaymentChanger:
         for _ in range(_TRIES):
             payment = self.load(caller.tenant, id)
             if payment == wanted:
-                # It was written by our own first try, whose answer got lost.
+                # The row is the work of our own first try, whose answer got lost.
                 return payment
             caller.pays_from(payment.payer)
             decided = decide(payment, self.clock.now())

@@ -5,17 +5,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from functions.api.payments.answers import Executed, executed
 from functions.api.payments.change import PaymentChanger
+from functions.api.payments.execution_answers import Executed, executed
 from functions.api.refusals import books_disagree
-from postdate.domain.errors import InvalidState, Stopped, Unauthenticated, Unavailable
-from postdate.domain.payment import Payment, State
+from postdate.domain.errors import InvalidState, NotFound, Stopped, Unauthenticated, Unavailable
+from postdate.domain.item import kind_of
+from postdate.domain.payment import KIND, Payment, State
 from postdate.domain.scopes import INTERNAL
 from postdate.domain.switch import SETTLEMENT, of_tenant
 from postdate.runtime import deadline
 from postdate.runtime.clock import Clock
+from postdate.stores.archived_payments import ArchivedPayments
 from postdate.stores.key_hashes import KeyHashes
-from postdate.stores.keys import Keys, Shown, split
+from postdate.stores.key_text import Shown, split
+from postdate.stores.keys import Keys
 from postdate.stores.switchboard import Switchboard
 from postdate.use_cases.settling import Settling
 
@@ -23,6 +26,7 @@ from postdate.use_cases.settling import Settling
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Executor:
     changer: PaymentChanger
+    archived: ArchivedPayments
     settling: Settling
     keys: Keys
     hashes: KeyHashes
@@ -41,15 +45,25 @@ class Executor:
         self.keep(Shown(key, parts[1]))
 
     def execute(self, id: str, execution_id: str) -> Executed:
-        """Raises Stopped while a switch stops this payment, also if that cannot be told now."""
-        payment = self.changer.load(None, id)
+        """Raises Stopped while a switch stops this payment, also if that cannot be told now. The archive tells how a
+        payment ended that has left the table, and not by which execution."""
+        try:
+            payment = self.changer.load(None, id)
+        except NotFound:
+            if kind_of(id) != KIND or (ended := self.archived.end_of(id)) is None:
+                raise
+            return _told(ended.state, None, ended.error_code)
         with self._unless_stopped(payment):
             outcome = self.settling.attempt([payment], {id: execution_id})[id]
         if outcome.stuck and outcome.disagrees:
             raise books_disagree(payment.payer, outcome.stuck)
         if outcome.stuck:
             raise Unavailable
-        return _told(outcome.payment)
+        done = outcome.payment
+        if done.state is State.EXECUTING and done.lease_until is None:
+            raise InvalidState(done.state, "the payment waits for a person to redrive or cancel it")
+        last = done.executions[-1].id if done.executions else None
+        return _told(done.state, last, done.error_code)
 
     @contextmanager
     def _unless_stopped(self, payment: Payment) -> Iterator[None]:
@@ -66,13 +80,11 @@ class Executor:
             yield
 
 
-def _told(payment: Payment) -> Executed:
-    match payment.state:
+def _told(state: State, execution_id: str | None, error_code: str | None) -> Executed:
+    match state:
         case State.COMPLETED | State.FAILED:
-            return executed(payment)
+            return executed(state, execution_id, error_code)
         case State.CANCELLED:
-            raise InvalidState(payment.state, "the payment is cancelled")
-        case State.EXECUTING if payment.lease_until is None:
-            raise InvalidState(payment.state, "the payment waits for a person to redrive or cancel it")
+            raise InvalidState(state, "the payment is cancelled")
         case State.PENDING | State.EXECUTING:
-            raise InvalidState(payment.state, "the payment is not due yet")
+            raise InvalidState(state, "the payment is not due yet")

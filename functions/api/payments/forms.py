@@ -6,13 +6,7 @@ from typing import TypeVar
 from pydantic import Field, JsonValue, model_validator
 
 from functions.api import patterns
-from functions.api.forms import (
-    DELAY_SECONDS_MAX,
-    Form,
-    Instant,
-    parsed,
-    part_of_batch,
-)
+from functions.api.forms import DELAY_SECONDS_MAX, Form, Instant, parsed, part_of_batch
 from functions.api.payments.terms import TermsChangeForm, TermsForm
 from postdate.domain import instants
 from postdate.domain.account import AMOUNT_CAP

@@ -7,8 +7,9 @@ from pydantic import JsonValue
 
 from functions.api.caller import Caller
 from functions.api.forms import fingerprint
+from functions.api.payments.draft import PaymentOrder
 from functions.api.payments.forms import PaymentForm, due_at, instant_field, read_part
-from functions.api.payments.register import PaymentOrder, RegisteredPayment
+from functions.api.payments.register import RegisteredPayment
 from functions.api.payments.terms import terms_of
 from functions.api.registering import too_far
 from functions.api.wiring import wired
@@ -17,9 +18,9 @@ from postdate.domain.errors import IdempotencyKeyMissing, PostdateError
 
 def register(caller: Caller, orders: Sequence[PaymentOrder]) -> list[RegisteredPayment | PostdateError]:
     """An answer for each order, in their order."""
-    given = wired()
-    return given.allowance.registered(
-        caller, orders, lambda allowed: given.payment_registrar.register(caller.tenant, allowed)
+    payments = wired().payments
+    return payments.allowance.registered(
+        caller, orders, lambda allowed: payments.registrar.register(caller.tenant, allowed)
     )
 
 

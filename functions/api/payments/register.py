@@ -10,23 +10,20 @@ and are under way at once, the payment's row takes one, and both are answered wi
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import assert_never
 
-from functions.api import delays, idempotency
-from functions.api.refusals import closed, frozen, refusal, unknown
-from postdate.domain import money
-from postdate.domain.account import Account, Status
+from functions.api import idempotency
+from functions.api.payments.draft import Draft, PaymentOrder, draft_of, objection, within_limits
+from functions.api.payments.registered import note
+from functions.api.refusals import refusal
+from postdate.domain.account import Account
 from postdate.domain.errors import PostdateError
 from postdate.domain.item import Phase
-from postdate.domain.payment import KIND, Funding, Payment, Terms
-from postdate.domain.posting import Posting
+from postdate.domain.payment import KIND, Payment
 from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Horizon
-from postdate.runtime import metric
 from postdate.runtime.clock import Clock
-from postdate.runtime.observability import emit_all, logger
 from postdate.runtime.queue import Queue
 from postdate.stores.archived_payments import ArchivedPayments
 from postdate.stores.idempotency import Reservation, Reservations
@@ -37,21 +34,6 @@ _AT_ONCE = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PaymentOrder:
-    """A request that was understood. A `refusal` counts only while the payment was never written: an answer that was
-    given once is given again, whatever has happened to the instant or the accounts since. `actor` is the author of the
-    registration."""
-
-    terms: Terms
-    due_at: datetime
-    instant_field: str
-    idempotency_key: str
-    fingerprint: str
-    refusal: PostdateError | None = None
-    actor: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class RegisteredPayment:
     """The payment as it was when it was registered; `replayed` when an earlier request had the same key. `known`: the
     payment was written before this request began, certainly by another one."""
@@ -59,21 +41,6 @@ class RegisteredPayment:
     payment: Payment
     replayed: bool = False
     known: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Draft:
-    """The payment of an order, not yet known to be written. `found` is true if an earlier request reserved its key."""
-
-    order: PaymentOrder
-    reservation: Reservation
-    posting: Posting
-    payment: Payment
-    found: bool
-
-    @property
-    def signed(self) -> Posting:
-        return self.posting.signed(self.order.actor)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,13 +65,13 @@ class PaymentRegistrar:
             for account in (order.terms.payer, order.terms.payee)
         }
         accounts = self.ledger.accounts(tenant, named) if named else {}
-        drafts = self._drafts(tenant, [_within_limits(order, accounts) for order in orders], self.clock.now())
+        drafts = self._drafts(tenant, [within_limits(order, accounts) for order in orders], self.clock.now())
         known = set[str]()
         written = self._write(
-            tenant, {each.payment.id: each for each in drafts if isinstance(each, _Draft)}, accounts, known
+            tenant, {each.payment.id: each for each in drafts if isinstance(each, Draft)}, accounts, known
         )
 
-        def answer(draft: _Draft | PostdateError) -> RegisteredPayment | PostdateError:
+        def answer(draft: Draft | PostdateError) -> RegisteredPayment | PostdateError:
             if isinstance(draft, PostdateError):
                 return draft
             found = written[draft.payment.id]
@@ -116,26 +83,26 @@ class PaymentRegistrar:
 
     def _drafts(
         self, tenant: str, orders: Sequence[PaymentOrder], now: datetime
-    ) -> list[_Draft | PostdateError]:
+    ) -> list[Draft | PostdateError]:
         """Keys are reserved side by side, the orders with one and the same key one after the other."""
         indexes = defaultdict[str, list[int]](list)
         for index, order in enumerate(orders):
             indexes[order.idempotency_key].append(index)
 
-        def drafted(group: Sequence[int]) -> list[tuple[int, _Draft | PostdateError]]:
+        def drafted(group: Sequence[int]) -> list[tuple[int, Draft | PostdateError]]:
             return [(index, self._draft(tenant, orders[index], now)) for index in group]
 
         with ThreadPoolExecutor(min(_AT_ONCE, len(indexes))) as pool:
             drafts = dict(pair for pairs in pool.map(drafted, indexes.values()) for pair in pairs)
         return [drafts[index] for index in range(len(orders))]
 
-    def _draft(self, tenant: str, order: PaymentOrder, now: datetime) -> _Draft | PostdateError:
+    def _draft(self, tenant: str, order: PaymentOrder, now: datetime) -> Draft | PostdateError:
         try:
             return self._reserve(tenant, order, now)
         except PostdateError as error:
             return error
 
-    def _reserve(self, tenant: str, order: PaymentOrder, now: datetime) -> _Draft:
+    def _reserve(self, tenant: str, order: PaymentOrder, now: datetime) -> Draft:
         """Reserves the order's key, or takes what an earlier request with this key reserved. Raises the order's refusal
         only for a key that no payment has."""
         unique = self.unique()
@@ -155,7 +122,7 @@ class PaymentRegistrar:
             now=now,
             written=lambda id: self._is_written(tenant, id),
         )
-        return _draft(tenant, order, reservation or wanted, now, found=reservation is not wanted)
+        return draft_of(tenant, order, reservation or wanted, now, found=reservation is not wanted)
 
     def _is_written(self, tenant: str, id: str) -> bool:
         return self.ledger.payment(id) is not None or self.archived.find(tenant, id) is not None
@@ -168,25 +135,28 @@ class PaymentRegistrar:
         return found | {id: payment for id, payment in archived.items() if payment is not None}
 
     def _write(
-        self, tenant: str, drafts: Mapping[str, _Draft], accounts: Mapping[str, Account], known: set[str]
+        self, tenant: str, drafts: Mapping[str, Draft], accounts: Mapping[str, Account], known: set[str]
     ) -> dict[str, Payment | PostdateError]:
         """The payments as they were registered, by their ids, or why they were not; those that wait get their calls.
         Adds to `known` those that were there before."""
         found = [id for id, draft in drafts.items() if draft.found]
         stored = self._stored(tenant, found)
         known.update(stored)
+        # A key may be known without its payment: the first request crashed before it wrote the payment.
         missing = [draft for id, draft in drafts.items() if id not in stored]
-        objections = {draft.payment.id: _objection(draft, accounts) for draft in missing}
+        objections = {draft.payment.id: objection(draft, accounts) for draft in missing}
         refused = {id: error for id, error in objections.items() if error is not None}
         asked = {draft.payment.id: draft for draft in missing if draft.payment.id not in refused}
         posted = dict(zip(asked, self.ledger.post([draft.signed for draft in asked.values()]), strict=True))
         refused |= {id: error for id, each in posted.items() if (error := refusal(each))}
+        # Another request with the same key wrote its payment first: the answer is that one's.
         faster = [id for id, each in posted.items() if each.answer is PostingAnswer.STALE]
         stored |= self.ledger.payments(faster) if faster else {}
         waiting = [payment for payment in stored.values() if payment.phase is Phase.WAITS]
         written = [draft.payment for id, draft in asked.items() if id not in stored.keys() | refused.keys()]
+        # Also for payments that were there: the request that wrote them may have crashed before the call.
         calls.send([*waiting, *written], queue=self.queue, horizon=self.horizon, now=self.clock.now())
-        _tell(written)
+        note(written)
         answers: dict[str, Payment | PostdateError] = {**refused}
         for id in drafts.keys() - refused.keys():
             try:
@@ -195,91 +165,10 @@ class PaymentRegistrar:
                 answers[id] = error
         return answers
 
-    def _first(self, tenant: str, draft: _Draft, stored: Payment | None) -> Payment:
+    def _first(self, tenant: str, draft: Draft, stored: Payment | None) -> Payment:
         """The payment as the first request with this key registered it. If another request wrote it, the order is read
         again with that request's reservation."""
         if stored is None or stored.created_at == draft.payment.created_at:
             return draft.payment
         reservation = idempotency.as_written(self.reservations, draft.reservation, stored.created_at)
-        return _draft(tenant, draft.order, reservation, reservation.created_at, found=True).payment
-
-
-def _tell(written: Sequence[Payment]) -> None:
-    """Logs one line for each payment that this request registered."""
-    for payment in written:
-        logger.info(
-            "a payment is scheduled",
-            extra={
-                "action": "payment_scheduled",
-                "payment_id": payment.id,
-                "from_account_id": payment.payer,
-                "to_account_id": payment.payee,
-                "amount": payment.amount,
-                "scheduled_time": payment.planned_at.isoformat(),
-            },
-        )
-    emit_all(
-        {
-            metric.PAYMENTS_SCHEDULED: len(written),
-            metric.HOLDS_CREATED: sum(each.funding is Funding.RESERVE for each in written),
-        }
-        | delays.counted(each.planned_at - each.created_at for each in written)
-    )
-
-
-def _within_limits(order: PaymentOrder, accounts: Mapping[str, Account]) -> PaymentOrder:
-    """The order with a refusal if the payer's limits do not allow its amount. The refusal counts before the key is
-    reserved, so that the key is free for another amount."""
-    if order.refusal is not None or order.terms.payer not in accounts:
-        return order
-    try:
-        accounts[order.terms.payer].limits.check_amount(order.terms.amount)
-    except PostdateError as error:
-        return replace(order, refusal=error)
-    return order
-
-
-def _objection(draft: _Draft, accounts: Mapping[str, Account]) -> PostdateError | None:
-    for id in (draft.payment.payer, draft.payment.payee):
-        if id not in accounts:
-            return unknown(id)
-    for id in (draft.payment.payer, draft.payment.payee):
-        match accounts[id].status:
-            case Status.FROZEN:
-                return frozen(id)
-            case Status.CLOSED:
-                return closed(id)
-            case Status.ACTIVE:
-                continue
-            case _:
-                assert_never(accounts[id].status)
-    limits, payment = accounts[draft.payment.payer].limits, draft.payment
-    try:
-        limits.check_amount(payment.amount)
-        limits.check_delay(payment.planned_at - payment.created_at, field=draft.order.instant_field)
-    except PostdateError as error:
-        return error
-    return None
-
-
-def _draft(
-    tenant: str, order: PaymentOrder, reservation: Reservation, now: datetime, *, found: bool
-) -> _Draft:
-    """Rebuilds the first answer from the request, which is the same, and from the reservation of its key. The instant
-    of writing is now, for the closing pass."""
-    posting = money.register(
-        order.terms,
-        id=reservation.item_id,
-        tenant=tenant,
-        due_at=reservation.due_at,
-        now=reservation.created_at,
-    )
-    assert posting.after is not None  # noqa: S101 (it is what a registration makes)
-    payment = posting.after
-    written = replace(
-        posting,
-        at=now,
-        after=replace(payment, moved_at=now),
-        points=not payment.home.holds(payment.due_at),
-    )
-    return _Draft(order=order, reservation=reservation, posting=written, payment=payment, found=found)
+        return draft_of(tenant, draft.order, reservation, reservation.created_at, found=True).payment

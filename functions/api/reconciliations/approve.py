@@ -13,13 +13,12 @@ from typing import Final
 
 from functions.api.accounts.restate import Restater
 from postdate.domain.errors import Conflict, NotFound, PostdateError, ValidationFailed
-from postdate.domain.reconciling import BEGIN_CHAIN, SET_TO_JOURNAL, Proposal, Reconciliation
+from postdate.domain.reconciling import BEGIN_CHAIN, DONE, SET_TO_JOURNAL, Proposal, Reconciliation
 from postdate.runtime.clock import Clock
 from postdate.stores.reconciliations import Reconciliations
 
-DONE: Final = "done"
 _TRIES: Final = 3
-# Of the 29 seconds that a request has. An account takes five, because it is looked at twice.
+# A request has 29 seconds; this is the part for repairs. An account takes five, because it is looked at twice.
 _TIME: Final = timedelta(seconds=15)
 
 

@@ -12,6 +12,7 @@ from functions.api.reconciliations import answers
 from functions.api.reconciliations.approve import Approver
 from functions.api.reconciliations.forms import ApprovalForm
 from functions.api.wiring import wired
+from postdate.domain.errors import NotFound
 from postdate.domain.scopes import OPS
 
 RECONCILIATIONS: Final = Routes("/api/v1/ops/reconciliations")
@@ -65,9 +66,26 @@ def list_reconciliations(_: Caller) -> answers.ReconciliationList:
     given = requests.parameters(RECONCILIATIONS.router.current_event)
     listing.only_known(given)
     span = Span.of(given, "reconciliations", "")
-    found = wired().reconciliations.newest(before=span.after, limit=span.limit + 1)
+    found = wired().tables.reconciliations.newest(before=span.after, limit=span.limit + 1)
     shown, cursor = span.cut(found, lambda each: each.id)
     return {"reconciliations": [answers.of(each) for each in shown], "next_cursor": cursor}
+
+
+@RECONCILIATIONS.serves(
+    "get",
+    "/<reconciliation_id>",
+    name="getReconciliation",
+    summary="Get a reconciliation",
+    text="The findings and the proposals of one night, with what came of the proposals that were approved.",
+    example=_EXAMPLE,
+    scope=OPS,
+    codes=("not_found",),
+)
+def get(_: Caller, reconciliation_id: str) -> answers.Reconciliation:
+    found = wired().tables.reconciliations.get(reconciliation_id)
+    if found is None:
+        raise NotFound(f"there is no reconciliation {reconciliation_id}")
+    return answers.of(found)
 
 
 @RECONCILIATIONS.serves(
@@ -94,9 +112,9 @@ def approve(caller: Caller, reconciliation_id: str) -> answers.Reconciliation:
     form = parsed(ApprovalForm, requests.body(RECONCILIATIONS.router.current_event))
     given = wired()
     approver = Approver(
-        reconciliations=given.reconciliations,
+        reconciliations=given.tables.reconciliations,
         restater=restater(),
-        begin_chain=given.definition_changer.begin_again,
+        begin_chain=given.recurring.changer.begin_again,
         clock=given.clock,
     )
     return answers.of(

@@ -6,7 +6,7 @@ from typing import Any, Final
 from functions.api.reference import flow_examples, overview_examples, payment_examples, run_examples
 from functions.api.tasks.examples import PAYLOAD, QUEUE
 from functions.api.tasks.one_time import answers as tasks
-from postdate.domain import instants, transitions
+from postdate.domain import instants, task_requests, transitions, verdicts
 from postdate.domain.due import Due, Via
 from postdate.domain.slots import Slot, item_id
 from postdate.domain.task import KIND, Destination, Payload, Task, Template
@@ -20,7 +20,7 @@ TASK_ID: Final = item_id(KIND, Slot(minute=instants.minute_of(_AT), shard=3), by
 def answers() -> dict[str, Any]:
     """Returns an example for each schema, by its name."""
     pending, done = _task(), _done()
-    cancelled = transitions.cancel(pending, now=_CREATED + timedelta(minutes=5))
+    cancelled = task_requests.cancel(pending, now=_CREATED + timedelta(minutes=5))
     return {
         "Task": tasks.of(pending),
         "TaskWithPayload": {**tasks.of(done), "payload": PAYLOAD},
@@ -36,7 +36,7 @@ def answers() -> dict[str, Any]:
 
 
 def _task() -> Task:
-    return transitions.register(
+    return task_requests.register(
         id=TASK_ID,
         tenant="demo",
         due_at=_AT,
@@ -50,7 +50,7 @@ def _task() -> Task:
 def _done() -> Task:
     task = _task()
     began_at = _AT + timedelta(milliseconds=9)
-    claimed = transitions.claim(
+    claimed = verdicts.claim(
         task,
         Due.of(task),
         now=began_at,

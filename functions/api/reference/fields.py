@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.api import patterns
-from functions.api.events.feed import WAIT_SECONDS_MAX
+from functions.api.events.query import WAIT_SECONDS_MAX
 from functions.api.listing import LIMIT_DEFAULT, LIMIT_MAX, ORDERS
 from functions.api.reference.shapes import INSTANT, TEXT, Schema, enum_of
 from functions.api.tasks.listing import STATUSES

@@ -16,7 +16,7 @@ def answers() -> dict[str, Any]:
     key = FlowKey(rate=5, period_seconds=60, paused_at=_NOW - timedelta(minutes=3), waiting=14, version=4)
     told = flow_keys.of("mail", Used(key=key), _NOW)
     down = breaker.failed(Breaker(), 10, now=_NOW - timedelta(seconds=4), error="connection refused")
-    destination = destinations.of("webhook:https://hooks.example.com", down, _NOW)
+    destination = destinations.of("webhook:hooks.example.com", down, _NOW)
     return {
         "FlowKey": told,
         "FlowKeyList": {"flow_keys": [told], "next_cursor": None},

@@ -9,6 +9,7 @@ from functions.api.overview.look import Attention, Looked, Minute, OfTenant, Swe
 from postdate.domain import breaker, instants, switch
 from postdate.domain.breaker import Breaker
 from postdate.domain.calendar import DueCount
+from postdate.domain.reconciling import Reconciliation
 from postdate.domain.tally import MinuteTally, bucket_of
 from postdate.runtime.alarms import Firing
 from postdate.runtime.depths import Depth
@@ -34,18 +35,18 @@ def answers() -> dict[str, Any]:
         sums=(coming, coming, coming),
         minutes={minute: coming},
         hours={minute - minute % 60: coming},
+        tiers={"standard": (coming, coming, coming)},
     )
     looked = Looked(
         at=_NOW,
         minutes=minutes,
-        attention=Attention(
-            breakers={("acme", "webhook:https://hooks.example.com"): down}, keys=[("acme", "mail")]
-        ),
+        attention=Attention(breakers={("acme", "webhook:hooks.example.com"): down}, keys=[("acme", "mail")]),
         sweeping=Sweeping(
             is_alive=True, behind_minutes=0, watermark=_MINUTE - 60, heartbeat_at=_NOW - timedelta(seconds=21)
         ),
         calendar=calendar,
         queues={"tasks": Depth(waiting=2, in_flight=7, delayed=15)},
+        ages={"tasks": 3},
         switches=[
             switch.turned(switch.Switch(name="target:sqs"), on=False, now=_NOW, by="key:3f9a", why="full")
         ],
@@ -67,6 +68,16 @@ def answers() -> dict[str, Any]:
                 error="ThrottlingException",
             )
         ],
+        reconciliation=Reconciliation(
+            id="rec_20261118T021700Z_1a2b3c4d",
+            started_at=_NOW - timedelta(hours=8),
+            finished_at=_NOW - timedelta(hours=7, minutes=48),
+            by_check={},
+            looked_at={},
+            unjudged=0,
+            events_filled=0,
+            report="",
+        ),
     )
     own = OfTenant(
         at=_NOW,

@@ -5,11 +5,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from functions.api.accounts import answers as accounts
+from functions.api.accounts import forecast_answers
 from functions.api.accounts.forecast import BalanceStep, Forecast
 from functions.api.events import answers as events
 from functions.api.forms import text_of
 from functions.api.payments import answers as payments
-from postdate.domain import instants, money, payment_event
+from functions.api.payments import execution_answers
+from postdate.domain import instants, money, payment_event, settlement
 from postdate.domain.account import Account
 from postdate.domain.event import Actor, Event, Subject
 from postdate.domain.movement import Movement, Type, movement_id, place_at
@@ -74,7 +76,7 @@ _AUDIT: Final[dict[str, Any]] = {
 
 def answers() -> dict[str, Any]:
     pending = _payment()
-    settled = money.settle(pending, now=_AT + timedelta(milliseconds=9))
+    settled = settlement.settle(pending, now=_AT + timedelta(milliseconds=9))
     cancelled = money.cancel(pending, now=_CREATED + timedelta(minutes=5))
     done, gone = settled.after or pending, (cancelled and cancelled.after) or pending
     recorded = _recorded(pending, done)
@@ -94,8 +96,8 @@ def answers() -> dict[str, Any]:
         "EventList": {"events": feed, "next_cursor": None, "follow_cursor": _CURSOR, "partial": False},
         "Event": feed[-1],
         "SubjectEvents": {"events": [events.of(_OPENED)], "next_cursor": None},
-        "PaymentExecutions": {"executions": payments.executions(done)},
-        "Executed": payments.executed(done),
+        "PaymentExecutions": {"executions": execution_answers.executions(done)},
+        "Executed": execution_answers.executed(done.state, done.executions[-1].id, done.error_code),
         "Account": accounts.of(_ACCOUNT),
         "AccountBatchAnswer": {"results": [{"index": 0, "account": accounts.of(_ACCOUNT)}]},
         "AccountList": {"accounts": [accounts.of(_ACCOUNT)], "next_cursor": None, "partial": False},
@@ -105,7 +107,7 @@ def answers() -> dict[str, Any]:
             "follow_cursor": _CURSOR,
         },
         "Audit": _AUDIT,
-        "Forecast": accounts.foreseen(_forecast(pending), None),
+        "Forecast": forecast_answers.foreseen(_forecast(pending), None),
     }
 
 

@@ -8,13 +8,13 @@ from functions.api.reference.shapes import TEXT, Schema, every, list_of, told
 from postdate.domain import errors
 from postdate.domain.limits import REGISTERED
 
-# What any operation may answer, by how its key is shown.
+# The errors that any operation may answer, by how its key is shown.
 ALWAYS: Final = {
     "key": ("unauthenticated", "forbidden", "internal", "unavailable"),
     "internal": ("unauthenticated", "internal", "unavailable"),
 }
 
-# What an operation that takes a body may answer as well.
+# The further errors of an operation that takes a body.
 OF_BODIES: Final = ("malformed", "validation_failed", "payload_too_large", "unsupported_media_type")
 
 # One of each kind, what it means and what its receiver can do. The documented problem is what this very error makes.

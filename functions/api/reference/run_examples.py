@@ -12,14 +12,16 @@ from functions.api.operations.backfill import Backfill
 from functions.api.runs import answers as runs
 from functions.api.tasks.recurring import answers as recurring
 from postdate.domain import definition as definitions
-from postdate.domain import preview, transitions
+from postdate.domain import preview, transitions, verdicts
 from postdate.domain.backfill import STEP_RUNS, BackfillStep, Progress
 from postdate.domain.backfill import State as Running
 from postdate.domain.cron import Cron
 from postdate.domain.definition import HOME_MINUTE, Definition, State
 from postdate.domain.due import Due, Via
-from postdate.domain.operation import Action, Entry, Kind, Operation, Outcome, Plan, started
+from postdate.domain.operation import Action, Kind, Operation, Plan
 from postdate.domain.operation import State as Carried
+from postdate.domain.operation_moves import started
+from postdate.domain.operation_pages import Entry, Outcome
 from postdate.domain.recurrence import Runs
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import ShardPlan, Slot, item_id
@@ -150,7 +152,7 @@ def _run(definition: Definition) -> Task:
     run = Runs(shards=ShardPlan.parse("0=4")).first(definition, now=_CREATED)
     assert run is not None  # noqa: S101 (its plan has no end)
     began_at = run.due_at + timedelta(milliseconds=9)
-    claimed = transitions.claim(
+    claimed = verdicts.claim(
         run,
         Due.of(run),
         now=began_at,

@@ -16,7 +16,9 @@ from postdate.stores.tasks import Tasks
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunQuery:
     tenant: str
+    # The recurring task, or the subscription whose deliveries are wanted.
     task_id: str
+    # None for runs of every status.
     status: State | None
     span: Span
 

@@ -1,7 +1,7 @@
 """The rooms of keys, as a receiver's word changes them.
 
-What cannot be told is no error for whoever said it: a run that is not told to be out is out when its lease is over,
-and one that is not told to stay may have another beside it until then.
+If the table does not answer, no error is raised. A run that could not be taken out leaves the room when its lease ends.
+If a stay could not be extended, another run may enter while this one is still active.
 """
 
 from contextlib import suppress

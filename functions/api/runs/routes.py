@@ -36,7 +36,7 @@ def list_runs(caller: Caller, task_id: str) -> answers.RunList:
     tenant = caller.tenant
     _exists(tenant, task_id)
     query = RunQuery.of(tenant, task_id, requests.parameters(_event()))
-    shown = page(query, wired().tasks, clock=wired().clock)
+    shown = page(query, wired().tables.tasks, clock=wired().clock)
     runs = [answers.of(run) for run in shown.items]
     return {"runs": runs, "next_cursor": shown.cursor, "partial": shown.partial}
 
@@ -52,7 +52,7 @@ def list_runs(caller: Caller, task_id: str) -> answers.RunList:
     codes=("not_found",),
 )
 def get_of_task(caller: Caller, task_id: str, run_id: str) -> Response[answers.Run]:
-    run = belongs(wired().acknowledger.load(caller.tenant, run_id), task_id)
+    run = belongs(wired().tasks.acknowledger.load(caller.tenant, run_id), task_id)
     return requests.item(answers.of(run))
 
 
@@ -67,7 +67,7 @@ def get_of_task(caller: Caller, task_id: str, run_id: str) -> Response[answers.R
     codes=("not_found",),
 )
 def get(caller: Caller, run_id: str) -> Response[answers.Run]:
-    return requests.item(answers.of(wired().acknowledger.load(caller.tenant, run_id)))
+    return requests.item(answers.of(wired().tasks.acknowledger.load(caller.tenant, run_id)))
 
 
 @RUNS.serves(
@@ -84,7 +84,9 @@ def get(caller: Caller, run_id: str) -> Response[answers.Run]:
 )
 def complete(caller: Caller, run_id: str) -> Response[answers.Run]:
     form = parsed(CompleteForm, requests.body(_event()))
-    return requests.item(answers.of(wired().acknowledger.complete(caller.tenant, run_id, token=form.token)))
+    return requests.item(
+        answers.of(wired().tasks.acknowledger.complete(caller.tenant, run_id, token=form.token))
+    )
 
 
 @RUNS.serves(
@@ -105,7 +107,7 @@ def complete(caller: Caller, run_id: str) -> Response[answers.Run]:
 )
 def fail(caller: Caller, run_id: str) -> Response[answers.Run]:
     form = parsed(FailForm, requests.body(_event()))
-    run = wired().acknowledger.fail(
+    run = wired().tasks.acknowledger.fail(
         caller.tenant, run_id, token=form.token, error=form.error, final=form.final
     )
     return requests.item(answers.of(run))
@@ -129,7 +131,7 @@ def fail(caller: Caller, run_id: str) -> Response[answers.Run]:
     codes=_TOLD,
 )
 def heartbeat(caller: Caller, run_id: str) -> Response[answers.Run]:
-    form, acknowledger = parsed(HeartbeatForm, requests.body(_event())), wired().acknowledger
+    form, acknowledger = parsed(HeartbeatForm, requests.body(_event())), wired().tasks.acknowledger
     most = acknowledger.load(caller.tenant, run_id).timeout_seconds
     if form.extend_seconds is not None and form.extend_seconds > most:
         raise ValidationFailed([("extend_seconds", f"is at most the timeout, here {most} seconds")])
@@ -151,8 +153,8 @@ def heartbeat(caller: Caller, run_id: str) -> Response[answers.Run]:
 )
 def retry(caller: Caller, run_id: str) -> Response[answers.Run]:
     """Answers with the run before its call arrives: it is still DEAD."""
-    run = wired().acknowledger.load(caller.tenant, run_id)
-    wired().by_hand.redrive(run)
+    run = wired().tasks.acknowledger.load(caller.tenant, run_id)
+    wired().recurring.by_hand.redrive(run)
     return requests.item(answers.of(run), status=202)
 
 
@@ -162,6 +164,6 @@ def _event() -> BaseProxyEvent:
 
 def _exists(tenant: str, task_id: str) -> None:
     if is_definition(task_id):
-        wired().definition_changer.load(tenant, task_id)
+        wired().recurring.changer.load(tenant, task_id)
     else:
-        wired().changer.load(tenant, task_id)
+        wired().tasks.changer.load(tenant, task_id)

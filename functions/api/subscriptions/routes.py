@@ -11,10 +11,8 @@ from functions.api.caller import Caller
 from functions.api.forms import parsed, text_of
 from functions.api.listing import Span
 from functions.api.operation import Routes
-from functions.api.runs.listing import RunQuery, page
 from functions.api.subscriptions import answers, examples
 from functions.api.subscriptions.forms import (
-    ReplayForm,
     SubscriptionChangeForm,
     SubscriptionForm,
     SubscriptionRotationForm,
@@ -25,7 +23,7 @@ from functions.api.wiring import wired
 SUBSCRIPTIONS: Final = Routes("/api/v1/subscriptions")
 WRITE: Final = "subscriptions:write"
 _REFUSED: Final = ("malformed", "validation_failed", "destination_not_allowed", "limit_exceeded")
-_CHANGED: Final = ("not_found", "invalid_state")
+CHANGED: Final = ("not_found", "invalid_state")
 
 
 @SUBSCRIPTIONS.serves(
@@ -66,7 +64,7 @@ def list_subscriptions(caller: Caller) -> answers.SubscriptionList:
     parameters = requests.parameters(_event())
     listing.only_known(parameters)
     span = Span.of(parameters, "subscriptions", caller.tenant)
-    behind = [each for each in wired().subscriptions.all(caller.tenant) if each.id > span.after]
+    behind = [each for each in wired().tables.subscriptions.all(caller.tenant) if each.id > span.after]
     shown, cursor = span.cut(behind[: span.limit + 1], lambda each: each.id)
     return {"subscriptions": [answers.of(each) for each in shown], "next_cursor": cursor}
 
@@ -95,7 +93,7 @@ def get(caller: Caller, subscription_id: str) -> answers.Subscription:
     examples={"all": {"summary": "All events of payments", "value": {"types": ["payment.*"]}}},
     example=examples.SUBSCRIPTION,
     scope=WRITE,
-    codes=(*_REFUSED, *_CHANGED),
+    codes=(*_REFUSED, *CHANGED),
 )
 def change(caller: Caller, subscription_id: str) -> answers.Subscription:
     form = parsed(SubscriptionChangeForm, requests.body(_event()))
@@ -130,7 +128,7 @@ def end(caller: Caller, subscription_id: str) -> answers.Subscription:
         "version": 2,
     },
     scope=WRITE,
-    codes=_CHANGED,
+    codes=CHANGED,
 )
 def pause(caller: Caller, subscription_id: str) -> answers.Subscription:
     return answers.of(wired().subscriber.pause(caller, subscription_id))
@@ -145,7 +143,7 @@ def pause(caller: Caller, subscription_id: str) -> answers.Subscription:
     "error.",
     example=examples.SUBSCRIPTION,
     scope=WRITE,
-    codes=_CHANGED,
+    codes=CHANGED,
 )
 def resume(caller: Caller, subscription_id: str) -> answers.Subscription:
     return answers.of(wired().subscriber.resume(caller, subscription_id))
@@ -163,86 +161,13 @@ def resume(caller: Caller, subscription_id: str) -> answers.Subscription:
     examples={"week": {"summary": "With a week's overlap", "value": {"overlap_seconds": 604_800}}},
     example={"secret": "whsec_<secret>", "previous_until": "2026-11-19T09:30:12.408Z"},
     scope=WRITE,
-    codes=("malformed", "validation_failed", *_CHANGED),
+    codes=("malformed", "validation_failed", *CHANGED),
 )
 def rotate(caller: Caller, subscription_id: str) -> answers.NewSubscriptionSecret:
     form = parsed(SubscriptionRotationForm, requests.body(_event()) or b"{}")
     overlap = timedelta(seconds=form.overlap_seconds)
     rotated, secret = wired().subscriber.rotate(caller, subscription_id, overlap=overlap)
     return {"secret": secret, "previous_until": text_of(rotated.secrets_until)}
-
-
-@SUBSCRIPTIONS.serves(
-    "post",
-    "/<subscription_id>/test",
-    name="testSubscription",
-    summary="Send a test event",
-    text="One event of the type `subscription.test` goes to the target, signed and retried like every delivery. The "
-    "answer is the delivery, which has not begun.",
-    status=202,
-    example=examples.TEST_DELIVERY,
-    scope=WRITE,
-    codes=_CHANGED,
-)
-def test(caller: Caller, subscription_id: str) -> Response[answers.EventDelivery]:
-    wired().meter.take(caller.tenant, 1)
-    task = wired().subscriber.test(caller, subscription_id)
-    return Response(status_code=202, content_type="application/json", body=answers.delivery(task))
-
-
-@SUBSCRIPTIONS.serves(
-    "post",
-    "/<subscription_id>/replay",
-    name="replaySubscription",
-    summary="Deliver events of the past",
-    text="Events that were recorded from `since` on, before `until`, and that the subscription wants, are delivered if "
-    "they were not. A delivery that died is tried again; one that succeeded within about a month is not. With "
-    "`only_failed` none is made for events without a delivery. The answer comes at once and workers do the rest.",
-    status=202,
-    body=ReplayForm,
-    examples={"day": {"summary": "Of a day", "value": {"since": "2026-11-17T00:00:00Z"}}},
-    example={
-        "replay_id": "op_0wgzfs02c9q7h1k2n8p4r3m5",
-        "subscription_id": "sub_3m9c5q7h1k2n8p4r",
-        "since": "2026-11-17T00:00:00.000Z",
-        "until": None,
-    },
-    scope=WRITE,
-    codes=("malformed", "validation_failed", *_CHANGED),
-)
-def replay(caller: Caller, subscription_id: str) -> Response[answers.Replay]:
-    wired().meter.take(caller.tenant, 1)
-    form = parsed(ReplayForm, requests.body(_event()))
-    step = wired().subscriber.replay(caller, subscription_id, form)
-    body: answers.Replay = {
-        "replay_id": step.replay,
-        "subscription_id": step.subscription,
-        "since": text_of(step.since),
-        "until": text_of(step.until),
-    }
-    return Response(status_code=202, content_type="application/json", body=body)
-
-
-@SUBSCRIPTIONS.serves(
-    "get",
-    "/<subscription_id>/deliveries",
-    name="listDeliveries",
-    summary="List the deliveries of a subscription",
-    text="The newest event comes first. Finished deliveries are listed for about a month. The list is a moment behind.",
-    example={"deliveries": [examples.DELIVERY], "next_cursor": None, "partial": False},
-    scope=READ,
-    parameters=("delivery_status", "limit", "cursor"),
-    codes=("validation_failed", "not_found"),
-)
-def list_deliveries(caller: Caller, subscription_id: str) -> answers.EventDeliveryList:
-    wired().subscriber.find(caller, subscription_id)
-    query = RunQuery.of(caller.tenant, subscription_id, requests.parameters(_event()))
-    shown = page(query, wired().tasks, clock=wired().clock)
-    return {
-        "deliveries": [answers.delivery(task) for task in shown.items],
-        "next_cursor": shown.cursor,
-        "partial": shown.partial,
-    }
 
 
 def _event() -> BaseProxyEvent:

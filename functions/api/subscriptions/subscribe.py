@@ -1,6 +1,5 @@
 """Makes, changes, pauses, resumes and ends subscriptions. Each is one conditional write."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -8,28 +7,22 @@ from typing import Any, Final
 
 from functions.api.caller import Caller
 from functions.api.subscriptions.forms import ReplayForm, SubscriptionChangeForm, SubscriptionForm
-from functions.api.tenants.administer import new_secret
-from postdate.domain import instants, transitions
-from postdate.domain import replay as replays
+from functions.api.subscriptions.sending import EventSender
+from functions.api.tenants.secret import new_secret
+from postdate.domain import instants
 from postdate.domain import subscription as rules
 from postdate.domain.base32 import encode
-from postdate.domain.errors import Conflict, InvalidState, LimitExceeded, NotFound, PostdateError, Unavailable
+from postdate.domain.errors import Conflict, InvalidState, LimitExceeded, NotFound, PostdateError
 from postdate.domain.replay import Step
-from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
 from postdate.domain.subscription import State, Subscription
-from postdate.domain.sweeping import Horizon
-from postdate.domain.task import DELIVERY_KIND, Destination, Payload, Recurs, Task, Template
+from postdate.domain.task import Destination, Task
 from postdate.runtime.clock import Clock
-from postdate.runtime.queue import Queue
 from postdate.stores.subscriptions import Subscriptions
-from postdate.stores.tasks import Tasks, Written
 from postdate.stores.vault import Vault
-from postdate.use_cases import calls
 
 # Each of them is a delivery of every event that it wants.
 LIVE_MAX: Final = 20
 READ: Final = "events:read"
-TEST_TYPE: Final = "subscription.test"
 _PREFIX: Final = "sub"
 _CHARACTERS: Final = 16
 _TRIES: Final = 3
@@ -40,10 +33,7 @@ class Subscriber:
     """`refusal` says why a destination may not be called by a tenant; None for one that may be."""
 
     subscriptions: Subscriptions
-    tasks: Tasks
-    queue: Queue
-    shards: ShardPlan
-    horizon: Horizon
+    sender: EventSender
     clock: Clock
     unique: Callable[[], bytes]
     vault: Vault
@@ -51,7 +41,7 @@ class Subscriber:
 
     def make(self, caller: Caller, form: SubscriptionForm) -> tuple[Subscription, str]:
         """A crash after the write leaves a subscription whose secret nobody knows. It is listed and can be deleted.
-        Whoever may not read events has none sent either. Returns the secret too, which is told only now."""
+        A key that may not read events has none sent either. Returns the secret too, which is told only now."""
         caller.needs(READ)
         live = [each for each in self.subscriptions.all(caller.tenant) if each.state is not State.ENDED]
         if len(live) >= LIVE_MAX:
@@ -105,7 +95,7 @@ class Subscriber:
 
     def resume(self, caller: Caller, id: str) -> Subscription:
         """The events of the pause follow by a replay, which begins after the subscription is told again. A crash in
-        between leaves `missed_since`: whoever resumes it once more begins the same replay."""
+        between leaves `missed_since`: the next resume begins the same replay."""
         resumed = self._changed(
             caller,
             id,
@@ -116,7 +106,7 @@ class Subscriber:
             },
         )
         if resumed.missed_since is not None:
-            self._replay(resumed, since=resumed.missed_since, why=f"resumed {resumed.version}")
+            self.sender.replay(resumed, since=resumed.missed_since, why=f"resumed {resumed.version}")
         return resumed
 
     def replay(self, caller: Caller, id: str, form: ReplayForm) -> Step:
@@ -124,7 +114,7 @@ class Subscriber:
         if known.state is State.ENDED:
             raise InvalidState(State.ENDED, "the subscription has ended")
         asked = self.unique().hex()
-        return self._replay(
+        return self.sender.replay(
             known,
             since=form.since,
             why=asked,
@@ -154,39 +144,10 @@ class Subscriber:
 
     def test(self, caller: Caller, id: str) -> Task:
         """Sends an event that stands for no change, past the filter, on the way of every delivery."""
-        known, now = self.find(caller, id), self.clock.now()
+        known = self.find(caller, id)
         if known.state is not State.ACTIVE:
             raise InvalidState(known.state, f"the subscription is {known.state}")
-        unique = self.unique()[:UNIQUE_BYTES]
-        task = transitions.register(
-            id=self.shards.item_id(DELIVERY_KIND, now, unique),
-            tenant=caller.tenant,
-            due_at=now,
-            now=now,
-            template=Template(destination=known.destination, payload=Payload(text=_test_body(known, now))),
-            recurs=Recurs(definition=known.id, plan=0, at=now, number=0),
-            why="a test",
-        )
-        self._write(task)
-        return task
-
-    def _replay(self, known: Subscription, *, since: datetime, why: str, **asked: Any) -> Step:
-        now = self.clock.now()
-        step = Step(
-            replay=replays.replay_id(known.id, since, why, self.shards),
-            subscription=known.id,
-            since=since,
-            **asked,
-        )
-        task = replays.task_of(step, known.tenant, shards=self.shards, now=now)
-        self._write(task)
-        return step
-
-    def _write(self, task: Task) -> None:
-        """The row is the promise. If its call is lost, the closing pass finds the row."""
-        if self.tasks.add([task])[0] not in (Written.DONE, Written.CONFLICT):
-            raise Unavailable
-        calls.send([task], queue=self.queue, horizon=self.horizon, now=self.clock.now())
+        return self.sender.test(known, self.unique())
 
     def _allowed(self, tenant: str, destination: Destination) -> Destination:
         """The destination as rows keep it."""
@@ -215,14 +176,3 @@ class Subscriber:
 def _is_id(text: str) -> bool:
     prefix, _, rest = text.partition("_")
     return prefix == _PREFIX and rest.isalnum() and rest.isascii() and len(rest) <= 64
-
-
-def _test_body(known: Subscription, now: datetime) -> str:
-    body = {
-        "event_id": None,
-        "type": TEST_TYPE,
-        "occurred_at": now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-        "subject": {"kind": "subscription", "id": known.id},
-        "data": {},
-    }
-    return json.dumps(body, separators=(",", ":"))

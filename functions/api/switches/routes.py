@@ -43,7 +43,7 @@ _OFF: Final[dict[str, Any]] = {
     codes=(),
 )
 def list_switches(_: Caller) -> answers.SwitchList:
-    return {"switches": [answers.state_of(each) for each in wired().switches.all()]}
+    return {"switches": [answers.state_of(each) for each in wired().tables.switches.all()]}
 
 
 @SWITCHES.serves(
@@ -88,4 +88,4 @@ def turn(caller: Caller, switch_name: str) -> Response[answers.Switch]:
 
 
 def _turner() -> Turner:
-    return Turner(switches=wired().switches, clock=wired().clock)
+    return Turner(switches=wired().tables.switches, clock=wired().clock)

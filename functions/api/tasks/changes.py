@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from functions.api.registering import allowed
-from functions.api.tasks import forms, orders
+from functions.api.tasks import fields, orders
+from functions.api.tasks.change_forms import TaskChangeForm
 from functions.api.tasks.checks import timeouts
 from functions.api.tasks.checks.payloads import payload_of
 from functions.api.tasks.checks.places import outrun
-from functions.api.tasks.forms import TaskChangeForm
+from functions.api.tasks.due import due_at, instant_field
 from functions.api.tasks.recurring.forms import RecurringChangeForm, changes_of, template_changes_of
 from functions.api.wiring import wired
 from postdate.domain.definition import Definition, Overlap
@@ -17,7 +18,7 @@ from postdate.domain.task import Destination, Task
 
 
 def change(tenant: str, task_id: str, form: TaskChangeForm, *, version: int | None) -> Task:
-    return wired().changer.edit(
+    return wired().tasks.changer.edit(
         tenant, task_id, version=version, due_at=_instant(form), **_changes(form, tenant)
     )
 
@@ -26,7 +27,7 @@ def change_plan(tenant: str, task_id: str, form: RecurringChangeForm, *, version
     template = template_changes_of(form) | _payload(form, tenant)
     if "destination" in template:
         template["destination"] = _checked(template["destination"], tenant)
-    return wired().definition_changer.edit(
+    return wired().recurring.changer.edit(
         tenant,
         task_id,
         version=version,
@@ -57,7 +58,7 @@ def _plan_changes(form: RecurringChangeForm, kept: Definition) -> dict[str, Any]
 
 def _instant(form: TaskChangeForm) -> datetime | None:
     now = wired().clock.now()
-    return allowed(forms.due_at(form, now), now, field=forms.instant_field(form))
+    return allowed(due_at(form, now), now, field=instant_field(form))
 
 
 def _changes(form: TaskChangeForm, tenant: str) -> Mapping[str, Any]:
@@ -67,7 +68,7 @@ def _changes(form: TaskChangeForm, tenant: str) -> Mapping[str, Any]:
     if form.retry is not None:
         changes["retry"] = form.retry.policy()
     if "flow_control" in form.model_fields_set:
-        changes["flow"] = forms.flow(form.flow_control)
+        changes["flow"] = fields.flow(form.flow_control)
     return changes
 
 

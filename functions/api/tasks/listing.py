@@ -38,10 +38,12 @@ class TaskQuery:
     status: str | None
     name: str | None
     tag: str | None
+    # The planned instants: `since` is the first, `until` the first behind the last.
     since: datetime | None
     until: datetime | None
     newest_first: bool
     runs: bool
+    # The place and the length of the page.
     span: Span
 
     @classmethod

@@ -11,12 +11,11 @@ from functions.api import requests
 from functions.api.caller import Caller
 from functions.api.forms import parsed
 from functions.api.operation import Routes
-from functions.api.registering import refuse_large
 from functions.api.runs import answers as runs
 from functions.api.runs.answers import Run
-from functions.api.tasks import answers, changes, examples, orders
+from functions.api.tasks import answers, changes, examples
 from functions.api.tasks.answers import AnyTask
-from functions.api.tasks.forms import BatchForm, BatchTaskForm, ChangeForm, TaskChangeForm, TaskForm
+from functions.api.tasks.change_forms import ChangeForm, TaskChangeForm
 from functions.api.tasks.listing import TaskQuery, page
 from functions.api.tasks.one_time import answers as one_time
 from functions.api.tasks.one_time.answers import CancelledTask, TaskWithPayload
@@ -30,7 +29,6 @@ from functions.api.tasks.recurring.answers import (
 from functions.api.tasks.recurring.forms import RecurringChangeForm
 from functions.api.wiring import wired
 from postdate.domain.definition import Definition, is_definition
-from postdate.domain.errors import PostdateError
 from postdate.domain.item import kind_of
 from postdate.domain.task import RUN_KIND, Task
 
@@ -42,58 +40,6 @@ REFUSED: Final = (
 )
 OF_KEYS: Final = ("idempotency_key_reused", "idempotency_in_progress")
 _AT_ONCE: Final = 8
-
-
-@TASKS.serves(
-    "post",
-    "",
-    name="registerTask",
-    summary="Register a task",
-    text="Stores a call that Postdate makes at its instant. Exactly one of `run_at`, `delay_seconds` and `cron` sets "
-    "the instant. The answer means that the task is stored and will reach a final state; with a `cron`, that each of "
-    "its runs will. With an Idempotency-Key the request may be repeated: the same key and body register nothing new "
-    "and get the first answer again.",
-    status=201,
-    body=TaskForm,
-    examples=examples.REGISTER,
-    scope=WRITE,
-    parameters=("IdempotencyKey",),
-    headers=("Location", "ETag", "Idempotent-Replayed"),
-    codes=(*REFUSED, *OF_KEYS, "loop_refused"),
-)
-def register(caller: Caller) -> Response[TaskAnswer | RecurringTask]:
-    form, key = parsed(TaskForm, requests.body(_event())), requests.idempotency_key(_event())
-    (answer,) = orders.register(caller.tenant, [(form, key)], depth=requests.depth(_event()))
-    if isinstance(answer, PostdateError):
-        raise answer
-    told = orders.told(answer)
-    headers = {"Location": f"/api/v1/tasks/{told['task_id']}"}
-    if answer.replayed:
-        headers["Idempotent-Replayed"] = "true"
-    return requests.item(told, status=201, headers=headers)
-
-
-@TASKS.serves(
-    "post",
-    "/batch",
-    name="registerTasks",
-    summary="Register up to 100 tasks",
-    text="Each task is registered or refused by itself; the result at its index says which. Each task may have a key "
-    "of its own in `idempotency_key`. The status is 200 even if every task is refused.",
-    body=BatchForm,
-    examples=examples.BATCH,
-    scope=WRITE,
-    codes=("malformed", "validation_failed", "loop_refused"),
-)
-def register_batch(caller: Caller) -> answers.BatchAnswer:
-    form = parsed(BatchForm, requests.batch(_event()))
-    refuse_large(form.tasks, field="tasks")
-    read = [orders.read(BatchTaskForm, given) for given in form.tasks]
-    asked = [form if isinstance(form, PostdateError) else (form, form.idempotency_key) for form in read]
-    found = orders.register(caller.tenant, asked, depth=requests.depth(_event()))
-    told = [each if isinstance(each, PostdateError) else orders.told(each) for each in found]
-    request_id = requests.request_id(_event())
-    return {"results": [answers.result(index, each, request_id) for index, each in enumerate(told)]}
 
 
 @TASKS.serves(
@@ -112,7 +58,13 @@ def register_batch(caller: Caller) -> answers.BatchAnswer:
 )
 def list_tasks(caller: Caller) -> answers.TaskList:
     query = TaskQuery.of(caller.tenant, requests.parameters(_event()))
-    shown = page(query, wired().tasks, wired().definitions, wired().unfinished, clock=wired().clock)
+    shown = page(
+        query,
+        wired().tables.tasks,
+        wired().tables.definitions,
+        wired().operators.unfinished,
+        clock=wired().clock,
+    )
     with ThreadPoolExecutor(_AT_ONCE) as readers:
         tasks = list(readers.map(_listed, shown.items))
     return {"tasks": tasks, "next_cursor": shown.cursor, "partial": shown.partial}
@@ -183,10 +135,10 @@ def change(caller: Caller, task_id: str) -> Response[TaskAnswer | RecurringTask]
 def cancel(caller: Caller, task_id: str) -> Response[CancelledTask | CancelledRecurringTask]:
     version = requests.version_wanted(_event())
     if is_definition(task_id):
-        definition = wired().definition_changer.cancel(caller.tenant, task_id, version=version)
+        definition = wired().recurring.changer.cancel(caller.tenant, task_id, version=version)
         ended: CancelledRecurringTask = {"success": True, **_changed(definition)}
         return requests.item(ended)
-    task = wired().changer.cancel(caller.tenant, task_id, version=version)
+    task = wired().tasks.changer.cancel(caller.tenant, task_id, version=version)
     gone: CancelledTask = {"success": True, **one_time.of(task)}
     return requests.item(gone)
 
@@ -202,19 +154,19 @@ def _listed(task: Task | Definition) -> Run | AnyTask:
 def found(tenant: str, id: str) -> tuple[Task | Definition, Any]:
     """The task, and its payload unless the payload is a reference."""
     if is_definition(id):
-        definition = wired().definition_changer.load(tenant, id)
-        return definition, _read(wired().templates.text(definition))
-    task = wired().changer.load(tenant, id)
+        definition = wired().recurring.changer.load(tenant, id)
+        return definition, _read(wired().recurring.templates.text(definition))
+    task = wired().tasks.changer.load(tenant, id)
     key = task.payload.key
-    return task, _read(task.payload.text if key is None else wired().payloads.get(key))
+    return task, _read(task.payload.text if key is None else wired().tables.payloads.get(key))
 
 
 def _recurring(definition: Definition) -> RecurringTask:
-    return recurring.of(definition, runs=wired().chain.newest(definition), now=wired().clock.now())
+    return recurring.of(definition, runs=wired().recurring.chain.newest(definition), now=wired().clock.now())
 
 
 def _changed(definition: Definition) -> RecurringTask:
-    newest = wired().chain.newest_if_readable(definition)
+    newest = wired().recurring.chain.newest_if_readable(definition)
     return recurring.of(definition, runs=newest, now=wired().clock.now())
 
 

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from functions.api.forms import Form
 from functions.api.texts import SEEN
 from postdate.domain.task import Destination
-from postdate.targets.kind import Kind, Member, Shape
+from postdate.targets.kind import Member, Shape, TargetKind
 from postdate.targets.registry import KINDS
 
 _SHAPES: Final[Mapping[Shape, Any]] = {
@@ -39,7 +39,7 @@ _SHOWN: Final[Mapping[Shape, Any]] = {
 class TargetBase(Form):
     """A destination as a request writes it."""
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[TargetKind]
 
     def destination(self) -> Destination:
         return self.kind.destination(
@@ -47,7 +47,7 @@ class TargetBase(Form):
         )
 
 
-def _form(kind: Kind) -> type[TargetBase]:
+def _form(kind: TargetKind) -> type[TargetBase]:
     fields: dict[str, Any] = {"type": (Literal[kind.name], ...)}
     fields |= {member.name: _field(member) for member in kind.members}
     form = create_model(f"{kind.title}Form", __base__=TargetBase, **fields)
@@ -74,7 +74,7 @@ CAMEL_FORMS: Final[Mapping[str, type[TargetBase]]] = {
 }
 
 
-def _answer(kind: Kind, title: str, named: Callable[[str], str] = str) -> Any:
+def _answer(kind: TargetKind, title: str, named: Callable[[str], str] = str) -> Any:
     fields = {"type": Literal[kind.name]} | {
         named(member.name): _SHOWN[member.shape] for member in kind.members
     }

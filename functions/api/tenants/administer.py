@@ -3,46 +3,38 @@ erasure is begun here; a state machine carries it out.
 
 Rows hold secrets sealed. A readable signing secret exists in one answer and while a delivery is signed."""
 
-import base64
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from functions.api.switches.turn import Turner
-from functions.api.tenants.forms import (
-    LISTS,
-    EraseForm,
-    QuotasForm,
-    SuspendForm,
-    TenantChangeForm,
-    TenantForm,
-)
+from functions.api.tenants.counting import ErasureCount, ErasureCounter
+from functions.api.tenants.edited import check_target, edited, erasing, suspended, with_quotas
+from functions.api.tenants.forms import LISTS, EraseForm, SuspendForm, TenantChangeForm, TenantForm
 from functions.api.tenants.sealing import sealed
+from functions.api.tenants.secret import new_secret
 from postdate.domain import instants
 from postdate.domain.erasing import Erasure, new_name
 from postdate.domain.errors import Conflict, InvalidState, NotFound, ValidationFailed
 from postdate.domain.scopes import INTERNAL
 from postdate.domain.switch import of_tenant
-from postdate.domain.tenancy import USUAL, Tenancy
+from postdate.domain.tenancy import USUAL
 from postdate.runtime.clock import Clock
 from postdate.runtime.machine import Machine
 from postdate.stores.data_keys import DataKeys
 from postdate.stores.erasures import Erasures
 from postdate.stores.tenants import Tenant, Tenants
 from postdate.stores.vault import KEPT, Vault
-from postdate.targets.kind import check_listed
-from postdate.targets.registry import KINDS
 
 _TRIES = 3
-_SECRET_BYTES = 32
 _SALT_BYTES = 32
 # Clocks of copies differ, and a copy that reads a data key needs a moment.
 _CLOCKS_DIFFER = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class TenantWithSecret:
     """A tenant and its new signing secret, which is told only now."""
 
     tenant: Tenant
@@ -57,9 +49,10 @@ class Registry:
     data_keys: DataKeys
     erasures: Erasures
     machine: Machine
+    counter: ErasureCounter
     clock: Clock
 
-    def make(self, form: TenantForm) -> Told:
+    def make(self, form: TenantForm) -> TenantWithSecret:
         """Raises InvalidState for a tenant that exists. Services' own keys belong to the name of `internal`."""
         secret = new_secret()
         wanted = Tenant(
@@ -70,16 +63,16 @@ class Registry:
             default_target=None if form.default_target is None else form.default_target.destination(),
             signing_secrets=(secret,),
             tier=form.tier,
-            tenancy=replace(_with_quotas(USUAL, form.quotas), spread_seconds=form.spread_seconds),
+            tenancy=replace(with_quotas(USUAL, form.quotas), spread_seconds=form.spread_seconds),
         )
-        _check_target(wanted)
+        check_target(wanted)
         if wanted.id == INTERNAL:
             raise _exists(wanted.id)
         wanted = sealed(wanted, self.vault)
         made = replace(wanted, tenancy=replace(wanted.tenancy, version=1))
         if not (self.tenants.change(None, wanted) or self._is_written(made)):
             raise _exists(wanted.id)
-        return Told(tenant=made, secret=secret)
+        return TenantWithSecret(tenant=made, secret=secret)
 
     def find(self, id: str) -> Tenant:
         found = self.tenants.get(id)
@@ -87,8 +80,20 @@ class Registry:
             raise NotFound(f"there is no tenant {id}")
         return found
 
+    def erasure(self, tenant: Tenant) -> Erasure | None:
+        """The tenant's erasure while it is under way, by its old name or its new one: the row of the old name goes
+        first."""
+        name = tenant.tenancy.erased_as
+        return None if name is None else self.erasures.get(name)
+
+    def count_erasure(self, id: str, cursor: str | None) -> ErasureCount:
+        """Counts what an erasure of the tenant would do, or has left to do."""
+        if self.find(id).tenancy.erased_as == id:
+            raise _erased(id)
+        return self.counter.count(id, cursor)
+
     def edit(self, id: str, form: TenantChangeForm) -> Tenant:
-        return self._changed(id, lambda tenant: sealed(_edited(tenant, form), self.vault))
+        return self._changed(id, lambda tenant: sealed(edited(tenant, form), self.vault))
 
     def suspend(self, id: str, form: SuspendForm, *, by: str) -> Tenant:
         """Registrations are refused as soon as each copy of the function reads the row again; reads continue.
@@ -99,17 +104,17 @@ class Registry:
         waits = form.pending == "wait"
         if self._kept(id).tenancy.pending_waits and not waits:
             self._turn(id, on=True, by=by, why=form.reason)
-        suspended = self._changed(id, lambda tenant: _suspended(tenant, form.reason, waits=waits))
+        after = self._changed(id, lambda tenant: suspended(tenant, form.reason, waits=waits))
         if waits:
             self._turn(id, on=False, by=by, why=form.reason)
-        return suspended
+        return after
 
     def resume(self, id: str, *, by: str) -> Tenant:
         """Waiting items go on before the tenant registers again. A switch that an operator turned without a suspension
         stays as it is."""
         if self._kept(id).tenancy.pending_waits:
             self._turn(id, on=True, by=by, why="resumed")
-        return self._changed(id, lambda tenant: _suspended(tenant, None, waits=False))
+        return self._changed(id, lambda tenant: suspended(tenant, None, waits=False))
 
     def _turn(self, id: str, *, on: bool, by: str, why: str) -> None:
         self.turner.turn(of_tenant(id), on=on, by=by, why=why)
@@ -122,19 +127,19 @@ class Registry:
             raise ValidationFailed([("confirm", "is not the id of this tenant")])
         known = self.find(id)
         if known.tenancy.erased_as == id:
-            raise InvalidState("ERASED", f"the tenant {id} is erased")
+            raise _erased(id)
         if known.tenancy.suspended_because is None:
             raise InvalidState("ACTIVE", f"the tenant {id} is not suspended")
         if known.tenancy.erased_as is None:
             name = new_name(secrets.token_bytes(_SALT_BYTES))
-            known = self._changed(id, lambda tenant: _erasing(tenant, name))
+            known = self._changed(id, lambda tenant: erasing(tenant, name))
         now, name = self.clock.now(), known.tenancy.erased_as or ""
         salt = secrets.token_hex(_SALT_BYTES)
         self.erasures.begin(Erasure(tenant=name, of=id, salt=salt, by=by, began_at=now))
         self.machine.start(f"{name}-{instants.minute_of(now)}", {"tenant": name})
         return known
 
-    def rotate(self, id: str, *, overlap: timedelta) -> Told:
+    def rotate(self, id: str, *, overlap: timedelta) -> TenantWithSecret:
         """A new secret signs from now on, and the one until now beside it for the overlap. A third one ends at once."""
 
         secret = new_secret()
@@ -145,7 +150,7 @@ class Registry:
             after = replace(tenant, signing_secrets=(secret, *kept), signing_until=until)
             return sealed(after, self.vault)
 
-        return Told(tenant=self._changed(id, rotated), secret=secret)
+        return TenantWithSecret(tenant=self._changed(id, rotated), secret=secret)
 
     def replace_data_key(self, id: str) -> datetime:
         """Returns the instant from which the new data key seals. Until then every copy of each function has read it.
@@ -179,59 +184,9 @@ class Registry:
         return self.tenants.get(wanted.id) == wanted
 
 
+def _erased(id: str) -> InvalidState:
+    return InvalidState("ERASED", f"the tenant {id} is erased")
+
+
 def _exists(id: str) -> InvalidState:
     return InvalidState("ACTIVE", f"the tenant {id} already exists")
-
-
-def new_secret() -> str:
-    return f"whsec_{base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()}"
-
-
-def _edited(tenant: Tenant, form: TenantChangeForm) -> Tenant:
-    replaced = {kind for name, kind in LISTS.items() if getattr(form, name) is not None}
-    kept = {pair for pair in tenant.destinations if pair[0] not in replaced}
-    given = {(kind, each) for name, kind in LISTS.items() for each in getattr(form, name) or ()}
-    target = tenant.default_target
-    if form.removes_target:
-        target = None
-    elif form.default_target is not None:
-        target = form.default_target.destination()
-    known = tenant.tenancy if form.quotas is None else _with_quotas(tenant.tenancy, form.quotas)
-    if form.spread_seconds is not None:
-        known = replace(known, spread_seconds=form.spread_seconds)
-    edited = replace(
-        tenant,
-        destinations=frozenset(kept | given),
-        default_target=target,
-        tier=form.tier or tenant.tier,
-        tenancy=known,
-    )
-    _check_target(edited)
-    return edited
-
-
-def _with_quotas(known: Tenancy, quotas: QuotasForm) -> Tenancy:
-    """`null` is the usual number. A quota that is left out stays."""
-    given = quotas.model_fields_set
-    return replace(
-        known,
-        registered_a_second=quotas.registered_per_second
-        if "registered_per_second" in given
-        else known.registered_a_second,
-        runs_in_flight=quotas.runs_in_flight if "runs_in_flight" in given else known.runs_in_flight,
-    )
-
-
-def _suspended(tenant: Tenant, reason: str | None, *, waits: bool) -> Tenant:
-    """`reason` is None for a tenant that is resumed."""
-    return replace(tenant, tenancy=replace(tenant.tenancy, suspended_because=reason, pending_waits=waits))
-
-
-def _erasing(tenant: Tenant, name: str) -> Tenant:
-    return replace(tenant, tenancy=replace(tenant.tenancy, erased_as=name))
-
-
-def _check_target(tenant: Tenant) -> None:
-    target = tenant.default_target
-    if target is not None and (listed := KINDS[target.type].listed) is not None:
-        check_listed(listed, target.address, tenant.allowed(target.type))

@@ -1,7 +1,6 @@
-"""Routes of tenants, under /api/v1/ops/tenants, and of a tenant's own signing secrets."""
+"""Routes that make, list, show and change tenants, under /api/v1/ops/tenants."""
 
-from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
@@ -14,34 +13,14 @@ from functions.api.operation import Routes
 from functions.api.switches.turn import Turner
 from functions.api.tenants import answers
 from functions.api.tenants.administer import Registry
-from functions.api.tenants.forms import (
-    EraseForm,
-    SecretRotationForm,
-    SuspendForm,
-    TenantChangeForm,
-    TenantForm,
-)
+from functions.api.tenants.counting import ErasureCounter
+from functions.api.tenants.examples import ACME, QUEUE
+from functions.api.tenants.forms import TenantChangeForm, TenantForm
 from functions.api.wiring import wired
 from postdate.domain.scopes import OPS
+from postdate.stores.tenants import Tenant
 
 TENANTS: Final = Routes("/api/v1/ops/tenants")
-SECRETS: Final = Routes("/api/v1/signing-secrets")
-_QUEUE: Final = "https://sqs.eu-central-1.amazonaws.com/111122223333/postdate-destination-acme"
-_ACME: Final[dict[str, Any]] = {
-    "tenant_id": "acme",
-    "status": "ACTIVE",
-    "suspended_because": None,
-    "pending": None,
-    "tier": "standard",
-    "quotas": {"registered_per_second": 1000, "runs_in_flight": None},
-    "queues": [_QUEUE],
-    "topics": [],
-    "buses": [],
-    "default_target": {"type": "sqs", "queue_url": _QUEUE},
-    "spread_seconds": 0,
-    "erased_as": None,
-    "version": 1,
-}
 _REFUSED: Final = ("malformed", "validation_failed", "destination_not_allowed", "invalid_state")
 
 
@@ -59,18 +38,18 @@ _REFUSED: Final = ("malformed", "validation_failed", "destination_not_allowed", 
             "summary": "A tenant with one queue",
             "value": {
                 "tenant_id": "acme",
-                "queues": [_QUEUE],
-                "default_target": {"type": "sqs", "queue_url": _QUEUE},
+                "queues": [QUEUE],
+                "default_target": {"type": "sqs", "queue_url": QUEUE},
             },
         }
     },
-    example={**_ACME, "signing_secret": "whsec_<secret>"},
+    example={**ACME, "signing_secret": "whsec_<secret>"},
     scope=OPS,
     headers=("Location",),
     codes=_REFUSED,
 )
 def make(_: Caller) -> Response[answers.NewTenant]:
-    made = _registry().make(parsed(TenantForm, requests.body(_event())))
+    made = registry().make(parsed(TenantForm, requests.body(_event())))
     body: answers.NewTenant = {**answers.of(made.tenant), "signing_secret": made.secret}
     headers: dict[str, str | list[str]] = {"Location": f"/api/v1/ops/tenants/{made.tenant.id}"}
     return Response(status_code=201, content_type="application/json", body=body, headers=headers)
@@ -82,7 +61,7 @@ def make(_: Caller) -> Response[answers.NewTenant]:
     name="listTenants",
     summary="List tenants",
     text="In the order of their ids.",
-    example={"tenants": [_ACME], "next_cursor": None},
+    example={"tenants": [ACME], "next_cursor": None},
     scope=OPS,
     parameters=("limit", "cursor"),
     codes=("validation_failed",),
@@ -90,11 +69,11 @@ def make(_: Caller) -> Response[answers.NewTenant]:
 def list_tenants(_: Caller) -> answers.TenantList:
     parameters = requests.parameters(_event())
     listing.only_known(parameters)
-    span, tenants = Span.of(parameters, "tenants"), wired().all_tenants
+    span, tenants = Span.of(parameters, "tenants"), wired().tables.tenants
     behind = [id for id in tenants.ids() if id > span.after]
     ids, cursor = span.cut(behind, str)
     found = (tenants.get(id) for id in ids)
-    return {"tenants": [answers.of(each) for each in found if each is not None], "next_cursor": cursor}
+    return {"tenants": [shown(each) for each in found if each is not None], "next_cursor": cursor}
 
 
 @TENANTS.serves(
@@ -102,13 +81,13 @@ def list_tenants(_: Caller) -> answers.TenantList:
     "/<tenant_id>",
     name="getTenant",
     summary="Get a tenant",
-    text="Without its secrets.",
-    example=_ACME,
+    text="Without its secrets. While the tenant is erased, `erasure` tells how far that is.",
+    example=ACME,
     scope=OPS,
     codes=("not_found",),
 )
 def get(_: Caller, tenant_id: str) -> answers.Tenant:
-    return answers.of(_registry().find(tenant_id))
+    return shown(registry().find(tenant_id))
 
 
 @TENANTS.serves(
@@ -121,85 +100,14 @@ def get(_: Caller, tenant_id: str) -> answers.Tenant:
     body=TenantChangeForm,
     examples={
         "quota": {"summary": "A quota of its own", "value": {"quotas": {"registered_per_second": 50}}},
-        "queues": {"summary": "Another list of queues", "value": {"queues": [_QUEUE]}},
+        "queues": {"summary": "Another list of queues", "value": {"queues": [QUEUE]}},
     },
-    example=_ACME,
+    example=ACME,
     scope=OPS,
     codes=(*_REFUSED, "not_found"),
 )
 def change(_: Caller, tenant_id: str) -> answers.Tenant:
-    return answers.of(_registry().edit(tenant_id, parsed(TenantChangeForm, requests.body(_event()))))
-
-
-@TENANTS.serves(
-    "post",
-    "/<tenant_id>/suspend",
-    name="suspendTenant",
-    summary="Suspend a tenant",
-    text="Within 5 seconds the tenant registers nothing more. Reads, cancellations and acknowledgements continue. "
-    "With `run`, items run at their instants. With `wait`, none begins from 2 seconds after the answer until the "
-    "tenant is resumed; then payments go on in the order of their instants. What waits counts no attempt and is not "
-    "lost.",
-    body=SuspendForm,
-    examples={
-        "unpaid": {"summary": "Items run", "value": {"pending": "run", "reason": "unpaid"}},
-        "fraud": {"summary": "Items wait", "value": {"pending": "wait", "reason": "fraud"}},
-    },
-    example={**_ACME, "status": "SUSPENDED", "suspended_because": "unpaid", "pending": "run"},
-    scope=OPS,
-    codes=("malformed", "validation_failed", "not_found"),
-)
-def suspend(caller: Caller, tenant_id: str) -> answers.Tenant:
-    form = parsed(SuspendForm, requests.body(_event()))
-    return answers.of(_registry().suspend(tenant_id, form, by=caller.actor))
-
-
-@TENANTS.serves(
-    "post",
-    "/<tenant_id>/resume",
-    name="resumeTenant",
-    summary="Resume a tenant",
-    text="The tenant registers again within 5 seconds, and what waited goes on.",
-    example=_ACME,
-    scope=OPS,
-    codes=("not_found",),
-)
-def resume(caller: Caller, tenant_id: str) -> answers.Tenant:
-    return answers.of(_registry().resume(tenant_id, by=caller.actor))
-
-
-@TENANTS.serves(
-    "post",
-    "/<tenant_id>/erase",
-    name="eraseTenant",
-    summary="Erase a tenant",
-    text="This cannot be undone. The tenant has to be suspended, and `confirm` repeats its id. Payments that wait are "
-    "cancelled. Accounts, movements and payments get new names, and keep their amounts and instants alone; all else of "
-    "the tenant is deleted, and the key that opens its names in the archive at last. That takes a good day. Then "
-    "`erased_as` is the tenant that has the money, and the event `tenant.erased` names it. Repeat the request to go on "
-    "with an erasure whose execution failed.",
-    status=202,
-    body=EraseForm,
-    examples={
-        "contract": {
-            "summary": "The end of a contract",
-            "value": {"confirm": "acme", "reason": "contract ended"},
-        }
-    },
-    example={
-        **_ACME,
-        "status": "ERASING",
-        "suspended_because": "contract ended",
-        "pending": "run",
-        "erased_as": "erased-k4c5tq7wzr2m6x3na8jy",
-    },
-    scope=OPS,
-    codes=("malformed", "validation_failed", "not_found", "invalid_state"),
-)
-def erase(caller: Caller, tenant_id: str) -> Response[answers.Tenant]:
-    form = parsed(EraseForm, requests.body(_event()))
-    body = answers.of(_registry().erase(tenant_id, form, by=caller.actor))
-    return Response(status_code=202, content_type="application/json", body=body)
+    return answers.of(registry().edit(tenant_id, parsed(TenantChangeForm, requests.body(_event()))))
 
 
 @TENANTS.serves(
@@ -216,44 +124,27 @@ def erase(caller: Caller, tenant_id: str) -> Response[answers.Tenant]:
     codes=("not_found", "invalid_state"),
 )
 def replace_data_key(_: Caller, tenant_id: str) -> answers.ReplacedDataKey:
-    seals_from = _registry().replace_data_key(tenant_id)
+    seals_from = registry().replace_data_key(tenant_id)
     return {"tenant_id": tenant_id, "seals_from": text_of(seals_from)}
-
-
-@SECRETS.serves(
-    "post",
-    "/rotate",
-    name="rotateSigningSecret",
-    summary="Give the tenant a new signing secret",
-    text="The new secret is in this answer and in no other. Webhooks carry a signature of each live secret: of the new "
-    "one within 30 seconds, and of the previous one for `overlap_seconds` more, by default a day. With 0 the previous "
-    "secret ends within 30 seconds.",
-    body=SecretRotationForm,
-    body_needed=False,
-    examples={"week": {"summary": "With a week's overlap", "value": {"overlap_seconds": 604_800}}},
-    example={"signing_secret": "whsec_<secret>", "previous_until": "2026-11-19T09:30:12.408Z"},
-    scope="keys:write",
-    codes=("malformed", "validation_failed", "not_found"),
-)
-def rotate(caller: Caller) -> answers.NewSigningSecret:
-    form = parsed(SecretRotationForm, requests.body(SECRETS.router.current_event) or b"{}")
-    rotated = _registry().rotate(caller.tenant, overlap=timedelta(seconds=form.overlap_seconds))
-    return answers.rotated(rotated)
 
 
 def _event() -> BaseProxyEvent:
     return TENANTS.router.current_event
 
 
-def _registry() -> Registry:
+def shown(tenant: Tenant) -> answers.Tenant:
+    return answers.of(tenant, registry().erasure(tenant))
+
+
+def registry() -> Registry:
     given = wired()
-    turner = Turner(switches=given.switches, clock=given.clock)
     return Registry(
-        tenants=given.all_tenants,
+        tenants=given.tables.tenants,
         vault=given.vault,
-        turner=turner,
-        data_keys=given.data_keys,
-        erasures=given.erasures,
-        machine=given.erasing_machine,
+        turner=Turner(switches=given.tables.switches, clock=given.clock),
+        data_keys=given.tables.data_keys,
+        erasures=given.tables.erasures,
+        machine=given.operators.erasing_machine,
+        counter=ErasureCounter(function=given.operators.erasing_function),
         clock=given.clock,
     )

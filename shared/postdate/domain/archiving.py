@@ -93,6 +93,7 @@ def _kept(seal: Text) -> Callable[[str, Any], Any]:
 class Stored:
     """One object of the archive, as its manifest tells it."""
 
+    # The address of the object in the archive.
     key: str
     # The first part of the types of its events.
     kind: str
@@ -119,8 +120,9 @@ class Manifest:
     # The instants at which the first and the last page were recorded.
     recorded_from: datetime
     recorded_until: datetime
+    # One object for each kind of subject that the pages tell of.
     objects: tuple[Stored, ...]
-    # Sealed ids of events that pages list and no row has; empty unless somebody removed rows.
+    # Sealed ids of events that pages list and no row has; empty unless rows were removed.
     missing: tuple[str, ...] = ()
     # Pages between the manifest before and this one that expired before they were archived.
     lost_pages: int = 0

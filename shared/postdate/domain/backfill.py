@@ -15,13 +15,14 @@ from enum import StrEnum
 from itertools import islice, takewhile
 from typing import Final
 
-from postdate.domain import instants, transitions
+from postdate.domain import instants, task_requests
 from postdate.domain.cron import Occurrence
 from postdate.domain.definition import Definition
+from postdate.domain.recurs import Recurs
 from postdate.domain.schedule import Schedule
 from postdate.domain.schedule_values import schedule_of, values_of
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, home
-from postdate.domain.task import OPERATION_KIND, Destination, Payload, Recurs, Task, Template
+from postdate.domain.task import OPERATION_KIND, Destination, Payload, Task, Template
 from postdate.domain.task import State as TaskState
 
 TARGET_TYPE: Final = "backfill"
@@ -148,7 +149,7 @@ def task_of(
 ) -> Task:
     """The row of a step, due now, with the depth of its runs. The row belongs to the definition, so no step of a
     cancelled task begins."""
-    return transitions.register(
+    return task_requests.register(
         id=step_id(step.operation, step.number, shards),
         tenant=definition.tenant,
         due_at=now,

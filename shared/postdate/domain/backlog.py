@@ -169,9 +169,13 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class _Reason:
+    # The rule of the recurring task for late occurrences.
     policy: CatchUp
+    # The catch-up window.
     allowed: timedelta
+    # The occurrence that runs instead of the others; None if each runs, or none.
     last: Occurrence | None
+    # True if as many occurrences are caught up as one worker may.
     full: bool
 
     def of(self, late_by: timedelta) -> str:

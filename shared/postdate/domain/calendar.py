@@ -5,7 +5,7 @@ still to come. Attempts and outcomes change nothing: an item counts for the minu
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -59,6 +59,22 @@ def changes(events: Iterable[Event], *, now: datetime) -> dict[int, DueCount]:
         _add(found, event, after, 1)
     current = instants.minute_of(now)
     return {minute: due for minute, due in found.items() if due != DueCount() and minute > current}
+
+
+def changes_by_tier(
+    events: Iterable[Event], *, now: datetime, tier_of: Callable[[str], str]
+) -> dict[str, dict[int, DueCount]]:
+    """Makes the numbers of `changes` for each tier. Only the tier of a tenant whose numbers change is asked for."""
+    by_tenant = defaultdict[str, list[Event]](list)
+    for event in events:
+        by_tenant[event.subject.tenant].append(event)
+    by_tier = defaultdict[str, defaultdict[int, DueCount]](lambda: defaultdict(DueCount))
+    for tenant, some in by_tenant.items():
+        if found := changes(some, now=now):
+            counts = by_tier[tier_of(tenant)]
+            for minute, due in found.items():
+                counts[minute] += due
+    return {tier: dict(counts) for tier, counts in by_tier.items()}
 
 
 def _add(found: dict[int, DueCount], event: Event, fields: Mapping[str, Any], sign: int) -> None:

@@ -37,13 +37,18 @@ class Occurrence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cron:
+    # The five fields, after names such as `@daily` were replaced.
     text: str
+    # The zone whose wall clock the fields mean.
     zone: ZoneInfo
+    # The allowed values of each field, in order.
     minutes: tuple[int, ...]
     hours: tuple[int, ...]
     days: tuple[int, ...]
     months: tuple[int, ...]
+    # 0 is Sunday.
     weekdays: tuple[int, ...]
+    # True if both day fields are restricted: then a day that fits one of them counts, as cron has it.
     either_day: bool
 
     @classmethod

@@ -2,6 +2,9 @@
 
 Forms that other schedulers read differently are refused; the error says how to write them here. croniter expands the
 accepted forms.
+
+Stored plans are parsed by this code again at each read. A form that was accepted once must stay accepted: a stricter
+rule makes stored rows unreadable.
 """
 
 import re

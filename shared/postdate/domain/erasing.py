@@ -26,8 +26,8 @@ DRAINS: Final = timedelta(minutes=2)
 STREAMS_KEPT: Final = timedelta(hours=25)
 # A run of another function that has read the tenant's name has ended after this time.
 FORGOTTEN: Final = timedelta(minutes=20)
-# The steps of a pass. The second one begins when the streams have nothing of the tenant any more. Pages of a table stay
-# readable until the rows that lead to them go.
+# The steps of a pass. The second one begins when the streams have nothing of the tenant any more. Rows that lead to
+# others go after them: an item tells whose its payload is.
 _PASS: Final = (
     *("keys", "letters", "cancel", "check", "payments", "journal", "accounts", "audit"),
     *("payloads", "items", "idempotency", "subscriptions", "flow", "operations", "switches", "slots"),
@@ -50,6 +50,7 @@ class Erasure:
     salt: str
     # The operator who asked for it, as `<type>:<id>`.
     by: str
+    # The instant of the request.
     began_at: datetime
     # The number of the step that is under way.
     step: int = 0
@@ -57,6 +58,8 @@ class Erasure:
     after: str | None = None
     # The end of the wait that is under way; None in other steps.
     until: datetime | None = None
+    # The rows that were renamed, cancelled or deleted until the place was noted last.
+    rows: int = 0
 
     @property
     def name(self) -> str:
@@ -70,6 +73,10 @@ class Erasure:
     def is_again(self) -> bool:
         """True in the second pass."""
         return self.step > STEPS.index("streams")
+
+    def worked(self, rows: int) -> "Erasure":
+        """With so many rows more."""
+        return replace(self, rows=self.rows + rows)
 
     def next(self) -> "Erasure":
         return replace(self, step=self.step + 1, after=None, until=None)

@@ -16,7 +16,7 @@ from postdate.domain.slots import is_id
 
 _KINDS: Final = {"pay": "payment", "task": "task", "run": "run"}
 _PREFIX: Final = "evt"
-# Owner of subjects that belong to no tenant: operators' keys and switches. No tenant can have this name.
+# Owner of subjects that belong to no tenant: operators' keys, switches and parameters. No tenant can have this name.
 SERVICE: Final = "@service"
 
 
@@ -24,7 +24,8 @@ SERVICE: Final = "@service"
 class Actor:
     """The author of a change."""
 
-    # `key`, `function` or `operation`; `unknown` if the history line names no author.
+    # `key`, `function` or `operation`; `aws` for a person with credentials of AWS; `unknown` if the history line names
+    # no author.
     type: str
     # The id of the key or operation, or the name of the function; `unknown` like the type.
     id: str

@@ -22,6 +22,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "flow_key": ("changed",),
     "operation": ("started", "ended"),
     "switch": ("changed",),
+    "config": ("changed",),
     "audit": ("failed",),
 }
 TYPES: Final = tuple(f"{kind}.{name}" for kind, names in NAMES.items() for name in names)

@@ -53,7 +53,7 @@ def places(begin: datetime, intervals: Sequence[timedelta]) -> list[datetime]:
     return [instants.whole(begin + before) for before, _ in zip(widths, intervals, strict=False)]
 
 
-def holds(placed_at: datetime | None, due_at: datetime, now: datetime) -> bool:
+def still_counts(placed_at: datetime | None, due_at: datetime, now: datetime) -> bool:
     """True while the place that was given for this instant still counts. A run that stood still for longer takes
     another place; otherwise all runs that waited meanwhile would begin at once."""
     return placed_at == due_at and now <= due_at + PLACE_KEPT
@@ -81,7 +81,7 @@ class Room:
     runs: Mapping[str, datetime] = field(default_factory=dict)
     # The usual stay of a run, from the latest runs that left.
     stay: timedelta = _STAY
-    # The instant up to which turns to ask again are given away; None if nobody waits.
+    # The instant up to which turns to ask again are given away; None if no run waits.
     turns_until: datetime | None = None
     # The interval between two turns.
     turn: timedelta = _STAY

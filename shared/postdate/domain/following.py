@@ -10,13 +10,15 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from postdate.domain import definition as definitions
-from postdate.domain import transitions
+from postdate.domain import task_requests, transitions, verdicts
 from postdate.domain.backlog import Backlog, Earlier, Elapsed, Fate, leads, occurrence
 from postdate.domain.definition import Definition, Overlap, Reached
 from postdate.domain.line import Line
 from postdate.domain.recurrence import Runs
-from postdate.domain.task import Recurs, State, Task
-from postdate.domain.transitions import Deferred, Dropped, Transition
+from postdate.domain.recurs import Recurs
+from postdate.domain.task import State, Task
+from postdate.domain.transitions import Transition
+from postdate.domain.verdicts import Deferred, Dropped
 
 GONE: Final = "its task is gone"
 CANCELLED: Final = "its task was cancelled"
@@ -107,7 +109,7 @@ def follow(
     if most is not None and number > most:
         reached = Reached(runs=number - 1, not_over=tuple(around.line.not_over))
         is_active = definition.state is definitions.State.ACTIVE
-        instead = transitions.stop(run, now=now, why=ENOUGH)
+        instead = verdicts.stop(run, now=now, why=ENOUGH)
         return Followed(instead=instead, ends=reached if is_active else None)
     return replace(_at_its_instant(turn, runs), number=found)
 
@@ -136,7 +138,7 @@ def ended_first(run: Task, definition: Definition, line: Line, *, now: datetime)
     if recurs.plan == definition.plan:
         change = transitions.miss(run, now=now, why=PASSED_OVER)
     else:
-        change = transitions.cancel(run, now=now, why=CHANGED)
+        change = task_requests.cancel(run, now=now, why=CHANGED)
     if change is None or not line.left:
         return change
     ended = {each.id for each in line.to_end}
@@ -153,14 +155,14 @@ def _void(
 ) -> Transition | Dropped | Deferred | None:
     """The fate of a run whose plan is gone, changed or paused; None for a run of the current plan."""
     if definition is None:
-        return _not_yet(run, now) or transitions.stop(run, now=now, why=GONE)
+        return _not_yet(run, now) or verdicts.stop(run, now=now, why=GONE)
     if definition.state is definitions.State.CANCELLED:
-        return transitions.stop(run, now=now, why=CANCELLED)
+        return verdicts.stop(run, now=now, why=CANCELLED)
     if not in_turn(run):
         return None
     if definition.plan != recurs.plan:
         early = _not_yet(run, now) if definition.plan < recurs.plan else None
-        return early or transitions.stop(run, now=now, why=CHANGED)
+        return early or verdicts.stop(run, now=now, why=CHANGED)
     if definition.state is definitions.State.PAUSED:
         return transitions.skip(run, now=now, why=paused_for(definition))
     return None
@@ -187,17 +189,16 @@ def _again(turn: Turn) -> Followed:
 def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
     """Decides about a run at its first call. If another run began in its place, the run does not begin."""
     run, definition, line, now = turn.run, turn.definition, turn.line, turn.now
-    most = definition.schedule.max_runs
+    most, skips = definition.schedule.max_runs, _skipped(turn)
     elapsed = turn.around.elapsed or Elapsed.of(
         definition.schedule, occurrence(run, definition.schedule), now=now
     )
-    earlier = Earlier.of(turn.around.since, run, definition.schedule)
-    skips = _skipped(turn)
+    earlier, writes = Earlier.of(turn.around.since, run, definition.schedule), leads(run)
     # Skipped runs do not count against `max_runs`, so the limit does not end the plan here.
     left = None if most is None or skips else most - turn.recurs.number + 1
     backlog = Backlog.of(elapsed, earlier, definition, left=left, skips=skips)
     own = backlog.entries[0]
-    begins = own.state is State.PENDING and transitions.too_late(run, now) is None
+    begins = own.state is State.PENDING and run.too_late(now) is None
     # A slower worker may still begin this run. Rows that are written in its place name it, so that they wait for it.
     passed_over = None if begins else run.id
     rows: list[Task] = []
@@ -227,7 +228,7 @@ def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
     ends = is_last and earlier.leader is None and definition.state is definitions.State.ACTIVE
     reached = Reached(runs=made, not_over=before if passed_over is None else (*before, passed_over))
     return Followed(
-        rows=tuple(rows) if leads(run) else (), instead=_instead(turn, own), ends=reached if ends else None
+        rows=tuple(rows) if writes else (), instead=_instead(turn, own), ends=reached if ends else None
     )
 
 
@@ -256,7 +257,7 @@ def _waits(turn: Turn, *, asks_every: timedelta) -> Transition | Deferred:
     """Lets the run wait. The first run of a queue polls with its message, and writes its row now and then so that no
     audit counts it as lost. Each other run rests until its predecessor begins."""
     run, now = turn.run, turn.now
-    if why_late := transitions.too_late(run, now):
+    if why_late := run.too_late(now):
         return transitions.expire(run, now=now, why=why_late)
     until = min(now + asks_every, run.ends_at)
     wait = _linked(transitions.wait(run, now=now, until=until, why=WAITS), turn)

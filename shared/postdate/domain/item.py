@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Phase(Enum):
-    """WAITS for its instant, RUNS in somebody's hands, RESTS when nobody has to call it: it has ended, or a person
+    """WAITS for its instant, RUNS while a worker has it, RESTS when no call is needed: it has ended, or a person
     has to decide."""
 
     WAITS = auto()

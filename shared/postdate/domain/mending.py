@@ -17,7 +17,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from postdate.domain import money
+from postdate.domain import settlement
 from postdate.domain.errors import NotRecoverable
 from postdate.domain.invariants import Books
 from postdate.domain.item import Phase
@@ -85,10 +85,10 @@ def matched(books: Books, restored: Restored, *, now: datetime) -> Iterator[Post
         if known is None:
             yield Posting(tenant=movement.tenant, at=now, after=_rebuilt(movement, restored))
         elif not known.state.is_final:
-            yield money.complete_as_moved(known, movement, now=now, why=restored.why)
+            yield settlement.complete_as_moved(known, movement, now=now, why=restored.why)
     for payment in payments.values():
         if payment.state is State.COMPLETED and payment.id not in moved:
-            movement = money.movement_of(payment, at=payment.finished_at or payment.planned_at)
+            movement = settlement.movement_of(payment, at=payment.finished_at or payment.planned_at)
             yield Posting(tenant=payment.tenant, at=now, movement=movement)
 
 
@@ -121,7 +121,7 @@ def balanced(books: Books, restored: Restored, *, now: datetime) -> Mended:
 def left_to_a_person(books: Books, restored: Restored, *, now: datetime) -> list[Posting]:
     """The open payments of an account that is unsound."""
     return [
-        money.park(payment, now=now, why=f"{restored.why}, and its later changes are unknown")
+        settlement.park(payment, now=now, why=f"{restored.why}, and its later changes are unknown")
         for payment in books.payments
         if payment.payer == books.account.id and payment.phase is not Phase.RESTS
     ]

@@ -2,7 +2,7 @@
 that, `s3://<bucket>/<tenant>/<name>`.
 
 What is no plain name is refused, be it harmless or not: an object's name is compared as it is written and nowhere
-normalised or decoded, so nothing may be in it that somebody on the way would read as another name.
+normalised or decoded, so it may have nothing that a program on the way would read as another name.
 """
 
 import re
@@ -10,11 +10,11 @@ from typing import Final
 
 PAYLOAD_BYTES_MAX: Final = 256 * 1024
 NAME_RULE: Final = "letters, digits and any of !_.'()=@,+:- in parts that are neither empty nor only dots"
-# What S3 takes, the tenant's part included.
+# The longest key that S3 takes, the tenant's part included.
 _NAME_CHARS_MAX: Final = 1024
 _PART: Final = r"(?!\.+(?:/|\Z))[A-Za-z0-9!_.'()=@,+:-]+"
 _NAME: Final = re.compile(f"{_PART}(?:/{_PART})*")
-# It becomes part of a policy: nothing in it may be a wildcard or a variable there.
+# The text becomes part of a policy, so it has no wildcard and no variable of policies.
 _TENANT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 
 

@@ -19,8 +19,11 @@ _SECOND: Final = timedelta(seconds=1)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Planned:
+    # The instant at which the run would be due, with its jitter.
     at: datetime
+    # The wall time of that instant, in the zone of the cron.
     local: str
+    # Says that the clocks or the jitter moved the run; None if nothing did.
     note: str | None
 
 

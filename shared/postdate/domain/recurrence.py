@@ -12,13 +12,14 @@ from itertools import islice, takewhile
 from typing import Final
 
 from postdate.domain import definition as definitions
-from postdate.domain import transitions
+from postdate.domain import task_requests
 from postdate.domain.backlog import MISSED_TOLD_MAX, Elapsed, Fate, leads, occurrence
 from postdate.domain.cron import Occurrence
 from postdate.domain.definition import Definition, Overlap
 from postdate.domain.line import Line
+from postdate.domain.recurs import Recurs
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
-from postdate.domain.task import RUN_KIND, Recurs, State, Task
+from postdate.domain.task import RUN_KIND, State, Task
 
 WOKEN_FROM_MAX: Final = 100
 _IDS_KEPT: Final = 2 * MISSED_TOLD_MAX
@@ -135,12 +136,12 @@ class Runs:
             row = self.run(
                 definition, entry.occurrence, number=number, before=before, passed_over=passed_over, now=now
             )
-        return row if entry.why is None else transitions.keep_back(row, entry.state, entry.why)
+        return row if entry.why is None else task_requests.keep_back(row, entry.state, entry.why)
 
     def _row(
         self, definition: Definition, recurs: Recurs, id: str, *, due_at: datetime, now: datetime, why: str
     ) -> Task:
-        run = transitions.register(
+        run = task_requests.register(
             id=id,
             tenant=definition.tenant,
             due_at=due_at,

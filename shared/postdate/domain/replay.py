@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from postdate.domain import instants, transitions
+from postdate.domain import instants, task_requests
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, home
 from postdate.domain.task import OPERATION_KIND, Destination, Payload, Task, Template
 
@@ -87,7 +87,7 @@ def task_of(step: Step, tenant: str, *, shards: ShardPlan, now: datetime) -> Tas
         unique = hashlib.sha256(f"{step.replay} {step.number}".encode()).digest()[:UNIQUE_BYTES]
         minute = instants.start_of(home(step.replay).minute)
         id = shards.item_id(OPERATION_KIND, minute, unique)
-    return transitions.register(
+    return task_requests.register(
         id=id,
         tenant=tenant,
         due_at=now,

@@ -18,7 +18,7 @@ _REMEMBERED: Final = 10_000
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def place_of(name: str, subject: str) -> int:
+def percentile_of(name: str, subject: str) -> int:
     """A number from 0 to 99, the same in each process."""
     return int.from_bytes(hashlib.sha256(f"{name}:{subject}".encode()).digest()[:8]) % 100
 
@@ -34,7 +34,7 @@ class Flag:
     def is_on(self, name: str, tenant: str) -> bool:
         if tenant in self.off:
             return False
-        return tenant in self.on or place_of(name, tenant) < self.percent
+        return tenant in self.on or percentile_of(name, tenant) < self.percent
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,10 +75,10 @@ class RetryExperiment:
         """`a`, `b`, or None for what takes no part."""
         if not self.percent:
             return None
-        place = place_of("task_retries", tenant if self.by == BY_TENANT else item)
-        if place < self.percent:
+        percentile = percentile_of("task_retries", tenant if self.by == BY_TENANT else item)
+        if percentile < self.percent:
             return "a"
-        return "b" if place >= 100 - self.percent else None
+        return "b" if percentile >= 100 - self.percent else None
 
     def setting(self, arm: str) -> RetrySetting:
         return self.a if arm == "a" else self.b

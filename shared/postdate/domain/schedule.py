@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Final, Self
 
 from postdate.domain import instants
@@ -80,19 +81,25 @@ class Schedule:
         """All occurrences planned later than `after`, in order. `max_runs` does not end them."""
         if self.start_at is not None:
             after = max(after, max(self.start_at, instants.EPOCH) - _MOMENT)
-        occurrences = self.cron.walk(after)
-        occurrence = next(occurrences, None)
-        while occurrence is not None and (self.end_at is None or occurrence.at <= self.end_at):
-            following = next(occurrences, None)
-            yield self._spread(occurrence, following)
-            occurrence = following
+        occurrences, end_at = self.cron.walk(after), self.end_at
+        if self.jitter_seconds:
+            occurrences = self._spread(occurrences)
+        return occurrences if end_at is None else takewhile(lambda each: each.at <= end_at, occurrences)
 
     def after(self, wall: datetime) -> Iterator[Occurrence]:
         """All occurrences with a later wall time, in order. A new time-zone database may have moved the instant of this
         wall time, so a search from the instant could find the same wall time again, or omit others."""
         return self.walk(self.cron.first_shown(wall))
 
-    def _spread(self, occurrence: Occurrence, following: Occurrence | None) -> Occurrence:
+    def _spread(self, occurrences: Iterator[Occurrence]) -> Iterator[Occurrence]:
+        """The occurrences with their jitter. The next occurrence after the end of the plan bounds the last one too."""
+        occurrence = next(occurrences, None)
+        while occurrence is not None:
+            following = next(occurrences, None)
+            yield self._later(occurrence, following)
+            occurrence = following
+
+    def _later(self, occurrence: Occurrence, following: Occurrence | None) -> Occurrence:
         """The occurrence with its jitter. It stays before the next occurrence, also across a change of clocks."""
         most = self.jitter_seconds
         if following is not None:

@@ -1,6 +1,6 @@
 """A slot is one shard of one minute: where an item lives and what a sweep reads at once.
 
-An item's id carries the slot it was registered in, its home, so that whoever holds an id needs no index:
+An item's id carries the slot it was registered in, its home, so that a reader with an id needs no index:
 
     task_ 0w8qk4r0 3m9c...     5 bytes of minute and shard (sorted by time), then 10 bytes of its own
 """
@@ -73,6 +73,11 @@ def item_id(kind: str, slot: Slot, unique: bytes) -> str:
     # The characters of the slot and those of the unique part meet at a border of whole characters: 10 bytes are 16.
     number = (slot.minute << _SHARD_BITS | slot.shard) << 8 * UNIQUE_BYTES | int.from_bytes(unique)
     return f"{kind}_{base32.encode(number, _PREFIX_CHARACTERS + _UNIQUE_CHARACTERS)}"
+
+
+def first_of(minute: int) -> str:
+    """The characters behind the kind with which the ids of this minute begin: those of earlier minutes sort before."""
+    return base32.encode(minute << _SHARD_BITS, _PREFIX_CHARACTERS)
 
 
 def is_id(item: object) -> bool:

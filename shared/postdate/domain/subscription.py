@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from postdate.domain import transitions
+from postdate.domain import task_requests
 from postdate.domain.errors import InvalidState
 from postdate.domain.event import Event
+from postdate.domain.recurs import Recurs
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
-from postdate.domain.task import DELIVERY_KIND, Destination, Payload, Recurs, Task, Template
+from postdate.domain.task import DELIVERY_KIND, Destination, Payload, Task, Template
 
 TYPES_MAX: Final = 50
 # The row of an ended subscription outlives its deliveries.
@@ -56,7 +57,7 @@ class Subscription:
     id: str
     # The owner, from the key of the request.
     tenant: str
-    # The place that receives the deliveries. A change applies to events that are recorded later.
+    # The destination of the deliveries. A change applies to events that are recorded later.
     destination: Destination
     # The wanted types: `payment.completed`, `payment.*` or `*`.
     types: tuple[str, ...]
@@ -116,7 +117,7 @@ def ended(subscription: Subscription, *, now: datetime, by: str, reason: str) ->
 
 
 def delivery_id(event: Event, subscription: Subscription, shards: ShardPlan) -> str:
-    """The same whoever asks, and whenever: the delivery is at home in the minute of the change."""
+    """The id of the delivery, the same at each question: its home is the minute of the change."""
     unique = hashlib.sha256(f"{subscription.id} {event.id}".encode()).digest()[:UNIQUE_BYTES]
     return shards.item_id(DELIVERY_KIND, event.occurred_at, unique)
 
@@ -131,7 +132,7 @@ def delivery(
 ) -> Task:
     """The delivery of an event, due at once. It waits for that of the event `before`, if there is one."""
     ahead = () if before is None else (delivery_id(before, subscription, shards),)
-    return transitions.register(
+    return task_requests.register(
         id=delivery_id(event, subscription, shards),
         tenant=event.subject.tenant,
         due_at=event.occurred_at,

@@ -94,7 +94,7 @@ class Horizon:
     margin: timedelta
 
     def reaches(self, due_at: datetime, now: datetime) -> bool:
-        """The slot of this instant may be open already: its call has to be sent by whoever writes the item."""
+        """The slot of this instant may be open already: the writer of the item has to send its call."""
         return instants.start_of(instants.minute_of(due_at)) < now + self.lead + self.margin
 
     def last_minute(self, now: datetime) -> int:
@@ -110,9 +110,9 @@ class Horizon:
                 return instants.end_of(minute) + AUDITED_AFTER <= now
 
     def believed(self, done: Progress | None, now: datetime, *, epoch: int) -> Progress | None:
-        """The progress that a pass noted, if it counts. None for a pass of an earlier epoch, which may have read
-        another table. None for a pass that cannot have been made yet: its sweeper had a clock that is ahead, and saw
-        less than there was to come."""
+        """The progress that a pass noted; None if it does not count. Two kinds do not count: a pass of an earlier
+        epoch, which may have read another table; and a pass that cannot be due yet, because its sweeper's clock was
+        ahead and missed items that were written later."""
         if done is None or done.epoch < epoch or not self.due(done.stage, done.minute, now + self.margin):
             return None
         return done
@@ -122,9 +122,13 @@ class Horizon:
 class Sweep:
     """One pass to make, and the epoch in which it was found due."""
 
+    # The minute whose slots are read, counted from 1970.
     minute: int
+    # The number of the group of shards.
     group: int
+    # The open, the closing or the audit pass.
     stage: Stage
+    # A recovery begins a new epoch. Passes of earlier ones count as not made.
     epoch: int = 0
 
 
@@ -152,7 +156,11 @@ def sweeps_due(
 
 
 def _next(done: Progress | None, horizon: Horizon, now: datetime) -> Stage | None:
-    """A closed minute with items that wait is counted again until its audit is due."""
+    """The next pass of a group, which may not be due yet. None if it is too early to repeat a pass, or all are done.
+
+    The order is open, close, audit. A closing pass that found waiting items is repeated every 5 minutes until the audit
+    is due. An audit that found unfinished items is repeated every 10 minutes.
+    """
     if done is None or done.looked_at is None:
         return _NEXT[done.stage if done else None]
     if horizon.due(Stage.AUDIT, done.minute, done.looked_at):
@@ -181,8 +189,9 @@ def wants_call(
     unseen_from: datetime,
     now: datetime,
 ) -> bool:
-    """True if this pass sends a call for an item that it found in the slot. `phase` is None behind a pointer. The open
-    pass may not have seen an item that moved at `unseen_from` or later."""
+    """True if this pass sends a call for an item found in the slot. `phase` is None for a pointer, which does not show
+    its item's state. The open pass may have missed items written or moved at `unseen_from` or later; the closing pass
+    calls these."""
     if stage is Stage.AUDIT:
         overdue = due_at + OVERDUE_AFTER <= now
         leased = lease_until is not None and now < lease_until + OVERDUE_AFTER

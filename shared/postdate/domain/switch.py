@@ -39,7 +39,9 @@ _TENANT_NAME: Final = re.compile(r"tenant:[a-z0-9][a-z0-9-]{0,62}")
 class Turn:
     """One line of a switch's history."""
 
+    # The instant of the turn.
     at: datetime
+    # The position after it.
     on: bool
     # The author, as `<type>:<id>`.
     by: str
@@ -49,7 +51,9 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Switch:
+    # `settlement`, `api_writes`, `tenant:<id>` or `target:<type>`.
     name: str
+    # False while work of this kind does not begin.
     on: bool = True
     # The beginning of the last time for which it was off. Two times count as one while the first is being caught up.
     # None if it never was off.

@@ -69,11 +69,11 @@ class MinuteTally:
 
     # Items planned for the minute that were neither cancelled nor skipped.
     due: int = 0
-    # Of these, the delivered tasks and completed payments.
+    # The delivered tasks and completed payments among them.
     done: int = 0
-    # Of these, the dead, expired and missed tasks, and the failed payments.
+    # The dead, expired and missed tasks, and the failed payments among them.
     failed: int = 0
-    # Of these, the items that needed a second attempt.
+    # The items among them that needed a second attempt.
     retried: int = 0
     # The sum of the payments that are due.
     amount: int = 0

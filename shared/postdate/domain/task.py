@@ -8,6 +8,7 @@ from typing import assert_never
 from postdate.domain.flow import FlowControl
 from postdate.domain.instants import minute_of
 from postdate.domain.item import Phase
+from postdate.domain.recurs import Recurs
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, home
 
@@ -20,6 +21,7 @@ KINDS = frozenset({KIND, RUN_KIND, OPERATION_KIND, DELIVERY_KIND})
 RECEIVER = "receiver"
 # No attempt begins later after the task's instant. The payload's row and the run's definition may be gone by then.
 LIFETIME = timedelta(days=60)
+PAST_DEADLINE = "its deadline has passed"
 # A delivery may register a task, whose delivery registers another. Chains longer than this are refused.
 DEPTH_MAX = 5
 
@@ -154,27 +156,6 @@ class HistoryLine:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Recurs:
-    """The position of a run in its recurring task. The function that writes the run's row sets all fields."""
-
-    # The id of the recurring task; of the subscription for a delivery to one.
-    definition: str
-    # The `plan` of the definition when the run was written. A run of an older plan does not begin.
-    plan: int
-    # The planned instant without jitter.
-    at: datetime
-    # The number of the run, from 1; 0 for a run beside the plan, which no other run follows.
-    number: int
-    # Runs that must end before this one begins; empty if the definition lets runs overlap.
-    before: tuple[str, ...] = ()
-    # A run that was not to start when this row was written. A slower worker may have started that run; None if there
-    # is no such run.
-    passed_over: str | None = None
-    # The wall time that names the occurrence; None beside the plan, and in rows of older releases.
-    wall: datetime | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Template:
     """The call that a request describes. An order for a one-time task has a template; so has a definition, for all of
     its runs."""
@@ -282,6 +263,12 @@ class Task:
         lifetime of a backfilled run begins when its row is written."""
         lifetime_ends_at = max(self.planned_at, self.created_at) + LIFETIME
         return lifetime_ends_at if self.expires_at is None else min(self.expires_at, lifetime_ends_at)
+
+    def too_late(self, instant: datetime) -> str | None:
+        """The reason why no attempt may begin at that instant; None if one may."""
+        if self.expires_at is not None and instant >= self.expires_at:
+            return PAST_DEADLINE
+        return f"{LIFETIME.days} days have passed since its instant" if instant >= self.ends_at else None
 
     @property
     def home(self) -> Slot:

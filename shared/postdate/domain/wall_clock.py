@@ -44,7 +44,7 @@ def first_shown(zone: ZoneInfo, wall: datetime) -> datetime:
     at = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
     if shown(zone, at) == wall:
         return at
-    # It is skipped. The change lies between what the offset after it and the offset before it make of this time.
+    # The clocks skip this time. The change lies between the instants that the offsets after and before it give.
     before = wall.replace(tzinfo=zone, fold=1).astimezone(UTC)
     while at - before > _SECOND:
         middle = before + (at - before) // _SECOND // 2 * _SECOND

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from postdate.domain import transitions
+from postdate.domain import task_requests
 from postdate.domain.errors import Conflict, Unavailable
 from postdate.domain.slots import Slot
 from postdate.runtime.clock import Clock
@@ -45,7 +45,7 @@ class Tokens:
         changes = [
             change
             for task in found
-            if (change := transitions.raise_token(task, now=now, why=why)) is not None
+            if (change := task_requests.raise_token(task, now=now, why=why)) is not None
         ]
         written = self.tasks.commit(changes) if changes and not self.dry else []
         if Written.UNAVAILABLE in written:

@@ -31,12 +31,12 @@ def in_turn(calls: Iterable[Call]) -> list[Call]:
     """Orders calls by their instants. At one instant tenants take turns, so a tenant with many calls keeps no other
     tenant waiting."""
     turns: Counter[tuple[datetime, str]] = Counter()
-    placed = []
+    ordered = []
     for call in calls:
         whose = call.at, call.message.packet.tenant
-        placed.append((call.at, turns[whose], call))
+        ordered.append((call.at, turns[whose], call))
         turns[whose] += 1
-    return [call for _, _, call in sorted(placed, key=lambda place: place[:2])]
+    return [call for _, _, call in sorted(ordered, key=lambda each: each[:2])]
 
 
 def take_due(agenda: deque[Call], now: datetime, *, most: int | None = None) -> list[Call]:

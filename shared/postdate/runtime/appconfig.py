@@ -12,9 +12,9 @@ _NOTHING_DEPLOYED: Final = "ResourceNotFoundException"
 
 
 class AppConfig:
-    def __init__(self, place: str, *, client: Any) -> None:
-        """`place` is `<application>/<environment>/<profile>`, by ids."""
-        self._application, self._environment, self._profile = place.split("/")
+    def __init__(self, path: str, *, client: Any) -> None:
+        """`path` is `<application>/<environment>/<profile>`, by ids."""
+        self._application, self._environment, self._profile = path.split("/")
         self._client = client
         self._token = ""
 

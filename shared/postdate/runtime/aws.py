@@ -12,7 +12,7 @@ import boto3
 from botocore.config import Config
 from botocore.handlers import add_recursion_detection_header
 
-from postdate.runtime.deadline import hold
+from postdate.runtime.deadline import bind
 from postdate.runtime.dependencies import watch
 
 _CONNECT_SECONDS: Final = 2
@@ -28,10 +28,10 @@ _CONNECTIONS_OF_A_ROLE: Final = 8
 @cache
 def client(service: str, *, tries: int = 4) -> Any:
     made = boto3.client(service, config=_waits(tries, _CONNECTIONS))
-    hold(made)
+    bind(made)
     watch(made)
     if service == "sqs":
-        # A message that carries a sampled trace makes whoever receives it record one, and pay for it.
+        # A message that carries a sampled trace makes its receiver record one as well, and pay for it.
         made.meta.events.unregister("before-call", add_recursion_detection_header)
     return made
 
@@ -46,7 +46,22 @@ def quick_client(service: str) -> Any:
         parameter_validation=False,
     )
     made = boto3.client(service, config=waits)
-    hold(made)
+    bind(made)
+    watch(made)
+    return made
+
+
+@cache
+def patient_client(service: str, *, seconds: int) -> Any:
+    """A client for calls that work for so long. They are tried once."""
+    waits = Config(
+        connect_timeout=_CONNECT_SECONDS,
+        read_timeout=seconds,
+        retries={"mode": "standard", "max_attempts": 1},
+        parameter_validation=False,
+    )
+    made = boto3.client(service, config=waits)
+    bind(made)
     watch(made)
     return made
 

@@ -1,4 +1,8 @@
-"""Dead letters: read from their queue without taking them away, and deleted when nobody needs them."""
+"""Dead letters: read from their queue without taking them away, and deleted when nobody needs them.
+
+`api` lists them, `operate` discards them and tidies up after operations, `erase` deletes those of its tenant, and
+`reconcile` compares them with the dead items.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +33,9 @@ class Letter:
     included. `sent_at` is when it came to this queue, or, moved here by SQS, to the queue before."""
 
     id: str
+    # The name of this look at the message, by which it is deleted or released.
     receipt: str
+    # Empty for a message that cannot be read.
     tenant: str
     dues: tuple[Due, ...]
     receives: int
@@ -87,7 +93,7 @@ class SqsLetters:
                 {"Id": str(index), "ReceiptHandle": letter.receipt} for index, letter in enumerate(some)
             ]
             done = self._call_batch("delete_message_batch", entries)
-            gone |= {letter.id for place, letter in enumerate(some) if str(place) in done}
+            gone |= {letter.id for index, letter in enumerate(some) if str(index) in done}
         return gone
 
     def _call_batch(self, operation: str, entries: list[dict[str, Any]]) -> set[str]:

@@ -39,8 +39,8 @@ def of_this_process() -> Deadline:
     return _OF_THIS_PROCESS
 
 
-def hold(client: Any) -> None:
-    """Holds the client's calls, and each repeat of one, to the deadline. A call that has begun goes on."""
+def bind(client: Any) -> None:
+    """Binds the client's calls, and each repeat of one, to the deadline. A call that has begun goes on."""
     for event in ("before-send", "needs-retry"):
         client.meta.events.register_first(event, _check)
 

@@ -17,8 +17,11 @@ _DELAYED: Final = "ApproximateNumberOfMessagesDelayed"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Depth:
+    # Messages that a worker may receive now.
     waiting: int
+    # Messages that workers have received and not deleted.
     in_flight: int
+    # Messages that SQS keeps back until their delay is over.
     delayed: int
 
 

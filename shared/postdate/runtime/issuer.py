@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from postdate.domain.errors import Unavailable
@@ -43,8 +43,10 @@ class Oidc:
     `scopes_claim` is a text with spaces or a list. Of its values those with `scope_prefix` count, without it."""
 
     issuer: str
+    # The name of this API at the issuer; a token for another audience is refused.
     audience: str
     jwks_url: str
+    # The only algorithm that signatures may have.
     algorithm: str = "RS256"
     tenant_claim: str = "postdate_tenant"
     scopes_claim: str = "scope"
@@ -65,11 +67,14 @@ class Oidc:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Person:
-    """`id` follows from issuer and subject and tells neither. `tenant` is None for an operator."""
+    """`id` follows from issuer and subject and tells neither. `tenant` is None for an operator. `until` is the end of
+    the token."""
 
     id: str
     tenant: str | None
+    # The scopes of the token, without the prefix.
     scopes: frozenset[str]
+    until: datetime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,7 +148,12 @@ class Issuer:
             return None
         known = frozenset(OF_TENANTS) | ({OPS} if tenant is None else frozenset())
         subject = hashlib.sha256(f"{given.issuer}\n{claims['sub']}".encode()).hexdigest()
-        return Person(id=f"oidc-{subject[:16]}", tenant=tenant, scopes=frozenset(named & known))
+        return Person(
+            id=f"oidc-{subject[:16]}",
+            tenant=tenant,
+            scopes=frozenset(named & known),
+            until=datetime.fromtimestamp(claims["exp"], UTC),
+        )
 
     def _key(self, id: str) -> "PyJWK | None":
         now, known = self._clock.now(), self._keys
@@ -172,7 +182,7 @@ class Issuer:
 
 
 def person_by(setting: str, *, fetch: Callable[[str], bytes], clock: Clock) -> Callable[[str], Person | None]:
-    """The function that tells who shows a token. Without an issuer everybody is nobody."""
+    """The function that tells who shows a token. Without an issuer it returns None for every token."""
     given = Oidc.parse(setting)
     return (lambda _: None) if given is None else Issuer(given, fetch=fetch, clock=clock).person
 

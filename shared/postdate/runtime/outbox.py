@@ -21,13 +21,19 @@ _Where = Literal["queue", "dead_letters", "slow"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Line:
+    # The queue that the call goes to.
     where: _Where
     tenant: str
+    # The sender of the call, as packets tell it.
     via: Via
     due: Due
+    # True if a worker has had the call before.
     seen: bool
+    # The earliest instant of the delivery; None for at once.
     not_before: datetime | None
+    # The message that the call follows from, which is kept if the call cannot be sent.
     message_id: str
+    # The author of what the call leads to; empty for none.
     by: str
     # Lines that are equal in this travel in one packet.
     together: tuple[str, str, str, str, bool, bool, int]

@@ -76,7 +76,7 @@ class CurrentParameters:
         logger.info("parameters changed", extra={"action": "parameters_changed", "parameters": self.version})
 
 
-def parameters_at(place: str, *, clock: Clock) -> CurrentParameters:
-    """The parameters of the setting `PARAMETERS`: a place of AppConfig, or `none` for the defaults."""
-    source = None if place == NONE else AppConfig(place, client=aws.quick_client("appconfigdata"))
+def parameters_at(path: str, *, clock: Clock) -> CurrentParameters:
+    """The parameters of the setting `PARAMETERS`: a profile of AppConfig, or `none` for the defaults."""
+    source = None if path == NONE else AppConfig(path, client=aws.quick_client("appconfigdata"))
     return CurrentParameters(source, clock=clock)

@@ -31,8 +31,11 @@ class Received:
     """A packet and what SQS says about this delivery of it."""
 
     packet: Packet
+    # The name of the message, by which a batch reports failures.
     message_id: str
+    # The name of this delivery, by which the message is deleted or kept longer.
     receipt: str
+    # How often SQS has delivered the message, this time included.
     receives: int
 
     @property
@@ -130,10 +133,10 @@ def received(record: Mapping[str, Any]) -> Received:
     )
 
 
-def _entry(place: int, packet: Packet, now: datetime) -> dict[str, Any]:
-    """The group makes a standard queue a fair one: while a tenant has a backlog, others' messages go before his."""
+def _entry(index: int, packet: Packet, now: datetime) -> dict[str, Any]:
+    """The group makes a standard queue a fair one: while a tenant has a backlog, other tenants' messages go first."""
     return {
-        "Id": str(place),
+        "Id": str(index),
         "MessageBody": text_of(packet),
         "DelaySeconds": int(packet.delay(now).total_seconds()),
         "MessageGroupId": packet.tenant,

@@ -8,11 +8,12 @@ together, an attribute that only newer code knows among them.
 import gzip
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from postdate.domain import archiving, retention
 from postdate.domain.archiving import Text
-from postdate.domain.payment import Payment
+from postdate.domain.payment import Payment, State
 from postdate.domain.slots import Slot, home
 from postdate.runtime.clock import Clock
 from postdate.stores.archive import Archive
@@ -20,7 +21,8 @@ from postdate.stores.attributes import AttributeMap, compact
 from postdate.stores.payment_row import payment_in
 from postdate.stores.vault import Vault
 
-_PLAIN: Final = frozenset({"slot", "id", "status", "funding", "error_code"})
+# Texts that are words of ours.
+PLAIN: Final = frozenset({"slot", "id", "status", "funding", "error_code"})
 _ACCOUNTS: Final = ("payer", "payee")
 # The owner stands in the line as a pseudonym. Keys of indexes follow from the rest, and the removal is the table's.
 _LEFT_OUT: Final = frozenset(
@@ -33,7 +35,7 @@ _OWNER: Final = "tenant"
 def line_of(row: AttributeMap, *, owner: str, seal: Text) -> bytes:
     """One line of an object, the same for the same row and key."""
     kept = {name: row[name] for name in sorted(row.keys() - _LEFT_OUT - {*_ACCOUNTS})}
-    plain = {name: value for name, value in kept.items() if name in _PLAIN or "N" in value}
+    plain = {name: value for name, value in kept.items() if name in PLAIN or "N" in value}
     names = {name: value for name, value in kept.items() if name not in plain}
     line: dict[str, Any] = {_OWNER: owner, "row": plain}
     line |= {name: seal(row[name]["S"]) for name in _ACCOUNTS}
@@ -66,6 +68,14 @@ def objects_of(archive: Archive, slot: Slot) -> Iterator[bytes]:
         number += 1
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """The end of an archived payment, as far as a reader without its tenant's key sees it."""
+
+    state: State
+    error_code: str | None
+
+
 class ArchivedPayments:
     """`archive` makes the store at the first use: most copies of a function never need it."""
 
@@ -75,20 +85,31 @@ class ArchivedPayments:
         self._clock = clock
 
     def find(self, tenant: str, id: str) -> Payment | None:
-        """The tenant's payment of this id, if it has left its table. Asks nobody about a payment whose slot is too
+        """The tenant's payment of this id, if it has left its table. Asks no store about a payment whose slot is too
         young for that. Raises Unavailable."""
-        if not retention.may_be_archived(id, self._clock.now()):
-            return None
         key = archiving.owner_of_key(tenant)
-        if not self._vault.has_key(key):
+        if not retention.may_be_archived(id, self._clock.now()) or not self._vault.has_key(key):
             return None
-        owner = archiving.pseudonym(self._vault.seal(key, archiving.PURPOSE, tenant))
-        line = None
-        # A row that changed after it was copied is in a later object too.
-        for content in objects_of(self._archive(), home(id)):
-            line = by_id(content).get(id, line)
+        owner, line = archiving.pseudonym(self._vault.seal(key, archiving.PURPOSE, tenant)), self._line(id)
         if line is None or json.loads(line)[_OWNER] != owner:
             return None
         return payment_in(
             row_of(line, tenant=tenant, open=lambda text: self._vault.open(key, archiving.PURPOSE, text))
         )
+
+    def end_of(self, id: str) -> Ended | None:
+        """The end of any tenant's payment of this id, if it has left its table; also of a tenant that was erased.
+        Raises Unavailable."""
+        may_be = retention.may_be_archived(id, self._clock.now())
+        line = self._line(id) if may_be else None
+        if line is None:
+            return None
+        row = json.loads(line)["row"]
+        return Ended(state=State(row["status"]["S"]), error_code=row.get("error_code", {}).get("S"))
+
+    def _line(self, id: str) -> bytes | None:
+        line = None
+        # A row that changed after it was copied is in a later object too.
+        for content in objects_of(self._archive(), home(id)):
+            line = by_id(content).get(id, line)
+        return line

@@ -23,7 +23,7 @@ ModelT = TypeVar("ModelT", bound=Model)
 _KEYS_AT_ONCE: Final = 100
 _PAUSE_SECONDS: Final = 0.05
 _PAUSE_SECONDS_MAX: Final = 0.5
-# Of requests in a row that read nothing. They take about a second.
+# The requests in a row that may read nothing. They take about a second.
 _FRUITLESS_MAX: Final = 6
 # An eighth of a lease. A worker makes several such reads between two renewals, which are half a lease apart.
 _DEADLINE_SECONDS: Final = 5.0

@@ -1,4 +1,4 @@
-"""Counts of the calendar of all tenants: a row for each hour, with the numbers of its minutes.
+"""Counts of the calendar of all tenants: a row for each hour, with the numbers of its minutes by tier.
 
 The rows are in the table of the passes. They expire two days after their hour.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from postdate.domain import instants
 from postdate.domain.calendar import DueCount
+from postdate.runtime.metric import STANDARD, TIERS
 from postdate.stores.faults import translated
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ _DAY: Final = 24 * _HOUR
 
 
 class Calendar(Protocol):
-    def add(self, changes: Mapping[int, DueCount]) -> None:
-        """Adds these numbers to the counts of the minutes, each call anew. Raises Unavailable; then some of the hours
-        may have been counted."""
+    def add(self, changes: Mapping[str, Mapping[int, DueCount]]) -> None:
+        """Adds these numbers by tier and minute to the counts, each call anew. Raises Unavailable; then some of the
+        hours may have been counted."""
 
-    def between(self, first: int, last: int) -> dict[int, DueCount]:
-        """The counts of these minutes, without those that are 0."""
+    def between(self, first: int, last: int) -> dict[str, dict[int, DueCount]]:
+        """The counts of these minutes by tier, without those that are 0."""
 
 
 class DynamoCalendar:
@@ -35,11 +36,13 @@ class DynamoCalendar:
         self._table = table
         self._client: Any = client
 
-    def add(self, changes: Mapping[int, DueCount]) -> None:
-        by_hour: dict[int, dict[str, int]] = defaultdict(dict)
-        for minute, due in changes.items():
-            by_hour[minute // _HOUR].update(_numbers(minute % _HOUR, due))
-        for hour, numbers in by_hour.items():
+    def add(self, changes: Mapping[str, Mapping[int, DueCount]]) -> None:
+        # An expression has 4 KB at most, and the numbers of two tiers would be more.
+        by_hour: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
+        for tier, some in changes.items():
+            for minute, due in some.items():
+                by_hour[minute // _HOUR, tier].update(_numbers(minute % _HOUR, tier, due))
+        for (hour, _), numbers in by_hour.items():
             self._add(hour, numbers)
 
     def _add(self, hour: int, numbers: Mapping[str, int]) -> None:
@@ -56,8 +59,8 @@ class DynamoCalendar:
                 },
             )
 
-    def between(self, first: int, last: int) -> dict[int, DueCount]:
-        found: dict[int, DueCount] = {}
+    def between(self, first: int, last: int) -> dict[str, dict[int, DueCount]]:
+        found: dict[str, dict[int, DueCount]] = {tier: {} for tier in TIERS}
         for day in range(first // _DAY, last // _DAY + 1):
             with translated():
                 page = self._client.query(
@@ -68,24 +71,33 @@ class DynamoCalendar:
                 )
             for row in page["Items"]:
                 hour = day * _DAY // _HOUR + int(row["name"]["S"])
-                found |= _counts(hour, {name: int(value.get("N", 0)) for name, value in row.items()})
-        return {minute: due for minute, due in found.items() if first <= minute <= last and due != DueCount()}
+                numbers = {name: int(value.get("N", 0)) for name, value in row.items()}
+                for tier, counts in found.items():
+                    counts |= _counts(hour, tier, numbers)
+        return _within(found, first, last)
 
 
 class MemoryCalendar:
     def __init__(self) -> None:
-        self._counts = defaultdict[int, DueCount](DueCount)
+        self._counts = defaultdict[str, defaultdict[int, DueCount]](lambda: defaultdict(DueCount))
 
-    def add(self, changes: Mapping[int, DueCount]) -> None:
-        for minute, due in changes.items():
-            self._counts[minute] += due
+    def add(self, changes: Mapping[str, Mapping[int, DueCount]]) -> None:
+        for tier, some in changes.items():
+            for minute, due in some.items():
+                self._counts[tier][minute] += due
 
-    def between(self, first: int, last: int) -> dict[int, DueCount]:
-        return {
-            minute: due
-            for minute, due in self._counts.items()
-            if first <= minute <= last and due != DueCount()
-        }
+    def between(self, first: int, last: int) -> dict[str, dict[int, DueCount]]:
+        return _within(self._counts, first, last)
+
+
+def _within(
+    counts: Mapping[str, Mapping[int, DueCount]], first: int, last: int
+) -> dict[str, dict[int, DueCount]]:
+    found = {
+        tier: {minute: due for minute, due in some.items() if first <= minute <= last and due != DueCount()}
+        for tier, some in counts.items()
+    }
+    return {tier: some for tier, some in found.items() if some}
 
 
 def _scope(hour: int) -> str:
@@ -96,18 +108,23 @@ def _name(hour: int) -> str:
     return f"{hour % 24:02d}"
 
 
-def _numbers(minute: int, due: DueCount) -> dict[str, int]:
-    """The attributes of a minute, such as `p07` for the payments due at seven minutes past."""
+def _named(letter: str, minute: int, tier: str) -> str:
+    """An attribute, such as `p07` for the payments due at seven minutes past, and `p07_gold` for those of a tier other
+    than the usual one."""
+    return f"{letter}{minute:02d}" if tier == STANDARD else f"{letter}{minute:02d}_{tier}"
+
+
+def _numbers(minute: int, tier: str, due: DueCount) -> dict[str, int]:
     named = {"t": due.tasks, "p": due.payments, "a": due.amount}
-    return {f"{letter}{minute:02d}": number for letter, number in named.items() if number}
+    return {_named(letter, minute, tier): number for letter, number in named.items() if number}
 
 
-def _counts(hour: int, numbers: Mapping[str, int]) -> dict[int, DueCount]:
+def _counts(hour: int, tier: str, numbers: Mapping[str, int]) -> dict[int, DueCount]:
     return {
         hour * _HOUR + minute: DueCount(
-            tasks=numbers.get(f"t{minute:02d}", 0),
-            payments=numbers.get(f"p{minute:02d}", 0),
-            amount=numbers.get(f"a{minute:02d}", 0),
+            tasks=numbers.get(_named("t", minute, tier), 0),
+            payments=numbers.get(_named("p", minute, tier), 0),
+            amount=numbers.get(_named("a", minute, tier), 0),
         )
         for minute in range(_HOUR)
     }

@@ -3,17 +3,15 @@
 The key of an owner can be replaced. The row then holds the new key beside those before, which still open what they
 sealed, and the instant from which the new key seals. Until then every copy of a function has read the row again.
 
-An owner is a tenant, or the service itself for the hashes of API keys. KMS checks the owner: the wrapped key of one
-owner cannot be opened as that of another.
+An owner is a tenant, the archive of a tenant (`archive/<tenant>`), or the service itself for the hashes of API keys
+(`@keys`). KMS checks the owner: the wrapped key of one owner cannot be opened as that of another.
 """
 
 import base64
 import json
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -56,8 +54,8 @@ class DataKeys(Protocol):
         ...
 
     def provide(self, owner: str) -> bytes:
-        """The owner's key, made now if there is none. Of two that are made at once, one is stored and both callers get
-        that one."""
+        """The owner's first key, made now if there is none. Of two that are made at once, one is stored and both
+        callers get that one."""
         ...
 
 
@@ -100,7 +98,7 @@ class KmsDataKeys:
             raise NotFound(f"{owner} has no data key")
         before, at = _later(row), instants.milliseconds(seals_from)
         if before and before[-1][0] > instants.milliseconds(now):
-            raise _has_not_begun(owner)
+            raise not_begun(owner)
         _, wrapped = self._made(owner)
         later: Any = self._rows.later
         unchanged = later == row.later if row.later else later.does_not_exist()
@@ -167,37 +165,10 @@ class KmsDataKeys:
         return answer
 
 
-def _has_not_begun(owner: str) -> InvalidState:
+def not_begun(owner: str) -> InvalidState:
     return InvalidState("REPLACED", f"the last replacement of the data key of {owner} has not begun to seal")
 
 
 def _later(row: _Row) -> list[list[Any]]:
     found: list[list[Any]] = json.loads(row.later) if row.later else []
     return found
-
-
-class MemoryDataKeys:
-    def __init__(self) -> None:
-        self.keys = dict[str, bytes]()
-        self.later = dict[str, tuple[DataKey, ...]]()
-        self._lock = Lock()
-
-    def get(self, owner: str) -> bytes | None:
-        return self.keys.get(owner)
-
-    def all(self, owner: str) -> tuple[DataKey, ...]:
-        first = self.get(owner)
-        return () if first is None else (DataKey(key=first), *self.later.get(owner, ()))
-
-    def replace(self, owner: str, *, seals_from: datetime, now: datetime) -> None:
-        if owner not in self.keys:
-            raise NotFound(f"{owner} has no data key")
-        new = DataKey(key=secrets.token_bytes(KEY_BYTES), seals_from=seals_from)
-        with self._lock:
-            before = self.later.get(owner, ())
-            if before and before[-1].seals_from is not None and before[-1].seals_from > now:
-                raise _has_not_begun(owner)
-            self.later[owner] = (*before, new)
-
-    def provide(self, owner: str) -> bytes:
-        return self.keys.setdefault(owner, secrets.token_bytes(KEY_BYTES))

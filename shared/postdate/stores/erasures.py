@@ -85,8 +85,8 @@ class DynamoErasures:
             asked["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def move(self, to: Erasure) -> None:
-        values: AttributeMap = {":step": {"N": str(to.step)}}
-        sets, removes = ["#step = :step"], []
+        values: AttributeMap = {":step": {"N": str(to.step)}, ":rows": {"N": str(to.rows)}}
+        sets, removes = ["#step = :step", "#rows = :rows"], []
         for name, value in (
             ("after", None if to.after is None else {"S": to.after}),
             ("until", None if to.until is None else {"N": str(milliseconds(to.until))}),
@@ -101,7 +101,9 @@ class DynamoErasures:
             Key=_key(to.tenant),
             UpdateExpression=f"SET {', '.join(sets)}" + (f" REMOVE {', '.join(removes)}" if removes else ""),
             ConditionExpression="attribute_exists(#erases)",
-            ExpressionAttributeNames={f"#{name}": name for name in ("step", "after", "until", "erases")},
+            ExpressionAttributeNames={
+                f"#{name}": name for name in ("step", "rows", "after", "until", "erases")
+            },
             ExpressionAttributeValues=values,
         )
 
@@ -142,7 +144,7 @@ class MemoryErasures:
 
     def move(self, to: Erasure) -> None:
         if (known := self.rows.get(to.tenant)) is not None:
-            self.rows[to.tenant] = replace(known, step=to.step, after=to.after, until=to.until)
+            self.rows[to.tenant] = replace(known, step=to.step, after=to.after, until=to.until, rows=to.rows)
 
     def finish(self, erasure: Erasure, *, now: datetime) -> None:
         if self.rows.pop(erasure.tenant, None) is not None:
@@ -163,4 +165,5 @@ def _erasure(row: AttributeMap) -> Erasure:
         step=int(row["step"]["N"]),
         after=row["after"]["S"] if "after" in row else None,
         until=instant(float(row["until"]["N"])) if "until" in row else None,
+        rows=int(row["rows"]["N"]) if "rows" in row else 0,
     )

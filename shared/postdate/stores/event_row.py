@@ -7,7 +7,7 @@ from typing import Final
 from postdate.domain import instants
 from postdate.domain.event import Actor, Event, Subject
 from postdate.stores.attributes import AttributeMap, compact, typed
-from postdate.stores.events import Entry, FeedPage
+from postdate.stores.events import FeedEntry, FeedPage
 
 _DIGITS: Final = 12
 # No subject is of this kind.
@@ -28,7 +28,7 @@ def number_key(number: int) -> str:
 
 
 def attributes_of(event: Event, *, after: int, kept: timedelta) -> AttributeMap:
-    """`recorded_at` is set by whoever writes the row."""
+    """The writer of the row sets `recorded_at`."""
     if event.recorded_at is None:
         raise ValueError("an event is written by who records it")
     texts = {
@@ -91,9 +91,9 @@ def page_of(row: AttributeMap) -> FeedPage:
     )
 
 
-def _entry(text: str) -> Entry:
+def _entry(text: str) -> FeedEntry:
     sequence, type, id = text.split(" ", 2)
-    return Entry(type=type, id=id, sequence=int(sequence))
+    return FeedEntry(type=type, id=id, sequence=int(sequence))
 
 
 def _text(row: AttributeMap, name: str) -> str:

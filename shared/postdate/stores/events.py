@@ -16,7 +16,7 @@ ENTRIES_MAX = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class FeedEntry:
     """One event of a feed, by the key of its row. The kind of its subject begins its type."""
 
     type: str
@@ -24,7 +24,7 @@ class Entry:
     sequence: int
 
     @classmethod
-    def of(cls, event: Event) -> "Entry":
+    def of(cls, event: Event) -> "FeedEntry":
         return cls(type=event.type, id=event.subject.id, sequence=event.sequence)
 
     @property
@@ -45,13 +45,14 @@ class FeedPage:
     # The instant of the recording, never before that of the page before.
     recorded_at: datetime
     # The events, by their keys.
-    entries: tuple[Entry, ...]
+    entries: tuple[FeedEntry, ...]
 
 
 class Events(Protocol):
     def put(self, events: Sequence[Event], *, after: Mapping[str, int]) -> dict[str, int]:
-        """Writes those that are not there, each with the number of its tenant's feed `after` which it will be listed.
-        Returns the ids of those that are there, with the numbers that they were written with."""
+        """Inserts the events that are not stored yet. `after` is the newest known page of each tenant's feed: the event
+        will be listed on a later page. Returns the ids of the events that were stored before, with the page numbers
+        stored with them."""
 
     def append(self, page: FeedPage) -> bool:
         """False if another writer has written the page of that number."""
@@ -67,7 +68,7 @@ class Events(Protocol):
     ) -> list[FeedPage]:
         """The pages behind the page `after` and before the page `before`, by a consistent read."""
 
-    def listed(self, tenant: str, entries: Iterable[Entry]) -> dict[Entry, Event]:
+    def listed(self, tenant: str, entries: Iterable[FeedEntry]) -> dict[FeedEntry, Event]:
         """The events of these entries that are there."""
 
     def some(self, keys: Iterable[tuple[Subject, int]]) -> dict[tuple[Subject, int], Event]:

@@ -9,7 +9,7 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.event import Event, Subject
 from postdate.stores import batch_get, event_row
 from postdate.stores.attributes import AttributeMap
-from postdate.stores.events import Entry, FeedPage
+from postdate.stores.events import FeedEntry, FeedPage
 from postdate.stores.faults import passes, translated
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ class DynamoEvents:
         found = self._query(event_row.feed_key(tenant), after + 1, last, limit, newest_first=newest_first)
         return [event_row.page_of(row) for row in found]
 
-    def listed(self, tenant: str, entries: Iterable[Entry]) -> dict[Entry, Event]:
+    def listed(self, tenant: str, entries: Iterable[FeedEntry]) -> dict[FeedEntry, Event]:
         keys = (
             (Subject(tenant=tenant, kind=each.kind, id=each.id), each.sequence)
             for each in dict.fromkeys(entries)
         )
-        return {Entry.of(event): event for event in self.some(keys).values()}
+        return {FeedEntry.of(event): event for event in self.some(keys).values()}
 
     def some(self, keys: Iterable[tuple[Subject, int]]) -> dict[tuple[Subject, int], Event]:
         rows = self._rows(

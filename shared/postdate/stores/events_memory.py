@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 
 from postdate.domain.event import Event, Subject
-from postdate.stores.events import Entry, FeedPage
+from postdate.stores.events import FeedEntry, FeedPage
 
 
 class MemoryEvents:
@@ -44,7 +44,7 @@ class MemoryEvents:
         ]
         return sorted(found, key=lambda page: page.number, reverse=newest_first)[:limit]
 
-    def listed(self, tenant: str, entries: Iterable[Entry]) -> dict[Entry, Event]:
+    def listed(self, tenant: str, entries: Iterable[FeedEntry]) -> dict[FeedEntry, Event]:
         keys = {each: (Subject(tenant=tenant, kind=each.kind, id=each.id), each.sequence) for each in entries}
         return {each: self._events[key][0] for each, key in keys.items() if key in self._events}
 

@@ -34,8 +34,8 @@ class Flow(Protocol):
     def take(
         self, tenant: str, key: str, width: timedelta, *, now: datetime, of: Timeline = Timeline.RATE
     ) -> datetime:
-        """Takes a stretch of the key's timeline and says where it begins: now, or where the last one taken ends. One
-        whose answer gets lost is taken all the same, and stays empty."""
+        """Reserves the next stretch of length `width` on the key's timeline and returns its beginning: `now`, or the
+        end of the last stretch if that is later. If the answer is lost, the stretch stays reserved and unused."""
 
     def take_by(
         self,

@@ -1,8 +1,8 @@
 """The store of idempotency keys: the item of each key, and the fingerprint of its request.
 
 The key's row is written before the item. A crash between the two leaves a row without an item; the caller's own
-retry finds it and goes on from there. Until it is free again a key stands for one item and no other: whoever writes
-that item twice is refused by the item's own row, whatever any clock says.
+retry finds it and goes on from there. Until it is free again a key stands for one item and no other: a second
+write of that item is refused by the item's own row, whatever any clock says.
 """
 
 import hashlib
@@ -79,7 +79,7 @@ class Reservations(Protocol):
         """Returns the reservation of the key, if there is one."""
 
     def redate(self, found: Reservation, again: Reservation) -> bool:
-        """Gives the key's item another instant; False when somebody else was faster."""
+        """Gives the key's item another instant; False when another writer was faster."""
 
 
 class _Row(Model):
@@ -114,7 +114,7 @@ class DynamoReservations:
     def find(self, tenant: str, key: str) -> Reservation | None:
         with translated():
             try:
-                row = self._rows.get(_row_key(tenant, key), consistent_read=True)
+                row = self._rows.get(row_key(tenant, key), consistent_read=True)
             except DoesNotExist:
                 return None
         ends = row.expires_at
@@ -145,7 +145,7 @@ class DynamoReservations:
             except PutError as error:
                 if not is_refused(error):
                     raise
-                # It may be our own first try, whose answer got lost.
+                # The row may be the work of our own first try, whose answer got lost.
                 now = self.find(again.tenant, again.key)
                 return now is not None and (now.item_id, now.due_at, now.created_at) == (
                     again.item_id,
@@ -157,7 +157,7 @@ class DynamoReservations:
     def _row(self, reservation: Reservation) -> _Row:
         keep_until = reservation.keep_until
         return self._rows(
-            key=_row_key(reservation.tenant, reservation.key),
+            key=row_key(reservation.tenant, reservation.key),
             fingerprint=reservation.fingerprint,
             item_id=reservation.item_id,
             due=instants.milliseconds(reservation.due_at),
@@ -167,30 +167,10 @@ class DynamoReservations:
         )
 
 
-class MemoryReservations:
-    def __init__(self) -> None:
-        self._kept: dict[str, Reservation] = {}
-
-    def reserve(self, wanted: Reservation, *, now: datetime) -> Reservation:
-        found = self.find(wanted.tenant, wanted.key)
-        if found is None or found.is_over(now):
-            found = self._kept[_row_key(wanted.tenant, wanted.key)] = wanted
-        return found
-
-    def find(self, tenant: str, key: str) -> Reservation | None:
-        return self._kept.get(_row_key(tenant, key))
-
-    def redate(self, found: Reservation, again: Reservation) -> bool:
-        kept = self.find(found.tenant, found.key)
-        if kept == found:
-            self._kept[_row_key(found.tenant, found.key)] = again
-        return kept in (found, again)
-
-
 def _text(earlier: Iterable[tuple[datetime, datetime]]) -> str:
     return compact([[instants.milliseconds(each) for each in pair] for pair in earlier])
 
 
-def _row_key(tenant: str, key: str) -> str:
+def row_key(tenant: str, key: str) -> str:
     """The tenant stands in the row's key in the clear, so that no key reaches another tenant's row."""
     return f"{tenant}#{hashlib.sha256(key.encode()).hexdigest()}"

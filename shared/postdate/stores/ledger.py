@@ -16,7 +16,7 @@ class PostingAnswer(Enum):
     """The answer to one posting.
 
     STALE: the payment or the account has changed since the decision, or the row to be added is there already. SHORT,
-    FROZEN, CLOSED and UNKNOWN speak of an account. REFUSED will not change by itself: somebody has to look.
+    FROZEN, CLOSED and UNKNOWN speak of an account. REFUSED will not change by itself: a person has to look.
     """
 
     DONE = auto()
@@ -41,7 +41,9 @@ class PaymentsWanted:
     `since` is the first instant, `until` the first one after the last."""
 
     tenant: str
+    # None for payments of all accounts.
     account: str | None = None
+    # None for payments of every state.
     state: State | None = None
     since: datetime | None = None
     until: datetime | None = None

@@ -10,7 +10,7 @@ from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting, Total, summed
 from postdate.domain.slots import ShardPlan, unique_part
 from postdate.runtime.author import nobody
-from postdate.stores import account_row, movement_row, payment_row
+from postdate.stores import account_updates, movement_row, payment_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.notes import Note
 from postdate.stores.pointers import pointer_attributes
@@ -54,7 +54,7 @@ class Actions:
         places, notes = _first_places(together, written), self._notes(together)
         for (tenant, _), total in summed(together).items():
             place = places.get((tenant, total.account))
-            update = account_row.update_of(
+            update = account_updates.update_of(
                 self.accounts, tenant, total, at, place=place, notes=notes.get((tenant, total.account), ())
             )
             yield RowAction(request={"Update": update}, account=(tenant, total), place=place)

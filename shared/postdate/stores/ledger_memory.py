@@ -8,8 +8,9 @@ from typing import Any
 from postdate.domain import instants
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.movement import Movement, behind, payment_movement_id, place_at
+from postdate.domain.packing import in_order
 from postdate.domain.payment import Payment
-from postdate.domain.posting import Leg, Posting, in_order
+from postdate.domain.posting import Leg, Posting
 from postdate.domain.slots import ShardPlan, Slot, home, unique_part
 from postdate.domain.tally import Fared
 from postdate.stores.ledger import ListedPayment, PaymentsWanted, Posted, PostingAnswer

@@ -24,7 +24,9 @@ ROTATIONS: Final = "rotations"
 class Note:
     """`by` is the author as `<type>:<id>`; empty if nobody is known. `data` are values that the row does not keep."""
 
+    # The type of the event that follows from the change, such as `account.frozen`.
     type: str
+    # The instant of the change.
     at: datetime
     by: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from postdate.domain.operation import Operation, Page, Seats
+from postdate.domain.operation import Operation
+from postdate.domain.operation_pages import Page
+from postdate.domain.operation_seats import Seats
 
 
 class Operations(Protocol):

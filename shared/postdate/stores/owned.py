@@ -109,8 +109,22 @@ class Owned:
             if after is None:
                 return
 
-    def delete(self, table: str, rows: Iterable[AttributeMap]) -> None:
-        """Several at once, each by a request of its own: the right to write batches would be a right to put rows."""
+    def theirs(self, table: str, tenant: str, rows: Sequence[AttributeMap]) -> list[AttributeMap]:
+        """Selects the tenant's rows of a page, and adds the pages of its operations, which do not name it."""
+        match table:
+            case "payloads":
+                return self.payloads_of(tenant, rows)
+            case "data_keys":
+                # With a use before the tenant's name, as the key of its archive has it.
+                return [row for row in rows if row["owner"]["S"].rpartition("/")[2] == tenant]
+            case "operations":
+                pages = [page for head in rows for page in self.of_operation(head["operation"]["S"])]
+                return [*pages, *rows]
+        return list(rows)
+
+    def delete(self, table: str, rows: Iterable[AttributeMap]) -> int:
+        """Several at once, each by a request of its own: the right to write batches would be a right to put rows.
+        Returns how many."""
         keys = [{name: row[name] for name in OWNED[table].keys} for row in rows]
 
         def gone(key: AttributeMap) -> None:
@@ -120,6 +134,7 @@ class Owned:
         if keys:
             with ThreadPoolExecutor(min(_DELETERS, len(keys))) as deleters:
                 list(deleters.map(gone, keys))
+        return len(keys)
 
     def of_operation(self, operation: str) -> list[AttributeMap]:
         """The pages of an operation; its head is not among them."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from postdate.domain import money
+from postdate.domain import settlement
 from postdate.domain.movement import payment_movement_id
 from postdate.domain.payment import Payment
 from postdate.domain.slots import Slot
@@ -64,7 +64,9 @@ class DynamoSlotPayments:
         """By the key that a movement has with the present number of listings first: it is right for nearly all."""
         ids = {payment_movement_id(each.id): each for each in payments}
         first = [
-            movement_row.key(money.movement_of(each, at=each.planned_at), listing_shards=self._listing_shards)
+            movement_row.key(
+                settlement.movement_of(each, at=each.planned_at), listing_shards=self._listing_shards
+            )
             for each in ids.values()
         ]
         found = self._there(first)

@@ -60,6 +60,10 @@ class Switchboard:
         """The switch by its last good reading, however old; on if there is none. Not for money."""
         return self._read[name][1] if name in self._read else Switch(name=name)
 
+    def off(self, names: Iterable[str]) -> list[Switch]:
+        """The switches of these names that are off by their last good readings. Not for money."""
+        return [switch for name in names if not (switch := self.last(name)).on]
+
     def seconds_left(self, names: Iterable[str]) -> float:
         """The seconds for which the readings of all these switches still count; 0 and less when one does not."""
         now = self._clock.now()

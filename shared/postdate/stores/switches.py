@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from postdate.domain import instants
-from postdate.domain.errors import Unavailable
 from postdate.domain.switch import Switch, Turn
 from postdate.stores import batch_get
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
@@ -99,35 +98,8 @@ class DynamoSwitches:
         return row
 
 
-class MemorySwitches:
-    """The twin in memory, for unit tests. `reads` counts the questions; with `unreadable` they raise Unavailable."""
-
-    def __init__(self) -> None:
-        self._switches: dict[str, Switch] = {}
-        self.reads = 0
-        self.unreadable = False
-
-    def get(self, name: str) -> Switch:
-        return self._switches.get(name, Switch(name=name))
-
-    def states(self, names: Iterable[str]) -> Mapping[str, Switch]:
-        self.reads += 1
-        if self.unreadable:
-            raise Unavailable
-        return {name: self.get(name) for name in names}
-
-    def all(self) -> list[Switch]:
-        return [self._switches[name] for name in sorted(self._switches)]
-
-    def change(self, before: Switch, after: Switch) -> bool:
-        if self.get(after.name).version != before.version:
-            return False
-        self._switches[after.name] = after
-        return True
-
-
 def _row_of(switch: Switch) -> AttributeMap:
-    """`by` and `why` of the last turn stand beside the history too, for whoever records changes of rows."""
+    """`by` and `why` of the last turn stand beside the history too, for the recorder of events."""
     last = switch.history[-1]
     lines = [[instants.milliseconds(each.at), each.on, each.by, each.why] for each in switch.history]
     texts = {

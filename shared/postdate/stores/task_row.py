@@ -5,9 +5,8 @@ is one JSON text. A row that keeps under 1 KB, history included, costs one write
 """
 
 import json
-from collections.abc import Iterable
-from datetime import datetime, timedelta
-from typing import Any, Final
+from datetime import timedelta
+from typing import Any
 
 from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
@@ -15,11 +14,12 @@ from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
 from postdate.domain import instants
 from postdate.domain.item import kind_of
 from postdate.domain.slots import unique_part
-from postdate.domain.task import OPERATION_KIND, HistoryLine, Recurs, State, Task
-from postdate.stores import history
+from postdate.domain.task import OPERATION_KIND, State, Task
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
 from postdate.stores.places import place_of
+from postdate.stores.recurs_values import recurs_of, recurs_values
 from postdate.stores.rows import TableConnection, the_one
+from postdate.stores.task_lines import line_of, line_text
 from postdate.stores.tasks import Listing, listing_of
 from postdate.stores.template_values import (
     ROW_USUAL,
@@ -31,13 +31,6 @@ from postdate.stores.template_values import (
     template_fields,
     template_values,
 )
-
-ROW_BYTES_BILLED_ONCE = 1024
-HISTORY_RESERVE_BYTES = 240
-_SECOND = timedelta(seconds=1)
-_MILLISECOND = timedelta(milliseconds=1)
-_BEFORE_WORKER: Final = "\x1f"
-_RECURS_VALUES_MIN = 5
 
 
 class ByListing(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-call]
@@ -153,7 +146,7 @@ def attributes_of(task: Task, *, listing_shards: int, retention: timedelta) -> A
         "finished": milliseconds(finished),
         "expires_at": None if finished is None else int((finished + retention).timestamp()),
     }
-    lines = {"L": [{"S": _line_text(line)} for line in task.history]}
+    lines = {"L": [{"S": line_text(line)} for line in task.history]}
     return {**typed(texts, numbers), "history": lines}
 
 
@@ -179,7 +172,7 @@ def task_of(row: TaskRow) -> Task:
         name=options.get("name"),
         tags=tuple(options.get("tags", ())),
         expires_at=instant(options.get("expires")),
-        recurs=_recurs_of(options["recurs"]) if "recurs" in options else None,
+        recurs=recurs_of(options["recurs"]) if "recurs" in options else None,
         job_key=options.get("key"),
         placed_at=instant(row.placed),
         attempts=int(row.attempts or 0),
@@ -188,7 +181,7 @@ def task_of(row: TaskRow) -> Task:
         holder=row.holder,
         finished_at=instant(row.finished),
         error=row.error,
-        history=tuple(_line_of(text) for text in row.history or ()),
+        history=tuple(line_of(text) for text in row.history or ()),
         **template_fields(options),
     )
 
@@ -210,96 +203,13 @@ def _listings(task: Task, number: int) -> dict[str, str]:
     return found
 
 
-def size(attributes: AttributeMap) -> int:
-    """The bytes that DynamoDB bills for these attributes, by the rules of its documentation."""
-    return sum(len(name.encode()) + _value_size(value) for name, value in attributes.items())
-
-
-def _value_size(value: dict[str, Any]) -> int:
-    ((kind, content),) = value.items()
-    match kind:
-        case "S":
-            return len(content.encode())
-        case "N":
-            return (len(content.strip("-").replace(".", "").strip("0")) + 1) // 2 + 1
-        case "L":
-            return 3 + sum(1 + _value_size(item) for item in content)
-        case _:
-            return len(json.dumps(content))
-
-
 def _options_text(task: Task) -> str | None:
     options = template_values(task) | {
         "name": task.name,
         "tags": task.tags,
         "expires": milliseconds(task.expires_at),
-        "recurs": task.recurs and _recurs_text(task.recurs),
+        "recurs": task.recurs and recurs_values(task.recurs),
         "key": task.job_key,
     }
     written = {name: value for name, value in options.items() if value and value != ROW_USUAL.get(name)}
     return compact(written) if written else None
-
-
-def _recurs_text(recurs: Recurs) -> list[Any]:
-    """Older code reads the first six values. The wall time is how far the clocks were ahead, in seconds."""
-    ahead = None if recurs.wall is None else (recurs.wall - recurs.at.replace(tzinfo=None)) // _SECOND
-    values = [
-        recurs.definition,
-        recurs.plan,
-        instants.milliseconds(recurs.at),
-        recurs.number,
-        next(iter(recurs.before), None),
-        recurs.passed_over,
-        ahead,
-        *recurs.before[1:],
-    ]
-    while len(values) > _RECURS_VALUES_MIN and values[-1] is None:
-        values.pop()
-    return values
-
-
-def _recurs_of(values: list[Any]) -> Recurs:
-    """Rows of older code end after the fifth or the sixth value."""
-    definition, plan, at, number, *links = values
-    before, passed_over, ahead, *others = (*links, None, None, None)[: max(3, len(links))]
-    planned = instants.from_milliseconds(at)
-    return Recurs(
-        definition=definition,
-        plan=plan,
-        at=planned,
-        number=number,
-        before=tuple(each for each in (before, *others) if each is not None),
-        passed_over=passed_over,
-        wall=None if ahead is None else planned.replace(tzinfo=None) + ahead * _SECOND,
-    )
-
-
-def _line_text(line: HistoryLine) -> str:
-    """The text of a history line. For a claim, the worker and the milliseconds of its lease stand behind the reason;
-    older code reads both as part of the reason. Only lines that say RUNNING are read that way: their reasons are ours,
-    while other reasons may repeat any text of a receiver."""
-    if line.worker is None or line.lease_until is None:
-        return history.text_of(line)
-    lease = (line.lease_until - line.at) // _MILLISECOND
-    return history.text_of(line, why=f"{line.why}{_BEFORE_WORKER}{line.worker} {lease}")
-
-
-def first_claimed_at(history: Iterable[str]) -> datetime | None:
-    """The instant at which a task's first attempt began, from the lines of its row; None before it."""
-    return next((line.at for line in map(_line_of, history) if line.to is State.RUNNING), None)
-
-
-def _line_of(text: str) -> HistoryLine:
-    line = history.parts_of(text)
-    why, _, claim = line.why.partition(_BEFORE_WORKER) if line.to == State.RUNNING else (line.why, "", "")
-    worker, _, lease = claim.rpartition(" ")
-    return HistoryLine(
-        version=line.version,
-        at=line.at,
-        to=State(line.to),
-        attempt=line.attempt,
-        why=why,
-        worker=worker or None,
-        lease_until=line.at + int(lease) * _MILLISECOND if lease else None,
-        by=line.by,
-    )

@@ -78,14 +78,19 @@ class Tasks(Protocol):
         """True if the row with its payload stays within one write unit for each change of a usual life."""
 
     def add(self, tasks: Sequence[Task]) -> list[Written]:
-        """Writes new tasks; CONFLICT where one with that id is stored already, as after an answer that got lost. With
-        one that is not due in the minute of its home goes the pointer to it, in the same transaction. Before one that
-        is written late goes a pointer for an audit, in the minute in which it is written."""
+        """Writes new tasks. CONFLICT: a task with this id is stored already, for example because an answer was lost.
+
+        A task that is due outside its home minute is written together with a pointer, in one transaction. For a task
+        whose minute is over, a pointer for the audit of the current minute is written first.
+        """
 
     def commit(self, transitions: Sequence[Transition]) -> list[Written]:
-        """Writes each change if its task is still what it was decided from; a change that is stored already counts
-        as done. One that moves its task to another minute writes the pointer there in the same transaction; before one
-        that is `audited_from` an instant goes a pointer in that instant's minute."""
+        """Writes each change if the stored task is still the one that it was decided from. A change that is stored
+        already counts as DONE.
+
+        If the task moves to another minute, the same transaction writes the pointer. If `audited_from` is set, a
+        pointer for the audit of that minute is written first.
+        """
 
     def extend(self, tasks: Sequence[Task], until: datetime) -> list[Written]:
         """Makes the leases of running tasks longer; CONFLICT where a task is no longer this worker's, be it that its

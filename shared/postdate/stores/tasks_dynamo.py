@@ -20,7 +20,7 @@ from postdate.domain.slots import ShardPlan, home, is_id, unique_part
 from postdate.domain.task import KINDS, State, Task
 from postdate.domain.transitions import Transition
 from postdate.runtime.author import nobody
-from postdate.stores import batch_get, task_row
+from postdate.stores import batch_get, row_size, task_row
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.faults import translated
 from postdate.stores.places import between
@@ -84,9 +84,9 @@ class DynamoTasks:
 
     def fits(self, task: Task) -> bool:
         reserved = (
-            task_row.size(self._attributes(task.signed(self._author()))) + task_row.HISTORY_RESERVE_BYTES
+            row_size.size(self._attributes(task.signed(self._author()))) + row_size.HISTORY_RESERVE_BYTES
         )
-        return reserved <= task_row.ROW_BYTES_BILLED_ONCE
+        return reserved <= row_size.ROW_BYTES_BILLED_ONCE
 
     def add(self, tasks: Sequence[Task]) -> list[Written]:
         return self._written(

@@ -17,7 +17,7 @@ from postdate.stores import batch_get
 from postdate.stores.attributes import AttributeMap, instant
 from postdate.stores.faults import translated
 from postdate.stores.rows import Row, item_key, readable, table_rows
-from postdate.stores.task_row import first_claimed_at
+from postdate.stores.task_lines import first_claimed_at
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient

@@ -23,6 +23,7 @@ class Head:
     """`ends` is where it ends among the bytes received; header names are in lower case."""
 
     status: int
+    # True if the connection may serve another call.
     keeps_alive: bool
     headers: Mapping[str, str]
     ends: int

@@ -30,7 +30,7 @@ class Delivery:
     planned_at: datetime
     # The longest wait for the answer, never beyond the life of the worker.
     timeout_seconds: float
-    # The place that receives the call, with readable headers.
+    # The destination that receives the call, with readable headers.
     destination: Destination = field(repr=False)
     # JSON text in UTF-8; empty for a run without a payload.
     payload: bytes = field(repr=False)
@@ -106,6 +106,6 @@ def internal_error(error: Exception) -> Failed:
 
     The log names class and place only; a message could quote a header or a body.
     """
-    places = "".join(traceback.format_tb(error.__traceback__))
-    _log.error("action=deliver outcome=internal_error error=%s\n%s", type(error).__name__, places)
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    _log.error("action=deliver outcome=internal_error error=%s\n%s", type(error).__name__, frames)
     return Failed(reason="internal error")

@@ -46,7 +46,7 @@ class Connection(asyncio.BufferedProtocol):
         await self._news
 
     def rest(self) -> None:
-        """Between two requests: what comes in now, nobody asked for."""
+        """Between two requests: what comes in now answers no request."""
         self.count = 0
 
     def is_usable(self) -> bool:

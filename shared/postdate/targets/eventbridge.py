@@ -8,10 +8,10 @@ from typing import Any, Final, Protocol
 from postdate.targets.base import Delivery
 from postdate.targets.batches import BatchTarget
 from postdate.targets.facts import instant_text
-from postdate.targets.kind import Kind, Listed, Member, Parts, Service, Shape
+from postdate.targets.kind import Listed, Member, Parts, Service, Shape, TargetKind
 
 SOURCE: Final = "postdate"
-# What an event may hold beside its payload: the facts, and a detail type of 128 characters of up to four bytes.
+# The bytes of an event beside its payload: the facts, and a detail type of 128 characters of up to four bytes.
 _FACTS_BYTES: Final = 1024
 _LISTED: Final = Listed(noun="bus", metavar="NAME", help="an event bus its tasks may go to")
 
@@ -71,7 +71,7 @@ def _made(parts: Parts) -> EventBridgeTarget:
     return EventBridgeTarget(client=parts.client("events"), pool=parts.threads("events"))
 
 
-EVENTBRIDGE: Final = Kind(
+EVENTBRIDGE: Final = TargetKind(
     name="eventbridge",
     title="EventBridge",
     members=(

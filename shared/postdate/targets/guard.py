@@ -33,11 +33,12 @@ class NameNotUsable(DestinationNotAllowed):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Endpoint:
-    """A URL that passed. Whoever calls it connects to one of `addresses` and asks no resolver again."""
+    """A URL that passed. A call connects to one of `addresses` and asks no resolver again."""
 
     scheme: str
     host: str
     port: int
+    # With the query, as it is sent.
     path: str
     addresses: tuple[str, ...] = ()
 

@@ -98,7 +98,7 @@ def _same(address: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kind:
+class TargetKind:
     """All properties of one sort of destination."""
 
     # The `type` of a destination.

@@ -3,7 +3,7 @@
 from typing import Final
 
 # The "bad ports" of the Fetch standard, which browsers do not connect to either: mail, login, naming, file and chat
-# services. TLS keeps us from being understood there, but nobody's mail or shell server should see our connections.
+# services. TLS keeps us from being understood there, but no mail or shell server should see our connections.
 # Any other port is a web server's good right.
 # fmt: off
 REFUSED_PORTS: Final = frozenset((

@@ -7,12 +7,12 @@ from typing import Final
 from postdate.domain.task import Destination
 from postdate.targets.base import Target
 from postdate.targets.eventbridge import EVENTBRIDGE
-from postdate.targets.kind import Kind, Parts
+from postdate.targets.kind import Parts, TargetKind
 from postdate.targets.sns import SNS
 from postdate.targets.sqs import SQS
 from postdate.targets.webhook import WEBHOOK
 
-KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in (WEBHOOK, SQS, SNS, EVENTBRIDGE)}
+KINDS: Final[Mapping[str, TargetKind]] = {kind.name: kind for kind in (WEBHOOK, SQS, SNS, EVENTBRIDGE)}
 
 
 class Targets(Mapping[str, Target]):

@@ -21,7 +21,7 @@ class Question:
         self.answer: Future[Addresses] = Future()
         self.answered_at = 0.0
         for future in (self.started, self.answer):
-            # Whoever stops waiting must not cancel it for the others.
+            # A caller that stops waiting must not cancel the answer for the others.
             future.set_running_or_notify_cancel()
 
 
@@ -29,8 +29,8 @@ class Resolver:
     """Asks the system's resolver, which takes no time limit, from threads of its own.
 
     An answer is kept for some seconds, and so is a failure: a burst to one receiver is one look-up. Callers that ask
-    for a name while its look-up goes on share it. Of the threads one tenant keeps at most `tenant_threads` busy; what
-    he asks beyond that waits, and the look-ups of other tenants go before it.
+    for a name while its look-up goes on share it. One tenant keeps at most `tenant_threads` threads busy; its
+    further look-ups wait, and those of other tenants go first.
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from postdate.targets.kind import Kind, Listed, Member, Parts, Service
+from postdate.targets.kind import Listed, Member, Parts, Service, TargetKind
 from postdate.targets.messages import MessageTarget
 
 _LISTED: Final = Listed(noun="topic", metavar="ARN", help="an SNS topic its tasks may go to")
@@ -32,7 +32,7 @@ def _made(parts: Parts) -> SnsTarget:
     return SnsTarget(client=parts.client("sns"), pool=parts.threads("sns"), now=parts.now)
 
 
-SNS: Final = Kind(
+SNS: Final = TargetKind(
     name="sns",
     title="Sns",
     members=(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from postdate.targets.kind import Kind, Listed, Member, Parts, Service
+from postdate.targets.kind import Listed, Member, Parts, Service, TargetKind
 from postdate.targets.messages import MessageTarget
 
 _LISTED: Final = Listed(noun="queue", metavar="URL", help="an SQS queue its tasks may go to")
@@ -25,7 +25,7 @@ def _made(parts: Parts) -> SqsTarget:
     return SqsTarget(client=parts.client("sqs"), pool=parts.threads("sqs"), now=parts.now)
 
 
-SQS: Final = Kind(
+SQS: Final = TargetKind(
     name="sqs",
     title="Sqs",
     members=(Member(name="queue_url", of="address", meaning="A queue on your tenant's list."),),

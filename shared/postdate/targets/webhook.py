@@ -24,13 +24,13 @@ from postdate.targets.guard import (
     with_addresses,
 )
 from postdate.targets.headers import check_headers
-from postdate.targets.kind import Kind, Member, Parts, Shape
+from postdate.targets.kind import Member, Parts, Shape, TargetKind
 from postdate.targets.loop import BackgroundLoop
 from postdate.targets.request import request
 from postdate.targets.resolver import Question, Resolver
 from postdate.targets.verdict import verdict
 
-# Of 32: names that hang take no more of them from other tenants' names.
+# The resolver's threads, of 32, that one tenant's names may take: names that hang leave the rest to other tenants.
 _TENANT_RESOLVER_THREADS: Final = 4
 
 
@@ -192,7 +192,7 @@ def _host(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2].lower()
 
 
-WEBHOOK: Final = Kind(
+WEBHOOK: Final = TargetKind(
     name="webhook",
     title="Webhook",
     members=(

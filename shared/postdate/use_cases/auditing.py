@@ -1,9 +1,9 @@
 """Checks a tenant's money account by account, for `GET /api/v1/audit` and for the nightly reconciliation.
 
-Nobody stops for it. An account is judged by what was read of it between two readings of its row that have the same
-version; one that changed meanwhile, or whose listings were still behind, is looked at again for some seconds. What one
-index does not show yet and another does is read by its own key. What both do not show for longer than that is told as
-wrong.
+No payment stops for the audit. It reads the account's row, its payments and movements, and the row again; they are
+judged if the version is the same. An account that changed, or does not look sound, is read again with pauses of 3
+seconds in all, because an index may be behind. A payment or movement that only one index shows is read by its key. What
+neither shows after the last try is reported as wrong.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -37,6 +37,7 @@ class Audited:
     was no time for all accounts."""
 
     checks: list[Check]
+    # The number of accounts that were looked at.
     accounts: int
     moving: list[str]
     unread: list[str]
@@ -44,12 +45,14 @@ class Audited:
 
 
 class _Unread(Exception):
-    """There is more of an account than can be read while somebody waits for the answer, or than this code can read."""
+    """There is more of an account than can be read while a caller waits for the answer, or than this code can read."""
 
 
 @dataclass(kw_only=True, slots=True)
 class _Seen:
+    # The instant at which the waiting caller gets the answer.
     ends_at: datetime
+    # Accounts that stood still while they were read.
     books: list[Books] = field(default_factory=list)
     moving: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)

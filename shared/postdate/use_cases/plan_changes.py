@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from postdate.domain import definition as definitions
-from postdate.domain import transitions
+from postdate.domain import task_requests, transitions
 from postdate.domain.definition import Definition, Reached, State, nothing_left
 from postdate.domain.errors import Conflict, InvalidState, NotFound, Unavailable, VersionMismatch
 from postdate.domain.following import CHANGED, paused_for
@@ -171,4 +171,4 @@ def _ended(definition: Definition, run: Task, *, now: datetime) -> Transition | 
     """The end of a run of the old chain that has not begun."""
     if definition.state is State.PAUSED and run.recurs and run.recurs.plan == definition.plan:
         return transitions.skip(run, now=now, why=paused_for(definition))
-    return transitions.cancel(run, now=now, why=CHANGED)
+    return task_requests.cancel(run, now=now, why=CHANGED)

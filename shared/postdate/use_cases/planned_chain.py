@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
-from postdate.domain import transitions
+from postdate.domain import task_requests
 from postdate.domain.catch_up import BACKLOG_RUNS_MAX
 from postdate.domain.definition import Definition, Overlap, Reached
 from postdate.domain.definition import State as DefinitionState
@@ -60,7 +60,7 @@ class PlannedChain:
     def drop(self, first: Task, *, now: datetime) -> None:
         """Ends the run of a request that was not the first with its key. Otherwise the run would end at its instant."""
         with suppress(Unavailable):
-            if change := transitions.cancel(first, now=now, why=CHANGED):
+            if change := task_requests.cancel(first, now=now, why=CHANGED):
                 self.tasks.commit([change])
 
     def reached(self, definition: Definition, *, now: datetime) -> tuple[Reached, Task | None]:
@@ -122,7 +122,7 @@ class PlannedChain:
     def stop(self, definition: Definition, *, now: datetime) -> None:
         """Ends the newest waiting runs of a cancelled task. Older ones end at their instants. The newest ones end now,
         because a client that reads them after the cancel must not see them wait."""
-        self._end(definition, lambda run: transitions.cancel(run, now=now, why=CANCELLED))
+        self._end(definition, lambda run: task_requests.cancel(run, now=now, why=CANCELLED))
 
     def end_queue(self, definition: Definition, change: Callable[[Task], Transition | None]) -> None:
         """Ends the newest runs that wait for their predecessors. Otherwise the next run of the task, or their own

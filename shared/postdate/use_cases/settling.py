@@ -1,8 +1,8 @@
 """Settles payments whose instant has come, or ends those that cannot be settled, all of a call in one posting each.
 
-Nothing is done but by the ledger, and each posting holds only while its payment is what it was decided from: whoever
-dies here leaves each payment as it was or at its end. What changed meanwhile is decided anew. What could not be
-written, or may not be before a person has looked, is stuck: the caller says when it is tried again.
+The ledger alone writes, and each posting counts only while its payment is the one that it was decided from: a worker
+that crashes here leaves each payment as it was or at its end. A payment that changed meanwhile is decided anew. One
+that could not be written, or needs a person first, is stuck: the caller says when it is tried again.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from postdate.domain import money
+from postdate.domain import settlement
 from postdate.domain.errors import AccountFrozen, InsufficientFunds, Unavailable
 from postdate.domain.item import Phase
 from postdate.domain.payment import Payment
@@ -21,7 +21,7 @@ from postdate.runtime.observability import logger
 from postdate.stores.ledger import Ledger, Posted, PostingAnswer
 
 _ROUNDS: Final = 6
-# What speaks of an account. No attempt changes it, but a person may.
+# Reasons that lie in an account. No attempt changes them, but a person may.
 _OF_BOOKS: Final = frozenset(
     {PostingAnswer.SHORT, PostingAnswer.FROZEN, PostingAnswer.CLOSED, PostingAnswer.UNKNOWN}
 )
@@ -117,7 +117,7 @@ class _Attempt:
 
     def _settle(self, payment: Payment, now: datetime) -> _Step:
         execution_id = self._execution_ids.get(payment.id)
-        return _Step(payment=payment, posting=money.settle(payment, now=now, execution_id=execution_id))
+        return _Step(payment=payment, posting=settlement.settle(payment, now=now, execution_id=execution_id))
 
     def _post(self, steps: Sequence[_Step]) -> list[_Step]:
         """The steps that follow."""
@@ -179,7 +179,7 @@ class _Attempt:
                 raise ValueError(f"{posted.answer} refuses nothing")
             case _:
                 assert_never(posted.answer)
-        return money.fail(
+        return settlement.fail(
             payment,
             now=now,
             code=code,

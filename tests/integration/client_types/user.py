@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from typing import Literal, assert_type
 
 from postdate_client import (
@@ -13,6 +14,8 @@ from postdate_client import (
     Retry,
     Unavailable,
     answers,
+    forms,
+    queries,
     webhooks,
 )
 from postdate_client.answers import AnyTaskWithPayload, Event, Payment, Run, Task
@@ -31,11 +34,21 @@ def pay(url: str, key: str) -> str:
         assert_type(payment, Payment)
         assert_type(payment["amount"], int)
         assert_type(payment["lateness_ms"], int | None)
-        assert_type(postdate.payments(status="PENDING"), Iterator[Payment])
+        since = datetime(2026, 11, 1, tzinfo=UTC)
+        query: queries.PaymentsQuery = {"status": "PENDING", "from_": since, "until": "2026-12-01T00:00:00Z"}
+        found = postdate.payments(**query, metadata={"order": "4711"})
+        assert_type(postdate.payments(account_id=None, order="desc", limit=100), Iterator[Payment])
+        assert_type(found, Iterator[Payment])
+        assert_type(postdate.change_payment("pay_1", description=None, scheduled_time=since), Payment)
         assert_type(postdate.cancel_payment("pay_1")["status"], Literal["CANCELLED"])
         assert_type(postdate.account("alice")["available"], int)
         assert_type([each["note"] for each in postdate.preview("30 2 * * *")], list[str | None])
         assert_type(postdate.operation("op_1")["eligible"], answers.Eligible)
+        made = postdate.schedule_payments([{"from_account_id": "a", "to_account_id": "b", "amount": 5}])
+        assert_type([each["error"]["detail"] for each in made if "error" in each], list[str])
+        assert_type(postdate.complete_run("run_1", token=1)["attempts"], list[answers.Attempt])
+        assert_type(postdate.forecast("alice")["falls_short_at"], str | None)
+        assert_type(next(postdate.payment_events(payment["payment_id"]))["event_type"] == "PARKED", bool)
         try:
             return str(postdate.wait_for_payment(payment["payment_id"])["status"])
         except InsufficientFunds as error:
@@ -50,6 +63,10 @@ async def follow(url: str, key: str) -> None:
         assert_type(postdate, AsyncClient)
         task = await postdate.register_task(
             target={"type": "sqs", "queue_url": "https://queue"}, delay_seconds=5, payload={"order": 4711}
+        )
+        call: forms.WebhookForm = {"type": "webhook", "url": "https://hooks.example.com", "method": "PUT"}
+        await postdate.register_task(
+            target=call, cron="0 6 * * *", overlap="queue", retry={"max_attempts": 3}, tags=["mail"]
         )
         if "run_at" in task:
             assert_type(task, Task)

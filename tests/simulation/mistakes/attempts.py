@@ -20,7 +20,7 @@ BUGS: Final = (
     bug(
         "a retry that is written late is left to a sweep that has passed",
         f"{RECORDING}:Recording._is_left_to_a_sweep",
-        "return change.points and not is_open",
+        "return change.points and not horizon.reaches(change.after.due_at, now)",
         "return change.points",
         mix="cut off",
     ),

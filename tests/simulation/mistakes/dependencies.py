@@ -36,7 +36,7 @@ BUGS: Final = (
     ),
     bug(
         "messages that a breaker puts back are dropped",
-        "postdate.runtime.holding:put_back",
+        "postdate.runtime.putting_back:put_back",
         "outbox.send_on(call.due, call.message, not_before=max(until, call.at))",
         "pass",
         mix="unanswered",

@@ -9,7 +9,7 @@ BUGS: Final = (
         "an event that has a row counts as listed",
         f"{RECORD}:Recorder._record",
         "entries = [entry for entry in entries if entry not in listed]",
-        "entries = [Entry.of(event) for event in events if event.id not in there]",
+        "entries = [FeedEntry.of(event) for event in events if event.id not in there]",
         mix="followed",
     ),
     bug(

@@ -2,40 +2,40 @@
 
 from typing import Final
 
-from tests.simulation.mistakes.bug import BREAKER, DELIVERING, FLOW, GATE, RECORDING, TRANSITIONS, bug
+from tests.simulation.mistakes.bug import BREAKER, DELIVERING, GATE, RECORDING, TRANSITIONS, bug
 
 BUGS: Final = (
     bug(
         "a task that needs a place takes none",
-        f"{GATE}:Gate._has_place",
-        "return task.state.waits and rules.holds(",
-        "return True or rules.holds(",
+        f"{GATE}.places:Places._has_place",
+        "return task.state.waits and rules.still_counts(",
+        "return True or rules.still_counts(",
         mix="crowded",
     ),
     bug(
         "a place is given twice",
-        f"{FLOW}:DynamoFlow._take_next",
+        "postdate.stores.timelines_dynamo:DynamoTimelines._take_next",
         '"attribute_not_exists(#ends) OR #ends < :now"',
         '"attribute_not_exists(#ends) OR #ends < :now OR attribute_exists(#ends)"',
         mix="crowded",
     ),
     bug(
         "a place is given after the end of the lifetime",
-        f"{GATE}:Gate._take_places",
+        f"{GATE}.places:Places._take_places",
         "now=now, latest=latest - _MOMENT,",
         "now=now, latest=latest + timedelta(days=365),",
         mix="backlogged",
     ),
     bug(
         "a waiting task does not expire",
-        f"{TRANSITIONS}:too_late",
-        "if instant >= task.ends_at else None",
+        "postdate.domain.task:Task.too_late",
+        "if instant >= self.ends_at else None",
         "if False else None",
         mix="backlogged",
     ),
     bug(
         "a paused key lets runs begin",
-        f"{GATE}:Gate._past_pauses",
+        f"{GATE}.pauses:Pauses.past",
         "self._set[key].paused_at is not None",
         "False",
         mix="paused",
@@ -63,7 +63,7 @@ BUGS: Final = (
     ),
     bug(
         "a room is entered over another worker's change",
-        f"{FLOW}:DynamoFlow.change_room",
+        "postdate.stores.rooms_dynamo:DynamoRooms.change_room",
         '"#version = :before"',
         '"#version = :before OR attribute_exists(#version)"',
         mix="crowded",
@@ -84,10 +84,10 @@ BUGS: Final = (
     ),
     bug(
         "a run at its receiver leaves its room",
-        f"{GATE}:Gate.left",
+        f"{GATE}.rooms:Rooms.left",
         "if each.after.state is State.RUNNING",
         "if False",
-        (f"{GATE}:Gate.left", "if each.after.state is not State.RUNNING", "if True"),
+        (f"{GATE}.rooms:Rooms.left", "if each.after.state is not State.RUNNING", "if True"),
         mix="acknowledged in a room",
     ),
     bug(
@@ -133,9 +133,9 @@ BUGS: Final = (
     ),
     bug(
         "an open breaker does not stop a call",
-        f"{GATE}:Gate._past_breakers",
+        f"{GATE}.breakers:Breakers.past",
         "known[way].state(now)",
-        "BreakerState.CLOSED",
+        "State.CLOSED",
         (
             "functions.run_tasks.circuits:Circuits.probe",
             "return before.state(now) is State.CLOSED",
@@ -145,14 +145,14 @@ BUGS: Final = (
     ),
     bug(
         "held tasks begin all at once",
-        f"{GATE}:Gate._past_breakers",
+        f"{GATE}.breakers:Breakers.past",
         "yield from self._in_turn(way, some, now)",
         "pass",
         mix="restored",
     ),
     bug(
         "a start is given twice",
-        f"{FLOW}:DynamoFlow._take_next",
+        "postdate.stores.timelines_dynamo:DynamoTimelines._take_next",
         "'#ends + :wide' if ahead else ':end'",
         "':end'",
         mix="restored",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.simulation.mistakes.bug import BATCH_GET, STATEMENTS, TASKS, TRANSITIONS, bug
+from tests.simulation.mistakes.bug import BATCH_GET, REQUESTS, STATEMENTS, TASKS, TRANSITIONS, VERDICTS, bug
 
 BUGS: Final = (
     bug(
@@ -11,42 +11,40 @@ BUGS: Final = (
         "if tenant is None or secrets is None:",
         "if False:",
     ),
-    bug("a claim does not raise the token", f"{TRANSITIONS}:_start", "task.token + 1", "task.token"),
-    bug("a lease is taken before its end", f"{TRANSITIONS}:claim", "now < task.lease_until", "False"),
-    bug(
-        "a task begins early", f"{TRANSITIONS}:claim", "RETRYING if now < task.due_at:", "RETRYING if False:"
-    ),
+    bug("a claim does not raise the token", f"{VERDICTS}:_start", "task.token + 1", "task.token"),
+    bug("a lease is taken before its end", f"{VERDICTS}:claim", "now < task.lease_until", "False"),
+    bug("a task begins early", f"{VERDICTS}:claim", "RETRYING if now < task.due_at:", "RETRYING if False:"),
     bug(
         "a takeover counts no attempts",
-        f"{TRANSITIONS}:claim",
+        f"{VERDICTS}:claim",
         "task.attempts >= task.retry.max_attempts",
         "False",
         mix="contested",
     ),
     bug(
         "any call redrives a dead task",
-        f"{TRANSITIONS}:claim",
+        f"{VERDICTS}:claim",
         "State.DEAD if due.version == task.version:",
         "State.DEAD:",
         mix="deadly",
     ),
     bug(
         "a redriven task is seen by no audit",
-        f"{TRANSITIONS}:claim",
+        f"{VERDICTS}:claim",
         "return replace(start, audited_from=now)",
         "return start",
         mix="forgotten",
     ),
     bug(
         "a redrive begins after the deadline",
-        f"{TRANSITIONS}:claim",
-        "State.DEAD if due.version == task.version and (why_late := too_late(task, now)):",
+        f"{VERDICTS}:claim",
+        "State.DEAD if due.version == task.version and (why_late := task.too_late(now)):",
         "State.DEAD if False:",
         mix="forgotten",
     ),
     bug(
         "a missing dead letter is not sent again",
-        f"{TRANSITIONS}:claim",
+        f"{VERDICTS}:claim",
         "return Buried()",
         'return Dropped(why="")',
         mix="deadly",
@@ -66,17 +64,17 @@ BUGS: Final = (
     ),
     bug(
         "a moved task has no pointer",
-        f"{TRANSITIONS}:edit",
+        f"{REQUESTS}:edit",
         "points = due_at is not None",
         "points = False",
         mix="moved",
     ),
     bug(
         "a running task can be cancelled",
-        f"{TRANSITIONS}:cancel",
+        f"{REQUESTS}:cancel",
         "if not task.state.waits:",
         "if False:",
-        (f"{TRANSITIONS}:_move", "if to not in ALLOWED[task.state]:", "if False:"),
+        (f"{TRANSITIONS}:move", "if to not in ALLOWED[task.state]:", "if False:"),
     ),
     bug(
         "an outcome is written over a newer claim (no fence)",
@@ -143,7 +141,7 @@ BUGS: Final = (
         f"{STATEMENTS}:_lacks_row",
         "return ",
         "return False and ",
-        mix="deployed",
+        mix="rowless",
     ),
     bug(
         "an existing row is recognised by one of AWS's codes only",

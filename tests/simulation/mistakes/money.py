@@ -2,7 +2,18 @@
 
 from typing import Final
 
-from tests.simulation.mistakes.bug import ACCOUNT, ACTIONS, AGENDA, API, LEDGER, MONEY, RESTATE, SETTLE, bug
+from tests.simulation.mistakes.bug import (
+    ACCOUNT,
+    ACTIONS,
+    AGENDA,
+    API,
+    LEDGER,
+    MONEY,
+    RESTATE,
+    SETTLE,
+    SETTLEMENT,
+    bug,
+)
 
 BUGS: Final = (
     bug(
@@ -29,7 +40,7 @@ BUGS: Final = (
     ),
     bug(
         "payments are settled in any order",
-        "postdate.domain.posting:in_order",
+        "postdate.domain.packing:in_order",
         "sorted(postings, key=lambda posting: posting.instant)",
         "list(postings)",
         (f"{AGENDA}:take_due", "list(taken.values())", "list(reversed(taken.values()))"),
@@ -37,14 +48,14 @@ BUGS: Final = (
     ),
     bug(
         "incoming payments go first, at any instant",
-        "postdate.domain.posting:_arranged",
+        "postdate.domain.packing:_arranged",
         "if _goes_both_ways(group):",
         "if False:",
         mix="mutual",
     ),
     bug(
         "a refused pack of strangers counts as written",
-        f"{LEDGER}:DynamoLedger._post_pack",
+        f"{LEDGER}:DynamoPostings._post_pack",
         "if not self._cancelled(actions):",
         "if self._cancelled(actions) or True:",
         mix="strangers",
@@ -52,7 +63,7 @@ BUGS: Final = (
     bug("a frozen account pays", f"{ACCOUNT}:update_of", "if total.needs_active:", "if False:", mix="frozen"),
     bug(
         "an account that a refusal leaves out is missing",
-        f"{LEDGER}:DynamoLedger._with_accounts",
+        f"{LEDGER}:DynamoPostings._with_accounts",
         '"Item" not in reason',
         "False",
         mix="frozen",
@@ -86,11 +97,11 @@ BUGS: Final = (
         "if False:",
         mix="closing",
     ),
-    bug("a cancel leaves the hold", f"{MONEY}:cancel", "legs=_released(payment)", "legs=()"),
+    bug("a cancel leaves the hold", f"{MONEY}:cancel", "legs=released(payment)", "legs=()"),
     bug(
         "a failure leaves the hold",
-        f"{MONEY}:fail",
-        "_released(payment) if payer_is_there else ()",
+        f"{SETTLEMENT}:fail",
+        "released(payment) if payer_is_there else ()",
         "()",
         mix="frozen",
     ),
@@ -103,24 +114,24 @@ BUGS: Final = (
     ),
     bug(
         "a settlement takes available money and leaves the hold",
-        f"{MONEY}:settle",
+        f"{SETTLEMENT}:settle",
         "if payment.held\n",
         "if False\n",
     ),
     bug(
         "a movement is named after its attempt",
-        f"{MONEY}:movement_of",
+        f"{SETTLEMENT}:movement_of",
         "payment_movement_id(payment.id)",
         "payment_movement_id(payment.id)[:-1] + str(payment.attempts % 10)",
         mix="frozen",
     ),
     bug(
         "a payment begins early",
-        f"{MONEY}:verdict",
+        f"{SETTLEMENT}:verdict",
         "payment.due_at > now:",
         "False:",
         ("postdate.use_cases.settling:_Attempt._first", "or payment.planned_at > now", ""),
-        (f"{MONEY}:settle", "if now < payment.planned_at:", "if False:"),
+        (f"{SETTLEMENT}:settle", "if now < payment.planned_at:", "if False:"),
     ),
     bug(
         "a moved payment has no pointer",
@@ -138,7 +149,7 @@ BUGS: Final = (
     ),
     bug(
         "a posting without an answer counts as done",
-        f"{LEDGER}:DynamoLedger._write",
+        f"{LEDGER}:DynamoPostings._write",
         "_each(left, PostingAnswer.UNAVAILABLE)",
         "_each(left, PostingAnswer.DONE)",
         mix="deaf",

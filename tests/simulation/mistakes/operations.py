@@ -4,6 +4,8 @@ from typing import Final
 
 from tests.simulation.mistakes.bug import API, OPERATE, bug
 
+_PLANS: Final = "tests/unit/operate/test_plans.py"
+
 BUGS: Final = (
     bug(
         "a repeated slice of an operation acts on any version",
@@ -14,7 +16,7 @@ BUGS: Final = (
     ),
     bug(
         "an operation records a slice before it acts",
-        f"{OPERATE}.carry_out:_Work._act",
+        f"{OPERATE}.work:Work._act",
         "acted = actors.acted(",
         "sent = [Entry(id=each.id, version=each.version, outcome=Outcome.SENT, at=now) for each in entries]\n"
         "    self._record(page.changed(sent))\n"
@@ -25,20 +27,20 @@ BUGS: Final = (
     bug(
         "an operation tells an item as changed that its own crashed slice changed",
         f"{OPERATE}.actors:_before",
-        "if not rules.was_acted_on(operation, entry, item):",
+        "if not operation_items.was_acted_on(operation, entry, item):",
         "if True:",
         mix="operated",
     ),
     bug(
         "an operation never counts what a crash left uncounted",
-        f"{OPERATE}.carry_out:_Work.work",
-        "if rules.counted(self._pages.values()) != self._operation.counts:",
+        f"{OPERATE}.work:Work.work",
+        "if operation_counts.counted(self._pages.values()) != self._operation.counts:",
         "if False:",
         mix="operated",
     ),
     bug(
         "an operation is over before the ends of its attempts",
-        f"{OPERATE}.carry_out:_Work._wait_for_ends",
+        f"{OPERATE}.work:Work._finish_or_wait",
         "if open and now < max(open) + rules.WATCHED_FOR:",
         "if False:",
         mix="operated",
@@ -77,5 +79,33 @@ BUGS: Final = (
         "all(told)",
         "any(told)",
         mix="buried together",
+    ),
+    bug(
+        "an operation changes a plan that changed since its slice read it",
+        f"{OPERATE}.plans:PlanActor._changed",
+        "operation.tenant, plan.version",
+        "operation.tenant, None",
+        test=f"{_PLANS}::test_a_plan_that_a_person_changes_while_a_slice_is_at_work_is_left_alone",
+    ),
+    bug(
+        "an operation tells a plan that cannot be changed as done",
+        f"{OPERATE}.plans:PlanActor._changed",
+        "return Outcome.FAILED",
+        "return Outcome.DONE",
+        test=f"{_PLANS}::test_a_plan_without_a_run_left_cannot_be_resumed",
+    ),
+    bug(
+        "a repeated slice takes its own change of a plan for that of a person",
+        "postdate.domain.operation_items:was_acted_on",
+        "return item.version == entry.version + 1 and item.state is left",
+        "return False",
+        test=f"{_PLANS}::test_a_slice_that_is_repeated_finds_its_changes_made",
+    ),
+    bug(
+        "a slice takes a person's change of a plan for its own",
+        "postdate.domain.operation_items:was_acted_on",
+        " and item.state is left",
+        "",
+        test=f"{_PLANS}::test_a_plan_that_changed_after_the_plan_of_the_operation_is_left_alone",
     ),
 )

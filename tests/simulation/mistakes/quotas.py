@@ -4,7 +4,7 @@ from typing import Final
 
 from tests.simulation.mistakes.bug import API, bug
 
-_STORED: Final = f"{API}.limits.stored:Stored"
+_STORED: Final = f"{API}.limits.stored:StoredTasks"
 _METER: Final = f"{API}.limits.meter:Meter"
 
 BUGS: Final = (

@@ -35,7 +35,7 @@ BUGS: Final = (
     ),
     bug(
         "a sweeper raises a watermark that was reset",
-        "postdate.stores.passes:DynamoPasses.raise_watermark",
+        "postdate.stores.passes_dynamo:DynamoPasses.raise_watermark",
         "lower & self._is_epoch(to.epoch)",
         "lower",
         mix="rewound",

@@ -28,10 +28,10 @@ BUGS: Final = (
     ),
     bug(
         "calls to a slow destination stay where they are",
-        f"{GATE}:Gate.elsewhere",
-        "return {id for id, way in ways.items() if way in slow}",
+        f"{GATE}.breakers:Breakers.foresee",
+        "return {id for id, (way, waits) in ways.items() if waits and way in slow}",
         "return set()",
-        (f"{GATE}:Gate._past_breakers", "known[way].is_slow(now)", "False"),
+        (f"{GATE}.breakers:Breakers.past", "known[way].is_slow(now)", "False"),
         mix="kept",
     ),
     bug(
@@ -50,7 +50,7 @@ BUGS: Final = (
     ),
     bug(
         "conflicts are tried again without an end",
-        f"{LEDGER}:DynamoLedger._write",
+        f"{LEDGER}:DynamoPostings._write",
         "patience -= 1",
         "patience -= 0",
         mix="frozen",

@@ -8,10 +8,10 @@ from random import Random
 from typing import Final
 
 from tests.simulation.mix import Mix
-from tests.simulation.themes import calm, faults, money, pressure, recurring, stops
+from tests.simulation.themes import calm, faults, money, outages, owners, pressure, recurring, releases, stops
 
 THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
-    "deployed": faults.deployed,
+    "deployed": releases.deployed,
     "contested": faults.contested,
     "contested at receivers": faults.contested_at_receivers,
     "deadly": faults.deadly,
@@ -27,7 +27,7 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "restated": money.restated,
     "timely": recurring.timely,
     "overslept": recurring.overslept,
-    "cut off": faults.cut_off,
+    "cut off": outages.cut_off,
     "queued": recurring.queued,
     "zoned": recurring.zoned,
     "crowded": pressure.crowded,
@@ -39,7 +39,7 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "restored": pressure.restored,
     "kept": pressure.kept,
     "kept and crashing": pressure.kept_and_crashing,
-    "rewound": faults.rewound,
+    "rewound": releases.rewound,
     "closing": money.closing,
     "paused": pressure.paused,
     "operated": faults.operated,
@@ -55,10 +55,14 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "stored out": pressure.stored_out,
     "confined": pressure.confined,
     "unanswered": pressure.unanswered,
-    "rolled back": faults.rolled_back,
+    "rolled back": releases.rolled_back,
     "buried together": faults.buried_together,
-    "unwritable": faults.unwritable,
-    "unsent": faults.unsent,
-    "vanishing": faults.vanishing,
-    "unread": faults.unread,
+    "unwritable": outages.unwritable,
+    "unsent": outages.unsent,
+    "vanishing": outages.vanishing,
+    "unread": outages.unread,
+    "owned": owners.owned,
+    "retained": owners.retained,
+    "erased": owners.erased,
+    "rowless": releases.rowless,
 }

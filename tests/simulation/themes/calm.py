@@ -8,7 +8,7 @@ from tests.simulation.mix import Mix
 
 
 def quiet(mix: Mix, draws: Random) -> Mix:
-    """Nothing goes wrong, so everything has to be in time."""
+    """A run without faults, so every item has to be in time."""
     return replace(
         mix,
         rates={},

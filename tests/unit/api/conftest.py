@@ -14,10 +14,12 @@ from functions.api.runs.acknowledge import Acknowledger
 from functions.api.runs.rooms import Rooms
 from functions.api.tasks.checks.places import PlaceCheck
 from functions.api.tasks.one_time.change import TaskChanger
-from functions.api.tasks.one_time.register import RegisteredTask, TaskOrder, TaskRegistrar
+from functions.api.tasks.one_time.order import RegisteredTask, TaskOrder
+from functions.api.tasks.one_time.register import TaskRegistrar
 from functions.api.tasks.recurring.by_hand import ByHand
 from functions.api.tasks.recurring.forms import schedule
-from functions.api.tasks.recurring.register import DefinitionRegistrar, RecurringOrder, RegisteredDefinition
+from functions.api.tasks.recurring.order import RecurringOrder, RegisteredDefinition
+from functions.api.tasks.recurring.register import DefinitionRegistrar
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Definition, Overlap
 from postdate.domain.errors import PostdateError, Unavailable
@@ -28,7 +30,8 @@ from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Payload, State, Task, Template
 from postdate.stores.flow import Timeline
 from postdate.stores.flow_memory import MemoryFlow
-from postdate.stores.idempotency import MemoryReservations, Reservation
+from postdate.stores.idempotency import Reservation
+from postdate.stores.idempotency_memory import MemoryReservations
 from postdate.stores.payloads import MemoryPayloads
 from postdate.use_cases.plan_changes import DefinitionChanger
 from postdate.use_cases.plan_templates import Templates

@@ -6,7 +6,7 @@ from functions.api.unfinished import Unfinished
 from postdate.domain import instants
 from postdate.domain.sweeping import AUDITED_AFTER, Groups, Horizon, Progress, Stage, Watermark
 from postdate.runtime.clock import Clock
-from postdate.stores.passes import MemoryPasses
+from postdate.stores.passes_memory import MemoryPasses
 from tests.unit.doubles import PLAN, SECOND
 
 HORIZON = Horizon(lead=120 * SECOND, margin=60 * SECOND)

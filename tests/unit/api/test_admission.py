@@ -9,9 +9,10 @@ from functions.api.admission import Admission
 from functions.api.keys.rehash import Rehash
 from postdate.domain.errors import Forbidden, Unauthenticated, Unavailable
 from postdate.runtime.cached import Cached
-from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.api_key import ApiKey
+from postdate.stores.data_keys_memory import MemoryDataKeys
 from postdate.stores.key_hashes import KeyHashes, plain_hash_of
-from postdate.stores.keys import ApiKey, MemoryKeys
+from postdate.stores.keys_memory import MemoryKeys
 from tests.unit.doubles import SECOND, START, ManualClock
 
 SHOWN = "Bearer pd_k1_secret"
@@ -82,7 +83,9 @@ def test_a_caller_is_what_the_key_says_now(admission, context):
     ],
     ids=str,
 )
-def test_whoever_the_authorizer_does_not_know_is_nobody_and_no_key_is_read(admission, keys, context):
+def test_a_caller_that_the_authorizer_does_not_know_stays_unknown_and_no_key_is_read(
+    admission, keys, context
+):
     with pytest.raises(Unauthenticated):
         admission.caller(context, SHOWN, None)
     assert keys.read == 0

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from functions.api.audit import view
-from postdate.domain import money
+from postdate.domain import money, settlement
 from postdate.domain.account import Account
 from postdate.domain.errors import Unreadable
 from postdate.domain.movement import Movement, Type, movement_id
@@ -66,7 +66,7 @@ def ledger() -> BehindLedger:
     for number, amount in enumerate((10, 20, 30)):
         payment = registered(ledger, number, amount)
         if number:
-            assert ledger.post([money.settle(payment, now=START)])[0].answer is PostingAnswer.DONE
+            assert ledger.post([settlement.settle(payment, now=START)])[0].answer is PostingAnswer.DONE
     return ledger
 
 
@@ -143,7 +143,7 @@ def test_an_account_that_its_index_does_not_show_yet_is_looked_at_all_the_same(l
     assert (wrong(found), found.accounts) == (set(), 3)
 
 
-def test_who_goes_on_after_an_account_audits_the_rest_alone(ledger: BehindLedger) -> None:
+def test_an_audit_that_goes_on_after_an_account_looks_at_the_rest_alone(ledger: BehindLedger) -> None:
     found, _ = audited(ledger, after="alice")
     assert (wrong(found), found.accounts) == (set(), 2)
 
@@ -197,7 +197,7 @@ def test_money_that_moves_between_two_accounts_that_were_read_one_after_the_othe
             if id == "bob" and not self.moved:
                 self.moved = True
                 payment = registered(self, 9, 7)
-                assert self.post([money.settle(payment, now=START)])[0].answer is PostingAnswer.DONE
+                assert self.post([settlement.settle(payment, now=START)])[0].answer is PostingAnswer.DONE
             return super().account(tenant, id)
 
     busy = BusyLedger()

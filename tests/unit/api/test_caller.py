@@ -2,8 +2,8 @@ import pytest
 
 from functions.api.caller import ANY, Caller
 from postdate.domain.errors import Forbidden
+from postdate.stores.api_key import ApiKey
 from postdate.stores.key_hashes import plain_hash_of
-from postdate.stores.keys import ApiKey
 
 
 def caller(*scopes, **fields):

@@ -135,7 +135,7 @@ def test_what_may_be_tried_again_says_when(kind):
     assert (headers.get("Retry-After") == "1") == issubclass(kind, comes_back)
 
 
-def test_who_is_not_known_is_told_how_to_say_who_he_is():
+def test_an_unknown_caller_is_told_how_to_show_a_key():
     assert answer(errors.Unauthenticated(), "r").headers["WWW-Authenticate"].startswith("Bearer")
 
 

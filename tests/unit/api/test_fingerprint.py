@@ -10,7 +10,8 @@ from functions.api.accounts.forms import AdjustmentForm, DepositForm
 from functions.api.forms import Form, fingerprint, parsed
 from functions.api.jobs.forms import JobForm
 from functions.api.payments.forms import BatchPaymentForm, PaymentForm
-from functions.api.tasks.forms import BatchTaskForm, FlowControlForm, RetryForm, TaskForm
+from functions.api.tasks.fields import FlowControlForm, RetryForm
+from functions.api.tasks.forms import BatchTaskForm, TaskForm
 from functions.api.tasks.targets import FORMS
 
 PAYMENT: Final = {"from_account_id": "alice", "to_account_id": "bob", "amount": 10}

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from functions.api import openapi
 from functions.api.accounts.forms import AccountForm, AdjustmentForm
 from functions.api.errors import problem
 from functions.api.findings import validation_failed
 from functions.api.forms import ENTRIES_MAX, Form, parsed, part_of_batch
 from functions.api.payments.forms import BatchPaymentForm, PaymentChangeForm, PaymentForm
+from functions.api.reference import schemas
 from functions.api.runs.forms import CompleteForm
 from functions.api.tasks.forms import BatchTaskForm, TaskForm
 from functions.api.tasks.recurring.forms import PreviewForm, RecurringChangeForm
@@ -109,7 +109,7 @@ def wrong_bodies() -> list[Any]:
     ]
     names = {
         field.alias or name
-        for form in [*openapi.FORMS, *Form.__subclasses__()]
+        for form in [*schemas.FORMS, *Form.__subclasses__()]
         for name, field in form.model_fields.items()
     }
     return [*values, *({name: value} for name in sorted(names) for value in values)]
@@ -122,7 +122,7 @@ FOREIGN = re.compile(
 )
 
 
-@pytest.mark.parametrize("form", [*openapi.FORMS, *Form.__subclasses__()], ids=lambda form: form.__name__)
+@pytest.mark.parametrize("form", [*schemas.FORMS, *Form.__subclasses__()], ids=lambda form: form.__name__)
 def test_no_refusal_names_a_type_of_pydantics_or_a_pattern(form: type[Form]) -> None:
     for body in wrong_bodies():
         for wrong in (body, TASK | body if isinstance(body, dict) else body):

@@ -7,8 +7,8 @@ import pytest
 from functions.api.limits.of_keys import KeyMeter
 from postdate.domain.errors import RateLimited, Unavailable
 from postdate.domain.limits import WINDOW
+from postdate.stores.api_key import ApiKey
 from postdate.stores.flow_memory import MemoryFlow
-from postdate.stores.keys import ApiKey
 from tests.unit.doubles import SECOND, ManualClock
 
 A_SECOND = 10

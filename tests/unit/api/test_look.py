@@ -12,16 +12,18 @@ from postdate.domain import instants
 from postdate.domain.breaker import Breaker
 from postdate.domain.calendar import DueCount
 from postdate.domain.flow_key import FlowKey
+from postdate.domain.reconciling import SET_TO_JOURNAL, Proposal, Reconciliation
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
 from postdate.domain.tally import MinuteTally
 from postdate.domain.task import State
+from postdate.runtime import metric
 from postdate.runtime.alarms import Firing
 from postdate.runtime.depths import Depth
 from postdate.stores.dependencies import MemoryDependencies
 from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.ledger_memory import MemoryLedger
-from postdate.stores.passes import MemoryPasses
-from postdate.stores.switches import MemorySwitches
+from postdate.stores.passes_memory import MemoryPasses
+from postdate.stores.switches_memory import MemorySwitches
 from postdate.stores.tallies import MemoryTallies
 from tests.unit.doubles import MINUTE, PLAN, SECOND, ManualClock, ScriptedTasks, a_task, in_state
 
@@ -40,7 +42,8 @@ class Watching:
         self.tasks = ScriptedTasks()
         self.ledger = MemoryLedger(shards=PLAN)
         self.firing: list[Firing] | None = []
-        self.counts: dict[int, DueCount] = {}
+        self.reconciled: Reconciliation | None = None
+        self.counts: dict[str, dict[int, DueCount]] = {}
         self.horizon = Horizon(lead=120 * SECOND, margin=60 * SECOND)
         self.look = Look(
             passes=self.passes,
@@ -49,9 +52,14 @@ class Watching:
             switches=self.switches,
             failing=MemoryDependencies(),
             calendars=Calendars(tasks=self.tasks, ledger=self.ledger),
-            depths={"tasks": lambda: Depth(waiting=3, in_flight=2, delayed=1)},
+            depths={
+                "tasks": lambda: Depth(waiting=3, in_flight=2, delayed=1),
+                "slow": lambda: Depth(waiting=0, in_flight=0, delayed=0),
+            },
+            ages=lambda: {"tasks": 34},
             alarms=lambda: self.firing,
             counts=lambda: self.counts,
+            reconciled=lambda: self.reconciled,
             groups=Groups(shards=PLAN, size=2),
             horizon=self.horizon,
             beat=10 * SECOND,
@@ -109,13 +117,39 @@ def test_the_calendar_of_all_tenants_sums_the_hour_the_day_and_the_week() -> Non
     watching = Watching()
     now, one = watching.now, DueCount(tasks=1, payments=2, amount=300)
     minutes = (0, 1, 59, 60, 61, 23 * 60, 25 * 60, 6 * 24 * 60, 8 * 24 * 60)
-    watching.counts = {now + minute: one for minute in minutes} | {now + 2: DueCount(tasks=-1)}
+    watching.counts = {"standard": {now + minute: one for minute in minutes} | {now + 2: DueCount(tasks=-1)}}
     calendar = answers.of_service(watching.look.at_service())["calendar"]
     assert [calendar[name]["payments"] for name in ("next_hour", "next_day", "next_week")] == [4, 10, 14]  # type: ignore[literal-required]
     assert calendar["next_hour"] == {"tasks": 2, "payments": 4, "amount": 600}
     begun = [datetime.fromisoformat(each["at"]) for each in calendar["minutes"]]
     assert begun == [instants.start_of(now + minute) for minute in (1, 59)]
     assert sum(each["amount"] for each in calendar["hours"]) == calendar["next_week"]["amount"]
+
+
+def test_the_calendar_of_all_tenants_tells_the_sums_of_each_tier() -> None:
+    watching = Watching()
+    now, one = watching.now, DueCount(tasks=1, payments=2, amount=300)
+    watching.counts = {
+        "standard": {now: one, now + 1: one, now + 2 * 60: one, now + 3: DueCount(tasks=-1)},
+        "gold": {now + 1: one + one, now + 3: one, now + 25 * 60: one},
+    }
+    calendar = answers.of_service(watching.look.at_service())["calendar"]
+    told = {
+        each["tier"]: [each[name]["amount"] for name in ("next_hour", "next_day", "next_week")]  # type: ignore[literal-required]
+        for each in calendar["tiers"]
+    }
+    assert told == {"standard": [300, 600, 600], "gold": [900, 900, 1200]}
+    assert [calendar[name]["amount"] for name in ("next_hour", "next_day", "next_week")] == [1200, 1500, 1800]  # type: ignore[literal-required]
+    assert [each["amount"] for each in calendar["minutes"]] == [900, 300]
+    watching.counts = {}
+    assert [each["tier"] for each in answers.of_service(watching.look.at_service())["calendar"]["tiers"]] == [
+        *metric.TIERS
+    ]
+
+
+def test_a_tenants_own_calendar_names_no_tier() -> None:
+    looked = Watching().look.at_tenant("acme", payments=True)
+    assert "tiers" not in answers.of_tenant(looked, payments=True)["calendar"]
 
 
 def test_a_sweep_that_stands_still_is_further_behind_with_each_minute() -> None:
@@ -146,6 +180,30 @@ def test_alarms_that_fire_are_told_with_their_entry_of_the_runbook() -> None:
     assert answers.of_service(watching.look.at_service())["alarms"] is None
 
 
+def test_the_newest_reconciliation_is_told_with_the_repairs_that_wait() -> None:
+    watching = Watching()
+    assert answers.of_service(watching.look.at_service())["reconciliation"] is None
+    proposals = [
+        Proposal(tenant="acme", subject=subject, repair=SET_TO_JOURNAL, outcome=outcome)
+        for subject, outcome in (("rent", "done"), ("wages", ""), ("tax", "refused"))
+    ]
+    watching.reconciled = Reconciliation(
+        id="rec_1",
+        started_at=watching.clock.now(),
+        finished_at=watching.clock.now(),
+        by_check={"journal_gives_balances": 3},
+        looked_at={},
+        unjudged=0,
+        events_filled=0,
+        report="",
+        proposals=tuple(proposals),
+    )
+    told = answers.of_service(watching.look.at_service())["reconciliation"]
+    assert told is not None
+    assert (told["reconciliation_id"], told["ok"], told["to_approve"]) == ("rec_1", False, 2)
+    assert told["by_check"] == {"journal_gives_balances": 3}
+
+
 def test_a_value_is_read_again_when_it_is_old() -> None:
     clock, read = ManualClock(), iter(range(9))
     remembered = Remembered(lambda: next(read), keep=5 * SECOND, clock=clock)
@@ -164,8 +222,10 @@ def test_before_the_first_sweep_everything_is_behind() -> None:
         failing=MemoryDependencies(),
         calendars=watching.look.calendars,
         depths={},
+        ages=dict,
         alarms=lambda: None,
         counts=dict,
+        reconciled=lambda: None,
         groups=watching.look.groups,
         horizon=watching.horizon,
         beat=10 * SECOND,
@@ -177,7 +237,10 @@ def test_before_the_first_sweep_everything_is_behind() -> None:
 
 def test_queues_are_told_by_their_names() -> None:
     told = answers.of_service(Watching().look.at_service())["queues"]
-    assert told == [{"queue": "tasks", "waiting": 3, "in_flight": 2, "delayed": 1}]
+    assert told == [
+        {"queue": "tasks", "waiting": 3, "in_flight": 2, "delayed": 1, "oldest_seconds": 34},
+        {"queue": "slow", "waiting": 0, "in_flight": 0, "delayed": 0, "oldest_seconds": None},
+    ]
 
 
 def test_the_sweep_is_alive_until_three_heartbeats_are_missed() -> None:

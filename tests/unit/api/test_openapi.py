@@ -14,6 +14,7 @@ from functions.api import errors, openapi
 from functions.api.forms import Form
 from functions.api.handler import app
 from functions.api.jobs.forms import JobFlowControlForm, JobRetryForm
+from functions.api.reference import schemas
 from functions.api.reference.operations import OPERATIONS
 from functions.api.reference.problems import ALWAYS, ERRORS, OF_BODIES
 from functions.api.tasks import targets
@@ -23,7 +24,7 @@ from postdate.domain.account import AMOUNT_CAP
 
 DOCUMENT = openapi.document()
 FORMS = [
-    *openapi.FORMS,
+    *schemas.FORMS,
     *targets.FORMS.values(),
     *targets.CAMEL_FORMS.values(),
     *(JobRetryForm, JobFlowControlForm),
@@ -90,8 +91,11 @@ def test_the_page_loads_nothing_from_anywhere_else() -> None:
 
 
 def test_the_description_costs_other_requests_nothing() -> None:
-    for name in ("handler", "pages", "tasks/routes", "payments/routes", "accounts/routes"):
-        before_functions = Path(f"functions/api/{name}.py").read_text().partition("\ndef ")[0]
+    api = Path("functions/api")
+    routes_of_resources = list(api.rglob("*routes.py"))
+    assert routes_of_resources
+    for path in (api / "handler.py", api / "pages.py", *routes_of_resources):
+        before_functions = path.read_text().partition("\ndef ")[0]
         assert "openapi import" not in before_functions
         assert "import openapi" not in before_functions
 
@@ -115,7 +119,7 @@ def test_no_meaning_is_kept_of_a_field_that_is_gone() -> None:
 
 
 def test_the_examples_of_requests_are_taken() -> None:
-    forms = {form.__name__: form for form in openapi.FORMS}
+    forms = {form.__name__: form for form in schemas.FORMS}
     shown = {each.body.__name__: each.examples for each in OPERATIONS if each.body}
     for name, examples in shown.items():
         assert examples, name

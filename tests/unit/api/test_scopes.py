@@ -23,8 +23,9 @@ SCOPES: Final = {
     "payments:write": "cancelPayment cancelPaymentByPost changePayment schedulePayment schedulePayments",
     "ops": (
         "changeTenant getServiceOverview getTenant listDeadLetters listTenants makeTenant "
-        "eraseTenant redriveDeadLetters replaceDataKey resumeTenant suspendTenant "
-        "getSwitch listSwitches turnSwitch listReconciliations approveRepairs"
+        "eraseTenant previewErasure redriveDeadLetters replaceDataKey resumeTenant suspendTenant "
+        "listServiceEvents getServiceEvent "
+        "getSwitch listSwitches turnSwitch listReconciliations getReconciliation approveRepairs"
     ),
     "tasks:read": (
         "getFlowKey getJob getLimits getOperation getOverview getRun getRunOfTask getTask listDestinations "

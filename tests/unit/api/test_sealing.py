@@ -1,8 +1,9 @@
 from functions.api.tenants.sealing import migrated
 from postdate.domain.errors import Unavailable
 from postdate.domain.task import Destination
-from postdate.stores.data_keys import MemoryDataKeys
-from postdate.stores.tenants import MemoryTenants, Tenant
+from postdate.stores.data_keys_memory import MemoryDataKeys
+from postdate.stores.tenants import Tenant
+from postdate.stores.tenants_memory import MemoryTenants
 from postdate.stores.vault import SIGNING, Vault
 from tests.unit.doubles import ManualClock
 

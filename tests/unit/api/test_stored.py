@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from functions.api.limits.stored import ADDED_AT_ONCE, Stored
+from functions.api.limits.stored import ADDED_AT_ONCE, StoredTasks
 from postdate.domain.errors import QuotaExceeded, Unavailable
 from postdate.stores.flow_memory import MemoryFlow
 from tests.unit.doubles import START, ManualClock
@@ -45,7 +45,7 @@ def flow():
 
 @pytest.fixture
 def stored(flow, clock):
-    return Stored(flow=flow, clock=clock, most=MOST)
+    return StoredTasks(flow=flow, clock=clock, most=MOST)
 
 
 def register(stored, tasks, *, at=START, tenant="demo"):
@@ -75,7 +75,7 @@ def test_more_than_may_be_stored_is_refused_and_another_tenant_is_not(stored):
 
 
 def test_copies_of_the_function_count_together(stored, flow, clock):
-    other = Stored(flow=flow, clock=clock, most=MOST)
+    other = StoredTasks(flow=flow, clock=clock, most=MOST)
     for _ in range(2):
         register(stored, ADDED_AT_ONCE)
         register(other, ADDED_AT_ONCE)

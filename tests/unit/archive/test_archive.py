@@ -14,8 +14,8 @@ from functions.archive.archive import Archiver
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Actor, Event, Subject
 from postdate.domain.event_body import told
-from postdate.stores.data_keys import MemoryDataKeys
-from postdate.stores.events import Entry, FeedPage
+from postdate.stores.data_keys_memory import MemoryDataKeys
+from postdate.stores.events import FeedEntry, FeedPage
 from postdate.stores.events_memory import MemoryEvents
 from postdate.stores.vault import Vault
 from tests.unit.doubles import START, ManualClock, Scripted, ScriptedArchive
@@ -26,7 +26,7 @@ NAMES = ('"alice', '"bob', "Rent of Mrs Miller", "customer-7", "hook.example.com
 
 
 class ScriptedEvents(Scripted, MemoryEvents):
-    def listed(self, tenant: str, entries: Any) -> dict[Entry, Event]:
+    def listed(self, tenant: str, entries: Any) -> dict[FeedEntry, Event]:
         self._happens("listed")
         return super().listed(tenant, entries)
 
@@ -64,7 +64,7 @@ class World:
         number = len(self.events.pages("acme", limit=10_000)) + 1
         events = tuple(replace(each, recorded_at=at) for each in events)
         self.events.put(events, after={"acme": number - 1})
-        entries = tuple(Entry.of(each) for each in events)
+        entries = tuple(FeedEntry.of(each) for each in events)
         self.events.append(FeedPage(tenant="acme", log=log, number=number, recorded_at=at, entries=entries))
         self.recorded += events
 
@@ -139,6 +139,7 @@ def test_a_days_events_are_one_object_for_each_kind_and_are_read_back_as_they_we
         "events": 4,
         "bytes": 0,
         "unnamed": 0,
+        "payments": {"objects": 0, "payments": 0, "copied_again": 0, "bytes": 0, "problems": []},
         "problems": [],
         "ok": True,
     }

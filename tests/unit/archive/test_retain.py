@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 
 from functions.archive.archive import Archiver
+from functions.archive.owners import Owners
 from functions.archive.retain import Retained, Retainer
 from postdate.domain import payment_event, retention
 from postdate.domain.errors import IdempotencyKeyReused, InvalidState, NotFound, Unavailable
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.payment import HistoryLine, Payment, State
 from postdate.domain.posting import Posting
-from postdate.domain.reconciling import Accounts
+from postdate.domain.reconciled_sums import Accounts
 from postdate.stores.archived_payments import ArchivedPayments
-from postdate.stores.events import Entry, FeedPage
+from postdate.stores.events import FeedEntry, FeedPage
 from postdate.stores.events_memory import MemoryEvents
 from postdate.stores.slot_payments import MemorySlotPayments
 from postdate.stores.vault import Vault
@@ -68,7 +69,7 @@ class World:
             if event.sequence != without and not self.events.some([(event.subject, event.sequence)])
         ]
         self.events.put(made, after={"demo": number - 1})
-        now, entries = self.bank.clock.now(), tuple(map(Entry.of, made))
+        now, entries = self.bank.clock.now(), tuple(map(FeedEntry.of, made))
         assert self.events.append(
             FeedPage(tenant="demo", log="1a", number=number, recorded_at=now, entries=entries)
         )
@@ -85,7 +86,9 @@ class World:
             events=self.events,
             archive=self.bank.archive,
             walks=self.walks,
-            vault=self.vault,
+            owners=Owners(
+                archive=self.bank.archive, events=self.events, vault=self.vault, clock=self.bank.clock
+            ),
             shards=PLAN,
             clock=self.bank.clock,
             kept=KEPT,
@@ -254,18 +257,20 @@ def test_the_books_agree_before_and_after(world: World) -> None:
 @pytest.mark.parametrize("days", [399, 401])
 def test_the_sums_of_a_reconciliation_agree_with_and_without_the_rows(world: World, days: int) -> None:
     """A payment counts on both sides until it may be archived, and on none from then on."""
-    payment, at = completed(world), FAR + days * DAY
+    payment, archived = completed(world), retention.archived_at(FAR + days * DAY)
     for payments in ([payment], []):
         sums = Accounts()
         for name, available in (("payer", 700), ("payee", 300)):
             sums.add_account("demo", name, available=available, reserved=0)
         for each in payments:
-            values = {name: getattr(each, name) for name in ("id", "tenant", "payer", "payee", "amount")}
-            sums.add_payment(values | {"state": each.state, "funding": each.funding}, at=at)
+            shown = {
+                name: getattr(each, name)
+                for name in ("tenant", "payer", "payee", "amount", "funding", "state")
+            }
+            sums.add_payment(each.id, **shown, archived=archived)
         for movement in world.bank.ledger._movements.values():
-            values = {name: getattr(movement, name) for name in ("id", "tenant", "type", "payer", "payee")}
-            told = values | {"amount": movement.amount, "payment": movement.payment_id}
-            sums.add_movement(told, at=at)
+            shown = {name: getattr(movement, name) for name in ("tenant", "type", "payer", "payee", "amount")}
+            sums.add_movement(movement.id, **shown, payment=movement.payment_id, archived=archived)
         assert bool(list(sums.suspects(after=""))) == (days < 400 and not payments)
 
 

@@ -14,13 +14,13 @@ import pytest
 
 from cli.archive import read, verify
 from functions.archive import archive as archives
-from functions.archive.archive import Archiver, Head
+from functions.archive.archive import Archiver, NewestManifest
 from postdate.domain.archiving import Manifest
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Event
 from postdate.stores.archive import MemoryArchive
-from postdate.stores.data_keys import MemoryDataKeys
-from postdate.stores.events import Entry, FeedPage
+from postdate.stores.data_keys_memory import MemoryDataKeys
+from postdate.stores.events import FeedEntry, FeedPage
 from postdate.stores.events_memory import MemoryEvents
 from postdate.stores.vault import Vault
 from tests.unit.archive.test_archive import NAMES, account, payment, task
@@ -59,7 +59,7 @@ class Nights:
             for each in range(self.draws.randint(1, 3))
         ]
         self.events.put(made, after={"acme": 0})
-        entries = tuple(map(Entry.of, made))
+        entries = tuple(map(FeedEntry.of, made))
         page = FeedPage(
             tenant="acme", log=f"{self.log:x}", number=number, recorded_at=self.clock.now(), entries=entries
         )
@@ -197,7 +197,7 @@ def _one_manifest_a_day(patch: pytest.MonkeyPatch) -> Iterator[None]:
 @contextmanager
 def _one_log(patch: pytest.MonkeyPatch) -> Iterator[None]:
     """A feed that began anew goes on behind the pages of the one before."""
-    patch.setattr(Head, "last_page_of", lambda self, log: self.manifest.last_page)
+    patch.setattr(NewestManifest, "last_page_of", lambda self, log: self.manifest.last_page)
     yield
 
 

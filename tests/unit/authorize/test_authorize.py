@@ -32,5 +32,5 @@ CONTEXT = SimpleNamespace(
     ],
     ids=str,
 )
-def test_whoever_shows_no_key_of_ours_is_nobody_and_no_table_is_asked(headers):
+def test_a_caller_without_a_key_of_ours_is_unknown_and_no_table_is_asked(headers):
     assert handler({"headers": headers}, CONTEXT) == {"isAuthorized": True, "context": NOBODY}

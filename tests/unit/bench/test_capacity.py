@@ -2,7 +2,8 @@
 
 import pytest
 
-from bench.capacity import Index, Row, read_units, size, write_units
+from bench.capacity import Index, Row, read_units, write_units
+from postdate.stores.row_size import size
 
 LISTING = Index.of(
     {

@@ -4,16 +4,17 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from chaos.checks import milliseconds
+from chaos.items import milliseconds
 from chaos.notes import Notes, Promised, Recurring
 from chaos.seen import Arrival, Letter, Replay, Seen
-from postdate.domain import transitions
+from postdate.domain import transitions, verdicts
 from postdate.domain.account import Account
 from postdate.domain.due import Due
 from postdate.domain.movement import Movement, Type, payment_movement_id
 from postdate.domain.payment import Payment
 from postdate.domain.payment import State as PaymentState
-from postdate.domain.task import Recurs, State, Task
+from postdate.domain.recurs import Recurs
+from postdate.domain.task import State, Task
 from postdate.domain.transitions import Failure, Transition
 from tests.unit.doubles import LEASE, SECOND, START, a_payment, a_task, claimed, in_state, payment_in
 
@@ -25,7 +26,7 @@ def retried(task: Task) -> Task:
     """Failed once, and then delivered."""
     now = task.due_at + SECOND
     failed = transitions.fail(claimed(task), now=now, failure=Failure(why="http 500"), draw=0.0).after
-    again = transitions.claim(
+    again = verdicts.claim(
         failed,
         Due.of(failed),
         now=failed.due_at + LATE,

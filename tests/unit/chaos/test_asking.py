@@ -72,7 +72,7 @@ def test_patience_ends_and_then_there_is_no_answer() -> None:
     assert asked.unknown > 1
 
 
-def test_who_is_told_to_stop_does_not_go_on_asking() -> None:
+def test_a_worker_that_is_told_to_stop_does_not_go_on_asking() -> None:
     sent: list[int] = []
 
     def send() -> Answer:

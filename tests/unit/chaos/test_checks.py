@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from chaos import checks, money
-from chaos.checks import Check, milliseconds
+from chaos import answer_checks, arrival_checks, checks, item_checks, money
+from chaos.items import Check, milliseconds
 from chaos.notes import Notes, Recurring, Wanted
 from chaos.seen import Letter, Replay, Seen
 from postdate.domain.payment import Funding
@@ -89,58 +89,61 @@ BROKEN: Final[list[tuple[Check, dict[str, Any]]]] = [
         money.i1_to_i7_by_the_audit,
         {"audit": {**SOUND.audit, "checks": [{**SOUND.audit["checks"][0], "ok": False}]}},
     ),
-    (checks.i8_nothing_leaves_a_final_state, {"tasks": tasks(left_final(TASK))}),
-    (checks.i9_tokens_rise, arrivals(arrival(TASK, 1, after=MINUTE))),
-    (checks.i9_tokens_rise, arrivals(arrival(TASK, 3, after=MINUTE))),
-    (checks.i9_tokens_rise, arrivals(arrival(TASK, 2, after=MINUTE)._replace(attempt=3))),
-    (checks.i10_one_key_a_run, arrivals(arrival(TASK, 2, after=MINUTE)._replace(key="another"))),
-    (checks.i10_one_key_a_run, arrivals(arrival(TASK, 2, after=MINUTE)._replace(task=DEAD.id))),
-    (checks.i10_one_run_a_planned_instant, without(RUN.id)),
-    (checks.i10_one_run_a_planned_instant, {"tasks": tasks(replace(RUN, id="run_twice"))}),
-    (checks.i10_one_run_a_planned_instant, {"recurring": [Recurring(id=PLAN, planned_ms=())]}),
-    (checks.i11_what_was_accepted_has_ended, without(TASK.id)),
-    (checks.i11_what_was_accepted_has_ended, {"tasks": tasks(replace(TASK, state=State.RETRYING))}),
-    (checks.i11_what_was_accepted_has_ended, payments(state=PaymentState.EXECUTING)),
-    (checks.i11_what_succeeded_has_arrived, {"arrivals": SOUND.arrivals[2:]}),
-    (checks.i11_what_succeeded_has_arrived, without(DEAD.id)),
-    (checks.i12_no_arrival_is_early, arrivals(arrival(DEAD, 1, after=EARLY))),
-    (checks.i12_no_arrival_is_early, arrivals(arrival(RUN, 1, after=EARLY))),
-    (checks.i12_no_arrival_is_early, told(0, earliest_ms=milliseconds(START) + 4)),
-    (checks.i12_nothing_begins_early, told(0, earliest_ms=milliseconds(START) + 1)),
-    (checks.i12_nothing_begins_early, told(3, earliest_ms=milliseconds(PAID.planned_at) + 10_001)),
-    (checks.i13_one_item_a_key, {"tasks": tasks(replace(TASK, id=DEAD.id))}),
-    (checks.i13_one_item_a_key, {"tasks": tasks(EXTRA)}),
-    (checks.i13_one_item_a_key, notes(promised=SOUND.notes.promised[1:])),
+    (item_checks.i8_nothing_leaves_a_final_state, {"tasks": tasks(left_final(TASK))}),
+    (arrival_checks.i9_tokens_rise, arrivals(arrival(TASK, 1, after=MINUTE))),
+    (arrival_checks.i9_tokens_rise, arrivals(arrival(TASK, 3, after=MINUTE))),
+    (arrival_checks.i9_tokens_rise, arrivals(arrival(TASK, 2, after=MINUTE)._replace(attempt=3))),
+    (arrival_checks.i10_one_key_a_run, arrivals(arrival(TASK, 2, after=MINUTE)._replace(key="another"))),
+    (arrival_checks.i10_one_key_a_run, arrivals(arrival(TASK, 2, after=MINUTE)._replace(task=DEAD.id))),
+    (arrival_checks.i10_one_run_a_planned_instant, without(RUN.id)),
+    (arrival_checks.i10_one_run_a_planned_instant, {"tasks": tasks(replace(RUN, id="run_twice"))}),
+    (arrival_checks.i10_one_run_a_planned_instant, {"recurring": [Recurring(id=PLAN, planned_ms=())]}),
+    (item_checks.i11_what_was_accepted_has_ended, without(TASK.id)),
+    (item_checks.i11_what_was_accepted_has_ended, {"tasks": tasks(replace(TASK, state=State.RETRYING))}),
+    (item_checks.i11_what_was_accepted_has_ended, payments(state=PaymentState.EXECUTING)),
+    (arrival_checks.i11_what_succeeded_has_arrived, {"arrivals": SOUND.arrivals[2:]}),
+    (arrival_checks.i11_what_succeeded_has_arrived, without(DEAD.id)),
+    (arrival_checks.i12_no_arrival_is_early, arrivals(arrival(DEAD, 1, after=EARLY))),
+    (arrival_checks.i12_no_arrival_is_early, arrivals(arrival(RUN, 1, after=EARLY))),
+    (arrival_checks.i12_no_arrival_is_early, told(0, earliest_ms=milliseconds(START) + 4)),
+    (item_checks.i12_nothing_begins_early, told(0, earliest_ms=milliseconds(START) + 1)),
+    (item_checks.i12_nothing_begins_early, told(3, earliest_ms=milliseconds(PAID.planned_at) + 10_001)),
+    (answer_checks.i13_one_item_a_key, {"tasks": tasks(replace(TASK, id=DEAD.id))}),
+    (answer_checks.i13_one_item_a_key, {"tasks": tasks(EXTRA)}),
+    (answer_checks.i13_one_item_a_key, notes(promised=SOUND.notes.promised[1:])),
     (
-        checks.i13_asked_again_the_answer_is_the_same,
+        answer_checks.i13_asked_again_the_answer_is_the_same,
         {"replays": [Replay(SOUND.notes.promised[0], 201, DEAD.id)]},
     ),
     (
-        checks.i13_asked_again_the_answer_is_the_same,
+        answer_checks.i13_asked_again_the_answer_is_the_same,
         {"replays": [Replay(SOUND.notes.promised[0], 201, TASK.id, True)]},
     ),
     (
-        checks.i13_asked_again_the_answer_is_the_same,
+        answer_checks.i13_asked_again_the_answer_is_the_same,
         notes(wanted=[Wanted(key="never answered", path="/", form={})]),
     ),
-    (checks.i14_what_was_told_stays, without(TASK.id)),
-    (checks.i14_what_was_told_stays, told(0, version=TASK.version + 1)),
-    (checks.i14_what_was_told_stays, told(0, version=2, status="PENDING")),
-    (checks.i14_what_was_told_stays, {"words": {RUN.id: 2}}),
-    (checks.i14_what_was_told_stays, {"words": {DEAD.id: 1}}),
-    (checks.i15_a_cancel_stays, {"tasks": tasks(replace(CANCELLED, state=State.SUCCEEDED))}),
-    (checks.i15_a_cancel_stays, arrivals(arrival(CANCELLED, 1))),
-    (checks.i15_a_cancel_stays, {"movements": [*SOUND.movements, replace(MOVED, payment_id=UNPAID.id)]}),
-    (checks.i16_letters_and_the_dead, {"letters": []}),
-    (checks.i16_letters_and_the_dead, {"letters": [Letter(DEAD.id, DEAD.version - 1)]}),
-    (checks.i16_letters_and_the_dead, {"letters": [*SOUND.letters, Letter(TASK.id, TASK.version)]}),
-    (checks.i16_letters_and_the_dead, {"letters": [*SOUND.letters, Letter("task_unheard_of", 1)]}),
-    (checks.i16_the_queues_are_empty, {"queued": {"tasks": 1, "payments": 0}}),
-    (checks.i17_attempts_and_delays, {"tasks": tasks(replace(TASK, attempts=4))}),
-    (checks.i17_attempts_and_delays, arrivals(arrival(TASK, 4, after=MINUTE))),
-    (checks.i17_attempts_and_delays, {"tasks": tasks(hurried(TASK))}),
-    (checks.i20_history_has_no_gap, {"tasks": tasks(lines(TASK, 1, 2, 4, 5))}),
-    (checks.i20_history_has_no_gap, {"tasks": tasks(lines(TASK, 1, 2, 3, 4))}),
+    (answer_checks.i14_what_was_told_stays, without(TASK.id)),
+    (answer_checks.i14_what_was_told_stays, told(0, version=TASK.version + 1)),
+    (answer_checks.i14_what_was_told_stays, told(0, version=2, status="PENDING")),
+    (answer_checks.i14_what_was_told_stays, {"words": {RUN.id: 2}}),
+    (answer_checks.i14_what_was_told_stays, {"words": {DEAD.id: 1}}),
+    (answer_checks.i15_a_cancel_stays, {"tasks": tasks(replace(CANCELLED, state=State.SUCCEEDED))}),
+    (answer_checks.i15_a_cancel_stays, arrivals(arrival(CANCELLED, 1))),
+    (
+        answer_checks.i15_a_cancel_stays,
+        {"movements": [*SOUND.movements, replace(MOVED, payment_id=UNPAID.id)]},
+    ),
+    (item_checks.i16_letters_and_the_dead, {"letters": []}),
+    (item_checks.i16_letters_and_the_dead, {"letters": [Letter(DEAD.id, DEAD.version - 1)]}),
+    (item_checks.i16_letters_and_the_dead, {"letters": [*SOUND.letters, Letter(TASK.id, TASK.version)]}),
+    (item_checks.i16_letters_and_the_dead, {"letters": [*SOUND.letters, Letter("task_unheard_of", 1)]}),
+    (item_checks.i16_the_queues_are_empty, {"queued": {"tasks": 1, "payments": 0}}),
+    (item_checks.i17_attempts_and_delays, {"tasks": tasks(replace(TASK, attempts=4))}),
+    (item_checks.i17_attempts_and_delays, arrivals(arrival(TASK, 4, after=MINUTE))),
+    (item_checks.i17_attempts_and_delays, {"tasks": tasks(hurried(TASK))}),
+    (item_checks.i20_history_has_no_gap, {"tasks": tasks(lines(TASK, 1, 2, 4, 5))}),
+    (item_checks.i20_history_has_no_gap, {"tasks": tasks(lines(TASK, 1, 2, 3, 4))}),
 ]
 
 
@@ -201,5 +204,5 @@ def test_an_acknowledged_task_that_is_cancelled_between_two_attempts_has_arrived
     promised = [replace(SOUND.notes.promised[0], cancelled=True, version=5, status="CANCELLED")]
     changes = {"tasks": tasks(cancelled), **notes(promised=promised)}
     once = {**changes, "arrivals": [sound.arrival(TASK, 1)]}
-    assert checks.i15_a_cancel_stays(seen(**once)).ok
-    assert not checks.i15_a_cancel_stays(seen(**changes)).ok
+    assert answer_checks.i15_a_cancel_stays(seen(**once)).ok
+    assert not answer_checks.i15_a_cancel_stays(seen(**changes)).ok

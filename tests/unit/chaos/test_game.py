@@ -19,7 +19,7 @@ from chaos.game.runbook import Runbook, asked_of_aws, commands
 from cli.alarms import stretched
 from cli.failure import Failure
 from infra.environments import LOCAL
-from infra.watch.evaluate import Samples
+from infra.watch.samples import Samples
 from infra.watch.table import alarms, composites
 from postdate.domain.switch import API_WRITES, SETTLEMENT
 

@@ -161,5 +161,5 @@ def test_a_queue_is_changed_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPa
         sender.join(0.05)
         assert done == []
         assert sqs._receive_messages_for_esm(url, 10) == [], "whoever holds it may go on"
-    sender.join(5)
+    sender.join(60)
     assert len(sqs._receive_messages_for_esm(url, 10)) == 1

@@ -6,9 +6,11 @@ from itertools import pairwise
 import pytest
 
 from cli.tenants import INTERNAL_SLOTS, KEPT_AFTER_ROTATION, KeyTable, rotated
-from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.api_key import ApiKey
+from postdate.stores.data_keys_memory import MemoryDataKeys
 from postdate.stores.key_hashes import KeyHashes, plain_hash_of
-from postdate.stores.keys import ApiKey, MemoryKeys, split
+from postdate.stores.key_text import split
+from postdate.stores.keys_memory import MemoryKeys
 from tests.unit.doubles import START
 
 HASHES = KeyHashes(MemoryDataKeys())

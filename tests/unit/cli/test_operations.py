@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 
+from cli import operations
 from cli.local.listening import Answering, listening
 from cli.main import main
 from cli.service import KEY, URL
@@ -111,6 +112,23 @@ def test_one_that_is_started_is_followed_to_its_end(
     told = capsys.readouterr()
     assert json.loads(told.out)["operation"]["state"] == "DONE"
     assert "3 done" in told.err
+
+
+def test_the_rate_and_the_time_that_is_left_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Items that were acted on before the command began to look do not count."""
+    seen = [RUNNING | {"waiting": waiting, "done": 100 - waiting} for waiting in (90, 60, 60, 0)]
+    seen[-1] |= {"state": "DONE"}
+    instants, answers = iter((0.0, 2.0, 9.0, 9.0)), iter(seen[1:])
+
+    class Api:
+        def get(self, path: str) -> dict[str, Any]:
+            return next(answers)
+
+    operations.followed(Api(), seen[0], pause=lambda _: None, clock=lambda: next(instants))  # type: ignore[arg-type]
+    assert capsys.readouterr().err.splitlines() == [
+        "RUNNING  60 waiting, 40 done; 15.0 a second, about 4 s left",
+        "DONE     100 done; 10.0 a second",
+    ]
 
 
 @pytest.mark.parametrize("action", ["pause", "resume"])

@@ -32,7 +32,21 @@ LETTER = {
     "age_seconds": 9,
     "failure": "unreadable",
 }
+NIGHT = {
+    "reconciliation_id": "rec_1", "ok": False, "finished_at": "2026-11-18T02:18:41.112Z",
+    "by_check": {"journal_gives_balances": 1}, "report": "reports/rec_1.json",
+    "findings": [
+        {"check": "journal_gives_balances", "tenant": "acme", "subject": "rent", "observed": ["105"], "expected": []}
+    ],
+    "proposals": [
+        {"tenant": "acme", "subject_id": "rent", "repair": "set_to_journal", "approved_by": None, "outcome": None,
+         "reason": None}
+    ],
+}  # fmt: skip
+NIGHTS = "/api/v1/ops/reconciliations"
 ANSWERS = {
+    NIGHTS: {"reconciliations": [NIGHT], "next_cursor": None},
+    f"{NIGHTS}/": NIGHT,
     "/api/v1/flow-keys": {"flow_keys": [KEY], "next_cursor": None},
     "/api/v1/flow-keys/": KEY,
     "/api/v1/destinations": {"destinations": [DESTINATION]},
@@ -82,6 +96,13 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sent]:
         ("destinations probe d1", ("POST", "/api/v1/destinations/d1/probe", None), "http 503"),
         ("destinations reset d1", ("POST", "/api/v1/destinations/d1/reset", None), "4 waiting"),
         ("letters tasks", ("GET", "/api/v1/ops/dlq/tasks?group=failure", None), "7  http 422"),
+        ("reconciliations list", ("GET", f"{NIGHTS}?limit=20", None), "rec_1  2026-11-18T02:18:41.112Z  journal_gives"),
+        ("reconciliations show rec_1", ("GET", f"{NIGHTS}/rec_1", None), "acme rent: to be approved"),
+        ("reconciliations approve rec_1 --reason r",
+         ("POST", f"{NIGHTS}/rec_1/approve", {"reason": "r", "tenant": None, "subject_ids": None}), "rec_1"),
+        ("reconciliations approve rec_1 --tenant acme --subject rent --subject wages --reason r",
+         ("POST", f"{NIGHTS}/rec_1/approve",
+          {"reason": "r", "tenant": "acme", "subject_ids": ["rent", "wages"]}), "rec_1"),
         ("letters payments --each --limit 5", ("GET", "/api/v1/ops/dlq/payments?limit=5", None), "m1"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -102,7 +123,9 @@ def test_a_pin_of_nothing_or_of_no_number_is_refused(sent: Sent, given: str) -> 
     assert sent == []
 
 
-@pytest.mark.parametrize("given", ["flow-keys pause k", "destinations reset d1"])
+@pytest.mark.parametrize(
+    "given", ["flow-keys pause k", "destinations reset d1", "reconciliations approve r --reason x"]
+)
 def test_a_change_can_be_tried(sent: Sent, given: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*given.split(), "--dry-run"]) == 0
     assert capsys.readouterr().out.startswith("curl -X POST")

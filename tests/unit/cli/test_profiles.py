@@ -49,7 +49,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
             self.end_headers()
             self.wfile.write(text)
 
-        do_GET = do_POST = do_DELETE = called  # noqa: N815 - the names of http.server
+        do_GET = do_POST = do_DELETE = do_PUT = called  # noqa: N815 - the names of http.server
 
     with listening(Service) as url:
         monkeypatch.setenv("POSTDATE_KEY", "pd_prod")
@@ -145,6 +145,43 @@ def test_a_person_is_asked_before_a_key_is_revoked(
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
     main(["keys", "revoke", "k1", "--json", "--profile", "prod", *given])
     assert len(asked) == sent
+
+
+@pytest.mark.parametrize(("answer", "turn", "sent"), [("n\n", "off", 0), ("y\n", "off", 1), ("", "on", 1)])
+def test_a_person_is_asked_before_a_switch_is_turned_off(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, answer: str, turn: str, sent: int
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    main(["switches", turn, "settlement", "--reason", "wrong rates", "--profile", "prod", "--json"])
+    assert len(asked) == sent
+
+
+def test_a_switch_can_be_tried(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    given = ["switches", "off", "settlement", "--reason", "wrong rates", "--profile", "prod", "--dry-run"]
+    assert main(given) == 0
+    assert capsys.readouterr().out.startswith("curl -X PUT")
+    assert asked == []
+
+
+def test_the_console_of_a_profile_is_opened(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    url = profiles.read().named("prod").url
+    capsys.readouterr()
+    assert main(["open", "pay_1", "--print", "--profile", "prod"]) == 0
+    assert capsys.readouterr().out == f"{url}/console#/payments/pay_1\n"
+    assert main(["open", "--print"]) == 2
+    assert asked == []
+
+
+@pytest.mark.parametrize("way", ["option", "in use"])
+def test_the_overview_of_a_profile_does_not_ask_for_alarms_of_the_local_stack(
+    asked: Asked, capsys: pytest.CaptureFixture[str], way: str
+) -> None:
+    if way == "in use":
+        assert main(["profile", "use", "prod"]) == 0
+    capsys.readouterr()
+    assert main(["overview", "--json", *(["--profile", "prod"] if way == "option" else [])]) == 0
+    assert json.loads(capsys.readouterr().out)["firing"] is None
 
 
 def test_a_program_is_not_asked(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:

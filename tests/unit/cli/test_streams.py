@@ -69,6 +69,17 @@ def test_statements_of_a_batch_are_told_with_the_row_before_and_after(table: Non
     ]
 
 
+def test_a_record_does_not_wake_the_thread_that_delivers_messages(
+    table: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dynamodb, "esm_wake", dynamodb.esm_wake)
+    streams._wake_no_other_poller()
+    lambda_svc._esm_wake.clear()
+    assert dynamodb._execute_statement(insert("a"))[0] == 200
+    assert told()
+    assert not lambda_svc._esm_wake.is_set()
+
+
 def test_a_transaction_of_statements_is_told_when_it_was_carried_out_and_only_then(table: None) -> None:
     assert dynamodb._execute_transaction({"TransactStatements": [insert("a"), insert("b")]})[0] == 200
     assert dynamodb._execute_transaction({"TransactStatements": [insert("c"), insert("b")]})[0] == 400

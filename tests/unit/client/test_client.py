@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
@@ -132,6 +133,19 @@ class TestARegistration:
         assert api.keys[0]
         assert len({body for *_, body in api.asked}) == 1
 
+    def test_of_a_batch_has_a_key_for_each_item_and_the_same_at_each_attempt(self, api: Api) -> None:
+        """A batch has no key of its own, so its items need theirs to be sent again."""
+        api.script = [LOST, good({"results": [{"index": 0}, {"index": 1}]})]
+        task = {"target": {"type": "sqs", "queue_url": "q"}, "delay_seconds": 1}
+        with api.client() as client:
+            assert len(client.schedule_payments([PAYMENT, {**PAYMENT, "idempotency_key": "order-1"}])) == 2
+            assert len(client.register_tasks([task])) == 2
+        first, again, tasks = [json.loads(body) for *_, body in api.asked]
+        assert first == again
+        keys = [each["idempotency_key"] for each in first["payments"]]
+        assert (len(keys[0]) > 20, keys[1]) == (True, "order-1")
+        assert tasks["tasks"][0]["idempotency_key"] not in (None, *keys)
+
     def test_has_a_key_of_its_own_unless_one_is_given(self, api: Api) -> None:
         api.script = [good({})]
         with api.client() as client:
@@ -156,6 +170,32 @@ class TestARegistration:
                 client.schedule_payment(**form, scheduled_time=datetime(2027, 1, 1))  # noqa: DTZ001
         assert json.loads(api.asked[0][3])["scheduled_time"] == "2027-01-01T00:00:00+00:00"
         assert len(api.asked) == 1
+
+
+class TestAForm:
+    def test_is_sent_by_the_names_of_the_api_and_as_text(self, api: Api) -> None:
+        """A mapping need not be a dictionary, and an instant may stand in a payload."""
+        api.script = [good({"next": []})]
+        at, pairs = datetime(2027, 1, 1, tzinfo=UTC), MappingProxyType({"order": "1"})
+        with api.client() as client:
+            client.preview("0 6 * * *", from_=at)
+            client.schedule_payment(**PAYMENT, metadata=pairs, funding=None)
+            client.register_task(target={"type": "sqs", "queue_url": "q"}, run_at=at, payload={"at": at})
+            client.change_payment("pay_1", description=None)
+            client.backfill_task("task_1", from_=at, to=at)
+        bodies = [json.loads(body) for *_, body in api.asked]
+        text = "2027-01-01T00:00:00+00:00"
+        assert bodies[0] == {"cron": "0 6 * * *", "from": text}
+        assert bodies[1] == {**PAYMENT, "metadata": {"order": "1"}}
+        assert (bodies[2]["run_at"], bodies[2]["payload"]) == (text, {"at": text})
+        assert bodies[3] == {"description": None}
+        assert bodies[4] == {"from": text, "to": text}
+
+    def test_with_a_value_that_json_lacks_is_not_sent(self, api: Api) -> None:
+        api.script = [good({})]
+        with api.client() as client, pytest.raises(TypeError, match="set has no form in JSON"):
+            client.register_task(target={"type": "sqs", "queue_url": "q"}, delay_seconds=1, payload={1})
+        assert api.asked == []
 
 
 class TestRetries:
@@ -258,6 +298,17 @@ class TestReading:
         assert paths[0] == "/api/v1/payments?status=PENDING"
         assert paths[1] == "/api/v1/payments?status=PENDING&cursor=c+1"
 
+    def test_filters_are_sent_by_the_names_of_the_api(self, api: Api) -> None:
+        api.script = [good({"payments": [], "tasks": [], "next_cursor": None})]
+        at = datetime(2027, 1, 1, tzinfo=UTC)
+        with api.client() as client:
+            list(client.payments(from_=at, until=None, metadata={"order": "1", "shop": "a b"}, limit=50))
+            list(client.tasks(from_=at, order="desc"))
+        asked = [dict(parse_qsl(urlsplit(path).query)) for _, path, *_ in api.asked]
+        text = "2027-01-01T00:00:00+00:00"
+        pairs = {"metadata.order": "1", "metadata.shop": "a b"}
+        assert asked == [{"from": text, "limit": "50", **pairs}, {"from": text, "order": "desc"}]
+
     def test_an_item_is_awaited(self, api: Api) -> None:
         api.script = [
             good({"status": "PENDING"}),
@@ -341,7 +392,7 @@ class TestFollowing:
         assert asyncio.run(followed()) == [("a", "c1"), ("b", "c2")]
 
 
-# What one attempt meets, with what a repeatable request and one that is sent once make of it.
+# The fault of one attempt, and the results of a repeatable request and of one that is sent once.
 FAULTS: Final = {
     "lost": (LOST, True),
     "500": (problem(500), True),
@@ -368,6 +419,29 @@ REQUESTS: Final[dict[str, tuple[Any, bool]]] = {
     "a change": (lambda client: client.change_payment("pay_1", amount=7), True),
     "a change of a version": (lambda client: client.change_payment("pay_1", version=2, amount=7), False),
     "a cancel of a task": (lambda client: client.cancel_task("task_1"), True),
+    "a change of a task": (lambda client: client.change_task("task_1", name="mail"), True),
+    "a change of a task's version": (lambda client: client.change_task("task_1", version=2, name="m"), False),
+    "a pause": (lambda client: client.pause_task("task_1"), True),
+    "a retry": (lambda client: client.retry_task("task_1"), False),
+    "a backfill": (lambda client: client.backfill_task("task_1", from_="a", to="b"), True),
+    "a batch of payments": (lambda client: client.schedule_payments([PAYMENT, PAYMENT]), True),
+    "a batch of tasks": (lambda client: client.register_tasks([{"delay_seconds": 1}]), True),
+    "an account": (lambda client: client.open_account(account_id="a"), True),
+    "a batch of accounts": (lambda client: client.open_accounts([{"account_id": "a"}]), True),
+    "a change of an account's version": (
+        lambda client: client.change_account("a", version=2, limits={}),
+        False,
+    ),
+    "a deposit": (lambda client: client.deposit("a", amount=5), True),
+    "an adjustment": (lambda client: client.adjust("a", amount=-5, reason="r"), True),
+    "the end of a run": (lambda client: client.complete_run("run_1", token=1), True),
+    "a failure of a run": (lambda client: client.fail_run("run_1", token=1, error="full"), True),
+    "a heartbeat": (lambda client: client.extend_run("run_1", token=1), True),
+    "a retry of a run": (lambda client: client.retry_run("run_1"), False),
+    "a plan": (lambda client: client.plan_operation(action="cancel", kind="tasks", reason="r"), False),
+    "a start": (lambda client: client.start_operation("op_1"), True),
+    "a stop": (lambda client: client.stop_operation("op_1"), False),
+    "a resumption": (lambda client: client.resume_operation("op_1"), False),
     "any other": (lambda client: client.request("POST", "/api/v1/accounts/a/close"), False),
 }
 
@@ -377,7 +451,7 @@ REQUESTS: Final[dict[str, tuple[Any, bool]]] = {
 def test_the_table_of_retries(api: Api, request_: str, fault: str) -> None:
     """A temporary fault is met again only by what may be sent again; the attempts are all the same request."""
     (meets, is_temporary_), (sent, is_repeatable) = FAULTS[fault], REQUESTS[request_]
-    api.script = [meets, good({"payment_id": "pay_1"})]
+    api.script = [meets, good({"payment_id": "pay_1", "results": []})]
     with api.client() as client:
         if is_temporary_ and is_repeatable:
             sent(client)
@@ -418,14 +492,18 @@ def test_the_synchronous_client_is_generated_from_the_other() -> None:
         capture_output=True, text=True, check=True, env={"PYTHONPATH": "client"},
     ).stdout  # fmt: skip
     files = json.loads(told)
-    assert files.keys() == {"requests.py", "feed.py", "client.py"}
+    resources = {f"{name}.py" for name in ("payments", "accounts", "tasks", "runs", "operations")}
+    assert files.keys() == {"requests.py", "feed.py", "client.py", *resources}
+    assert files.keys() == {
+        path.name.removeprefix("async_") for path in (FOLDER / "postdate_client").glob("async_*.py")
+    }
     for name, text in files.items():
         written = (FOLDER / "postdate_client" / name).read_text()
         assert statements(text) == statements(written), name
 
 
 def statements(text: str) -> list[str]:
-    """Those of a module. `ruff` sorts its imports."""
+    """The statements of a module, in an order of their own, because `ruff` sorts imports."""
     return sorted(ast.dump(statement) for statement in ast.parse(text).body)
 
 

@@ -5,40 +5,30 @@ import inspect
 import json
 import re
 import runpy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from typing import Any, Final, Unpack, get_args, get_origin, get_type_hints
 
+import describe_forms
 import pytest
 
 from functions.api import openapi
-from postdate_client import Client, Followed, answers
+from postdate_client import Client, Followed, answers, forms, queries
 from postdate_client.transport import Answer
 
 PATHS: Final = openapi.document()["paths"]
-# Those that an application calls with `request`: batches, jobs, and what people and tools administer.
+# Other names of an operation, jobs, and what people and tools ask for: `request` sends them.
 BY_REQUEST: Final = frozenset(
     {
-        *(
-            "schedulePayments",
-            "cancelPayment",
-            "listPaymentEvents",
-            "listPaymentExecutions",
-            "executePayment",
-        ),
-        *("openAccount", "openAccounts", "changeAccount", "closeAccount", "freezeAccount", "unfreezeAccount"),
-        *("deposit", "adjust", "forecast", "listAccountEvents", "audit", "getOverview"),
-        *("registerTasks", "changeTask", "pauseTask", "resumeTask", "backfillTask", "retryTask"),
-        *("listRuns", "getRunOfTask", "getRun", "completeRun", "failRun", "extendRun", "retryRun"),
+        *("cancelPayment", "executePayment", "getRunOfTask", "audit", "getOverview"),
         *("registerJob", "listJobs", "getJob", "cancelJob"),
-        *("planOperation", "listOperations", "listOperationItems"),
-        *("startOperation", "stopOperation", "resumeOperation"),
     }
 )
 OF_APPLICATIONS: Final = (
     r"/api/v1/(payments|tasks|runs|accounts|events|operations|whoami|internal|audit|overview)|/v1/jobs"
 )
-GIVEN: Final[dict[str, Any]] = {"target": {"type": "sqs"}, "cron": "0 6 * * *", "amount": 5}
+# Of the methods that take a batch.
+GIVEN: Final[dict[str, Any]] = {"payments": [], "tasks": [], "accounts": []}
 
 
 class Noted:
@@ -51,8 +41,22 @@ class Noted:
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, timeout: float
     ) -> Answer:
         self.asked.add((method, path.partition("?")[0]))
-        lists = ("payments", "tasks", "accounts", "transactions", "runs")
-        page = {name: [] for name in lists} | {"events": [{"n": 1}], "next": [], "next_cursor": None}
+        lists = (
+            "payments",
+            "tasks",
+            "accounts",
+            "transactions",
+            "runs",
+            "operations",
+            "items",
+            "executions",
+            "results",
+        )
+        page: dict[str, Any] = {name: [] for name in lists} | {
+            "events": [{"n": 1}],
+            "next": [],
+            "next_cursor": None,
+        }
         told = {**page, "follow_cursor": "c", "status": "COMPLETED", "state": "DONE"}
         if "/tasks/" in path and method == "GET":
             told["status"] = "SUCCEEDED"
@@ -149,3 +153,55 @@ def test_each_method_returns_the_type_of_its_operations_answer(
         if item is not Followed:
             assert item == getattr(answers, of_operations[name]), method
     assert set(of_operations) == set(asked.values())
+
+
+def test_the_types_of_queries_and_forms_are_those_of_the_description(describe: dict[str, Any]) -> None:
+    files = describe_forms.generated(openapi.document(), describe["ASKED"].keys())
+    assert files.keys() == {"forms.py", "queries.py"}
+    for module in (forms, queries):
+        path = Path(module.__file__)
+        assert ast.dump(ast.parse(files[path.name])) == ast.dump(ast.parse(path.read_text())), path.name
+
+
+def test_each_method_takes_the_query_and_the_form_of_its_operation(
+    asked: dict[Any, str], describe: dict[str, Any]
+) -> None:
+    """A method of a batch takes a sequence. A field that the type lacks is a parameter of the method or set by it."""
+    wanted = describe_forms.taken(openapi.document(), describe["ASKED"].keys())
+    taken: dict[str, set[str]] = {name: set() for name in asked.values()}
+    for method, name in asked.items():
+        hints = [hint for hint in get_type_hints(method).values() if get_origin(hint) in (Unpack, Sequence)]
+        types = [get_args(hint)[0] for hint in hints]
+        taken[name] |= {each.__name__ for each in types}
+    assert taken == wanted
+    assert describe_forms.WITHOUT["PreviewForm"] <= inspect.signature(Client.preview).parameters.keys()
+
+
+def test_a_field_with_the_name_of_a_word_of_python_ends_with_a_mark() -> None:
+    assert {"from_"} == {
+        field
+        for each in (*vars(forms).values(), *vars(queries).values())
+        for field in getattr(each, "__annotations__", ())
+        if field.endswith("_")
+    }
+
+
+def test_a_part_of_a_form_keeps_the_names_of_its_fields() -> None:
+    """Parts are sent as they are, so `from_` would be sent as `from_`."""
+    assert "from" in forms.OperationFilterForm.__annotations__
+    part = {"properties": {"from": {"type": "string"}}}
+    assert (
+        describe_forms.generated(described(part), {"find"})["forms.py"].count('"from": NotRequired[str]') == 1
+    )
+    with pytest.raises(ValueError, match=r"Part\.from_ ends with _"):
+        describe_forms.generated(described({"properties": {"from_": {"type": "string"}}}), {"find"})
+
+
+def described(part: dict[str, Any]) -> dict[str, Any]:
+    """The description of an operation whose form has a part."""
+    form = {"properties": {"filter": {"$ref": "#/components/schemas/Part"}}}
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Form"}}}}
+    return {
+        "paths": {"/things": {"post": {"operationId": "find", "requestBody": body}}},
+        "components": {"schemas": {"Form": form, "Part": part}, "parameters": {}},
+    }

@@ -13,6 +13,9 @@ import pytest
 from cli.commands import call, completion
 from cli.main import parser
 from functions.api import openapi
+from functions.api.caller import ANY
+from functions.api.operation import Operation
+from functions.api.reference.operations import OPERATIONS as OF_EVERY_KIND
 from postdate_client import AsyncClient, Client
 
 CONSOLE: Final = Path("console")
@@ -24,57 +27,65 @@ SOURCES: Final = "\n".join(
 PAGES: Final = set(re.findall(r'^  "?([\w-]+)"?: \{ title: ', (CONSOLE / "app.js").read_text(), re.MULTILINE))
 DESCRIPTION: Final = openapi.document()
 OPERATIONS: Final = call.operations(DESCRIPTION)
+OF_THE_API: Final = [each for each in OF_EVERY_KIND if each.scheme == "key" and each.scope is not None]
+# A scope, and the operation that the console asks for with it.
+PAIRS: Final = (
+    re.compile(r'''scope(?:=|: )"([\w:]+)",? op(?:=|: )"(\w+)"'''),
+    re.compile(r"""lacks\(caller, "([\w:]+)", "(\w+)"\)"""),
+)
 # Operation, method of the client, command, page of the console and the text of its button or part.
 # The client's `request` and the command `call` carry out any operation.
 TABLE: Final = """
 schedulePayment           schedule_payment    call                        new            Register
-schedulePayments          request             call                        -
+schedulePayments          schedule_payments   call                        -
 listPayments              payments            next                        payments       Payments
 getPayment                payment             explain                     payments       Payment
 changePayment             change_payment      call                        payments       Change amount
 cancelPayment             request             call                        -
 cancelPaymentByPost       cancel_payment      call                        payments       Cancel payment
-listPaymentEvents         request             explain                     payments       Timeline
-listPaymentExecutions     request             explain                     payments       Attempts
+listPaymentEvents         payment_events      explain                     payments       Timeline
+listPaymentExecutions     payment_executions  call                        payments       Attempts
 executePayment            request             call                        -
-openAccount               request             call                        accounts       Open an account
+openAccount               open_account        call                        accounts       Open an account
 listAccounts              accounts            call                        accounts       Accounts
-openAccounts              request             call                        -
+openAccounts              open_accounts       call                        -
 getAccount                account             explain                     accounts       Account
-changeAccount             request             call                        accounts       Change limit
-closeAccount              request             call                        accounts       Close
-freezeAccount             request             call                        accounts       Freeze
-unfreezeAccount           request             call                        accounts       Unfreeze
-deposit                   request             call                        accounts       Deposit
-adjust                    request             call                        accounts       Adjust
+changeAccount             change_account      call                        accounts       Change limit
+closeAccount              close_account       call                        accounts       Close
+freezeAccount             freeze_account      call                        accounts       Freeze
+unfreezeAccount           unfreeze_account    call                        accounts       Unfreeze
+deposit                   deposit             call                        accounts       Deposit
+adjust                    adjust              call                        accounts       Adjust
 listTransactions          transactions        call                        accounts       Journal
-listAccountEvents         request             tail                        accounts       Events of this account
-forecast                  request             call                        accounts       The next 30 days
+listAccountEvents         account_events      tail                        accounts       Events of this account
+forecast                  forecast            call                        accounts       The next 30 days
 registerTask              register_task       call                        new            Register
 listTasks                 tasks               next                        tasks          Tasks
-registerTasks             request             call                        -
+registerTasks             register_tasks      call                        -
 getTask                   task                explain                     tasks          Task
-changeTask                request             call                        tasks          Reschedule
+changeTask                change_task         call                        tasks          Reschedule
 cancelTask                cancel_task         call                        tasks          Cancel task
 previewTask               preview             next                        new            Next instants
-pauseTask                 request             call                        tasks          Pause
-resumeTask                request             call                        tasks          Resume
+pauseTask                 pause_task          call                        tasks          Pause
+resumeTask                resume_task         call                        tasks          Resume
 triggerTask               trigger_task        call                        tasks          Run now
-backfillTask              request             call                        tasks          Backfill
-retryTask                 request             call                        tasks          Retry
-listRuns                  request             explain                     tasks          Runs
+backfillTask              backfill_task       call                        tasks          Backfill
+retryTask                 retry_task          call                        tasks          Retry
+listRuns                  runs                call                        tasks          Runs
 getRunOfTask              request             call                        -
-getRun                    request             explain                     runs           Run
-completeRun               request             call                        -
-failRun                   request             call                        -
-extendRun                 request             call                        -
-retryRun                  request             call                        runs           Retry
+getRun                    run                 explain                     runs           Run
+completeRun               complete_run        call                        -
+failRun                   fail_run            call                        -
+extendRun                 extend_run          call                        -
+retryRun                  retry_run           call                        runs           Retry
 registerJob               request             call                        -
 listJobs                  request             call                        -
 getJob                    request             call                        -
 cancelJob                 request             call                        -
 listEvents                events.list         tail                        events         Events
 getEvent                  events.get          call                        events         Event
+listServiceEvents         request             call                        -
+getServiceEvent           request             call                        -
 makeSubscription          request             subscriptions make          subscriptions  Subscribe
 listSubscriptions         request             subscriptions list          subscriptions  Subscriptions
 getSubscription           request             subscriptions show          subscriptions  Subscription
@@ -86,13 +97,13 @@ rotateSubscriptionSecret  request             subscriptions rotate        subscr
 testSubscription          request             subscriptions test          subscriptions  Send a test
 replaySubscription        request             subscriptions replay        subscriptions  Replay
 listDeliveries            request             subscriptions deliveries    subscriptions  Deliveries
-planOperation             request             operations redrive          dead           Redrive this group
-listOperations            request             operations list             operations     Operations
+planOperation             plan_operation      operations redrive          dead           Redrive this group
+listOperations            operations          operations list             operations     Operations
 getOperation              operation           operations show             operations     Operation
-listOperationItems        request             operations show             operations     Items
-startOperation            request             operations start            operations     Start
-stopOperation             request             operations stop             operations     Stop
-resumeOperation           request             operations resume           operations     Resume
+listOperationItems        operation_items     operations show             operations     Items
+startOperation            start_operation     operations start            operations     Start
+stopOperation             stop_operation      operations stop             operations     Stop
+resumeOperation           resume_operation    operations resume           operations     Resume
 listFlowKeys              request             flow-keys list              flow-keys      Flow keys
 getFlowKey                request             flow-keys show              flow-keys      Flow key
 changeFlowKey             request             flow-keys pin               flow-keys      Pin values
@@ -115,17 +126,19 @@ rotateKey                 request             keys rotate                 keys  
 rotateSigningSecret       request             keys rotate-signing-secret  -
 makeTenant                request             tenants make                -
 listTenants               request             tenants list                -
-getTenant                 request             call                        -
+getTenant                 request             tenants show                -
 changeTenant              request             tenants change              -
 suspendTenant             request             tenants suspend             -
 resumeTenant              request             tenants resume              -
 eraseTenant               request             tenants erase               -
+previewErasure            request             tenants erasure             -
 replaceDataKey            request             tenants replace-data-key    -
 listSwitches              request             switches list               switches       Switches
 getSwitch                 request             switches get                switches       Switch
 turnSwitch                request             switches off                switches       Turn off
-listReconciliations       request             call                        reconciliations  Reconciliations
-approveRepairs            request             call                        reconciliations  Approve
+listReconciliations       request             reconciliations list        reconciliations  Reconciliations
+getReconciliation         request             reconciliations show        reconciliations  Reconciliation
+approveRepairs            request             reconciliations approve     reconciliations  Approve
 health                    request             call                        -
 description               request             call                        -
 documentation             request             call                        -
@@ -141,8 +154,9 @@ NOT_IN_THE_CONSOLE: Final = {
     "jobs are tasks, and the console shows them as such": {"registerJob", "listJobs", "getJob", "cancelJob"},
     "administered by command": {
         *("rotateSigningSecret", "makeTenant", "listTenants", "getTenant", "changeTenant"),
-        *("suspendTenant", "resumeTenant", "eraseTenant", "getLimits", "replaceDataKey"),
+        *("suspendTenant", "resumeTenant", "eraseTenant", "previewErasure", "getLimits", "replaceDataKey"),
     },
+    "followed by a program, and read by command": {"listServiceEvents", "getServiceEvent"},
     "a page or a file, and no action": {"health", "description", "documentation", "console"},
 }  # fmt: skip
 ROWS: Final = {
@@ -184,3 +198,25 @@ def test_the_console_has_the_button_or_a_reason_why_not(name: str) -> None:
     assert reasons == []
     assert page in PAGES
     assert re.search(rf"[\"'>(]{re.escape(label)}[\"'<,]", SOURCES), f"the console has no {label!r}"
+
+
+def test_each_action_of_the_console_names_its_operation() -> None:
+    """A key may be restricted to some operations. An action without a name would be refused to such a key."""
+    uses = [match.end() for match in re.finditer(r"<\$\{Action\} ", SOURCES)]
+    assert len(uses) > 30
+    assert [SOURCES[at : at + 120] for at in uses if not re.search(r"\bop=", SOURCES[at : at + 160])] == []
+
+
+@pytest.mark.parametrize("operation", OF_THE_API, ids=lambda operation: operation.name)
+def test_the_console_names_each_operation_that_one_of_its_buttons_asks_for(operation: Operation) -> None:
+    has_button = ROWS[operation.name][2] != "-"
+    named = re.search(rf'"{operation.name}"', SOURCES) is not None
+    if not operation.reads and operation.scope != ANY:
+        assert named is has_button
+
+
+def test_the_console_asks_for_each_operation_with_its_scope() -> None:
+    scopes = {each.name: each.scope for each in OF_THE_API}
+    pairs = {pair for form in PAIRS for pair in form.findall(SOURCES)}
+    assert len(pairs) > 15
+    assert {(scope, op) for scope, op in pairs if scopes[op] != scope} == set()

@@ -48,6 +48,26 @@ def test_a_registered_payment_counts_with_its_amount() -> None:
     }
 
 
+def test_changes_are_told_by_tier_and_a_tenant_without_a_change_has_none() -> None:
+    payment = payment_due(amount=70)
+    registered = of_payment(None, payment)
+    other = replace(registered, subject=replace(registered.subject, tenant="other", id="pay_other"))
+    ended = replace(
+        of_payment(payment, replace(payment, state=PaymentState.COMPLETED)),
+        subject=replace(registered.subject, tenant="idle"),
+    )
+    asked: list[str] = []
+
+    def tier_of(tenant: str) -> str:
+        asked.append(tenant)
+        return "gold" if tenant == "other" else "standard"
+
+    one = DueCount(payments=1, amount=70)
+    found = calendar.changes_by_tier([registered, other, other, ended], now=START, tier_of=tier_of)
+    assert found == {"standard": {minute_of(payment): one}, "gold": {minute_of(payment): one + one}}
+    assert sorted(asked) == sorted([payment.tenant, "other"])
+
+
 def test_a_cancelled_payment_is_taken_out() -> None:
     payment = payment_due(amount=70)
     cancelled = replace(payment, state=PaymentState.CANCELLED)

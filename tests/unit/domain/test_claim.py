@@ -2,19 +2,20 @@ from dataclasses import replace
 
 import pytest
 
-from postdate.domain import transitions
+from postdate.domain import task_requests, transitions, verdicts
 from postdate.domain.due import Due
 from postdate.domain.task import State
-from postdate.domain.transitions import Buried, Deferred, Dropped, Failure, Transition
+from postdate.domain.transitions import Failure, Transition
+from postdate.domain.verdicts import Buried, Deferred, Dropped
 from tests.unit.doubles import LEASE, MINUTE, SECOND, STEADY, a_task, claimed, in_state
 
 MILLISECOND = SECOND / 1000
 TASK = a_task()
-MOVED = transitions.edit(TASK, now=TASK.due_at - MINUTE, due_at=TASK.due_at + MINUTE, why="later").after
+MOVED = task_requests.edit(TASK, now=TASK.due_at - MINUTE, due_at=TASK.due_at + MINUTE, why="later").after
 
 
 def claim(task, *, due=None, now=None, repeated=False, letter=False):
-    return transitions.claim(
+    return verdicts.claim(
         task,
         due or Due.of(task),
         now=now or task.due_at,
@@ -40,7 +41,7 @@ def test_nothing_begins_a_millisecond_early():
 
 
 def test_a_changed_task_that_was_not_moved_is_still_claimed_by_the_call_sent_before():
-    changed = transitions.edit(TASK, now=TASK.created_at, due_at=None, why="changed name", name="n").after
+    changed = task_requests.edit(TASK, now=TASK.created_at, due_at=None, why="changed name", name="n").after
     assert isinstance(claim(changed, due=Due.of(TASK)), Transition)
 
 
@@ -55,7 +56,7 @@ def test_a_repeated_call_for_a_moved_task_is_sent_again_for_its_new_instant():
 
 
 def test_a_repeated_call_is_not_sent_on_for_an_instant_that_a_sweep_will_see():
-    later = transitions.edit(TASK, now=TASK.created_at, due_at=TASK.due_at + 16 * MINUTE, why="later").after
+    later = task_requests.edit(TASK, now=TASK.created_at, due_at=TASK.due_at + 16 * MINUTE, why="later").after
     call = Due.of(TASK)
     soon = later.due_at - 15 * MINUTE
     assert claim(later, due=call, now=soon - MILLISECOND, repeated=True) == Dropped(why="moved")

@@ -1,4 +1,4 @@
-"""When the breaker of a table or a service opens, lets one call try, and closes."""
+"""The breaker of a table or a service: it opens, lets one call try, and closes."""
 
 from datetime import timedelta
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postdate.domain.flow import PLACE_KEPT, FlowControl, Room, enter, holds, places, stayed
+from postdate.domain.flow import PLACE_KEPT, FlowControl, Room, enter, places, stayed, still_counts
 from tests.unit.doubles import SECOND, START
 
 MILLISECOND = timedelta(milliseconds=1)
@@ -31,11 +31,11 @@ def test_a_place_between_two_milliseconds_is_not_used_early():
 
 
 def test_a_place_is_for_one_instant_and_is_lost_when_it_stands_empty():
-    assert holds(START, START, START)
-    assert holds(START, START, START + PLACE_KEPT)
-    assert not holds(START, START, START + PLACE_KEPT + MILLISECOND)
-    assert not holds(START, START + SECOND, START + SECOND)
-    assert not holds(None, START, START)
+    assert still_counts(START, START, START)
+    assert still_counts(START, START, START + PLACE_KEPT)
+    assert not still_counts(START, START, START + PLACE_KEPT + MILLISECOND)
+    assert not still_counts(START, START + SECOND, START + SECOND)
+    assert not still_counts(None, START, START)
 
 
 def entered(room, *runs, parallelism=2, now=START):
@@ -49,7 +49,7 @@ def test_a_room_takes_as_many_as_it_holds_in_their_order():
     assert found.room.version == 1
 
 
-def test_who_is_in_already_stays_and_takes_no_second_place():
+def test_a_run_that_is_in_already_stays_and_takes_no_second_place():
     full = entered(Room(), "a", "b").room
     again = entered(full, "b", "c", now=START + SECOND)
     assert again.room.runs == {"a": START + 40 * SECOND, "b": START + 41 * SECOND}

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from postdate.domain import money
+from postdate.domain import money, settlement
 from postdate.domain.account import Account
 from postdate.domain.invariants import Books, checks, is_sound
 from postdate.domain.movement import Movement, Type, movement_id
@@ -47,7 +47,7 @@ def account(id: str, *, available: int, reserved: int = 0) -> Account:
     )
 
 
-HELD, SETTLED = a_payment(1, 30), money.settle(a_payment(2, 20), now=START)
+HELD, SETTLED = a_payment(1, 30), settlement.settle(a_payment(2, 20), now=START)
 assert SETTLED.after is not None
 assert SETTLED.movement is not None
 PAYMENTS = (HELD, SETTLED.after)

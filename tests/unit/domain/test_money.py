@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postdate.domain import money
+from postdate.domain import executions, money, settlement
 from postdate.domain.due import Due
 from postdate.domain.errors import InvalidState
+from postdate.domain.executions import EXECUTIONS_MAX
 from postdate.domain.item import Phase
-from postdate.domain.money import ALLOWED, EXECUTIONS_MAX, HISTORY_LINES_MAX
+from postdate.domain.money import ALLOWED, HISTORY_LINES_MAX
 from postdate.domain.payment import ExecutionStatus, Funding, Payment, State
 from postdate.domain.posting import Posting
-from postdate.domain.transitions import Buried, Deferred, Dropped
+from postdate.domain.verdicts import Buried, Deferred, Dropped
 from postdate.stores.ledger import PostingAnswer
 from tests.unit.doubles import (
     MINUTE,
@@ -38,16 +39,20 @@ COMPLETED, FAILED, CANCELLED = State.COMPLETED, State.FAILED, State.CANCELLED
 REFUSED, NOTHING = "refused", "nothing to do"
 
 STEPS = {
-    "settle": lambda payment, now=NOW: money.settle(payment, now=now),
-    "fail": lambda payment, now=NOW: money.fail(payment, now=now, code="account_frozen", why="is frozen"),
-    "stumble": lambda payment, now=NOW: money.stumble(payment, now=now, why="no", retry=STEADY, draw=0.5),
+    "settle": lambda payment, now=NOW: settlement.settle(payment, now=now),
+    "fail": lambda payment, now=NOW: settlement.fail(
+        payment, now=now, code="account_frozen", why="is frozen"
+    ),
+    "stumble": lambda payment, now=NOW: settlement.stumble(
+        payment, now=now, why="no", retry=STEADY, draw=0.5
+    ),
     "cancel": lambda payment, now=NOW: money.cancel(payment, now=now),
     "operator cancels": lambda payment, now=NOW: money.cancel(payment, now=now, operator=True),
     "edit": lambda payment, now=NOW: money.edit(payment, now=now, amount=150, why="changed amount"),
     "move": lambda payment, now=NOW: money.edit(payment, now=now, due_at=now + MINUTE, why="moved"),
 }
 
-# What each step makes of a payment in each state: its next state, or what is answered instead.
+# The next state of a payment for each step and state, or the answer instead.
 CELLS = {
     PENDING: (COMPLETED, FAILED, EXECUTING, CANCELLED, CANCELLED, PENDING, PENDING),
     EXECUTING: (COMPLETED, FAILED, EXECUTING, REFUSED, CANCELLED, REFUSED, REFUSED),
@@ -148,18 +153,18 @@ def test_registering_holds_the_amount_if_it_is_to_be_held():
     ("funding", "given_by_payer"), [(Funding.RESERVE, (0, -100)), (Funding.AT_EXECUTION, (-100, 0))]
 )
 def test_settling_gives_what_was_held_or_what_is_there(funding, given_by_payer):
-    posting = money.settle(a_payment(funding=funding), now=NOW)
+    posting = settlement.settle(a_payment(funding=funding), now=NOW)
     assert legs(posting) == {"alice": given_by_payer, "bob": (100, 0)}
     assert all(leg.needs_active for leg in posting.legs)
 
 
 def test_a_payment_has_one_movement_whatever_its_plan_and_its_attempts():
-    once = money.settle(a_payment(), now=NOW).movement
-    again = money.settle(stumbled(stumbled(a_payment())), now=NOW + MINUTE).movement
+    once = settlement.settle(a_payment(), now=NOW).movement
+    again = settlement.settle(stumbled(stumbled(a_payment())), now=NOW + MINUTE).movement
     moved = STEPS["move"](a_payment()).after
     assert once.id == again.id
-    assert money.settle(moved, now=moved.due_at).movement.id == once.id
-    assert money.settle(a_payment(2), now=NOW).movement.id != once.id
+    assert settlement.settle(moved, now=moved.due_at).movement.id == once.id
+    assert settlement.settle(a_payment(2), now=NOW).movement.id != once.id
     assert (once.payer, once.payee, once.amount, once.payment_id) == ("alice", "bob", 100, a_payment().id)
 
 
@@ -168,8 +173,8 @@ def test_a_payment_has_one_movement_whatever_its_plan_and_its_attempts():
 )
 def test_nothing_is_settled_a_millisecond_early(payment):
     with pytest.raises(InvalidState):
-        money.settle(payment, now=payment.planned_at - MILLISECOND)
-    assert money.settle(payment, now=payment.planned_at).after.state is COMPLETED
+        settlement.settle(payment, now=payment.planned_at - MILLISECOND)
+    assert settlement.settle(payment, now=payment.planned_at).after.state is COMPLETED
 
 
 @pytest.mark.parametrize("step", ["fail", "cancel"])
@@ -180,7 +185,7 @@ def test_money_goes_back_to_its_owner_though_the_account_is_frozen(step):
 
 
 def test_a_payment_can_fail_without_a_payer_to_give_anything_back_to():
-    posting = money.fail(a_payment(), now=NOW, code="account_not_found", why="no", payer_is_there=False)
+    posting = settlement.fail(a_payment(), now=NOW, code="account_not_found", why="no", payer_is_there=False)
     assert (posting.legs, posting.after.state) == ((), FAILED)
 
 
@@ -237,7 +242,7 @@ def test_a_stumble_names_its_next_attempt_and_leaves_the_last_to_a_person():
 def test_a_parked_payment_that_has_attempts_again_is_seen_by_the_sweep_of_its_retry():
     """The payment's own minute may be audited already, and a lost call would not be found there."""
     more = replace(STEADY, max_attempts=20)
-    posting = money.stumble(parked(), now=NOW, why="no", retry=more, draw=0.5)
+    posting = settlement.stumble(parked(), now=NOW, why="no", retry=more, draw=0.5)
     assert (posting.points, posting.after.phase) == (True, Phase.RUNS)
     assert not STEPS["stumble"](a_payment()).points
     assert not STEPS["stumble"](parked()).points
@@ -247,7 +252,7 @@ def test_no_attempt_is_due_before_the_plan_whatever_the_clock_says():
     """A clock that is put back between an attempt and its note would have it tried without a pause until then."""
     payment = a_payment()
     put_back = payment.planned_at - MINUTE
-    after = money.stumble(payment, now=put_back, why="no", retry=STEADY, draw=0.5).after
+    after = settlement.stumble(payment, now=put_back, why="no", retry=STEADY, draw=0.5).after
     assert (after.due_at, after.lease_until) == (payment.planned_at, payment.planned_at)
 
 
@@ -264,7 +269,7 @@ def test_executions_tell_of_each_attempt_and_only_the_newest_is_open():
     payment = a_payment()
     first = stumbled(payment)
     second = stumbled(first)
-    done = money.settle(second, now=NOW).after
+    done = settlement.settle(second, now=NOW).after
     assert [each.status for each in first.executions] == [ExecutionStatus.IN_PROGRESS]
     assert [each.status for each in second.executions] == [
         ExecutionStatus.FAILED,
@@ -281,9 +286,9 @@ def test_executions_tell_of_each_attempt_and_only_the_newest_is_open():
 
 
 def test_an_execution_has_the_name_it_was_given():
-    assert money.settle(a_payment(), now=NOW, execution_id="mine").after.executions[-1].id == "mine"
-    default = money.settle(a_payment(), now=NOW).after.executions[-1].id
-    assert default == money.execution_id(a_payment())
+    assert settlement.settle(a_payment(), now=NOW, execution_id="mine").after.executions[-1].id == "mine"
+    default = settlement.settle(a_payment(), now=NOW).after.executions[-1].id
+    assert default == executions.execution_id(a_payment())
 
 
 def test_long_lives_keep_their_first_line_and_the_newest():
@@ -388,7 +393,7 @@ MOVED = money.edit(PAYMENT, now=START - MINUTE, due_at=START + MINUTE, why="move
 
 
 def verdict(payment, *, due=None, now=None, repeated=False):
-    return money.verdict(payment, due or Due.of(payment), now=now or payment.due_at, repeated=repeated)
+    return settlement.verdict(payment, due or Due.of(payment), now=now or payment.due_at, repeated=repeated)
 
 
 def test_a_call_settles_at_its_instant_and_no_millisecond_before():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postdate.domain import definition as definitions
-from postdate.domain import transitions
+from postdate.domain import transitions, verdicts
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.cron import Cron
 from postdate.domain.definition import Definition, Overlap, Reached, is_definition
@@ -19,7 +19,8 @@ from postdate.domain.recurrence import Runs, Since
 from postdate.domain.schedule import Schedule
 from postdate.domain.slots import UNIQUE_BYTES, Slot, item_id
 from postdate.domain.task import KIND, Payload, State, Task, Template
-from postdate.domain.transitions import Deferred, Transition
+from postdate.domain.transitions import Transition
+from postdate.domain.verdicts import Deferred
 from tests import following
 from tests.unit.doubles import HOOK, LEASE, MINUTE, PLAN, SECOND
 
@@ -59,9 +60,7 @@ def follow(run: Task, definition: Definition | None, *known: Task, since=(), now
 
 
 def running(run: Task, *, now: datetime) -> Task:
-    claimed = transitions.claim(
-        run, Due.of(run), now=now, lease=LEASE, holder="w", repeated=False, why="sweep"
-    )
+    claimed = verdicts.claim(run, Due.of(run), now=now, lease=LEASE, holder="w", repeated=False, why="sweep")
     assert isinstance(claimed, transitions.Transition)
     return claimed.after
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from postdate.domain.parameters import PaymentRetries, TaskRetries, read
 from postdate.domain.retry import RetryPolicy
-from postdate.domain.rollouts import Flag, RetryExperiment, RetrySetting, place_of
+from postdate.domain.rollouts import Flag, RetryExperiment, RetrySetting, percentile_of
 from tests.unit.doubles import START
 
 TENANTS = [f"tenant-{number}" for number in range(2000)]
@@ -38,12 +38,12 @@ def test_rules_for_tenants_count_before_the_share_and_off_before_on() -> None:
     assert not Flag(percent=0).is_on("x", "acme")
 
 
-def test_the_place_of_a_tenant_never_changes() -> None:
+def test_the_percentile_of_a_tenant_never_changes() -> None:
     """A changed hash would move tenants between arms while an experiment runs."""
-    assert [place_of("long_waits", each) for each in ("acme", "umbrella", "demo")] == PLACES
+    assert [percentile_of("long_waits", each) for each in ("acme", "umbrella", "demo")] == PERCENTILES
 
 
-PLACES = [54, 97, 65]
+PERCENTILES = [54, 97, 65]
 
 
 @pytest.mark.parametrize("by", ["tenant", "item"])

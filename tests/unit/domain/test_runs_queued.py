@@ -11,7 +11,7 @@ from postdate.domain.definition import Definition, Overlap
 from postdate.domain.following import QUEUE_MAX, QUEUE_POLL, QUEUE_REST
 from postdate.domain.line import Line
 from postdate.domain.task import State, Task
-from postdate.domain.transitions import Deferred
+from postdate.domain.verdicts import Deferred
 from tests.unit.domain.test_recurrence import RUNS, a_definition, first, follow, running
 from tests.unit.doubles import MINUTE, SECOND
 

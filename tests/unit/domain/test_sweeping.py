@@ -62,7 +62,7 @@ def test_the_last_minute_of_a_tick_is_the_last_that_is_due_for_opening(now):
     assert not HORIZON.due(Stage.OPEN, last + 1, now)
 
 
-def test_whoever_writes_into_a_minute_that_may_be_open_within_the_margin_sends_the_call_himself():
+def test_a_writer_into_a_minute_that_may_be_open_within_the_margin_sends_the_call_itself():
     late = START + timedelta(seconds=59, milliseconds=999)
     for due_at in (START, late):
         assert HORIZON.reaches(due_at, START - 180 * SECOND + MILLISECOND)

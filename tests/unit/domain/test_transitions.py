@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postdate.domain import transitions
+from postdate.domain import task_requests, transitions, verdicts
 from postdate.domain.due import Due
 from postdate.domain.errors import InvalidState
 from postdate.domain.task import RECEIVER, Payload, State, Task
-from postdate.domain.transitions import ALLOWED, HISTORY_LINES_MAX, Dropped, Failure, Transition
+from postdate.domain.transitions import ALLOWED, HISTORY_LINES_MAX, Failure, Transition
+from postdate.domain.verdicts import Dropped
 from tests.unit.doubles import LEASE, MINUTE, SECOND, STEADY, a_task, in_state
 
 NOW = a_task().due_at + MINUTE
@@ -20,7 +21,7 @@ GONE = Failure(why="http 410", final=True)
 
 
 def claim(task, *, now=NOW, due=None):
-    return transitions.claim(
+    return verdicts.claim(
         task, due or Due.of(task), now=now, lease=LEASE, holder="worker-1", repeated=True, why="sweep"
     )
 
@@ -38,8 +39,10 @@ EVENTS = {
     "succeed": lambda task, now=NOW: transitions.succeed(task, now=now, why="http 200"),
     "fail": lambda task, now=NOW: transitions.fail(task, now=now, failure=BROKEN, draw=0.5),
     "give up": lambda task, now=NOW: transitions.fail(task, now=now, failure=GONE, draw=0.5),
-    "cancel": lambda task, now=NOW: transitions.cancel(task, now=now),
-    "edit": lambda task, now=NOW: transitions.edit(task, now=now, due_at=now + MINUTE, why="changed run_at"),
+    "cancel": lambda task, now=NOW: task_requests.cancel(task, now=now),
+    "edit": lambda task, now=NOW: task_requests.edit(
+        task, now=now, due_at=now + MINUTE, why="changed run_at"
+    ),
     "accept": lambda task, now=NOW: transitions.accept(task, now=now),
     "expire": lambda task, now=NOW: transitions.expire(task, now=now),
     "skip": lambda task, now=NOW: transitions.skip(task, now=now, why="paused"),
@@ -49,7 +52,7 @@ EVENTS = {
     "release": lambda task, now=NOW: transitions.release(task, now=now, until=now + SECOND, why="ours"),
 }
 
-# What each event makes of a task in each state: its next state, or what is answered instead. The claim is one that
+# The next state of a task for each event and state, or the answer instead. The claim is one that
 # comes with the newest call, delivered before, when the task is due and nobody holds it.
 NEVER = (REFUSED,) * 5
 CELLS = {
@@ -192,19 +195,19 @@ def test_a_registered_task_is_its_first_version_and_says_so():
 
 
 def test_cancelling_twice_is_no_error_and_makes_no_version():
-    cancelled = transitions.cancel(a_task(), now=NOW).after
+    cancelled = task_requests.cancel(a_task(), now=NOW).after
     assert cancelled.finished_at == NOW
-    assert transitions.cancel(cancelled, now=NOW + MINUTE) is None
+    assert task_requests.cancel(cancelled, now=NOW + MINUTE) is None
 
 
 def test_a_new_instant_is_the_planned_one_and_notes_when_it_was_set():
-    after = transitions.edit(a_task(), now=NOW, due_at=NOW + MINUTE, why="changed run_at").after
+    after = task_requests.edit(a_task(), now=NOW, due_at=NOW + MINUTE, why="changed run_at").after
     assert (after.planned_at, after.due_at, after.moved_at) == (NOW + MINUTE, NOW + MINUTE, NOW)
 
 
 def test_an_edit_without_an_instant_moves_nothing():
     before = a_task()
-    after = transitions.edit(
+    after = task_requests.edit(
         before, now=NOW, due_at=None, why="changed payload", payload=Payload(text="[1]")
     ).after
     changed = {
@@ -215,7 +218,7 @@ def test_an_edit_without_an_instant_moves_nothing():
 
 def test_only_a_change_of_minute_away_from_home_needs_a_pointer():
     before = a_task()
-    edit = transitions.edit
+    edit = task_requests.edit
     minute_later = edit(before, now=NOW, due_at=before.due_at + MINUTE, why="later")
     assert minute_later.points
     assert not edit(before, now=NOW, due_at=before.due_at + 59 * SECOND, why="within").points

@@ -195,7 +195,7 @@ def test_what_can_never_succeed_is_not_tried_again(deliver: Any) -> None:
     assert (refused.http_status, refused.retry) == (413, False)
 
 
-def test_who_is_not_believed_may_try_again(deliver: Any, worker: Worker) -> None:
+def test_a_receiver_that_is_not_believed_may_try_again(deliver: Any, worker: Worker) -> None:
     for secrets in ((OTHER,), ()):
         refused = deliver(signing_secrets=secrets)
         assert (refused.http_status, refused.retry) == (401, True)
@@ -239,7 +239,7 @@ def test_long_work_that_was_done_before_is_only_completed(deliver: Any, worker: 
     assert len(worker.store.orders()) == 1
 
 
-def test_who_lost_a_run_does_not_do_its_work(deliver: Any, worker: Worker, told: Any) -> None:
+def test_a_receiver_that_lost_a_run_does_not_do_its_work(deliver: Any, worker: Worker, told: Any) -> None:
     told[2]["heartbeat"] = 409
     deliver("/long-work")
     wait_until(lambda: bool(told[1]))

@@ -12,17 +12,21 @@ from functions.api.caller import Caller
 from functions.api.operations.find import Finder
 from functions.api.operations.plan import Planner
 from functions.operate import handler as operate
-from functions.operate.actors import PaymentActor, TaskActor
 from functions.operate.carry_out import Conductor
+from functions.operate.payment_actor import PaymentActor
 from functions.operate.plans import PlanActor
-from postdate.domain import transitions
+from functions.operate.task_actor import TaskActor
+from postdate.domain import transitions, verdicts
 from postdate.domain.cron import Cron
 from postdate.domain.definition import HOME_MINUTE, Definition
 from postdate.domain.definition import State as PlanState
 from postdate.domain.due import Due
-from postdate.domain.operation import Action, Item, Kind, Operation, Outcome, Plan, StopRule
+from postdate.domain.operation import Action, Kind, Operation, Plan, StopRule
+from postdate.domain.operation_items import Item
+from postdate.domain.operation_pages import Outcome
 from postdate.domain.recurrence import Runs
 from postdate.domain.schedule import Schedule
+from postdate.domain.scopes import OPS
 from postdate.domain.slots import Slot, item_id
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import KIND, Payload, State, Task, Template
@@ -30,7 +34,6 @@ from postdate.domain.transitions import Failure, Transition
 from postdate.runtime.author import Author
 from postdate.runtime.dead_letters import Letter, MemoryLetters
 from postdate.runtime.parameters import NONE, parameters_at
-from postdate.stores.keys import OPS
 from postdate.stores.operations import MemoryOperations
 from postdate.stores.payloads import MemoryPayloads
 from postdate.use_cases.plan_changes import DefinitionChanger
@@ -212,7 +215,7 @@ class Service:
     def _attempt(self, due: Due, now: datetime, *, by: str = "") -> None:
         task = self.tasks.get(due.id)
         assert task is not None
-        claimed = transitions.claim(
+        claimed = verdicts.claim(
             task, due, now=now, lease=LEASE, holder="w", repeated=False, letter=True, why="dead"
         )
         if not isinstance(claimed, Transition):

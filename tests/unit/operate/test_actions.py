@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from functions.api.operations.find import Filter
-from functions.operate import actors
+from functions.api.operations.find import ItemFilter
+from functions.operate import task_actor
 from functions.operate.actors import acted
-from postdate.domain import money, payment
+from postdate.domain import payment, settlement
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import Forbidden, Unavailable
-from postdate.domain.operation import Action, Entry, Kind, Outcome, State
+from postdate.domain.operation import Action, Kind, State
+from postdate.domain.operation_pages import Entry, Outcome
 from postdate.domain.payment import Payment
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import State as TaskState
@@ -33,7 +34,7 @@ def waiting(service: Service, state: TaskState = TaskState.PENDING) -> Task:
 def parked(service: Service, number: int = 1) -> Payment:
     service.ledger.opens(f"payer-{number}", f"payee-{number}")
     waits = a_payment(number, payer=f"payer-{number}", payee=f"payee-{number}")
-    stuck = money.stumble(waits, now=waits.due_at, why="no answer", retry=NEVER_AGAIN, draw=0.0).after
+    stuck = settlement.stumble(waits, now=waits.due_at, why="no answer", retry=NEVER_AGAIN, draw=0.0).after
     assert stuck is not None
     service.ledger.keeps(stuck)
     return stuck
@@ -113,7 +114,7 @@ def test_a_discard_finds_a_letter_behind_a_thousand_others(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A look hides its letters from the next one."""
-    monkeypatch.setattr(actors, "LETTERS_MAX", 2)
+    monkeypatch.setattr(task_actor, "LETTERS_MAX", 2)
     dead = service.dead(6)
     hidden: set[str] = set()
 
@@ -188,7 +189,7 @@ def test_a_parked_payment_is_called_at_its_version(service: Service, is_ours: bo
     service.conductor.work(planned.id, run=1)
     ((packet, _),) = service.payment_queue.take()
     assert (packet.via, packet.dues) == (Via.DEAD, (Due.of(stuck),))
-    settled = money.settle(stuck, now=service.clock.now())
+    settled = settlement.settle(stuck, now=service.clock.now())
     service.ledger.post([settled.signed(by := packet.by if is_ours else "function:settle")])
     assert by == planned.author or not is_ours
     service.machine.run()
@@ -232,7 +233,7 @@ def test_a_letter_of_several_items_is_written_anew_for_those_that_stay(service: 
 def test_five_hundred_items_are_named_by_a_filter(service: Service) -> None:
     tasks = service.dead(500)
     plan = service.plan(tasks[:1]).plan
-    planned = service.planner.plan(a_caller(), plan, Filter(status="DEAD"))
+    planned = service.planner.plan(a_caller(), plan, ItemFilter(status="DEAD"))
     assert (planned.eligible, planned.evaluated, planned.pages) == (500, 500, 20)
     service.planner.start(a_caller(), planned.id)
     service.machine.run()

@@ -7,7 +7,10 @@ import pytest
 from functions.operate import handler as operate
 from postdate.domain import operation as rules
 from postdate.domain.errors import InvalidState, NotFound, Unavailable
-from postdate.domain.operation import ROUNDS_MAX, RUNNING_MAX, Kind, Outcome, State, stopped
+from postdate.domain.operation import ROUNDS_MAX, Kind, State
+from postdate.domain.operation_moves import stopped
+from postdate.domain.operation_pages import Outcome
+from postdate.domain.operation_seats import RUNNING_MAX
 from postdate.domain.parameters import DEFAULTS, Operating
 from postdate.domain.task import State as TaskState
 from tests.unit.doubles import SECOND

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from postdate.domain import operation as rules
-from postdate.domain.operation import Operation, Outcome, Page, State
+from postdate.domain import operation_counts
+from postdate.domain.operation import Operation, State
+from postdate.domain.operation_pages import Outcome, Page
 from tests.unit.operate.conftest import Service, a_caller
 
 
 def counted(service: Service, operation: Operation) -> dict[Outcome, int]:
-    return rules.counted(service.operations.pages(operation, first=0, limit=operation.pages))
+    return operation_counts.counted(service.operations.pages(operation, first=0, limit=operation.pages))
 
 
 def test_an_execution_goes_on_when_the_api_notes_its_start_first(

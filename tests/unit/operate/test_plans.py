@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from functions.api.operations.find import Filter
+from functions.api.operations.find import ItemFilter
 from functions.operate.actors import acted
 from postdate.domain.definition import State
 from postdate.domain.errors import Forbidden, Unavailable
-from postdate.domain.operation import Action, Entry, Kind, Outcome, Plan
+from postdate.domain.operation import Action, Kind, Plan
+from postdate.domain.operation_pages import Entry, Outcome
 from postdate.domain.task import State as RunState
 from tests.unit.operate.conftest import Service, a_caller
 
@@ -81,6 +82,16 @@ def test_a_plan_that_changed_after_the_plan_of_the_operation_is_left_alone(servi
     assert service.definitions._kept[one.id].state is State.PAUSED
 
 
+def test_a_plan_that_a_person_changes_while_a_slice_is_at_work_is_left_alone(service: Service) -> None:
+    plan = service.recurring()
+    planned = service.plan([plan], action=Action.CANCEL, **PLANS)
+    actor = service.conductor.actors[Kind.PLANS]
+    read = actor.known([plan.id])
+    service.changer.pause("demo", plan.id, reason="by hand")
+    assert actor.act(planned, [*read.values()], now=service.clock.now()) == {plan.id: Outcome.CHANGED}
+    assert states(service) == {State.PAUSED}
+
+
 def test_a_slice_that_is_repeated_finds_its_changes_made(service: Service) -> None:
     """The worker died after the second of three changes."""
     plans = [service.recurring(number) for number in range(1, 4)]
@@ -128,7 +139,7 @@ def test_a_filter_names_plans_by_name_tag_state_and_destination(service: Service
     find = service.planner.finder.find
 
     def found(action: Action, **fields: Any) -> list[str]:
-        return [each.id for each in find("demo", action, Kind.PLANS, Filter(**fields)).items]
+        return [each.id for each in find("demo", action, Kind.PLANS, ItemFilter(**fields)).items]
 
     assert found(Action.PAUSE, tag="night") == [one.id]
     assert found(Action.CANCEL, name="close") == [one.id]

@@ -14,10 +14,10 @@ from postdate.domain import instants
 from postdate.domain.errors import Unavailable
 from postdate.domain.sweeping import AUDITED_AFTER, Groups, Horizon, Progress, Stage, Watermark
 from postdate.domain.task import Task
-from postdate.domain.transitions import TOKENS_AHEAD
+from postdate.domain.task_requests import TOKENS_AHEAD
 from postdate.recovery.tokens import Tokens
 from postdate.recovery.watermark import CLOCKS_APART
-from postdate.stores.passes import MemoryPasses
+from postdate.stores.passes_memory import MemoryPasses
 from tests.integration.world import Context
 from tests.machine import RETRY, Interpreted
 from tests.unit.doubles import MINUTE, PLAN, SECOND, ManualClock, ScriptedTasks, a_task

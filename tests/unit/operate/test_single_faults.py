@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import pytest
 
-from functions.operate import actors
-from functions.operate.carry_out import _Work
+from functions.operate import actors, task_actor
+from functions.operate.work import Work
 from postdate.domain.errors import Unavailable
-from postdate.domain.operation import Entry, Kind, Outcome, Page, State
+from postdate.domain.operation import Kind, State
+from postdate.domain.operation_pages import Entry, Outcome, Page
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import State as TaskState
 from postdate.domain.task import Task
@@ -82,7 +83,7 @@ def carried_out(kind: str, place: int, *, again: bool, idle: bool) -> tuple[Serv
     tasks = dead(again=again)
     service.tasks.add(tasks)
     actor = service.conductor.actors[Kind.TASKS]
-    assert isinstance(actor, actors.TaskActor)
+    assert isinstance(actor, task_actor.TaskActor)
     faulty = replace(
         actor,
         **{name: Faulty(getattr(actor, name), fault) for name in ("tasks", "queue", "letters")},
@@ -138,7 +139,7 @@ def test_the_version_of_the_plan_is_missed_when_it_is_read_anew(monkeypatch: pyt
 
 def test_a_record_before_the_act_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: a slice says that it was sent before it is."""
-    real = _Work._act
+    real = Work._act
 
     def act(self: Any, page: Page, entries: list[Entry]) -> None:
         self._record(
@@ -148,7 +149,7 @@ def test_a_record_before_the_act_is_missed(monkeypatch: pytest.MonkeyPatch) -> N
         self._pages[page.number] = written
         real(self, written, entries)
 
-    monkeypatch.setattr(_Work, "_act", act)
+    monkeypatch.setattr(Work, "_act", act)
     assert finds("dies before", again=False)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from functions.record.changes import Change
 from functions.record.items import event_of
-from postdate.domain import definition, transitions
+from postdate.domain import definition, task_requests, transitions
 from postdate.domain.definition import Reached
 from postdate.domain.event import Actor, Event
 from postdate.domain.task import Destination, Task
@@ -61,10 +61,10 @@ def test_each_step_of_a_task_is_an_event() -> None:
 @pytest.mark.parametrize(
     ("step", "type"),
     [
-        (lambda task: transitions.cancel(task, now=START), "task.cancelled"),
+        (lambda task: task_requests.cancel(task, now=START), "task.cancelled"),
         (lambda task: transitions.expire(task, now=START), "task.expired"),
         (
-            lambda task: transitions.edit(task, now=START, due_at=None, why="changed name", name="x"),
+            lambda task: task_requests.edit(task, now=START, due_at=None, why="changed name", name="x"),
             "task.changed",
         ),
     ],
@@ -76,7 +76,7 @@ def test_a_task_that_does_not_run_tells_why(step: Callable[[Task], Transition], 
 
 def test_the_author_of_a_cancel_is_the_key_that_asked() -> None:
     task = a_task()
-    cancelled = transitions.cancel(task, now=START)
+    cancelled = task_requests.cancel(task, now=START)
     assert cancelled is not None
     assert told(task, cancelled.after.signed("key:k2")).actor == Actor(type="key", id="k2")
 

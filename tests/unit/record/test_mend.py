@@ -7,7 +7,7 @@ from typing import Any
 from functions.record import items
 from functions.record.changes import Change
 from functions.record.letters import Rereader
-from functions.record.mend import YOUNG, Mended, Mender
+from functions.record.mend import YOUNG, EventsChecked, Mender
 from postdate.domain import money
 from postdate.domain.event import Subject
 from postdate.domain.payment import Payment
@@ -66,7 +66,7 @@ def mender(world: World, *stored: Payment | Task) -> Mender:  # noqa: F811
     return Mender(events=world.events, recorder=world.worker(), load=load, clock=world.clock)
 
 
-def check(world: World, *stored: Payment | Task) -> Mended:  # noqa: F811
+def check(world: World, *stored: Payment | Task) -> EventsChecked:  # noqa: F811
     return mender(world, *stored).check("demo", since=START, after=None, has_time=lambda: True)
 
 
@@ -100,7 +100,7 @@ def test_an_event_that_no_history_tells_of_is_named(world: World) -> None:  # no
 def test_a_task_tells_its_claims_and_its_ends(world: World) -> None:  # noqa: F811
     task = claimed(a_task())
     told = mender(world, task)
-    found = Mended()
+    found = EventsChecked()
     world.clock.move(LATER)
     told.fill([Subject(tenant="demo", kind="task", id=task.id)], found)
     subject = Subject(tenant="demo", kind="task", id=task.id)

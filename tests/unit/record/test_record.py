@@ -11,7 +11,7 @@ import pytest
 from functions.record.changes import Change, change_of
 from functions.record.payments import event_of
 from functions.record.record import Recorded, Recorder
-from postdate.domain import money
+from postdate.domain import money, settlement
 from postdate.domain.errors import Unavailable, Unreadable
 from postdate.domain.event import Event
 from postdate.domain.payment import Payment, State, Terms
@@ -19,7 +19,7 @@ from postdate.domain.posting import Posting
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import item_id
 from postdate.stores import payment_row
-from postdate.stores.events import Entry, FeedPage
+from postdate.stores.events import FeedEntry, FeedPage
 from postdate.stores.events_memory import MemoryEvents
 from postdate.stores.pointers import pointer_attributes
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START, ManualClock, Scripted, unique
@@ -41,7 +41,7 @@ class ScriptedEvents(Scripted, MemoryEvents):
         self._happens("append")
         return super().append(page)
 
-    def feed(self, tenant: str = "demo") -> list[Entry]:
+    def feed(self, tenant: str = "demo") -> list[FeedEntry]:
         return [entry for page in self.pages(tenant, limit=10_000) for entry in page.entries]
 
 
@@ -119,9 +119,9 @@ def test_each_step_of_a_payment_is_an_event_with_its_author_and_what_it_changed(
     edited = then(first, money.edit, now=START + SECOND, amount=150, why="changed amount")
     moved = then(edited, money.edit, now=START, due_at=FAR + MINUTE, why="changed scheduled_time")
     retry = RetryPolicy(max_attempts=2, initial_seconds=1, jitter=False)
-    stumbled = then(moved, money.stumble, now=FAR + MINUTE, why="conflict", retry=retry, draw=0.0)
-    parked = then(stumbled, money.stumble, now=FAR + MINUTE, why="conflict", retry=retry, draw=0.0)
-    settled = then(parked, money.settle, now=FAR + 2 * MINUTE)
+    stumbled = then(moved, settlement.stumble, now=FAR + MINUTE, why="conflict", retry=retry, draw=0.0)
+    parked = then(stumbled, settlement.stumble, now=FAR + MINUTE, why="conflict", retry=retry, draw=0.0)
+    settled = then(parked, settlement.settle, now=FAR + 2 * MINUTE)
     steps = [first, edited, moved, stumbled, parked, settled]
     world.worker().record([change(a, b) for a, b in pairwise([None, *steps])])
 
@@ -146,7 +146,7 @@ def test_the_end_of_a_payment_is_told(world: World, end: State) -> None:
     ended = (
         then(first, money.cancel, now=START)
         if end is State.CANCELLED
-        else then(first, money.fail, now=FAR, code="insufficient_funds", why="too little")
+        else then(first, settlement.fail, now=FAR, code="insufficient_funds", why="too little")
     )
     world.worker().record([change(None, first), change(first, ended)])
     assert world.event(2, first).type == f"payment.{end.value.lower()}"
@@ -213,7 +213,7 @@ def test_an_append_whose_answer_was_lost_is_not_repeated(world: World) -> None:
 def test_a_paused_writer_hides_no_event_from_a_follower(world: World) -> None:
     """Before it appends its page, others append theirs and a follower reads on: its entries come behind that."""
     slow, fast = history(payment(1), 2), history(payment(2), 2)
-    seen: list[Entry] = []
+    seen: list[FeedEntry] = []
 
     def meanwhile() -> None:
         world.worker().record(fast)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postdate.domain import money
+from postdate.domain import money, settlement
 from postdate.domain.invariants import Books, checks, is_sound
 from postdate.domain.item import Phase
 from postdate.domain.mending import Kept, NotTogether, Restored
@@ -92,9 +92,9 @@ class Bank:
             case "settle":
                 early = money.edit(payment, now=now, due_at=now, why="sooner").after
                 if self.posts(money.edit(payment, now=now, due_at=now, why="sooner")):
-                    self.posts(money.settle(early, now=now))
+                    self.posts(settlement.settle(early, now=now))
             case "fail":
-                self.posts(money.fail(payment, now=now, code="account_frozen", why="frozen"))
+                self.posts(settlement.fail(payment, now=now, code="account_frozen", why="frozen"))
             case "cancel":
                 self.posts(money.cancel(payment, now=now))
             case "change":

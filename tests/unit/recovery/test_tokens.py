@@ -5,10 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from postdate.domain import transitions
+from postdate.domain import task_requests
 from postdate.domain.errors import Conflict, Unavailable
 from postdate.domain.task import State
-from postdate.domain.transitions import TOKENS_AHEAD, Transition
+from postdate.domain.task_requests import TOKENS_AHEAD
+from postdate.domain.transitions import Transition
 from postdate.recovery.tokens import Tokens
 from tests.unit.doubles import MINUTE, START, ManualClock, ScriptedTasks, a_task, claimed, in_state
 
@@ -38,7 +39,7 @@ def test_every_task_that_has_not_ended_is_fenced_anew_and_stays_what_it_is(tasks
 
 def test_one_that_is_only_called_from_a_slot_is_found_as_well(tasks):
     task = a_task()
-    moved = transitions.edit(task, now=START, due_at=START + 90 * MINUTE, why="later")
+    moved = task_requests.edit(task, now=START, due_at=START + 90 * MINUTE, why="later")
     tasks.add([task])
     tasks.commit([moved])
     slots = [replace(task.home, minute=task.home.minute + 90, shard=shard) for shard in range(4)]
@@ -76,7 +77,7 @@ def test_what_cannot_be_written_or_changes_meanwhile_is_told(tasks):
     tasks.unavailable[task.id] = 1
     with pytest.raises(Unavailable):
         tokens(tasks).raise_in([task.home])
-    cancelled = transitions.cancel(task, now=START)
+    cancelled = task_requests.cancel(task, now=START)
     assert isinstance(cancelled, Transition)
     tasks.before["commit"].append(lambda: tasks.commit([cancelled]))
     with pytest.raises(Conflict):

@@ -13,12 +13,13 @@ from functions.run_tasks.batch import Worker
 from functions.run_tasks.chain import RunChain
 from functions.run_tasks.circuits import Circuits
 from functions.run_tasks.flow_keys import FlowKeys
-from functions.run_tasks.gate import Gate
+from functions.run_tasks.gate.admit import Gate
 from functions.run_tasks.in_flight import InFlight
 from functions.run_tasks.intake import Intake
+from functions.run_tasks.own_payloads import OwnPayloads
 from functions.run_tasks.replay import ReplayTarget
 from functions.run_tasks.run import TaskRunner
-from functions.run_tasks.sending import OwnPayloads, Sender
+from functions.run_tasks.sending import Sender
 from functions.run_tasks.stops import Stops
 from functions.run_tasks.subscribed import Subscribed
 from functions.run_tasks.tally import TaskTally
@@ -28,7 +29,7 @@ from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Task
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
-from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.data_keys_memory import MemoryDataKeys
 from postdate.stores.events_memory import MemoryEvents
 from postdate.stores.flow import Flow
 from postdate.stores.flow_memory import MemoryFlow
@@ -36,9 +37,9 @@ from postdate.stores.objects import Found, MemoryObjects
 from postdate.stores.payloads import MemoryPayloads
 from postdate.stores.subscriptions import MemorySubscriptions
 from postdate.stores.switchboard import Switchboard
-from postdate.stores.switches import MemorySwitches
+from postdate.stores.switches_memory import MemorySwitches
 from postdate.stores.tasks import Written
-from postdate.stores.tenants import MemoryTenants
+from postdate.stores.tenants_memory import MemoryTenants
 from postdate.stores.vault import Vault
 from postdate.use_cases.notifying import Notifier
 from tests.unit.doubles import (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postdate.domain import transitions
+from postdate.domain import task_requests
 from postdate.domain.due import Due, Via
 from postdate.domain.task import State
 from postdate.stores.tasks import Written
@@ -187,7 +187,7 @@ def test_a_call_more_than_fifteen_minutes_early_is_left_to_the_sweep(running):
 def test_a_task_cancelled_while_its_call_waits_for_the_instant_is_not_run(running):
     task = a_task(due_at=START + 2 * SECOND)
     running.stores(task)
-    running.tasks.before["commit"].append(lambda: commit(running, transitions.cancel(task, now=START)))
+    running.tasks.before["commit"].append(lambda: commit(running, task_requests.cancel(task, now=START)))
     tally = running.run(message(task))
     assert (started(running), tally.dropped, tally.failed_messages) == ({}, 1, set())
 
@@ -195,7 +195,7 @@ def test_a_task_cancelled_while_its_call_waits_for_the_instant_is_not_run(runnin
 def test_a_task_moved_while_its_call_waits_for_the_instant_is_left_to_its_new_call(running):
     task = a_task(due_at=START + 2 * SECOND)
     running.stores(task)
-    later = transitions.edit(task, now=START, due_at=START + MINUTE, why="changed run_at")
+    later = task_requests.edit(task, now=START, due_at=START + MINUTE, why="changed run_at")
     running.tasks.before["commit"].append(lambda: commit(running, later))
     tally = running.run(message(task))
     assert (started(running), tally.dropped) == ({}, 1)
@@ -206,7 +206,7 @@ def test_a_payload_changed_while_its_call_waits_for_the_instant_is_what_is_deliv
     task = a_task(due_at=START + 2 * SECOND)
     running.stores(task)
     payload = replace(task.payload, text='"new"')
-    change = transitions.edit(task, now=START, due_at=None, why="changed payload", payload=payload)
+    change = task_requests.edit(task, now=START, due_at=None, why="changed payload", payload=payload)
     running.tasks.before["commit"].append(lambda: commit(running, change))
     running.run(message(task))
     assert [delivery.payload for _, delivery in running.target.started] == [b'"new"']
@@ -219,7 +219,7 @@ def commit(running, change):
 def test_a_repeated_call_for_a_moved_task_goes_on_to_its_new_instant(running):
     task = a_task()
     running.stores(task)
-    later = transitions.edit(task, now=START - MINUTE, due_at=START + 30 * SECOND, why="changed run_at")
+    later = task_requests.edit(task, now=START - MINUTE, due_at=START + 30 * SECOND, why="changed run_at")
     commit(running, later)
     running.run(message(task, receives=2))
     assert running.sent == [(Via.SWEEP, Due.of(later.after), 29 * SECOND)]

@@ -10,7 +10,7 @@ from functions.run_tasks.circuits import circuit
 from functions.run_tasks.tally import TaskTally
 from postdate.domain import breaker as rules
 from postdate.domain import flow_key as flow_keys
-from postdate.domain import transitions
+from postdate.domain import task_requests
 from postdate.domain.breaker import PROBE_EVERY, TURN, Breaker
 from postdate.domain.due import DELAY_MAX, Due, Packet, Via
 from postdate.domain.errors import Unavailable
@@ -161,7 +161,7 @@ def test_a_place_is_none_of_a_key_that_the_task_is_given_later(running, moved_to
     waits = max(map(running.stored, given), key=lambda task: task.due_at)
     assert waits.placed_at == waits.due_at == START + 8 * SECOND
     flow = None if moved_to is None else replace(SLOW, key=moved_to)
-    running.tasks.commit([transitions.edit(waits, now=START, due_at=None, why="changed flow", flow=flow)])
+    running.tasks.commit([task_requests.edit(waits, now=START, due_at=None, why="changed flow", flow=flow)])
     come_again(running, sent_at=START)
     assert starts(running)[-1] == START + begins * SECOND
 
@@ -169,7 +169,7 @@ def test_a_place_is_none_of_a_key_that_the_task_is_given_later(running, moved_to
 def test_a_task_that_was_cancelled_while_it_was_held_does_not_begin(running):
     first, second = tasks(2, flow=FAST)
     running.stores(first, second)
-    change = transitions.cancel(second, now=START)
+    change = task_requests.cancel(second, now=START)
     running.target.script[first.id].append(
         lambda delivery, report: (
             running.tasks.commit([change]),
@@ -316,7 +316,7 @@ def test_whatever_begins_passes_the_gate(running, state):
     assert running.stored(task).state is State.SUCCEEDED
 
 
-def test_who_cannot_take_a_place_now_is_called_again(running):
+def test_a_run_that_cannot_take_a_place_now_is_called_again(running):
     (task,) = tasks(1, flow=FAST)
     running.stores(task)
     running.flow.fails = {"take"}
@@ -471,7 +471,7 @@ def test_of_two_workers_one_sends_the_probe(running):
     assert seen == [1]
 
 
-def test_who_is_not_the_probe_gives_its_room_back(running):
+def test_a_run_that_is_not_the_probe_gives_its_room_back(running):
     breaker = opened(running)
     given = tasks(2, due_at=breaker.open_until, flow=NARROW)
     running.stores(*given)

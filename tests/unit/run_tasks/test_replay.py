@@ -13,7 +13,7 @@ from postdate.domain.slots import item_id
 from postdate.domain.subscription import State, Subscription
 from postdate.domain.task import Destination, Task
 from postdate.domain.task import State as TaskState
-from postdate.stores.events import Entry, FeedPage
+from postdate.stores.events import FeedEntry, FeedPage
 from postdate.targets.base import Failed
 from tests.unit.doubles import MINUTE, PLAN, START, message, unique
 from tests.unit.run_tasks.conftest import Running
@@ -56,7 +56,7 @@ def feed(running: Running, *numbers: int, type: str = "payment.completed") -> li
             log="1a",
             number=number,
             recorded_at=START + number * MINUTE,
-            entries=(Entry.of(event),),
+            entries=(FeedEntry.of(event),),
         )
         assert running.events.append(page)
     return events

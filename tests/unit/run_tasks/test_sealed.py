@@ -6,7 +6,7 @@ import pytest
 
 from postdate.domain.errors import Unavailable
 from postdate.domain.task import Destination, State
-from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.data_keys_memory import MemoryDataKeys
 from postdate.stores.tenants import Tenant
 from postdate.stores.vault import SIGNING, Vault
 from tests.unit.doubles import START, a_task, message

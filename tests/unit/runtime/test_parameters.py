@@ -1,4 +1,4 @@
-"""When a copy of a function asks for its parameters, and what it does with the answer."""
+"""A copy of a function asks for its parameters now and then, and uses the answer."""
 
 import json
 from datetime import timedelta

@@ -5,14 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from functions.settle.run import PaymentRunner, PaymentTally
+from functions.settle.run import PaymentRunner
 from functions.settle.stops import Stops
+from functions.settle.tally import PaymentTally
 from postdate.domain.due import Due, Via
 from postdate.domain.payment import Payment
 from postdate.runtime.outbox import Outbox
 from postdate.runtime.queue import Received
 from postdate.stores.switchboard import Switchboard
-from postdate.stores.switches import MemorySwitches
+from postdate.stores.switches_memory import MemorySwitches
 from postdate.use_cases.settling import Settling
 from tests.unit.doubles import LEASE, STEADY, ManualClock, ScriptedLedger, ScriptedQueue, message
 

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from postdate.domain import money
+from postdate.domain import executions, money, settlement
 from postdate.domain.account import Status
 from postdate.domain.errors import Unavailable
 from postdate.domain.payment import Funding, State
@@ -63,7 +63,7 @@ def test_an_execution_has_the_name_that_was_given_for_its_payment(paying):
     paying.stores(third)
     Settling(paying.ledger, paying.clock).attempt([third], {third.id: "mine", first.id: "other"})
     names = [paying.stored(payment).executions[-1].id for payment in (first, second, third)]
-    assert names == [money.execution_id(first), money.execution_id(second), "mine"]
+    assert names == [executions.execution_id(first), executions.execution_id(second), "mine"]
 
 
 def test_a_balance_that_decides_at_the_instant_may_be_too_small(paying):
@@ -166,7 +166,7 @@ def test_a_failure_that_has_not_enough_to_give_back_is_not_written(paying, told)
 def test_a_movement_that_is_there_without_its_payment_calls_a_person(paying, told):
     payment = a_payment()
     paying.stores(payment)
-    row = money.settle(payment, now=START).movement
+    row = settlement.settle(payment, now=START).movement
     do(paying, Posting(tenant="demo", at=START, movement=row))
     assert paying.settle(payment) == {payment.id: None}
     assert paying.stored(payment) == payment

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.api_key import ApiKey
+from postdate.stores.data_keys_memory import MemoryDataKeys
 from postdate.stores.key_hashes import KeyHashes, plain_hash_of
-from postdate.stores.keys import ApiKey, bearer_text, new_id, new_secret, split
+from postdate.stores.key_text import bearer_text, new_id, new_secret, split
 from tests.unit.doubles import START
 
 HASHES = KeyHashes(MemoryDataKeys())

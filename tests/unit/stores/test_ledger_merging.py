@@ -4,7 +4,7 @@ import os
 from datetime import UTC, datetime
 from typing import Any
 
-from postdate.domain import money
+from postdate.domain import money, settlement
 from postdate.domain.payment import KIND, Funding, Terms
 from postdate.domain.posting import Posting
 from postdate.domain.slots import UNIQUE_BYTES, ShardPlan, item_id
@@ -32,7 +32,7 @@ def settled(payer: str, payee: str, funding: Funding = Funding.RESERVE) -> Posti
         now=DUE,
     ).after
     assert payment is not None
-    return money.settle(payment, now=DUE)
+    return settlement.settle(payment, now=DUE)
 
 
 def posted(postings: list[Posting], *, together: bool = False) -> list[list[dict[str, Any]]]:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from postdate.domain.task import Recurs
+from postdate.domain.recurs import Recurs
 from postdate.stores import task_row
 from tests.unit.doubles import START, a_task
 
@@ -51,7 +51,7 @@ def test_it_is_read_as_it_was_written(ahead: int, before: tuple[str, ...], passe
     recurs = replace(OLDER, before=before, passed_over=passed_over, wall=wall)
     stored = values(recurs)
     assert read(*stored) == recurs
-    # What older code reads of it.
+    # The part of the row that older code reads.
     _, _, _, number, previous, *more = stored
     assert (number, previous, more[0]) == (2, before[0] if before else None, passed_over)
 

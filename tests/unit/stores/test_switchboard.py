@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from postdate.domain.switch import COUNTS_FOR, SETTLEMENT, Switch, of_tenant, turned
 from postdate.stores.switchboard import READ_EVERY, Switchboard
-from postdate.stores.switches import MemorySwitches
+from postdate.stores.switches_memory import MemorySwitches
 from tests.unit.doubles import ManualClock
 
 ACME = of_tenant("acme")

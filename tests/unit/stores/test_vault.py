@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from postdate.domain.errors import InvalidState, SecretBroken, Unavailable
 from postdate.domain.sealed import hash_of_sealed
 from postdate.domain.task import Destination
-from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.data_keys_memory import MemoryDataKeys
 from postdate.stores.vault import KEPT, SIGNING, Vault
 from tests.unit.doubles import ManualClock
 

@@ -14,9 +14,9 @@ from postdate.domain.slots import Slot
 from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Sweep, Watermark
 from postdate.domain.tally import Fared
 from postdate.domain.task import Task
-from postdate.stores.passes import MemoryPasses
+from postdate.stores.passes_memory import MemoryPasses
 from postdate.stores.switchboard import Switchboard
-from postdate.stores.switches import MemorySwitches
+from postdate.stores.switches_memory import MemorySwitches
 from postdate.stores.tallies import MemoryTallies, Sums
 from postdate.stores.tasks import Written
 from postdate.stores.timetable import TimetableEntry

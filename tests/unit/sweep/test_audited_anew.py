@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from postdate.domain import instants, transitions
+from postdate.domain import instants, transitions, verdicts
 from postdate.domain.due import Due, Via
 from postdate.domain.sweeping import Stage
 from postdate.domain.switch import turned
@@ -28,7 +28,7 @@ def dead_and_audited(sweeping):
 
 
 def redriven(sweeping, dead):
-    verdict = transitions.claim(
+    verdict = verdicts.claim(
         dead,
         Due.of(dead),
         now=sweeping.clock.now(),

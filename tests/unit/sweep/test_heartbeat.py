@@ -2,7 +2,7 @@ import pytest
 
 from functions.sweep.heartbeat import Heartbeat
 from postdate.domain.errors import Unavailable
-from postdate.stores.passes import MemoryPasses
+from postdate.stores.passes_memory import MemoryPasses
 from tests.unit.doubles import SECOND, ManualClock
 
 EVERY = 10 * SECOND

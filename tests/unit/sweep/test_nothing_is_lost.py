@@ -8,14 +8,16 @@ from hypothesis import strategies as st
 
 from functions.api.tasks.checks.places import PlaceCheck
 from functions.api.tasks.one_time.change import TaskChanger
-from functions.api.tasks.one_time.register import TaskOrder, TaskRegistrar
+from functions.api.tasks.one_time.order import TaskOrder
+from functions.api.tasks.one_time.register import TaskRegistrar
 from postdate.domain import instants, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.sweeping import Stage
 from postdate.domain.task import Payload, Template
 from postdate.domain.transitions import Failure, Transition
 from postdate.stores.flow_memory import MemoryFlow
-from postdate.stores.idempotency import MemoryReservations, Reservation
+from postdate.stores.idempotency import Reservation
+from postdate.stores.idempotency_memory import MemoryReservations
 from postdate.stores.payloads import MemoryPayloads
 from tests.unit.doubles import (
     HOOK,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from functions.sweep.tick import OtherTable
-from postdate.domain import instants, transitions
+from postdate.domain import instants, transitions, verdicts
 from postdate.domain.due import Due
 from postdate.domain.item import Phase
 from postdate.domain.retry import RetryPolicy
@@ -49,7 +49,7 @@ class Restored:
             return False
         self.called.append(due.id)
         task = tasks.get(due.id)
-        claim = transitions.claim(task, due, now=now, lease=LEASE, holder="w", repeated=True, why="sweep")
+        claim = verdicts.claim(task, due, now=now, lease=LEASE, holder="w", repeated=True, why="sweep")
         if not isinstance(claim, Transition):
             return True
         tasks.commit([claim])

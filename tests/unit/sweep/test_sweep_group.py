@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postdate.domain import instants, transitions
+from postdate.domain import instants, task_requests, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.slots import ShardPlan
@@ -118,7 +118,7 @@ def test_every_later_pass_remembers_when_the_minute_was_opened(sweeping):
 
 def moved(sweeping, task, to):
     """The task moved to another minute, stored, and as it is then."""
-    change = transitions.edit(task, now=task.created_at, due_at=to, why="changed run_at")
+    change = task_requests.edit(task, now=task.created_at, due_at=to, why="changed run_at")
     sweeping.stores(task)
     assert sweeping.tasks.commit([change]) == [Written.DONE]
     return change.after
@@ -135,7 +135,7 @@ def test_a_move_made_after_the_open_pass_is_repaired_by_the_closing_pass_over_th
     task = a_task(due_at=START + 30 * MINUTE, now=START - 30 * MINUTE)
     sweeping.stores(task)
     sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
-    change = transitions.edit(task, now=START, due_at=START + 20 * SECOND, why="changed run_at")
+    change = task_requests.edit(task, now=START, due_at=START + 20 * SECOND, why="changed run_at")
     sweeping.tasks.commit([change])
     assert sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING) == 1
     assert [packet.dues for packet in sweeping.queue.packets] == [(Due.of(change.after),)]
@@ -174,7 +174,7 @@ def test_the_audit_asks_the_task_itself_behind_a_pointer(sweeping):
     to = START + 5 * MINUTE
     lost = moved(sweeping, a_task(1), to)
     ended = moved(sweeping, a_task(2), to)
-    sweeping.tasks.commit([transitions.cancel(ended, now=START)])
+    sweeping.tasks.commit([task_requests.cancel(ended, now=START)])
     assert sweeping.sweep(SLOT_MINUTE + 5, Stage.AUDIT, at=AUDIT + 5 * MINUTE) == 1
     assert [packet.dues for packet in sweeping.queue.packets] == [(Due.of(lost),)]
 
@@ -208,7 +208,7 @@ def test_the_closing_pass_tallies_how_the_minutes_items_fared(sweeping):
 def test_a_task_that_was_moved_is_tallied_in_its_new_minute_and_not_in_its_old_one(sweeping):
     task = a_task()
     sweeping.stores(task)
-    moved = transitions.edit(task, now=AHEAD, due_at=START + 10 * MINUTE, why="changed run_at")
+    moved = task_requests.edit(task, now=AHEAD, due_at=START + 10 * MINUTE, why="changed run_at")
     assert sweeping.tasks.commit([moved]) == [Written.DONE]
     for minute in (SLOT_MINUTE, SLOT_MINUTE + 10):
         sweeping.sweep(minute, Stage.CLOSE, at=START + (minute - SLOT_MINUTE + 2) * MINUTE)
@@ -225,7 +225,7 @@ def test_a_tally_that_cannot_be_written_holds_no_pass_up(sweeping):
 
 
 def ends(sweeping, task):
-    assert sweeping.tasks.commit([transitions.cancel(task, now=sweeping.clock.now())]) == [Written.DONE]
+    assert sweeping.tasks.commit([task_requests.cancel(task, now=sweeping.clock.now())]) == [Written.DONE]
 
 
 def waiting(sweeping):
@@ -242,7 +242,7 @@ def counted_again(sweeping, after):
 
 def test_the_note_of_a_closed_minute_has_the_items_that_wait_for_their_first_attempt(sweeping):
     put_off = transitions.wait(a_task(4), now=START, until=START + 30 * MINUTE, why="no place").after
-    moved_here = transitions.edit(
+    moved_here = task_requests.edit(
         a_task(5, due_at=START + 40 * MINUTE), now=AHEAD, due_at=START, why="changed run_at"
     )
     sweeping.stores(

@@ -4,7 +4,9 @@ data), and against CloudWatch's statistics and math."""
 import pytest
 
 from infra.watch.alarm import Alarm, Comparison, Composite, Missing, Series, Severity
-from infra.watch.evaluate import Samples, State, Watch, combined, computed, evaluated, state_after, statistic
+from infra.watch.evaluate import State, Watch, combined, evaluated, state_after
+from infra.watch.expressions import computed
+from infra.watch.samples import Samples, statistic
 
 KEPT = None
 OK, ALARM, NO_DATA = State.OK, State.ALARM, State.INSUFFICIENT_DATA

@@ -5,8 +5,9 @@ from typing import Final
 
 from infra.environments import ENVIRONMENTS, PROD
 from infra.watch.alarm import Alarm
-from infra.watch.evaluate import Samples, State, Watch
+from infra.watch.evaluate import State, Watch
 from infra.watch.pulse import pulse_alarms
+from infra.watch.samples import Samples
 from infra.watch.table import alarms
 
 BEGAN: Final = 1_800_000_000 // 3600 * 3600

@@ -11,19 +11,20 @@ from typing import Any, Final
 import pytest
 
 from functions.api.caller import Caller
-from functions.api.payments import change, register
-from functions.api.tasks.one_time import register as register_tasks
+from functions.api.payments import change, registered
+from functions.api.tasks.one_time import registered as tasks_registered
 from functions.run_tasks import circuits
 from functions.run_tasks.tally import TaskTally as Ran
 from functions.settle import handler as settle
-from functions.settle.run import PaymentTally as Settled
+from functions.settle.tally import PaymentTally as Settled
 from functions.sweep import handler as sweep
 from infra.environments import PROD
 from infra.watch.insights import answered
 from infra.watch.queries import QUERIES
 from postdate.domain.breaker import Breaker
-from postdate.domain.money import cancel, fail
-from postdate.domain.money import settle as settled
+from postdate.domain.money import cancel
+from postdate.domain.settlement import fail
+from postdate.domain.settlement import settle as settled
 from postdate.domain.task import State
 from postdate.runtime import metric
 from postdate.runtime.observability import emit, logger, metrics, note
@@ -70,9 +71,9 @@ def rows(name: str, lines: Lines, **words: str) -> list[dict[str, Any]]:
 def test_a_payment_is_followed_from_its_request_to_its_end(lines):
     payment, other = a_payment(1), a_payment(2)
     logger.append_keys(request_id="request-1")
-    register._tell([payment])
+    registered.note([payment])
     logger.remove_keys(["request_id"])
-    register._tell([other])
+    registered.note([other])
     settle._tell(Settled(settled=1, ended=[(settled(payment, now=START).after, 5.0)]), [])
     (scheduled,) = rows("one_request", lines, REQUEST_ID="request-1")
     found = rows("one_item", lines, ITEM_ID=scheduled["payment_id"])
@@ -81,7 +82,7 @@ def test_a_payment_is_followed_from_its_request_to_its_end(lines):
 
 def test_a_task_is_followed_from_its_request_to_its_end(lines):
     task, failing = a_task(1), in_state(State.RETRYING, a_task(2))
-    register_tasks._tell([task, failing])
+    tasks_registered.note([task, failing])
     Ran(done=[task.id], failures=[failing]).tell()
     assert [row["action"] for row in rows("one_item", lines, ITEM_ID=task.id)] == [
         "tasks_scheduled",
@@ -161,14 +162,14 @@ def test_requests_are_counted_by_tenant_and_by_status(lines, capsys):
 
 
 def test_payers_are_counted_once_a_day(lines):
-    register._tell([replace(a_payment(number), amount=10) for number in (1, 2, 3)])
+    registered.note([replace(a_payment(number), amount=10) for number in (1, 2, 3)])
     (row,) = rows("active_payers", lines)
     assert (row["payers"], row["money"]) == (1, 30)
 
 
 def test_cancelled_payments_and_delays_are_summed(lines, capsys):
     emit(metric.REQUESTS)
-    register._tell([a_payment(1), a_payment(2)])
+    registered.note([a_payment(1), a_payment(2)])
     payment = a_payment(1)
     change._tell(payment, cancel(payment, now=START).after, CALLER)
     told = written(capsys)

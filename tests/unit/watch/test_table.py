@@ -12,7 +12,8 @@ import pytest
 
 from infra.environments import PROD
 from infra.watch.alarm import Alarm, Missing
-from infra.watch.evaluate import Samples, State, Watch, evaluated
+from infra.watch.evaluate import State, Watch, evaluated
+from infra.watch.samples import Samples
 from infra.watch.table import alarms, composites
 
 Values = dict[str, float]

@@ -7,7 +7,7 @@ from typing import Final
 from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.task import Destination
 from postdate.stores.tenants import Tenant
-from postdate.targets.kind import Kind
+from postdate.targets.kind import TargetKind
 from postdate.targets.registry import KINDS
 
 _AT_ONCE: Final = 32
@@ -20,7 +20,7 @@ def refusals(
     *,
     tenant: Tenant,
     loopback_allowed: bool,
-    kinds: Mapping[str, Kind] = KINDS,
+    kinds: Mapping[str, TargetKind] = KINDS,
     seconds: float = TIME_SECONDS,
 ) -> Mapping[Destination, PostdateError]:
     """Returns the reason for each refused destination. Each is checked once, in parallel, because a name can take

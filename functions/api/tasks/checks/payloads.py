@@ -1,6 +1,7 @@
 """The payload of a request: JSON in the request itself, or the address of an object in the tenant's prefix."""
 
-from functions.api.tasks.forms import TaskChangeForm, TaskForm, payload_text
+from functions.api.tasks.change_forms import TaskChangeForm
+from functions.api.tasks.forms import TaskForm, payload_text
 from functions.api.tasks.recurring.forms import RecurringChangeForm
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.payload_ref import NAME_RULE, object_of, prefix_of

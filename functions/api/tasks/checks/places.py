@@ -18,7 +18,7 @@ from postdate.domain.task import LIFETIME
 from postdate.runtime.clock import Clock
 from postdate.stores.flow import Flow
 
-# Of a plan so many occurrences are looked at, some milliseconds' work.
+# The occurrences of a plan that are looked at, which takes some milliseconds.
 _OCCURRENCES_MAX: Final = 1000
 _REMEMBERED: Final = timedelta(minutes=1)
 _REMEMBERED_MAX: Final = 10_000

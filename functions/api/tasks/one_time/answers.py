@@ -113,6 +113,7 @@ def _last_run(given: task.Task) -> LastRun | None:
     ]
     if not starts or given.lateness_ms is None:
         return None
+    # Without a line after it, the claim is still under way.
     start, *later = lines[starts[-1] :]
     end = later[0] if later else None
     ended_well = end is not None and end.to is State.SUCCEEDED

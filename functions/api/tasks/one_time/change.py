@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from functions.api.tasks.checks.places import PlaceCheck, PlaceWanted
-from postdate.domain import transitions
+from postdate.domain import task_requests
 from postdate.domain.errors import Conflict, NotFound, Unavailable, VersionMismatch
 from postdate.domain.item import kind_of
 from postdate.domain.sweeping import Horizon
@@ -46,7 +46,7 @@ class TaskChanger:
         return task
 
     def cancel(self, tenant: str, id: str, *, version: int | None) -> Task:
-        return self._change(tenant, id, version, transitions.cancel)
+        return self._change(tenant, id, version, task_requests.cancel)
 
     def edit(
         self, tenant: str, id: str, *, version: int | None, due_at: datetime | None, **changes: Any
@@ -57,7 +57,7 @@ class TaskChanger:
             why, moved = _why(due_at, changes), dict(changes)
             if due_at is not None and task.expires_at is not None:
                 moved["expires_at"] = due_at + (task.expires_at - task.planned_at)
-            transition = transitions.edit(task, now=now, due_at=due_at, why=why, **moved)
+            transition = task_requests.edit(task, now=now, due_at=due_at, why=why, **moved)
             if due_at is not None or "flow" in changes:
                 self._refuse_without_place(transition.after)
             return transition

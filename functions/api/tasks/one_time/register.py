@@ -11,16 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from functions.api import delays, idempotency
-from postdate.domain import transitions
+from functions.api import idempotency
+from functions.api.tasks.one_time.order import RegisteredTask, TaskOrder, first_answer, task_of
+from functions.api.tasks.one_time.registered import note
 from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.slots import ShardPlan
 from postdate.domain.spread import spread
 from postdate.domain.sweeping import Horizon
-from postdate.domain.task import KIND, State, Task, Template
-from postdate.runtime import metric
+from postdate.domain.task import KIND, State, Task
 from postdate.runtime.clock import Clock
-from postdate.runtime.observability import emit_all, logger
 from postdate.runtime.queue import Queue
 from postdate.stores.idempotency import Reservation, Reservations
 from postdate.stores.payloads import Payloads
@@ -31,37 +30,15 @@ _AT_ONCE = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TaskOrder:
-    """A parsed request for a one-time task. The refusal counts only if the key is new: a request that was answered
-    before gets the same answer, even if its destination was removed from the list since.
-    `spread_seconds`: the task starts at an instant of its own, less than this many seconds after `due_at`."""
-
-    due_at: datetime
-    template: Template
-    name: str | None
-    tags: tuple[str, ...]
-    idempotency_key: str | None
-    fingerprint: str
-    spread_seconds: int = 0
-    refusal: PostdateError | None = None
-    job_key: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RegisteredTask:
-    """The task at its registration. `replayed` is true if an earlier request with the same key registered it."""
-
-    task: Task
-    replayed: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class _Draft:
     """The task of an order, not yet known to be written, and the row of its key, if it has one."""
 
     order: TaskOrder
+    # None without a key: then nothing is promised before the task is written.
     reservation: Reservation | None
+    # The answer: the task as the first request with its key registered it.
     registered: RegisteredTask
+    # The same task as it is written: a large payload is in a row of its own.
     stored: Task
 
 
@@ -104,7 +81,7 @@ class TaskRegistrar:
         # The calls follow the rows: a crash in between leaves tasks that the closing pass of the sweep finds.
         called = [known.get(id, task) for id, task in stored.items() if id in there]
         called = [task for task in called if task.state is State.PENDING]
-        _tell([stored[id] for id, done in written.items() if done is Written.DONE])
+        note([stored[id] for id, done in written.items() if done is Written.DONE])
         calls.send(called, queue=self.queue, horizon=self.horizon, now=self.clock.now())
 
         def answer(draft: _Draft | PostdateError) -> RegisteredTask | PostdateError:
@@ -143,8 +120,8 @@ class TaskRegistrar:
             self.reservations, wanted, refusal=order.refusal, now=now, written=self._is_written
         )
         if reservation is None or reservation is wanted:
-            return reservation, RegisteredTask(task=_task(tenant, order, id=id, due_at=due_at, now=now))
-        return reservation, _first_answer(tenant, order, reservation, now)
+            return reservation, RegisteredTask(task=task_of(tenant, order, id=id, due_at=due_at, now=now))
+        return reservation, first_answer(tenant, order, reservation, now)
 
     def _known(self, ids: Sequence[str]) -> Mapping[str, Task] | None:
         """Returns tasks that earlier requests wrote, as they are now; None if they cannot be read, which affects no
@@ -160,7 +137,7 @@ class TaskRegistrar:
         if known is None or draft.reservation is None or known.created_at == task.created_at:
             return draft.registered
         reservation = idempotency.as_written(self.reservations, draft.reservation, known.created_at)
-        return _first_answer(tenant, draft.order, reservation, now)
+        return first_answer(tenant, draft.order, reservation, now)
 
     def _is_written(self, id: str) -> bool:
         return self.tasks.get(id) is not None
@@ -171,25 +148,3 @@ class TaskRegistrar:
         key = f"{task.id}#{task.version}"
         self.payloads.put(key, task.payload.text, keep_until=task.due_at + self.payload_kept)
         return replace(task, payload=task.payload.moved_to(key))
-
-
-def _first_answer(tenant: str, order: TaskOrder, found: Reservation, now: datetime) -> RegisteredTask:
-    """Rebuilds the first answer from the request, which is the same, and from the reservation of its key."""
-    first = _task(tenant, order, id=found.item_id, due_at=found.due_at, now=found.created_at)
-    return RegisteredTask(task=replace(first, moved_at=now), replayed=True)
-
-
-def _task(tenant: str, order: TaskOrder, *, id: str, due_at: datetime, now: datetime) -> Task:
-    task = transitions.register(id=id, tenant=tenant, due_at=due_at, now=now, template=order.template)
-    return replace(task, name=order.name, tags=order.tags, job_key=order.job_key)
-
-
-def _tell(written: Sequence[Task]) -> None:
-    """Logs the tasks of a request in one line, which leads from the id of the request to the ids of the tasks."""
-    if written:
-        logger.info(
-            "tasks are scheduled",
-            extra={"action": "tasks_scheduled", "tasks": [task.id for task in written]},
-        )
-    delayed = delays.counted(task.planned_at - task.created_at for task in written)
-    emit_all({metric.TASKS_SCHEDULED: len(written)} | delayed)

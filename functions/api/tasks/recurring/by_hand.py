@@ -68,7 +68,7 @@ class ByHand:
         """Sends the call that a redrive of the dead letter would send. Raises Unavailable if the call was not sent."""
         if task.state is not RunState.DEAD:
             raise InvalidState(task.state, f"only a DEAD task can be retried, and this task is {task.state}")
-        if why_late := transitions.too_late(task, self.clock.now()):
+        if why_late := task.too_late(self.clock.now()):
             raise InvalidState(task.state, f"no attempt may begin any more: {why_late}")
         if task.recurs is not None:
             definition = self.definitions.get(task.task_id)
@@ -111,7 +111,7 @@ class ByHand:
 
 
 def _made_due(run: Task, now: datetime) -> Transition:
-    if why_late := transitions.too_late(run, now):
+    if why_late := run.too_late(now):
         return transitions.expire(run, now=now, why=why_late)
     return replace(transitions.wait(run, now=now, until=now, why="due now"), points=True)
 

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Final
 from pydantic import Field, model_validator
 
 from functions.api.forms import Form, Instant
-from functions.api.tasks.forms import ChangeForm, Cron, TaskForm, Zone, flow, refuse_two_payloads
+from functions.api.tasks.change_forms import ChangeForm
+from functions.api.tasks.fields import Cron, Zone, flow, refuse_two_payloads
+from functions.api.tasks.forms import TaskForm
 from functions.api.texts import SEEN
 from postdate.domain import cron, instants
 from postdate.domain.definition import Definition
@@ -15,7 +17,7 @@ from postdate.domain.errors import ValidationFailed
 from postdate.domain.preview import COUNT_MAX
 from postdate.domain.schedule import Schedule
 
-# What null takes away; null for anything else leaves it as it is.
+# The fields that null clears. For all others null means unchanged.
 _MAY_BE_MISSING: Final = frozenset(
     {"start_at", "end_at", "max_runs", "expires_after_seconds", "flow_control", "name"}
 )
@@ -32,7 +34,9 @@ class RecurringChangeForm(ChangeForm):
         self.refuse(("run_at", "delay_seconds"), "can be changed of a one-time task only")
         if not self.changed():
             raise ValueError("nothing to change")
-        refuse_two_payloads(self, "payload" in self.model_fields_set)
+        refuse_two_payloads(
+            self, payload="payload" in self.model_fields_set, payload_ref=self.payload_ref is not None
+        )
         return self
 
     def changed(self) -> frozenset[str]:

@@ -9,19 +9,23 @@ definition's row the closing pass makes up for the call.
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from functions.api import idempotency
+from functions.api.tasks.recurring.order import (
+    RecurringOrder,
+    RegisteredDefinition,
+    definition_of,
+    first_answer,
+)
 from postdate.domain import definition as definitions
 from postdate.domain import instants
-from postdate.domain.catch_up import CatchUp
-from postdate.domain.definition import Definition, Overlap, State, nothing_left
+from postdate.domain.definition import Definition, nothing_left
 from postdate.domain.errors import PostdateError, Unavailable
-from postdate.domain.schedule import Schedule
 from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Horizon
-from postdate.domain.task import KIND, Template
+from postdate.domain.task import KIND
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.definitions import Definitions
@@ -32,31 +36,6 @@ from postdate.use_cases.plan_templates import Templates
 from postdate.use_cases.planned_chain import PlannedChain
 
 _AT_ONCE: Final = 8
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecurringOrder:
-    """A parsed request for a recurring task. The refusal counts only if the key is new."""
-
-    schedule: Schedule
-    template: Template
-    overlap: Overlap
-    catch_up: CatchUp
-    catch_up_window: timedelta
-    name: str | None
-    tags: tuple[str, ...]
-    idempotency_key: str | None
-    fingerprint: str
-    refusal: PostdateError | None = None
-    job_key: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RegisteredDefinition:
-    """The definition at its registration. `replayed` is true if an earlier request with the same key registered it."""
-
-    definition: Definition
-    replayed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,7 +69,7 @@ class DefinitionRegistrar:
         reservation, planned = self._reserve(tenant, order, now)
         if planned.replayed and (known := self.definitions.get(planned.definition.id)):
             return self._first(tenant, order, reservation, planned, known)
-        # What an earlier try with this key has left behind is no run of this one's plan.
+        # Runs that an earlier try with this key left behind belong to another plan than this one's.
         definition = replace(planned.definition, plan=instants.milliseconds(now))
         stored = self.templates.stored(definition, now=now)
         first = self.chain.begin(stored, now=now)
@@ -113,7 +92,7 @@ class DefinitionRegistrar:
         of a definition, so a new instant for its key only delays the first run."""
         unique = self.unique()
         id = self.shards.item_id(KIND, instants.start_of(definitions.HOME_MINUTE), unique)
-        new = _definition(tenant, order, id=id, now=now)
+        new = definition_of(tenant, order, id=id, now=now)
         refusal = order.refusal
         if refusal is None and self.chain.first(new, now=now) is None:
             refusal = nothing_left(new)
@@ -133,7 +112,7 @@ class DefinitionRegistrar:
         )
         if reservation is None or reservation is wanted:
             return reservation, RegisteredDefinition(definition=new)
-        return reservation, _first_answer(tenant, order, reservation)
+        return reservation, first_answer(tenant, order, reservation)
 
     def _first(
         self,
@@ -146,36 +125,9 @@ class DefinitionRegistrar:
         """The definition at its registration, by any request with this key. `known` is the stored definition."""
         if known is None or reservation is None or known.created_at == planned.definition.created_at:
             return planned
-        return _first_answer(
+        return first_answer(
             tenant, order, idempotency.as_written(self.reservations, reservation, known.created_at)
         )
 
     def _is_written(self, id: str) -> bool:
         return self.definitions.get(id) is not None
-
-
-def _first_answer(tenant: str, order: RecurringOrder, found: Reservation) -> RegisteredDefinition:
-    """Rebuilds the first answer from the request, which is the same, and from the reservation of its key."""
-    return RegisteredDefinition(
-        definition=_definition(tenant, order, id=found.item_id, now=found.created_at), replayed=True
-    )
-
-
-def _definition(tenant: str, order: RecurringOrder, *, id: str, now: datetime) -> Definition:
-    return Definition(
-        id=id,
-        tenant=tenant,
-        state=State.ACTIVE,
-        version=1,
-        plan=instants.milliseconds(now),
-        schedule=replace(order.schedule, definition_id=id),
-        template=order.template,
-        created_at=now,
-        changed_at=now,
-        overlap=order.overlap,
-        catch_up=order.catch_up,
-        catch_up_window=order.catch_up_window,
-        name=order.name,
-        tags=order.tags,
-        job_key=order.job_key,
-    )

@@ -108,7 +108,7 @@ class TestLimits:
             limited(changer, amount_max=20)
         assert bank.ledger.account("demo", "payer").limits == Limits(amount_min=30)
 
-    def test_who_is_overtaken_again_and_again_gives_up(self, bank, changer, monkeypatch):
+    def test_a_writer_that_is_overtaken_again_and_again_gives_up(self, bank, changer, monkeypatch):
         def overtaken(account, limits, *, now, version):
             other = replace(account.limits, amount_min=account.limits.amount_min + 1)
             return replace(account, limits=other)

@@ -4,7 +4,7 @@ import pytest
 
 from functions.api.accounts.forecast import begun, forecast, going_on
 from functions.api.listing import within
-from postdate.domain import money
+from postdate.domain import settlement
 from postdate.domain.payment import Funding
 from postdate.domain.retry import RetryPolicy
 from postdate.stores.ledger_memory import MemoryLedger
@@ -85,7 +85,7 @@ def test_what_has_ended_does_not_count_and_what_is_executing_does(bank):
     done, cancelled, stuck = (bank.registered(amount=100) for _ in range(3))
     bank.changer.cancel(ANYBODY, cancelled.id, version=None)
     retry = RetryPolicy(max_attempts=1)
-    bank.ledger.post([money.stumble(stuck, now=FAR, why="conflict", retry=retry, draw=0.0)])
+    bank.ledger.post([settlement.stumble(stuck, now=FAR, why="conflict", retry=retry, draw=0.0)])
     bank.settle(done)
     found = seen(bank)
     assert [step.payment_id for step in found.steps] == [stuck.id]
@@ -163,7 +163,7 @@ def test_each_part_does_at_least_something(bank):
 def test_what_ended_long_ago_is_not_read_again_and_what_is_parked_counts(bank):
     stuck, done = (bank.registered(amount=100) for _ in range(2))
     retry = RetryPolicy(max_attempts=1)
-    bank.ledger.post([money.stumble(stuck, now=FAR, why="conflict", retry=retry, draw=0.0)])
+    bank.ledger.post([settlement.stumble(stuck, now=FAR, why="conflict", retry=retry, draw=0.0)])
     bank.settle(done)
     now, looked_at = FAR + timedelta(days=9), Slow(bank.ledger, bank.clock)
     began = begun(bank.ledger.account("demo", "payer"), now + MONTH)

@@ -7,7 +7,7 @@ from functions.api.accounts.deposit import DepositOrder
 from functions.api.accounts.listing import AccountQuery
 from functions.api.accounts.listing import page as accounts_page
 from functions.api.accounts.open import Opened, open_accounts
-from postdate.domain import money
+from postdate.domain import settlement
 from postdate.domain.account import Limits
 from postdate.domain.errors import (
     AccountFrozen,
@@ -276,7 +276,7 @@ class TestJournal:
             assert (movement.payment_id, movement.amount) == (payment.id, 300)
         assert journalled(bank) == ([], None)
 
-    def test_who_follows_the_journal_goes_on_behind_the_last_page(self, bank):
+    def test_a_follower_of_the_journal_goes_on_behind_the_last_page(self, bank):
         page = journal.page("demo", "third", {}, bank.ledger)
         assert (page.movements, page.follow) == ([], None)
         made, seen, asked = [], [], {}
@@ -303,7 +303,7 @@ class TestJournal:
         """The commit's worker was paused between decision and commit."""
         payment = bank.registered(amount=1)
         bank.clock.move(HOUR * 24 * 40)
-        decided = money.settle(bank.stored(payment.id), now=bank.clock.now() - MINUTE)
+        decided = settlement.settle(bank.stored(payment.id), now=bank.clock.now() - MINUTE)
         deposit = moved(bank, 5, account="payer").movement
         page = journal.page("demo", "payer", {}, bank.ledger)
         assert page.movements[-1] == deposit

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from functions.api.events.feed import Query, Shown, page
+from functions.api.events.feed import FeedAnswer, page
+from functions.api.events.query import FeedQuery
 from functions.api.events.waiting import OWNER, ROOM, WaitingSeats
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.event import Event, Subject
 from postdate.domain.flow import Room
-from postdate.stores.events import Entry, FeedPage
+from postdate.stores.events import FeedEntry, FeedPage
 from postdate.stores.events_memory import MemoryEvents
 from postdate.stores.flow_memory import MemoryFlow
 from tests.unit.doubles import MINUTE, SECOND, START, ManualClock
@@ -41,13 +42,13 @@ class Recording:
                 log=self.log,
                 number=self.pages,
                 recorded_at=self.clock.now(),
-                entries=tuple(Entry.of(event) for event in events),
+                entries=tuple(FeedEntry.of(event) for event in events),
             )
         )
 
-    def shown(self, **parameters: str) -> Shown:
+    def shown(self, **parameters: str) -> FeedAnswer:
         seats = WaitingSeats(flow=self.flow, clock=self.clock, total=4)
-        return page(Query.of("demo", parameters), self.events, clock=self.clock, seats=seats, id="r")
+        return page(FeedQuery.of("demo", parameters), self.events, clock=self.clock, seats=seats, id="r")
 
     def sequences(self, **parameters: str) -> list[int]:
         return [event.sequence for event in self.shown(**parameters).events]
@@ -69,7 +70,7 @@ def recording() -> Recording:
 
 
 def test_an_empty_feed_has_no_cursor_at_all(recording: Recording) -> None:
-    assert recording.shown() == Shown(events=[], cursor=None, follow=None)
+    assert recording.shown() == FeedAnswer(events=[], cursor=None, follow=None)
 
 
 @pytest.mark.parametrize("limit", ["1", "2", "3", "7", "100"])
@@ -220,5 +221,5 @@ def test_a_cursor_is_good_for_its_tenant_and_filter_alone(recording: Recording) 
     follow = recording.shown().follow or ""
     for tenant, more in (("demo", {"type": "payment.*"}), ("demo", {"order": "desc"}), ("other", {})):
         with pytest.raises(ValidationFailed):
-            Query.of(tenant, {"cursor": follow, **more})
-    Query.of("demo", {"cursor": follow, "wait_seconds": "3"})
+            FeedQuery.of(tenant, {"cursor": follow, **more})
+    FeedQuery.of("demo", {"cursor": follow, "wait_seconds": "3"})

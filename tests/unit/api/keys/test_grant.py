@@ -12,9 +12,11 @@ from functions.api.keys.forms import KeyForm
 from functions.api.keys.grant import Keyring
 from postdate.domain.errors import Conflict, Forbidden, InvalidState, NotFound, ValidationFailed
 from postdate.domain.scopes import INTERNAL, OF_TENANTS
-from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.api_key import ApiKey
+from postdate.stores.data_keys_memory import MemoryDataKeys
 from postdate.stores.key_hashes import KeyHashes, plain_hash_of
-from postdate.stores.keys import ApiKey, MemoryKeys, shown, split
+from postdate.stores.key_text import accepted_key, split
+from postdate.stores.keys_memory import MemoryKeys
 from tests.unit.doubles import SECOND, START, ManualClock
 
 ALL = frozenset(OF_TENANTS)
@@ -54,7 +56,9 @@ def keyring(clock):
 
 
 def is_good(keyring, text):
-    return shown(f"Bearer {text}", keyring.keys.get, now=keyring.clock.now(), hashes=HASHES) is not None
+    return (
+        accepted_key(f"Bearer {text}", keyring.keys.get, now=keyring.clock.now(), hashes=HASHES) is not None
+    )
 
 
 def test_a_new_key_works_and_only_its_hash_is_kept(keyring):

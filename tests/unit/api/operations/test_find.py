@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from functions.api.operations import find
-from functions.api.operations.find import Filter, Finder
+from functions.api.operations.find import Finder, ItemFilter
 from functions.api.operations.forms import OperationForm
 from postdate.domain.errors import LimitExceeded
 from postdate.domain.operation import Action, Kind
@@ -56,7 +56,7 @@ def dead(tasks, count, *, first=1, **fields):
 
 
 def redrive(finder, **fields):
-    return finder.find("demo", Action.REDRIVE, Kind.TASKS, Filter(**fields))
+    return finder.find("demo", Action.REDRIVE, Kind.TASKS, ItemFilter(**fields))
 
 
 def test_reads_grow_with_what_the_filter_names_and_not_with_what_is_stored(tasks, finder):

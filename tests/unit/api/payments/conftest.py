@@ -11,8 +11,9 @@ import pytest
 
 from functions.api.caller import Caller
 from functions.api.payments.change import PaymentChanger
+from functions.api.payments.draft import PaymentOrder
 from functions.api.payments.execute import Executor
-from functions.api.payments.register import PaymentOrder, PaymentRegistrar, RegisteredPayment
+from functions.api.payments.register import PaymentRegistrar, RegisteredPayment
 from postdate.domain.account import Account, Limits, Status
 from postdate.domain.errors import PostdateError
 from postdate.domain.movement import Movement
@@ -20,14 +21,15 @@ from postdate.domain.payment import Payment, Terms
 from postdate.domain.posting import Leg, Posting
 from postdate.domain.scopes import INTERNAL
 from postdate.domain.sweeping import Horizon
+from postdate.stores.api_key import ApiKey
 from postdate.stores.archived_payments import ArchivedPayments
-from postdate.stores.data_keys import MemoryDataKeys
+from postdate.stores.data_keys_memory import MemoryDataKeys
 from postdate.stores.key_hashes import KeyHashes, plain_hash_of
-from postdate.stores.keys import ApiKey, MemoryKeys
+from postdate.stores.keys_memory import MemoryKeys
 from postdate.stores.ledger import ListedPayment, PaymentsWanted, Posted, PostingAnswer
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.stores.switchboard import Switchboard
-from postdate.stores.switches import MemorySwitches
+from postdate.stores.switches_memory import MemorySwitches
 from postdate.stores.vault import Vault
 from postdate.use_cases.settling import Settling
 from tests.unit.api.conftest import LockedReservations
@@ -144,6 +146,7 @@ class Bank:
         self.changer = PaymentChanger(**shared)
         self.executor = Executor(
             changer=self.changer,
+            archived=self.changer.archived,
             settling=Settling(self.ledger, self.clock),
             keys=self.keys,
             hashes=KeyHashes(MemoryDataKeys()),

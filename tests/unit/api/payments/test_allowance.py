@@ -10,8 +10,9 @@ from functions.api.caller import Caller
 from functions.api.payments.allowance import Allowance
 from functions.api.payments.register import RegisteredPayment
 from postdate.domain.errors import IdempotencyInProgress, LimitExceeded, Unavailable
+from postdate.stores.api_key import ApiKey
 from postdate.stores.key_hashes import plain_hash_of
-from postdate.stores.keys import ApiKey, MemoryKeys
+from postdate.stores.keys_memory import MemoryKeys
 from tests.unit.api.payments.conftest import order
 
 WRITE = frozenset({"payments:write"})

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from functions.api.caller import Caller
-from postdate.domain import money
+from postdate.domain import settlement
 from postdate.domain.account import Limits
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import (
@@ -46,7 +46,7 @@ def cancel(bank, payment, *, caller=ANYBODY, version=None):
 def executing(bank):
     payment = bank.registered()
     retry = RetryPolicy(max_attempts=1)
-    bank.ledger.post([money.stumble(payment, now=FAR, why="conflict", retry=retry, draw=0.0)])
+    bank.ledger.post([settlement.stumble(payment, now=FAR, why="conflict", retry=retry, draw=0.0)])
     return bank.stored(payment.id)
 
 
@@ -237,13 +237,13 @@ class TestEditing:
             change(bank, payment, amount=5, version=2)
         assert change(bank, payment, amount=5, version=1).version == 2
 
-    def test_who_was_slower_decides_again(self, bank):
+    def test_the_slower_writer_decides_again(self, bank):
         payment = bank.registered()
         bank.ledger.before["post"].append(lambda: change(bank, payment, description="first"))
         assert change(bank, payment, amount=5).description == "first"
         assert bank.stored(payment.id).version == 3
 
-    def test_who_named_a_version_and_was_slower_is_refused(self, bank):
+    def test_the_slower_writer_that_named_a_version_is_refused(self, bank):
         payment = bank.registered()
         bank.ledger.before["post"].append(lambda: change(bank, payment, description="first"))
         with pytest.raises(VersionMismatch):
@@ -255,7 +255,7 @@ class TestEditing:
         assert change(bank, payment, amount=400, version=1).version == 2
         assert bank.money("payer") == (600, 400)
 
-    def test_who_is_slower_again_and_again_is_told_to_come_back(self, bank):
+    def test_a_writer_that_is_slower_again_and_again_is_told_to_come_back(self, bank):
         payment = bank.registered()
         descriptions = iter("abc")
 

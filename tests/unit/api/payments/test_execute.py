@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from postdate.domain import money
+from postdate.domain import settlement
 from postdate.domain.errors import BooksDisagree, InvalidState, NotFound, Unauthenticated, Unavailable
 from postdate.domain.payment import State
 from postdate.domain.retry import RetryPolicy
-from postdate.stores.keys import bearer_text
+from postdate.stores.key_text import bearer_text
 from tests.unit.api.payments.conftest import ANYBODY, FAR
 from tests.unit.doubles import MINUTE, SECOND, START, a_task
 
@@ -108,7 +108,7 @@ class TestExecuting:
     def test_one_that_waits_for_a_person_can_be_executed(self, bank):
         payment = self.due(bank)
         retry = RetryPolicy(max_attempts=1)
-        bank.ledger.post([money.stumble(payment, now=FAR, why="conflict", retry=retry, draw=0.0)])
+        bank.ledger.post([settlement.stumble(payment, now=FAR, why="conflict", retry=retry, draw=0.0)])
         assert bank.executor.execute(payment.id, "run-1")["success"]
 
     def test_one_whose_hold_is_gone_is_told_with_the_audit_and_the_repair(self, bank):
@@ -123,7 +123,7 @@ class TestExecuting:
 
     def test_one_that_the_journal_says_has_moved_is_told_as_that(self, bank):
         payment = self.due(bank)
-        settled = money.settle(payment, now=bank.clock.now())
+        settled = settlement.settle(payment, now=bank.clock.now())
         lone = replace(settled, before=None, after=None, legs=())
         bank.ledger.post([lone])
         with pytest.raises(BooksDisagree, match="audit"):

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from functions.api.forms import DELAY_SECONDS_MAX, fingerprint, parsed
-from functions.api.payments import answers
+from functions.api.payments import answers, execution_answers
 from functions.api.payments.forms import (
     BatchPaymentForm,
     ExecutionForm,
@@ -15,7 +15,7 @@ from functions.api.payments.forms import (
     due_at,
     read,
 )
-from postdate.domain import money
+from postdate.domain import money, settlement
 from postdate.domain.account import AMOUNT_CAP
 from postdate.domain.errors import LimitExceeded, Malformed, ValidationFailed
 from postdate.domain.payment import Funding, State
@@ -254,10 +254,10 @@ class TestViews:
         payment = bank.registered()
         edited = money.edit(payment, now=START, amount=5, why="changed amount").after
         retry = RetryPolicy(max_attempts=3, initial_seconds=1, jitter=False)
-        stumbled = money.stumble(edited, now=FAR, why="conflict", retry=retry, draw=0.0).after
-        settled = money.settle(stumbled, now=FAR + SECOND).after
-        assert [each["status"] for each in answers.executions(settled)] == ["FAILED", "SUCCESS"]
-        assert answers.executions(settled)[0] == {
+        stumbled = settlement.stumble(edited, now=FAR, why="conflict", retry=retry, draw=0.0).after
+        settled = settlement.settle(stumbled, now=FAR + SECOND).after
+        assert [each["status"] for each in execution_answers.executions(settled)] == ["FAILED", "SUCCESS"]
+        assert execution_answers.executions(settled)[0] == {
             "execution_id": settled.executions[0].id,
             "payment_id": settled.id,
             "status": "FAILED",
@@ -267,7 +267,7 @@ class TestViews:
             "error_message": "conflict",
             "retry_count": 0,
         }
-        moved = answers.executions(settled)[1]
+        moved = execution_answers.executions(settled)[1]
         assert moved["executed_at"] == moved["completed_at"] is not None
 
     @pytest.mark.parametrize("state", State)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from functions.api.reconciliations.approve import DONE, Approver
+from functions.api.reconciliations.approve import Approver
 from postdate.domain.errors import NotFound, ValidationFailed
-from postdate.domain.reconciling import BEGIN_CHAIN, Proposal, Reconciliation
-from postdate.stores.reconciliations import MemoryReconciliations
+from postdate.domain.reconciling import BEGIN_CHAIN, DONE, Proposal, Reconciliation
+from postdate.stores.reconciliations_memory import MemoryReconciliations
 from tests.unit.doubles import START, ManualClock
 
 PROPOSED = (("acme", "rent"), ("acme", "wages"), ("other", "rent"))

@@ -3,13 +3,14 @@ from datetime import timedelta
 
 import pytest
 
-from postdate.domain import transitions
+from postdate.domain import transitions, verdicts
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import InvalidState, NotFound, Unavailable
 from postdate.domain.flow import FlowControl, Room, enter
 from postdate.domain.retry import RetryPolicy
 from postdate.domain.task import Ack, State
-from postdate.domain.transitions import Buried, Transition
+from postdate.domain.transitions import Transition
+from postdate.domain.verdicts import Buried
 from tests.unit.doubles import LEASE, SECOND, START, STEADY, a_task, claimed
 
 NARROW = FlowControl(key="mail", parallelism=1)
@@ -72,7 +73,7 @@ def test_another_token_is_refused_with_the_state(service, word, token):
 @pytest.mark.parametrize("word", WORDS)
 def test_an_attempt_that_was_given_up_has_nothing_to_say(service, word):
     task = running(service)
-    taken = transitions.claim(
+    taken = verdicts.claim(
         task,
         Due.of(task),
         now=task.lease_until,
@@ -142,7 +143,7 @@ class TestFailures:
         (packet,) = service.queue.packets
         (due,) = packet.dues
         assert packet.seen
-        verdict = transitions.claim(
+        verdict = verdicts.claim(
             dead, due, now=START, lease=LEASE, holder="w", repeated=packet.seen, why="retry"
         )
         assert verdict == Buried()

@@ -8,10 +8,11 @@ from functions.api.runs import listing
 from functions.api.runs.answers import attempts, of
 from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
 from functions.api.runs.listing import RunQuery, belongs
-from postdate.domain import transitions
+from postdate.domain import transitions, verdicts
 from postdate.domain.due import Due
 from postdate.domain.errors import NotFound, ValidationFailed
-from postdate.domain.task import Recurs, State
+from postdate.domain.recurs import Recurs
+from postdate.domain.task import State
 from postdate.domain.transitions import Failure
 from tests.unit.doubles import (
     LEASE,
@@ -28,7 +29,7 @@ from tests.unit.doubles import (
 
 def again(task, *, now, repeated=False, version=None):
     due = replace(Due.of(task), version=version or task.version)
-    verdict = transitions.claim(task, due, now=now, lease=LEASE, holder="w", repeated=repeated, why="retry")
+    verdict = verdicts.claim(task, due, now=now, lease=LEASE, holder="w", repeated=repeated, why="retry")
     return verdict.after
 
 

@@ -3,7 +3,9 @@ import json
 import pytest
 
 from functions.api.forms import parsed
-from functions.api.tasks.forms import TaskChangeForm, TaskForm, flow
+from functions.api.tasks.change_forms import TaskChangeForm
+from functions.api.tasks.fields import flow
+from functions.api.tasks.forms import TaskForm
 from functions.api.tasks.one_time import answers
 from functions.api.tasks.recurring.forms import RecurringChangeForm
 from postdate.domain.errors import ValidationFailed

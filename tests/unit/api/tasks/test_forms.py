@@ -5,16 +5,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from functions.api.forms import DELAY_SECONDS_MAX, fingerprint, parsed
-from functions.api.tasks.forms import (
-    PAYLOAD_BYTES_MAX,
-    BatchForm,
-    BatchTaskForm,
-    RetryForm,
-    TaskChangeForm,
-    TaskForm,
-    due_at,
-    payload_text,
-)
+from functions.api.tasks.change_forms import TaskChangeForm
+from functions.api.tasks.due import due_at
+from functions.api.tasks.fields import RetryForm
+from functions.api.tasks.forms import PAYLOAD_BYTES_MAX, BatchForm, BatchTaskForm, TaskForm, payload_text
 from functions.api.tasks.one_time import answers
 from postdate.domain.errors import Malformed, PayloadTooLarge, ValidationFailed
 from postdate.domain.retry import RetryPolicy

@@ -12,9 +12,10 @@ from functions.api.tasks import listing
 from functions.api.tasks.listing import TaskQuery
 from postdate.domain import instants, transitions
 from postdate.domain.errors import ValidationFailed
+from postdate.domain.recurs import Recurs
 from postdate.domain.sweeping import Stage, Watermark
-from postdate.domain.task import Recurs, State
-from postdate.stores.definitions import MemoryDefinitions
+from postdate.domain.task import State
+from postdate.stores.definitions_memory import MemoryDefinitions
 from postdate.stores.places import place_of
 from tests.unit.api.swept import Notes, healthy, unfinished
 from tests.unit.doubles import MINUTE, START, ManualClock, ScriptedTasks, a_task, claimed, in_state

@@ -11,7 +11,7 @@ from cli.aws.account import account
 from cli.aws.reach import reaching
 from cli.failure import NotReady
 from cli.main import main
-from postdate.stores.tenants import DynamoTenants
+from postdate.stores.tenants_dynamo import DynamoTenants
 from tests.unit.cli.aws.answers import ACCOUNT, CREDENTIALS, REGION, Aws, answering
 
 

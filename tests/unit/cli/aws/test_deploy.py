@@ -11,7 +11,8 @@ import pytest
 from cli.aws.account import Account
 from cli.aws.deploy import deploy
 from cli.failure import Failure, NotReady
-from infra.environments import DEV, PROD, Environment
+from infra.environment import Environment
+from infra.environments import DEV, PROD
 from tests.unit.cli.aws.answers import Aws, answering
 
 MADE = "CREATE_COMPLETE"

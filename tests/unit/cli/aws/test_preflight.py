@@ -10,7 +10,8 @@ from cli.aws.account import Account
 from cli.aws.deploy import arguments
 from cli.aws.preflight import check
 from cli.failure import NotReady
-from infra.environments import DEV, ENVIRONMENTS, PROD, STAGING, Environment
+from infra.environment import Environment
+from infra.environments import DEV, ENVIRONMENTS, PROD, STAGING
 from tests.unit.cli.aws.answers import ACCOUNT, CREDENTIALS, REGION, Aws, answering
 
 RESERVED_BY_PROD = {PROD.named(name): size.reserved or 0 for name, size in PROD.functions.items()}

@@ -4,8 +4,9 @@ import pytest
 
 from functions.api.forms import fingerprint, parsed
 from functions.api.jobs.forms import JobForm
+from functions.api.tasks.change_forms import TaskChangeForm
 from functions.api.tasks.checks.payloads import payload_of
-from functions.api.tasks.forms import TaskChangeForm, TaskForm
+from functions.api.tasks.forms import TaskForm
 from functions.api.tasks.one_time import answers as one_time
 from functions.api.tasks.recurring import answers as recurring
 from functions.api.tasks.recurring.forms import RecurringChangeForm

@@ -6,10 +6,10 @@ import pytest
 
 from functions.api.tasks.checks.places import PlaceWanted, outrun
 from functions.api.tasks.recurring.forms import schedule
-from functions.api.wiring import PAYLOAD_KEPT
 from postdate.domain.errors import LimitExceeded
 from postdate.domain.flow import FlowControl
 from postdate.domain.task import LIFETIME
+from postdate.use_cases.plan_templates import PAYLOAD_KEPT
 from tests.unit.doubles import MINUTE, SECOND, START
 
 DAY = timedelta(days=1)
@@ -49,7 +49,7 @@ def test_a_later_task_has_more_time(service):
     assert refused(service, wanted(1, due_at=START + 10 * DAY + SECOND)) == []
 
 
-def test_who_is_due_first_takes_the_first_place(service):
+def test_the_run_that_is_due_first_takes_the_first_place(service):
     asked = [*wanted(1, due_at=START + 59 * DAY), *wanted(1)]
     assert refused(service, asked * 2) == []
 

@@ -1,6 +1,6 @@
 import pytest
 
-from postdate.domain import transitions
+from postdate.domain import task_requests, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import Conflict, InvalidState, NotFound, Unavailable, VersionMismatch
 from postdate.domain.flow import FlowControl
@@ -65,7 +65,7 @@ def test_another_version_than_if_match_names_is_refused(service):
 
 def test_a_cancel_that_lost_a_race_to_a_change_is_decided_again(service):
     task = service.registered()
-    faster = transitions.edit(task, now=START, due_at=FAR + MINUTE, why="changed run_at")
+    faster = task_requests.edit(task, now=START, due_at=FAR + MINUTE, why="changed run_at")
     service.tasks.before["commit"].append(commits(service, faster))
     cancelled = service.changer.cancel("demo", task.id, version=None)
     assert (cancelled.state, cancelled.version, cancelled.due_at) == (State.CANCELLED, 3, FAR + MINUTE)
@@ -84,7 +84,7 @@ def test_a_cancel_that_lost_a_race_to_the_claim_is_refused(service):
 
 def test_a_change_with_if_match_that_lost_a_race_is_refused(service):
     task = service.registered()
-    faster = transitions.edit(task, now=START, due_at=None, why="changed name", name="theirs")
+    faster = task_requests.edit(task, now=START, due_at=None, why="changed name", name="theirs")
     service.tasks.before["commit"].append(commits(service, faster))
     with pytest.raises(VersionMismatch):
         change(service, task, due_at=FAR + MINUTE, version=1)
@@ -102,7 +102,7 @@ def test_a_change_that_always_loses_gives_up_and_says_so(service):
 
 def renamed(service, task, version):
     for _ in range(version):
-        step = transitions.edit(task, now=START, due_at=None, why="changed name", name=f"n{version}")
+        step = task_requests.edit(task, now=START, due_at=None, why="changed name", name=f"n{version}")
         task = step.after
     return step
 

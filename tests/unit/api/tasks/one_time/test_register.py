@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from functions.api.idempotency import KEY_KEPT
-from functions.api.tasks.one_time.register import RegisteredTask
+from functions.api.tasks.one_time.order import RegisteredTask
 from postdate.domain import instants
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import (

@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from functions.api.tasks.recurring.register import RegisteredDefinition
+from functions.api.tasks.recurring.order import RegisteredDefinition
 from postdate.domain import instants
 from postdate.domain.definition import HOME_MINUTE, State, is_definition
 from postdate.domain.due import Due, Via

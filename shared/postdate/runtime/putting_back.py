@@ -1,4 +1,4 @@
-"""Messages that wait while the breaker of a table is open."""
+"""Puts messages back while the breaker of a table is open."""
 
 from collections.abc import Sequence
 from datetime import datetime

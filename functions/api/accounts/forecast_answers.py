@@ -1,0 +1,59 @@
+"""The answer about an account's forecast."""
+
+from typing import Annotated
+
+from typing_extensions import TypedDict
+
+from functions.api.accounts import forecast
+from functions.api.answers import Count, Cursor, Instant, Partial, told
+from functions.api.forms import text_of
+
+
+class ForecastMovement(TypedDict):
+    payment_id: str
+    at: Instant
+    amount: Annotated[int, told("Below 0 for money that leaves the account.")]
+    balance: Annotated[Count, told("The balance after the movement.")]
+
+
+class Forecast(TypedDict):
+    account_id: str
+    until: Instant
+    balance: Annotated[Count, told("The current value, like the next two fields.")]
+    available: Count
+    reserved: Count
+    balance_at_until: Count
+    available_at_until: Count
+    falls_short_at: Annotated[
+        Instant | None,
+        told(
+            "The first instant at which a payment would not be covered. It would fail then and move nothing."
+        ),
+    ]
+    movements: Annotated[list[ForecastMovement], told("The first 100, in the order of their instants.")]
+    next_cursor: Cursor
+    partial: Partial
+
+
+def foreseen(found: forecast.Forecast, cursor: str | None) -> Forecast:
+    return {
+        "account_id": found.now.id,
+        "until": text_of(found.until),
+        "balance": found.now.balance,
+        "available": found.now.available,
+        "reserved": found.now.reserved,
+        "balance_at_until": found.then.balance,
+        "available_at_until": found.then.available,
+        "falls_short_at": text_of(found.falls_short_at),
+        "movements": [
+            {
+                "payment_id": step.payment_id,
+                "at": text_of(step.at),
+                "amount": step.amount,
+                "balance": step.balance,
+            }
+            for step in found.steps
+        ],
+        "next_cursor": cursor,
+        "partial": cursor is not None,
+    }

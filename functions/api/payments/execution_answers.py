@@ -1,0 +1,69 @@
+"""The answers about the attempts to make a payment."""
+
+from typing import Annotated, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from functions.api.answers import Count, Instant, told, words
+from functions.api.forms import text_of
+from postdate.domain import payment
+from postdate.domain.executions import EXECUTIONS_MAX
+from postdate.domain.payment import ExecutionStatus, State
+
+
+class PaymentExecution(TypedDict):
+    execution_id: str
+    payment_id: str
+    status: Annotated[str, words(ExecutionStatus)]
+    started_at: Instant
+    completed_at: Instant | None
+    executed_at: Annotated[
+        Instant | None, told("The instant at which the money moved; null for an attempt that moved none.")
+    ]
+    error_message: str | None
+    retry_count: Annotated[Count, told("The number of attempts before this one.")]
+
+
+class PaymentExecutions(TypedDict):
+    executions: Annotated[list[PaymentExecution], told(f"The newest {EXECUTIONS_MAX}, in order.")]
+
+
+class Executed(TypedDict):
+    """The result of an execution, with `error_code` if the payment failed."""
+
+    success: Annotated[bool, told("True if the money moved.")]
+    execution_id: Annotated[
+        str | None,
+        told(
+            "The execution that ended the payment. An earlier request may have made it. Null for a payment that only "
+            "the archive has."
+        ),
+    ]
+    status: Annotated[str, Field(json_schema_extra={"enum": [State.COMPLETED.value, State.FAILED.value]})]
+    error_code: NotRequired[str | None]
+
+
+def executed(state: State, execution_id: str | None, error_code: str | None) -> Executed:
+    """The end of a payment, and the execution that ended it."""
+    done = state is State.COMPLETED
+    ended: Executed = {"success": done, "execution_id": execution_id, "status": state.value}
+    return ended if done else {**ended, "error_code": error_code}
+
+
+def executions(given: payment.Payment) -> list[PaymentExecution]:
+    return [
+        {
+            "execution_id": execution.id,
+            "payment_id": given.id,
+            "status": execution.status.value,
+            "started_at": text_of(execution.started_at),
+            "completed_at": text_of(execution.completed_at),
+            "executed_at": text_of(execution.completed_at)
+            if execution.status is ExecutionStatus.SUCCESS
+            else None,
+            "error_message": execution.error,
+            "retry_count": execution.retry_count,
+        }
+        for execution in given.executions
+    ]

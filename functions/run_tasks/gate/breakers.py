@@ -1,0 +1,130 @@
+"""The breakers of destinations at the gate: which calls are put off, which one is the probe, which go elsewhere.
+
+A call behind an open breaker asks again at a turn of its own. A call behind a probe waits here for a moment: the probe
+is mostly over by then, and a moment costs nothing.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from functions.run_tasks.circuits import Circuits, circuit
+from functions.run_tasks.gate.answers import Answers, Claim, Elsewhere, Waits
+from postdate.domain import transitions
+from postdate.domain.breaker import State
+from postdate.domain.due import WAIT_MAX
+from postdate.domain.task import Task
+from postdate.stores.flow import Circuit
+from postdate.targets.base import Delivery, Receipt
+
+_LOOK_AGAIN: Final = timedelta(milliseconds=250)
+_OPEN: Final = "the circuit breaker of its destination is open"
+_TRIED: Final = "its destination is being tried"
+_LEFT_ALONE: Final = frozenset({_OPEN, _TRIED})
+
+
+@dataclass(kw_only=True, slots=True)
+class Breakers:
+    circuits: Circuits
+    # True if calls to slow destinations go by a lane of their own.
+    moves_slow: bool
+    # Takes claims out of their rooms, because they do not begin after all.
+    withdraw: Callable[[Iterable[Task]], None]
+    _heard: deque[tuple[Delivery, Receipt]] = field(default_factory=deque, init=False)
+    # Destinations of the claims at the gate that a worker may try now.
+    _half_open: set[Circuit] = field(default_factory=set, init=False)
+    # The starts that this worker keeps after a recovery, by the task and its version.
+    _starts: dict[tuple[str, int], datetime] = field(default_factory=dict, init=False)
+    # The instants since which calls wait for a probe.
+    _waits_since: dict[tuple[str, int], datetime] = field(default_factory=dict, init=False)
+
+    def foresee(self, tasks: Iterable[Task]) -> set[str]:
+        """Looks at the breakers while there is still time until the instant. Returns the ids of the tasks whose calls
+        go by the lane for slow destinations."""
+        ways = {task.id: (circuit(task.tenant, task.destination), task.state.waits) for task in tasks}
+        slow = self.circuits.foresee(way for way, _ in ways.values())
+        if not self.moves_slow:
+            return set()
+        return {id for id, (way, waits) in ways.items() if waits and way in slow}
+
+    def slowed(self, circuits: Iterable[Circuit]) -> None:
+        for each in circuits:
+            self.circuits.slowed(each)
+
+    def hear(self, delivery: Delivery, receipt: Receipt) -> None:
+        """Called by whichever thread ends a delivery."""
+        self._heard.append((delivery, receipt))
+
+    def listen(self) -> None:
+        """Makes known what was heard."""
+        heard = []
+        while self._heard:
+            heard.append(self._heard.popleft())
+        if heard:
+            self.circuits.tell(heard)
+
+    def past(self, claims: list[Claim], now: datetime) -> Answers:
+        """Yields the answers for claims that no closed breaker lets pass."""
+        ways = [circuit(claim.after.tenant, claim.after.destination) for _, claim in claims]
+        known = self.circuits.breakers(ways)
+        self._half_open = set()
+        for way in dict.fromkeys(ways):
+            some = [claim for claim, where in zip(claims, ways, strict=True) if where == way]
+            match known[way].state(now):
+                case State.OPEN:
+                    yield from self._put_off(way, some, now, _OPEN)
+                case State.PROBING:
+                    yield from self._until_tried(way, some, now)
+                case State.RECOVERING:
+                    yield from self._in_turn(way, some, now)
+                # The probe is chosen last, among the claims that nothing else keeps back.
+                case State.HALF_OPEN:
+                    self._half_open.add(way)
+                case State.CLOSED if self.moves_slow and known[way].is_slow(now):
+                    yield from ((index, Elsewhere()) for index, _ in some)
+
+    def as_probes(self, claims: list[Claim], now: datetime) -> Answers:
+        """Lets one claim try each half-open breaker, and yields the answers for the others."""
+        kept_back: dict[Circuit, list[Claim]] = {}
+        for index, claim in claims if self._half_open else ():
+            task = claim.after
+            way = circuit(task.tenant, task.destination)
+            if way in self._half_open and not self.circuits.probe(way, task.timeout_seconds):
+                kept_back.setdefault(way, []).append((index, claim))
+        if kept_back:
+            self.withdraw(claim.after for some in kept_back.values() for _, claim in some)
+        for way, some in kept_back.items():
+            yield from self._until_tried(way, some, now)
+
+    def _put_off(self, way: Circuit, claims: list[Claim], now: datetime, why: str) -> Answers:
+        """Postpones calls of an open breaker to their turns, and counts those that were not put off before."""
+        new = sum(claim.before.history[-1].why not in _LEFT_ALONE for _, claim in claims)
+        if new:
+            self.circuits.count_behind_breaker(way, new)
+        turns = self.circuits.turns(way, len(claims)) if claims else []
+        for (index, claim), until in zip(claims, turns, strict=True):
+            yield index, transitions.postpone(claim, now=now, until=until, why=why)
+
+    def _until_tried(self, way: Circuit, claims: list[Claim], now: datetime) -> Answers:
+        """A probe is mostly over in a moment, for which its call waits here: that costs nothing."""
+        late = []
+        for index, claim in claims:
+            since = self._waits_since.setdefault((claim.before.id, claim.before.version), now)
+            if now < since + WAIT_MAX and claim.before.recurs is None:
+                yield index, Waits(until=now + _LOOK_AGAIN)
+            else:
+                late.append((index, claim))
+        yield from self._put_off(way, late, now, _TRIED)
+
+    def _in_turn(self, way: Circuit, claims: list[Claim], now: datetime) -> Answers:
+        known = [self._starts.get((claim.before.id, claim.before.version)) for _, claim in claims]
+        new = iter(self.circuits.starts(way, known.count(None)) if None in known else ())
+        for (index, claim), start in zip(claims, known, strict=True):
+            at = next(new) if start is None else start
+            if now < at <= now + WAIT_MAX and claim.before.recurs is None:
+                self._starts[claim.before.id, claim.before.version] = at
+                yield index, Waits(until=at)
+            elif now < at:
+                yield index, transitions.postpone(claim, now=now, until=at, why="its destination recovers")
