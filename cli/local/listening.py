@@ -1,5 +1,6 @@
 """A web server on this machine, for as long as it is used: what tests and chaos have called."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -7,7 +8,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 _CALLERS_WAITING_MAX: Final = 512
-_ASKED_TO_END_EVERY_SECONDS: Final = 0.05
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -48,6 +48,20 @@ class Answering(BaseHTTPRequestHandler):
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = _CALLERS_WAITING_MAX
+    ending = False
+
+    def serve(self) -> None:
+        """Answers callers until `end`. `serve_forever` would notice its end only when it looks the next time."""
+        while True:
+            caller, address = self.get_request()
+            if self.ending:
+                caller.close()
+                return
+            self.process_request(caller, address)
+
+    def end(self) -> None:
+        self.ending = True
+        socket.create_connection(self.server_address[:2]).close()
 
     def handle_error(self, *_: Any) -> None:
         """Callers may be killed at any moment; what they get then is nobody's concern."""
@@ -57,11 +71,11 @@ class _Server(ThreadingHTTPServer):
 def listening(handler: type[Answering]) -> Iterator[str]:
     """Gives the address."""
     server = _Server(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, args=(_ASKED_TO_END_EVERY_SECONDS,), daemon=True)
+    thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:
-        server.shutdown()
-        server.server_close()
+        server.end()
         thread.join(5)
+        server.server_close()
