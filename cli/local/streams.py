@@ -15,8 +15,8 @@ from ministack.services import dynamodb, lambda_svc
 
 # Longer than a recorder may be behind on a loaded machine; a day would keep each row's every version in memory.
 RETENTION_SECONDS: Final = 600
-# A batch that was not full is followed by a pause: else each row is a batch of its own.
-_PAUSE_SECONDS: Final = 0.1
+# A batch that was not full is followed by a pause, as Lambda reads each shard four times a second.
+_PAUSE_SECONDS: Final = 0.25
 _LOOKS_FOR_MAPPINGS_SECONDS: Final = 0.5
 _RETRY_SECONDS: Final = (0.2, 0.5, 1.0, 2.0, 5.0)
 _STREAM: Final = "/stream/"
