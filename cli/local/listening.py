@@ -61,7 +61,7 @@ class _Server(ThreadingHTTPServer):
 
     def end(self) -> None:
         self.ending = True
-        socket.create_connection(self.server_address[:2]).close()
+        socket.create_connection(self.socket.getsockname()).close()
 
     def handle_error(self, *_: Any) -> None:
         """Callers may be killed at any moment; what they get then is nobody's concern."""

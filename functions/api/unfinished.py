@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from postdate.domain import instants
-from postdate.domain.sweeping import AUDITED_AFTER, Groups, Horizon, Progress, Stage
+from postdate.domain.sweeping import AUDITED_AFTER, Groups, Horizon, Stage, SweepProgress
 from postdate.runtime.cached import Cached
 from postdate.runtime.clock import Clock
 from postdate.stores.passes import Passes
@@ -64,12 +64,12 @@ class Unfinished:
             return EVERY
         recent = instants.minute_of(now - RECENT)
         old = range(min(mark.minute, instants.minute_of(now - AUDITED_AFTER)) + 1, recent)
-        done: dict[tuple[int, int], Progress] = {}
+        done: dict[tuple[int, int], SweepProgress] = {}
         for each in self._passes.between(old.start, old.stop - 1):
             if self._horizon.believed(each, now, epoch=mark.epoch) is not None:
                 done[each.minute, each.group] = each
 
-        def those(holds: Callable[[Progress | None], bool]) -> tuple[Between, ...]:
+        def those(holds: Callable[[SweepProgress | None], bool]) -> tuple[Between, ...]:
             return _spans(
                 [
                     *(
@@ -89,11 +89,11 @@ class Unfinished:
 EVERY: Final = Minutes(waiting=(Between(None, None),), running=(Between(None, None),))
 
 
-def _may_wait(done: Progress | None) -> bool:
+def _may_wait(done: SweepProgress | None) -> bool:
     return done is None or done.stage is Stage.OPEN or (done.stage is Stage.CLOSE and done.waiting > 0)
 
 
-def _may_run(done: Progress | None) -> bool:
+def _may_run(done: SweepProgress | None) -> bool:
     return done is None or done.stage is not Stage.AUDIT
 
 

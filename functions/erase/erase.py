@@ -29,7 +29,7 @@ LETTERS_MAX: Final = 1_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Waits:
+class ErasureWaits:
     """How long the steps wait that wait; environments of tests shorten them."""
 
     drain: timedelta = erasing.DRAINS
@@ -52,7 +52,7 @@ class Eraser:
     letters: Sequence[Letters]
     findings: Findings
     clock: Clock
-    waits: Waits
+    waits: ErasureWaits
 
     def work(self, tenant: str, *, has_time: Callable[[], bool]) -> Worked:
         """Works on the erasure under the new name `tenant`. Raises Unavailable, and BooksDisagree for accounts that

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 from functions.erase.count import Census, Counted
-from functions.erase.erase import Eraser, Waits
+from functions.erase.erase import Eraser, ErasureWaits
 from functions.erase.reports import Findings
 from functions.erase.settings import Settings
 from postdate.domain.errors import BooksDisagree
@@ -58,7 +58,7 @@ class Wired:
                 reports=S3Reports(bucket=given.reports_bucket, client=aws.client("s3")),
             ),
             clock=self.clock,
-            waits=Waits(
+            waits=ErasureWaits(
                 drain=timedelta(seconds=given.erasure_drain_seconds),
                 streams=timedelta(seconds=given.erasure_streams_seconds),
                 forgotten=timedelta(seconds=given.erasure_forgotten_seconds),

@@ -23,7 +23,7 @@ from postdate.domain.due import Via, pack
 from postdate.domain.errors import Unavailable
 from postdate.domain.item import Phase, kind_of
 from postdate.domain.slots import Slot
-from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Sweep, is_settled, wants_call
+from postdate.domain.sweeping import Groups, Horizon, Stage, Sweep, SweepProgress, is_settled, wants_call
 from postdate.domain.switch import SETTLEMENT, of_tenant
 from postdate.domain.tally import tallied
 from postdate.runtime.clock import Clock
@@ -75,7 +75,7 @@ class GroupSweeper:
             return Swept()
         opened_at = now if done is None else done.opened_at
         found = list(self._found(sweep))
-        progress = Progress(
+        progress = SweepProgress(
             minute=sweep.minute,
             group=sweep.group,
             stage=sweep.stage,
@@ -151,7 +151,9 @@ class GroupSweeper:
         items = {entry.due.id: entry for entry in (*entries, *elsewhere.values())}
         return [entry for entry in items.values() if entry.fared is not None]
 
-    def _counted(self, closed: Progress, planned: Iterable[TimetableEntry], now: datetime) -> Progress:
+    def _counted(
+        self, closed: SweepProgress, planned: Iterable[TimetableEntry], now: datetime
+    ) -> SweepProgress:
         """The note of a closing pass, with the number of items that wait for their first attempt."""
         waiting = sum(_is_left_behind(entry, closed.minute) for entry in planned)
         audited = self.horizon.due(Stage.AUDIT, closed.minute, now)
@@ -224,7 +226,7 @@ def _is_left_behind(entry: TimetableEntry, minute: int) -> bool:
     )
 
 
-def _follows(stage: Stage, done: Progress) -> bool:
+def _follows(stage: Stage, done: SweepProgress) -> bool:
     order = list(Stage)
     counts_again = stage is Stage.CLOSE is done.stage and done.waiting > 0
     return counts_again or order.index(stage) > order.index(done.stage)

@@ -12,9 +12,9 @@ from postdate.domain.sweeping import (
     AUDITED_AFTER,
     Groups,
     Horizon,
-    Progress,
     Stage,
     Sweep,
+    SweepProgress,
     Watermark,
     sweeps_due,
 )
@@ -109,7 +109,7 @@ class Ticker:
         now, progress = self.clock.now(), self._progress(minutes)
         return sweeps_due(minutes, groups, progress, horizon=self.horizon, now=now, epoch=epoch)
 
-    def _progress(self, minutes: range) -> dict[tuple[int, int], Progress]:
+    def _progress(self, minutes: range) -> dict[tuple[int, int], SweepProgress]:
         return {
             (done.minute, done.group): done for done in self.passes.between(minutes.start, minutes.stop - 1)
         }

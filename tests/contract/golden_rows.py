@@ -33,7 +33,7 @@ from postdate.domain.retry import RetryPolicy
 from postdate.domain.slots import Slot, home, item_id
 from postdate.domain.subscription import Filter, Subscription
 from postdate.domain.subscription import State as SubscriptionState
-from postdate.domain.sweeping import Progress, Stage, Watermark
+from postdate.domain.sweeping import Stage, SweepProgress, Watermark
 from postdate.domain.switch import Switch, turned
 from postdate.domain.tally import MinuteTally
 from postdate.domain.task import KIND as TASK
@@ -230,7 +230,7 @@ def _write_the_rest(on_aws: OnAws) -> None:
     on_aws.keys.put(key)
     on_aws.keys.put(replace(key, id="golden-operator", tenant=None, accounts=None, expires_at=None))
     on_aws.passes.record(
-        Progress(minute=30_000_000, group=3, stage=Stage.AUDIT, opened_at=NOW, audited_at=NOW, epoch=2)
+        SweepProgress(minute=30_000_000, group=3, stage=Stage.AUDIT, opened_at=NOW, audited_at=NOW, epoch=2)
     )
     on_aws.passes.raise_watermark(Watermark(minute=30_000_000, tables=frozenset({"items", "payments"})))
     on_aws.passes.next_beat(0, NOW)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from postdate.domain import instants
-from postdate.domain.sweeping import Progress, Stage, Watermark
+from postdate.domain.sweeping import Stage, SweepProgress, Watermark
 from postdate.stores.passes import Passes
 from tests.contract.conftest import OnAws
 
@@ -16,8 +16,8 @@ def minute(now: datetime) -> int:
     return instants.minute_of(now)
 
 
-def progress(minute: int, group: int, now: datetime, stage: Stage = Stage.OPEN) -> Progress:
-    return Progress(minute=minute, group=group, stage=stage, opened_at=now)
+def progress(minute: int, group: int, now: datetime, stage: Stage = Stage.OPEN) -> SweepProgress:
+    return SweepProgress(minute=minute, group=group, stage=stage, opened_at=now)
 
 
 def test_a_pass_is_read_back_as_it_was_noted(passes: Passes, minute: int, now: datetime) -> None:

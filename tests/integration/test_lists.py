@@ -12,7 +12,7 @@ import pytest
 from bench import listed
 from postdate.domain import instants
 from postdate.domain.payment import Payment, State
-from postdate.domain.sweeping import Progress, Stage, Watermark
+from postdate.domain.sweeping import Stage, SweepProgress, Watermark
 from postdate.stores.passes_dynamo import DynamoPasses
 from tests.boundary import Boundary
 from tests.contract.examples import PLAN
@@ -96,7 +96,7 @@ def swept(world: World, now: datetime, *, left: int | None = None) -> None:
     passes.raise_watermark(Watermark(minute=first - 1))
     for minute in range(first, instants.minute_of(now) + 1):
         passes.record(
-            Progress(
+            SweepProgress(
                 minute=minute,
                 group=0,
                 stage=Stage.CLOSE if minute == left or minute > first + 89 else Stage.AUDIT,

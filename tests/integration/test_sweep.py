@@ -11,7 +11,7 @@ import pytest
 from postdate.domain import instants, task_requests
 from postdate.domain.due import Due, Via
 from postdate.domain.slots import item_id
-from postdate.domain.sweeping import Progress, Stage, Watermark
+from postdate.domain.sweeping import Stage, SweepProgress, Watermark
 from postdate.domain.task import KIND, Destination, Payload, Task, Template
 from postdate.stores.passes_dynamo import DynamoPasses
 from postdate.stores.tasks import Written
@@ -50,7 +50,7 @@ class Stored:
         return task
 
     def passed(self, minute: int, stage: Stage, opened_at: datetime) -> None:
-        self.passes.record(Progress(minute=minute, group=0, stage=stage, opened_at=opened_at))
+        self.passes.record(SweepProgress(minute=minute, group=0, stage=stage, opened_at=opened_at))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError, ReadTimeoutError
 
 from postdate.domain.errors import Unavailable
-from postdate.domain.sweeping import Progress, Stage, Watermark
+from postdate.domain.sweeping import Stage, SweepProgress, Watermark
 from postdate.domain.task import Task
 from postdate.stores.idempotency import Reservation
 from postdate.stores.tasks import Written
@@ -49,7 +49,9 @@ def test_a_table_that_does_not_answer_is_unavailable_whatever_is_asked_of_it(
         "redate": lambda: stores.reservations.redate(reservation, reservation),
         "between": lambda: stores.passes.between(1, 2),
         "pass": lambda: stores.passes.get(1, 0),
-        "record": lambda: stores.passes.record(Progress(minute=1, group=0, stage=Stage.OPEN, opened_at=NOW)),
+        "record": lambda: stores.passes.record(
+            SweepProgress(minute=1, group=0, stage=Stage.OPEN, opened_at=NOW)
+        ),
         "watermark": stores.passes.watermark,
         "raise": lambda: stores.passes.raise_watermark(Watermark(minute=1)),
         "beat": stores.passes.beat,

@@ -6,7 +6,7 @@ from functools import cache
 from postdate.domain import instants
 from postdate.domain.item import Phase
 from postdate.domain.slots import Slot
-from postdate.domain.sweeping import Horizon, Progress, Stage, is_settled, sweeps_due, wants_call
+from postdate.domain.sweeping import Horizon, Stage, SweepProgress, is_settled, sweeps_due, wants_call
 from postdate.domain.task import State
 from tests.model.instants import BEGIN
 from tests.model.plan import LEAD, MARGIN, Plan
@@ -68,7 +68,7 @@ class Sweeps:
         progress = {}
         if done.stage:
             stage, opened = Stage(done.stage), self._at[done.opened]
-            progress[minute, 0] = Progress(minute=minute, group=0, stage=stage, opened_at=opened)
+            progress[minute, 0] = SweepProgress(minute=minute, group=0, stage=stage, opened_at=opened)
         due = sweeps_due([minute], {minute: 1}, progress, horizon=_HORIZON, now=self._at[now])
         stages = [sweep.stage.value for sweep in due]
         missing = {"no closing pass": "close", "no audit": "audit"}.get(self._plan.mistake)

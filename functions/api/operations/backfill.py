@@ -11,7 +11,7 @@ from itertools import islice
 from functions.api import idempotency
 from postdate.domain import backfill as rules
 from postdate.domain import definition as definitions
-from postdate.domain.backfill import BackfillStep, Progress
+from postdate.domain.backfill import BackfillProgress, BackfillStep
 from postdate.domain.definition import Definition
 from postdate.domain.errors import (
     IdempotencyKeyReused,
@@ -41,7 +41,7 @@ class Backfill:
     asked_at: datetime
     # The task that makes the first runs. Each step writes the task of the next one.
     step: BackfillStep
-    progress: Progress
+    progress: BackfillProgress
     # True if an earlier request with the same key asked for it.
     replayed: bool = False
 

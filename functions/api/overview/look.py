@@ -16,7 +16,7 @@ from postdate.domain import instants
 from postdate.domain.breaker import Breaker
 from postdate.domain.calendar import DueCount
 from postdate.domain.reconciling import Reconciliation
-from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
+from postdate.domain.sweeping import Groups, Horizon, Stage, SweepProgress, Watermark
 from postdate.domain.switch import Switch
 from postdate.domain.tally import MinuteTally
 from postdate.runtime.alarms import Firing
@@ -53,7 +53,7 @@ class Minute:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sweeping:
+class SweepState:
     """`behind_minutes` is 0 while every minute that begins within the lead is open. `is_alive` is false after three
     missed heartbeats."""
 
@@ -89,7 +89,7 @@ class Looked(LastHour):
     `reconciliation` is the newest one; None before the first."""
 
     calendar: Calendar
-    sweeping: Sweeping
+    sweeping: SweepState
     queues: Mapping[str, Depth]
     # Seconds for which the oldest message waits; of an empty queue none.
     ages: Mapping[str, int]
@@ -170,7 +170,7 @@ class Look:
         circuits, keys = self.flow.needing_attention(limit=ATTENTION_SHOWN, tenant=tenant)
         return Attention(breakers=self.flow.breakers(circuits) if circuits else {}, keys=keys)
 
-    def _passes(self, minutes: range) -> dict[tuple[int, int], Progress]:
+    def _passes(self, minutes: range) -> dict[tuple[int, int], SweepProgress]:
         found = self.passes.between(minutes.start, minutes.stop - 1)
         return {(each.minute, each.group): each for each in found}
 
@@ -178,7 +178,7 @@ class Look:
         self,
         shown: range,
         tallies: Mapping[int, Mapping[str, MinuteTally]],
-        done: Mapping[tuple[int, int], Progress],
+        done: Mapping[tuple[int, int], SweepProgress],
     ) -> list[Minute]:
         return [
             Minute(
@@ -190,7 +190,7 @@ class Look:
         ]
 
     def _is_past(
-        self, minute: int, done: Mapping[tuple[int, int], Progress], stages: frozenset[Stage]
+        self, minute: int, done: Mapping[tuple[int, int], SweepProgress], stages: frozenset[Stage]
     ) -> bool:
         found = [done.get((minute, group)) for group in range(self.groups.count(minute))]
         return all(each is not None and each.stage in stages for each in found)
@@ -198,10 +198,10 @@ class Look:
     def _sweeping(
         self,
         now: datetime,
-        done: Mapping[tuple[int, int], Progress],
+        done: Mapping[tuple[int, int], SweepProgress],
         mark: Watermark | None,
         beat: tuple[int, datetime] | None,
-    ) -> Sweeping:
+    ) -> SweepState:
         """Looks at the last hour only. The watermark says nothing of opening: an item that runs on keeps it low."""
         first = max(_shown(now).start, -1 if mark is None else mark.minute + 1)
         unopened = next(
@@ -212,7 +212,7 @@ class Look:
             ),
             None,
         )
-        return Sweeping(
+        return SweepState(
             is_alive=beat is not None and now < beat[1] + _BEATS_MISSED * self.beat,
             behind_minutes=0 if unopened is None else max(0, instants.minute_of(now) - unopened),
             watermark=None if mark is None else mark.minute,

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from functions.api.overview import answers as overview
 from functions.api.overview.calendar import REACHES, Calendar
-from functions.api.overview.look import Attention, Looked, Minute, OfTenant, Sweeping
+from functions.api.overview.look import Attention, Looked, Minute, OfTenant, SweepState
 from postdate.domain import breaker, instants, switch
 from postdate.domain.breaker import Breaker
 from postdate.domain.calendar import DueCount
@@ -41,7 +41,7 @@ def answers() -> dict[str, Any]:
         at=_NOW,
         minutes=minutes,
         attention=Attention(breakers={("acme", "webhook:hooks.example.com"): down}, keys=[("acme", "mail")]),
-        sweeping=Sweeping(
+        sweeping=SweepState(
             is_alive=True, behind_minutes=0, watermark=_MINUTE - 60, heartbeat_at=_NOW - timedelta(seconds=21)
         ),
         calendar=calendar,

@@ -13,7 +13,7 @@ from functions.api.runs import answers as runs
 from functions.api.tasks.recurring import answers as recurring
 from postdate.domain import definition as definitions
 from postdate.domain import preview, transitions, verdicts
-from postdate.domain.backfill import STEP_RUNS, BackfillStep, Progress
+from postdate.domain.backfill import STEP_RUNS, BackfillProgress, BackfillStep
 from postdate.domain.backfill import State as Running
 from postdate.domain.cron import Cron
 from postdate.domain.definition import HOME_MINUTE, Definition, State
@@ -116,7 +116,7 @@ def _backfill(definition: Definition, now: datetime) -> Backfill:
         task_id=definition.id,
         asked_at=now,
         step=step,
-        progress=Progress(state=Running.RUNNING, done=0, total=22),
+        progress=BackfillProgress(state=Running.RUNNING, done=0, total=22),
     )
 
 

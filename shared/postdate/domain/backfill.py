@@ -116,7 +116,7 @@ class BackfillStep:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Progress:
+class BackfillProgress:
     """The progress of a backfill, derived from its steps."""
 
     # The state of the backfill.
@@ -165,7 +165,7 @@ def task_of(
     )
 
 
-def progress(first: BackfillStep, steps: Sequence[Task | None]) -> Progress:
+def progress(first: BackfillStep, steps: Sequence[Task | None]) -> BackfillProgress:
     """The progress of a backfill. `steps` are its steps in their order, None for a step that is not written yet."""
     done = sum(
         replace(first, number=number).runs
@@ -181,7 +181,7 @@ def progress(first: BackfillStep, steps: Sequence[Task | None]) -> Progress:
     elif last is not None and last is steps[-1] and last.state is TaskState.SUCCEEDED:
         state = State.DONE
     told = last if state in (State.STOPPED, State.ABORTED) else None
-    return Progress(
+    return BackfillProgress(
         state=state,
         done=done,
         total=first.total,

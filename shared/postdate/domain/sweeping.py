@@ -38,7 +38,7 @@ _NEXT: Final = {None: Stage.OPEN, Stage.OPEN: Stage.CLOSE, Stage.CLOSE: Stage.AU
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Progress:
+class SweepProgress:
     """The newest finished pass over one group of a minute's shards, written by the sweeper that made it."""
 
     # The minute, counted from the epoch.
@@ -109,7 +109,7 @@ class Horizon:
             case Stage.AUDIT:
                 return instants.end_of(minute) + AUDITED_AFTER <= now
 
-    def believed(self, done: Progress | None, now: datetime, *, epoch: int) -> Progress | None:
+    def believed(self, done: SweepProgress | None, now: datetime, *, epoch: int) -> SweepProgress | None:
         """The progress that a pass noted; None if it does not count. Two kinds do not count: a pass of an earlier
         epoch, which may have read another table; and a pass that cannot be due yet, because its sweeper's clock was
         ahead and missed items that were written later."""
@@ -135,7 +135,7 @@ class Sweep:
 def sweeps_due(
     minutes: Iterable[int],
     groups: Mapping[int, int],
-    progress: Mapping[tuple[int, int], Progress],
+    progress: Mapping[tuple[int, int], SweepProgress],
     *,
     horizon: Horizon,
     now: datetime,
@@ -155,7 +155,7 @@ def sweeps_due(
     )
 
 
-def _next(done: Progress | None, horizon: Horizon, now: datetime) -> Stage | None:
+def _next(done: SweepProgress | None, horizon: Horizon, now: datetime) -> Stage | None:
     """The next pass of a group, which may not be due yet. None if it is too early to repeat a pass, or all are done.
 
     The order is open, close, audit. A closing pass that found waiting items is repeated every 5 minutes until the audit

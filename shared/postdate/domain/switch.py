@@ -36,7 +36,7 @@ _TENANT_NAME: Final = re.compile(r"tenant:[a-z0-9][a-z0-9-]{0,62}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Turn:
+class SwitchChange:
     """One line of a switch's history."""
 
     # The instant of the turn.
@@ -61,7 +61,7 @@ class Switch:
     # The end of that time; None while it is off, and if it never was off.
     on_at: datetime | None = None
     # The newest last, HISTORY_MAX at most.
-    history: tuple[Turn, ...] = ()
+    history: tuple[SwitchChange, ...] = ()
     # One more with each turn; 0 if it was never turned.
     version: int = 0
 
@@ -126,7 +126,7 @@ def turned(before: Switch, *, on: bool, now: datetime, by: str, why: str) -> Swi
     """The switch after an operator turned it; the same if it is in that position already."""
     if on == before.on:
         return before
-    turn = Turn(at=now, on=on, by=by, why=why)
+    turn = SwitchChange(at=now, on=on, by=by, why=why)
     after = replace(before, on=on, history=(*before.history, turn)[-HISTORY_MAX:], version=before.version + 1)
     if on:
         return replace(after, on_at=max(now, before.off_at or now))

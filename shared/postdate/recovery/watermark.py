@@ -12,7 +12,7 @@ from typing import Final
 
 from postdate.domain import instants
 from postdate.domain.errors import NotRecoverable, Unavailable
-from postdate.domain.sweeping import AUDITED_AFTER, Groups, Progress, Stage, Watermark
+from postdate.domain.sweeping import AUDITED_AFTER, Groups, Stage, SweepProgress, Watermark
 from postdate.stores.passes import KEPT, Passes
 
 # Clocks of sweepers, and the instant of a table's restore, may be apart by this much.
@@ -61,13 +61,13 @@ class Rewind:
                 return to
         raise Unavailable("the watermark is put back by others at the same time")
 
-    def _notes(self, minutes: range) -> dict[int, list[Progress]]:
-        found = defaultdict[int, list[Progress]](list)
+    def _notes(self, minutes: range) -> dict[int, list[SweepProgress]]:
+        found = defaultdict[int, list[SweepProgress]](list)
         for note in self.passes.between(minutes.start, minutes.stop - 1):
             found[note.minute].append(note)
         return found
 
-    def _audited(self, minute: int, notes: list[Progress], before: datetime) -> bool:
+    def _audited(self, minute: int, notes: list[SweepProgress], before: datetime) -> bool:
         audited = {
             note.group
             for note in notes

@@ -8,18 +8,18 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from postdate.domain.sweeping import Progress, Watermark
+from postdate.domain.sweeping import SweepProgress, Watermark
 
 KEPT: Final = timedelta(days=40)
 
 
 class Passes(Protocol):
-    def between(self, first: int, last: int) -> Iterable[Progress]:
+    def between(self, first: int, last: int) -> Iterable[SweepProgress]:
         """The progress of all groups of these minutes."""
 
-    def get(self, minute: int, group: int) -> Progress | None: ...
+    def get(self, minute: int, group: int) -> SweepProgress | None: ...
 
-    def record(self, progress: Progress) -> None:
+    def record(self, progress: SweepProgress) -> None:
         """Never replaces a note of a later epoch."""
 
     def watermark(self) -> Watermark | None:

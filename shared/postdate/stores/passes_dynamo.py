@@ -11,7 +11,7 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.models import Model
 
 from postdate.domain import instants
-from postdate.domain.sweeping import Progress, Stage, Watermark
+from postdate.domain.sweeping import Stage, SweepProgress, Watermark
 from postdate.stores.faults import is_refused, translated
 from postdate.stores.passes import KEPT
 from postdate.stores.rows import table_rows
@@ -39,18 +39,18 @@ class DynamoPasses:
     def __init__(self, *, table: str, client: "BaseClient | None" = None) -> None:
         self._rows = table_rows(_Row, table, client)
 
-    def between(self, first: int, last: int) -> Iterable[Progress]:
+    def between(self, first: int, last: int) -> Iterable[SweepProgress]:
         if last < first:
             return []
         named = self._rows.name.between(_name(first, 0), _name(last, 99))
         with translated():
             return [_progress(row) for row in self._rows.query("passes", named, consistent_read=True)]
 
-    def get(self, minute: int, group: int) -> Progress | None:
+    def get(self, minute: int, group: int) -> SweepProgress | None:
         row = self._find("passes", _name(minute, group))
         return None if row is None else _progress(row)
 
-    def record(self, progress: Progress) -> None:
+    def record(self, progress: SweepProgress) -> None:
         row = self._rows(
             scope="passes",
             name=_name(progress.minute, progress.group),
@@ -144,9 +144,9 @@ def _name(minute: int, group: int) -> str:
     return f"{instants.start_of(minute):%Y-%m-%dT%H:%M}#{group:02d}"
 
 
-def _progress(row: _Row) -> Progress:
+def _progress(row: _Row) -> SweepProgress:
     moment, _, group = row.name.partition("#")
-    return Progress(
+    return SweepProgress(
         minute=instants.minute_of(datetime.fromisoformat(f"{moment}+00:00")),
         group=int(group),
         stage=Stage(row.stage),

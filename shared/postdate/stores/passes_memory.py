@@ -3,22 +3,22 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from postdate.domain.sweeping import Progress, Watermark
+from postdate.domain.sweeping import SweepProgress, Watermark
 
 
 class MemoryPasses:
     def __init__(self) -> None:
-        self._progress: dict[tuple[int, int], Progress] = {}
+        self._progress: dict[tuple[int, int], SweepProgress] = {}
         self._watermark: Watermark | None = None
         self._beat: tuple[int, datetime] | None = None
 
-    def between(self, first: int, last: int) -> Iterable[Progress]:
+    def between(self, first: int, last: int) -> Iterable[SweepProgress]:
         return [progress for progress in self._progress.values() if first <= progress.minute <= last]
 
-    def get(self, minute: int, group: int) -> Progress | None:
+    def get(self, minute: int, group: int) -> SweepProgress | None:
         return self._progress.get((minute, group))
 
-    def record(self, progress: Progress) -> None:
+    def record(self, progress: SweepProgress) -> None:
         known = self._progress.get((progress.minute, progress.group))
         if known is None or known.epoch <= progress.epoch:
             self._progress[progress.minute, progress.group] = progress

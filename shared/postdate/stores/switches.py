@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from postdate.domain import instants
-from postdate.domain.switch import Switch, Turn
+from postdate.domain.switch import Switch, SwitchChange
 from postdate.stores import batch_get
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
 from postdate.stores.faults import translated
@@ -138,7 +138,7 @@ def _switch(row: AttributeMap) -> Switch:
         on_at=state.on_at,
         version=state.version,
         history=tuple(
-            Turn(at=instants.from_milliseconds(at), on=on, by=by, why=why)
+            SwitchChange(at=instants.from_milliseconds(at), on=on, by=by, why=why)
             for at, on, by, why in json.loads(row["history"]["S"])
         ),
     )

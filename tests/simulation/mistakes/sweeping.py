@@ -17,7 +17,7 @@ BUGS: Final = (
         f"{SWEEP}.sweep_group:GroupSweeper.sweep",
         "found = list(self._found(sweep))",
         "found = list(self._found(sweep)); self.passes.record("
-        "Progress(minute=sweep.minute, group=sweep.group, stage=sweep.stage, opened_at=opened_at))",
+        "SweepProgress(minute=sweep.minute, group=sweep.group, stage=sweep.stage, opened_at=opened_at))",
         mix="deaf",
     ),
     bug(

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from functions.api.unfinished import Unfinished
 from postdate.domain import instants
-from postdate.domain.sweeping import AUDITED_AFTER, Groups, Horizon, Progress, Stage, Watermark
+from postdate.domain.sweeping import AUDITED_AFTER, Groups, Horizon, Stage, SweepProgress, Watermark
 from postdate.runtime.clock import Clock
 from postdate.stores.passes_memory import MemoryPasses
 from tests.unit.doubles import PLAN, SECOND
@@ -19,7 +19,7 @@ class Notes(MemoryPasses):
         for each in range(2) if group is None else [group]:
             opened_at = instants.start_of(minute)
             self.record(
-                Progress(minute=minute, group=each, stage=stage, opened_at=opened_at, waiting=waiting)
+                SweepProgress(minute=minute, group=each, stage=stage, opened_at=opened_at, waiting=waiting)
             )
 
     def close(self, now: datetime) -> None:

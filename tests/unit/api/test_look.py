@@ -13,7 +13,7 @@ from postdate.domain.breaker import Breaker
 from postdate.domain.calendar import DueCount
 from postdate.domain.flow_key import FlowKey
 from postdate.domain.reconciling import SET_TO_JOURNAL, Proposal, Reconciliation
-from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Watermark
+from postdate.domain.sweeping import Groups, Horizon, Stage, SweepProgress, Watermark
 from postdate.domain.tally import MinuteTally
 from postdate.domain.task import State
 from postdate.runtime import metric
@@ -73,7 +73,7 @@ class Watching:
     def passed(self, minute: int, stage: Stage, groups: tuple[int, ...] = (0, 1)) -> None:
         for group in groups:
             opened_at = instants.start_of(minute)
-            self.passes.record(Progress(minute=minute, group=group, stage=stage, opened_at=opened_at))
+            self.passes.record(SweepProgress(minute=minute, group=group, stage=stage, opened_at=opened_at))
 
     def behind(self, later: timedelta) -> int:
         self.clock.move(later)

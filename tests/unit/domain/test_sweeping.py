@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postdate.domain import instants
-from postdate.domain.sweeping import Horizon, Progress, Stage, Sweep, is_settled, sweeps_due, wants_call
+from postdate.domain.sweeping import Horizon, Stage, Sweep, SweepProgress, is_settled, sweeps_due, wants_call
 from postdate.domain.task import State
 from tests.unit.doubles import MINUTE, PLAN, SECOND, START, unique
 
@@ -24,7 +24,7 @@ def due(minutes, progress=(), groups=1, now=START):
 
 
 def done(minute, stage, group=0):
-    return Progress(minute=minute, group=group, stage=stage, opened_at=OPENED_AT)
+    return SweepProgress(minute=minute, group=group, stage=stage, opened_at=OPENED_AT)
 
 
 def wants(stage, *, due_at=START, moved_at=OPENED_AT, state=State.PENDING, lease_until=None, now=START):

@@ -12,7 +12,7 @@ from functions.operate import handler as operate
 from functions.operate.recover import LOOKS_MAX, MINUTES_MAX, SPAN_MINUTES, Recoverer
 from postdate.domain import instants
 from postdate.domain.errors import Unavailable
-from postdate.domain.sweeping import AUDITED_AFTER, Groups, Horizon, Progress, Stage, Watermark
+from postdate.domain.sweeping import AUDITED_AFTER, Groups, Horizon, Stage, SweepProgress, Watermark
 from postdate.domain.task import Task
 from postdate.domain.task_requests import TOKENS_AHEAD
 from postdate.recovery.tokens import Tokens
@@ -118,7 +118,7 @@ class Outage:
                 audited = at + timedelta(seconds=1) if minute <= last else None
                 stage = Stage.AUDIT if minute <= last else Stage.CLOSE
                 self.passes.record(
-                    Progress(
+                    SweepProgress(
                         minute=minute,
                         group=group,
                         stage=stage,
@@ -139,7 +139,9 @@ class Outage:
                 at = self.clock.now()
                 stage, epoch = Stage.CLOSE, mark.epoch
                 self.passes.record(
-                    Progress(minute=minute, group=group, stage=stage, opened_at=at, looked_at=at, epoch=epoch)
+                    SweepProgress(
+                        minute=minute, group=group, stage=stage, opened_at=at, looked_at=at, epoch=epoch
+                    )
                 )
 
 

@@ -11,7 +11,7 @@ from postdate.domain import instants
 from postdate.domain.errors import Unavailable
 from postdate.domain.payment import Payment
 from postdate.domain.slots import Slot
-from postdate.domain.sweeping import Groups, Horizon, Progress, Stage, Sweep, Watermark
+from postdate.domain.sweeping import Groups, Horizon, Stage, Sweep, SweepProgress, Watermark
 from postdate.domain.tally import Fared
 from postdate.domain.task import Task
 from postdate.stores.passes_memory import MemoryPasses
@@ -30,10 +30,10 @@ class ScriptedPasses(MemoryPasses):
 
     def __init__(self) -> None:
         super().__init__()
-        self.recorded: list[Progress] = []
-        self.refuses: Callable[[Progress], bool] = lambda progress: False
+        self.recorded: list[SweepProgress] = []
+        self.refuses: Callable[[SweepProgress], bool] = lambda progress: False
 
-    def record(self, progress: Progress) -> None:
+    def record(self, progress: SweepProgress) -> None:
         if self.refuses(progress):
             raise Unavailable
         self.recorded.append(progress)
@@ -118,7 +118,7 @@ class Sweeping:
         for minute in range(last - 57, last + 1):
             for group in range(2):
                 opened_at = instants.start_of(minute)
-                note = Progress(minute=minute, group=group, stage=Stage.CLOSE, opened_at=opened_at)
+                note = SweepProgress(minute=minute, group=group, stage=Stage.CLOSE, opened_at=opened_at)
                 MemoryPasses.record(self.passes, note)
 
     def stores(self, *tasks: Task) -> None:

@@ -13,7 +13,7 @@ from postdate.domain import instants, transitions, verdicts
 from postdate.domain.due import Due
 from postdate.domain.item import Phase
 from postdate.domain.retry import RetryPolicy
-from postdate.domain.sweeping import Progress, Stage, Watermark
+from postdate.domain.sweeping import Stage, SweepProgress, Watermark
 from postdate.domain.task import State
 from postdate.domain.transitions import Failure, Transition
 from postdate.recovery.watermark import NotNoted, Rewind
@@ -263,5 +263,5 @@ def test_an_audit_counts_only_if_it_was_over_well_before_the_restore():
     since = START + 2 * HOUR
     stood = world.rewind.stood_at(since)
     note = world.sweeping.passes.get(stood, 0)
-    assert isinstance(note, Progress)
+    assert isinstance(note, SweepProgress)
     assert note.audited_at < since - timedelta(minutes=10) <= note.audited_at + 2 * MINUTE
