@@ -23,5 +23,7 @@ def walked(tasks: Tasks, tenant: str, *, limit: int, newest_first: bool = False,
         after = places[-1] if places else ""
         page = tasks.listed(asked, after=after, limit=limit, newest_first=newest_first)
         assert len(page) <= limit
+        if not page:
+            break
         places += page
     return [id_at(place) for place in places]

@@ -12,26 +12,12 @@ from aws_cdk import ArnFormat, Aws, Stack, aws_events, aws_iam, aws_sns
 from infra.constructs.state_machine import StateMachine
 from infra.constructs.waiver import waive
 from infra.environment import Environment
-from infra.watch.alarm import PAGES_AFTER, Alarm, Severity
+from infra.watch.alarm import Alarm
+from infra.watch.escalation_values import values
 from infra.watch.pulse import pulse_alarms
 
 NAME: Final = "escalate"
 OWN_ALARMS: Final = "The names of an environment's alarms begin alike, and are many."
-
-
-def values(environment: Environment, alarms: Iterable[Alarm], *, page: str, ticket: str) -> dict[str, str]:
-    """The values of the machine's definition. `page` and `ticket` are the topics."""
-    sooner = {
-        environment.named(each.name): each.pages_after
-        for each in alarms
-        if each.severity is Severity.TICKET and each.pages_after != PAGES_AFTER
-    }
-    return {
-        "Seconds": str(PAGES_AFTER),
-        "Sooner": "{" + ", ".join(f"'{name}': {seconds}" for name, seconds in sooner.items()) + "}",
-        "PageTopic": page,
-        "TicketTopic": ticket,
-    }
 
 
 def add_escalation(

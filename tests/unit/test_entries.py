@@ -22,8 +22,6 @@ from postdate.stores.payment_row import attributes_of
 from tests.unit.doubles import PLAN, START, a_payment, unique
 
 FUNCTIONS: Final = sorted(path.parent.name for path in Path("functions").glob("*/handler.py"))
-# Nobody listens there: a call to AWS fails the start.
-NOBODY: Final = "http://127.0.0.1:9"
 DUE_AT: Final = START + timedelta(seconds=1)
 COUNTED: Final = """
 import botocore.session, json, sys
@@ -33,6 +31,10 @@ botocore.session.Session.create_client = lambda *given, **named: made.append(giv
 """
 PAYMENT: Final = {"from_account_id": "a", "to_account_id": "b", "amount": 1, "delay_seconds": 60}
 TASK: Final = {"delay_seconds": 60, "target": {"type": "webhook", "url": "http://127.0.0.1:9/"}}
+STARTED: Final = """
+import os, urllib.request
+urllib.request.urlopen(os.environ["AWS_ENDPOINT_URL"] + "/started").close()
+"""
 CONTEXT: Final = """
 class Context:
     function_name = invoked_function_arn = "postdate-test"
@@ -51,9 +53,8 @@ without = [each.Meta.table_name for each in tables if each._get_connection().con
 """
 
 
-def ran(program: str, environment: dict[str, str], given: str = "") -> str:
-    """The process's errors, or else its output."""
-    ran = subprocess.run(
+def ran(program: str, environment: dict[str, str], given: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, "-c", program],
         env={"PATH": os.environ["PATH"], "PYTHONPATH": "shared", **environment},
         input=given,
@@ -61,7 +62,6 @@ def ran(program: str, environment: dict[str, str], given: str = "") -> str:
         text=True,
         check=False,
     )
-    return ran.stderr if ran.returncode else ran.stdout
 
 
 def given(function: str, endpoint: str) -> dict[str, str]:
@@ -80,30 +80,23 @@ def given(function: str, endpoint: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_its_modules_are_imported_without_an_environment(function: str) -> None:
+def test_only_its_start_needs_an_environment(function: str) -> None:
+    """One process tells both: its modules are imported, and then it does not start."""
     names = [path.stem for path in Path("functions", function).glob("*.py") if path.stem != "entry"]
     program = "\n".join(f"import functions.{function}.{name}" for name in names)
-    assert ran(program, {}) == ""
+    told = ran(f"{program}\nprint('imported', flush=True)\nimport functions.{function}.entry", {})
+    assert told.returncode == 1
+    assert (told.stdout, "SettingsInvalid" in told.stderr) == ("imported\n", True), told.stderr
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_it_does_not_start_without_what_it_reads(function: str) -> None:
-    assert "SettingsInvalid" in ran(f"import functions.{function}.entry", {})
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_it_starts_without_a_call_to_aws(function: str) -> None:
-    assert ran(f"import functions.{function}.entry", given(function, NOBODY)) == ""
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_its_clients_are_made_while_it_starts(function: str) -> None:
+def test_it_starts_without_a_call_to_aws_and_makes_its_clients_meanwhile(function: str) -> None:
     """An event makes no further client: AWS answers each call here, with nothing."""
     asked: list[str] = []
 
     class Aws(Answering):
         def called(self) -> None:
-            asked.append(self.headers.get("X-Amz-Target", ""))
+            asked.append(self.path)
             self.body()
             self.answer(204)
 
@@ -111,6 +104,7 @@ def test_its_clients_are_made_while_it_starts(function: str) -> None:
         told = ran(
             f"{COUNTED}{CONTEXT}"
             f"from functions.{function} import entry\n"
+            f"{STARTED}"
             "before = list(made)\n"
             "for event in json.load(sys.stdin):\n"
             "    try: entry.handler(event, Context)\n"
@@ -120,10 +114,12 @@ def test_its_clients_are_made_while_it_starts(function: str) -> None:
             given(function, url),
             json.dumps(events(function)),
         )
-    before, later, without = json.loads(told.splitlines()[-1])
+    assert told.returncode == 0, told.stderr
+    before, later, without = json.loads(told.stdout.splitlines()[-1])
     assert "dynamodb" in before
     assert (later, without) == ([], [])
-    assert len(asked) >= len(events(function))
+    assert asked[0] == "/started", "the start called AWS"
+    assert len(asked[1:]) >= len(events(function))
 
 
 def events(function: str) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -92,12 +93,24 @@ WORLD: Final = frozenset(
 CLOCKS: Final = frozenset({"monotonic", "now", "perf_counter", "time", "time_ns", "today", "utcnow"})
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Parsed when the first test asks: a process that runs none of these tests parses nothing."""
+    return dict(_modules())
+
+
+def _modules() -> Iterator[tuple[str, ast.Module]]:
     for name, folder in ROOTS.items():
         for path in sorted(folder.rglob("*.py")):
             inside = path.relative_to(folder).with_suffix("").parts
             parts = inside[:-1] if inside[-1] == "__init__" else inside
             yield ".".join((name, *parts)), ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports() -> list[tuple[str, str]]:
+    """Each import: the module that has it, and the imported name."""
+    return [(module, name) for module, tree in modules().items() for name in imported(tree)]
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
@@ -113,21 +126,19 @@ def within(module: str, *rooms: str) -> bool:
     return any(f"{module}.".startswith(f"{room}.") for room in rooms)
 
 
-MODULES: Final = dict(modules())
-IMPORTS: Final = [(module, name) for module, tree in MODULES.items() for name in imported(tree)]
-
-
 def test_every_module_is_in_a_room() -> None:
     packages = {"postdate", "functions"}
-    assert {module for module in MODULES if not room_of(module)} == packages
+    assert {module for module in modules() if not room_of(module)} == packages
 
 
+@cache
 def room_of(module: str) -> str:
     return max((room for room in MAY_USE if within(module, room)), key=len, default="")
 
 
+@cache
 def used_by(room: str) -> set[str]:
-    return {name for module, name in IMPORTS if room_of(module) == room and within(name, *OURS)}
+    return {name for module, name in imports() if room_of(module) == room and within(name, *OURS)}
 
 
 @pytest.mark.parametrize("room", MAY_USE)
@@ -144,29 +155,29 @@ def test_every_allowed_import_exists(room: str, other: str) -> None:
     ("library", "room"), [(name, room) for name, rooms in KNOWN_ONLY_TO.items() for room in rooms]
 )
 def test_every_room_that_may_know_a_library_uses_it(library: str, room: str) -> None:
-    assert any(within(module, room) and within(name, library) for module, name in IMPORTS)
+    assert any(within(module, room) and within(name, library) for module, name in imports())
 
 
 @pytest.mark.parametrize("library", KNOWN_ONLY_TO)
 def test_a_library_is_known_only_where_it_belongs(library: str) -> None:
-    users = {module for module, name in IMPORTS if within(name, library)}
+    users = {module for module, name in imports() if within(name, library)}
     assert {module for module in users if not within(module, *KNOWN_ONLY_TO[library])} == set()
 
 
 def test_every_library_has_its_place() -> None:
-    outside = {name.partition(".")[0] for _, name in IMPORTS} - set(OURS) - sys.stdlib_module_names
+    outside = {name.partition(".")[0] for _, name in imports()} - set(OURS) - sys.stdlib_module_names
     assert outside <= set(KNOWN_ONLY_TO)
 
 
 def test_the_domain_knows_nothing_of_the_world() -> None:
-    known = {name.partition(".")[0] for module, name in IMPORTS if within(module, "postdate.domain")}
+    known = {name.partition(".")[0] for module, name in imports() if within(module, "postdate.domain")}
     assert known & WORLD == set()
 
 
 def test_the_domain_reads_no_clock() -> None:
     reads = [
         f"{module}:{node.lineno}"
-        for module, tree in MODULES.items()
+        for module, tree in modules().items()
         if within(module, "postdate.domain")
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CLOCKS
@@ -177,7 +188,7 @@ def test_the_domain_reads_no_clock() -> None:
 def test_only_the_command_line_prints() -> None:
     prints = {
         module
-        for module, tree in MODULES.items()
+        for module, tree in modules().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     }

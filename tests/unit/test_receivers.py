@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from standardwebhooks import Webhook
 
-from functions.api import openapi
 from functions.api.reference import receiving
 from postdate.domain.task import Destination
 from postdate.targets.answer import Head
 from postdate.targets.base import Delivered, Delivery, Failed
 from postdate.targets.facts import facts
 from postdate.targets.verdict import verdict
+from tests.described import DESCRIPTION
 
 PAGE = Path("docs/receivers.md").read_text(encoding="utf-8")
 NOW = datetime(2026, 11, 18, 10, 5, tzinfo=UTC)
@@ -59,7 +59,7 @@ def test_every_header_that_is_sent_is_told_and_no_other() -> None:
 
 
 def test_the_description_carries_the_contract() -> None:
-    operation = openapi.document()["webhooks"]["run"]["post"]
+    operation = DESCRIPTION["webhooks"]["run"]["post"]
     parameters = {each["name"] for each in operation["parameters"]}
     assert parameters == sent().keys() - {"Content-Type"}
     assert {status: told["description"] for status, told in operation["responses"].items()} == rows(

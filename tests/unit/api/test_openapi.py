@@ -21,8 +21,9 @@ from functions.api.tasks import targets
 from functions.api.tasks.examples import BATCH
 from functions.api.tasks.forms import BatchTaskForm
 from postdate.domain.account import AMOUNT_CAP
+from tests.described import DESCRIPTION
 
-DOCUMENT = openapi.document()
+DOCUMENT = DESCRIPTION
 FORMS = [
     *schemas.FORMS,
     *targets.FORMS.values(),

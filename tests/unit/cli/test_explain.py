@@ -13,10 +13,10 @@ import pytest
 
 from cli.explanation import Beside, explained, kind_of
 from cli.next_steps import NEXT
-from functions.api import openapi
 from postdate.domain import account, backfill, definition, operation, payment, subscription, task
+from tests.described import DESCRIPTION
 
-PATHS: Final = openapi.document()["paths"]
+PATHS: Final = DESCRIPTION["paths"]
 EARLY: Final = datetime(2026, 1, 1, tzinfo=UTC)
 AFTER: Final = datetime(2027, 1, 1, tzinfo=UTC)
 STATES: Final[dict[str, type[StrEnum]]] = {

@@ -12,9 +12,8 @@ import pytest
 from cli.commands import call
 from cli.local.listening import Answering, listening
 from cli.main import main
-from functions.api import openapi
+from tests.described import DESCRIPTION
 
-DESCRIPTION: Final = openapi.document()
 OPERATIONS: Final = call.operations(DESCRIPTION)
 AT: Final = "2030-11-19T12:00:0{}.000Z"
 DEAD: Final = {

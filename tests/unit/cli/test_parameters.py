@@ -8,10 +8,11 @@ import pytest
 
 from cli.failure import Failure
 from cli.parameters import checked, described, page, schema
-from infra.constructs.parameter_store import SCHEMA
 from postdate.domain.parameters import DEFAULTS, Parameters, read
 
 PAGE = Path("docs/parameters.md")
+# Named here, for an import of `infra.constructs` starts the CDK. A test of tests/infra compares it with the template.
+SCHEMA = Path("infra/parameters.schema.json")
 
 
 def written(path: Path, text: str) -> str:

@@ -12,10 +12,10 @@ import pytest
 
 from cli.local.listening import Answering, listening
 from cli.main import main
-from functions.api import openapi
+from tests.described import DESCRIPTION
 from tests.unit.cli.test_options import SPEAKING
 
-PATHS: Final = openapi.document()["paths"]
+PATHS: Final = DESCRIPTION["paths"]
 EXPLAINED: Final = ["id", "kind", "state", "because", "next", "held", "history"]
 # Each command with the fields of its answer. A command that passes on the API's own answer has those of the operation.
 SHAPES: Final[dict[str, list[str] | str]] = {
@@ -105,9 +105,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         def called(self) -> None:
             self.body()
             path = self.path.partition("?")[0]
-            status, told = (
-                (200, openapi.document()) if path == "/openapi.json" else answers(self.command, path)
-            )
+            status, told = (200, DESCRIPTION) if path == "/openapi.json" else answers(self.command, path)
             if self.command == "GET" and re.fullmatch(r"/api/v1/operations/[^/]+", path):
                 told = {**told, "state": "DONE"}
             if isinstance(told, dict) and "next_cursor" in told:

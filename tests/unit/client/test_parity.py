@@ -12,11 +12,11 @@ from typing import Any, Final, Unpack, get_args, get_origin, get_type_hints
 import describe_forms
 import pytest
 
-from functions.api import openapi
 from postdate_client import Client, Followed, answers, forms, queries
 from postdate_client.transport import Answer
+from tests.described import DESCRIPTION
 
-PATHS: Final = openapi.document()["paths"]
+PATHS: Final = DESCRIPTION["paths"]
 # Other names of an operation, jobs, and what people and tools ask for: `request` sends them.
 BY_REQUEST: Final = frozenset(
     {
@@ -136,7 +136,7 @@ def describe() -> dict[str, Any]:
 
 
 def test_the_types_of_answers_are_those_of_the_description(describe: dict[str, Any]) -> None:
-    files = describe["generated"](openapi.document())
+    files = describe["generated"](DESCRIPTION)
     folder = Path(answers.__file__).parent
     assert files.keys() == {path.name for path in folder.glob("*.py")}
     for name, text in files.items():
@@ -146,7 +146,7 @@ def test_the_types_of_answers_are_those_of_the_description(describe: dict[str, A
 def test_each_method_returns_the_type_of_its_operations_answer(
     asked: dict[Any, str], describe: dict[str, Any]
 ) -> None:
-    of_operations = describe["answers"](openapi.document())
+    of_operations = describe["answers"](DESCRIPTION)
     for method, name in asked.items():
         returned = get_type_hints(method)["return"]
         item = get_args(returned)[0] if get_origin(returned) in (list, Iterator) else returned
@@ -156,7 +156,7 @@ def test_each_method_returns_the_type_of_its_operations_answer(
 
 
 def test_the_types_of_queries_and_forms_are_those_of_the_description(describe: dict[str, Any]) -> None:
-    files = describe_forms.generated(openapi.document(), describe["ASKED"].keys())
+    files = describe_forms.generated(DESCRIPTION, describe["ASKED"].keys())
     assert files.keys() == {"forms.py", "queries.py"}
     for module in (forms, queries):
         path = Path(module.__file__)
@@ -167,7 +167,7 @@ def test_each_method_takes_the_query_and_the_form_of_its_operation(
     asked: dict[Any, str], describe: dict[str, Any]
 ) -> None:
     """A method of a batch takes a sequence. A field that the type lacks is a parameter of the method or set by it."""
-    wanted = describe_forms.taken(openapi.document(), describe["ASKED"].keys())
+    wanted = describe_forms.taken(DESCRIPTION, describe["ASKED"].keys())
     taken: dict[str, set[str]] = {name: set() for name in asked.values()}
     for method, name in asked.items():
         hints = [hint for hint in get_type_hints(method).values() if get_origin(hint) in (Unpack, Sequence)]

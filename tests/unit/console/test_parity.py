@@ -12,11 +12,11 @@ import pytest
 
 from cli.commands import call, completion
 from cli.main import parser
-from functions.api import openapi
 from functions.api.caller import ANY
 from functions.api.operation import Operation
 from functions.api.reference.operations import OPERATIONS as OF_EVERY_KIND
 from postdate_client import AsyncClient, Client
+from tests.described import DESCRIPTION
 
 CONSOLE: Final = Path("console")
 SOURCES: Final = "\n".join(
@@ -25,7 +25,6 @@ SOURCES: Final = "\n".join(
     if path.name not in ("preact.js", "hooks.js", "htm.js")
 )
 PAGES: Final = set(re.findall(r'^  "?([\w-]+)"?: \{ title: ', (CONSOLE / "app.js").read_text(), re.MULTILINE))
-DESCRIPTION: Final = openapi.document()
 OPERATIONS: Final = call.operations(DESCRIPTION)
 OF_THE_API: Final = [each for each in OF_EVERY_KIND if each.scheme == "key" and each.scope is not None]
 # A scope, and the operation that the console asks for with it.

@@ -5,8 +5,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from functions.sweep.tick import OtherTable
 from postdate.domain import instants, transitions, verdicts
@@ -116,38 +114,6 @@ def test_without_it_nothing_of_it_is_ever_called():
     world.lives(START + 6 * HOUR)
     assert world.called == []
     assert world.waiting
-
-
-@settings(max_examples=8)
-@given(
-    since=st.integers(75, 150),
-    lost=st.integers(0, 120),
-    tasks=st.lists(
-        st.tuples(st.integers(1, 180), st.sampled_from(["ends", "fails", "hangs"])),
-        min_size=1,
-        max_size=12,
-    ),
-)
-def test_nothing_that_waited_is_lost_whenever_the_table_is_of(since, lost, tasks):
-    made = [
-        a_task(number, due_at=START + minutes * MINUTE, retry=PATIENT)
-        for number, (minutes, _) in enumerate(tasks, start=1)
-    ]
-    kind = {task.id: temper for task, (_, temper) in zip(made, tasks, strict=True)}
-    world = Restored(
-        fails=frozenset(id for id, temper in kind.items() if temper == "fails"),
-        hangs=frozenset(id for id, temper in kind.items() if temper == "hangs"),
-    )
-    world.sweeping.stores(*made)
-    world.lives(START + since * MINUTE, every=5 * MINUTE)
-    instant, backup, waiting = world.sweeping.clock.now(), world.backup(), world.waiting
-    world.lives(instant + lost * MINUTE, every=5 * MINUTE)
-    world.restores(backup)
-    world.fails = world.hangs = frozenset()
-    world.recovers(instant)
-    world.lives(START + 7 * HOUR, every=5 * MINUTE)
-    assert world.waiting == set()
-    assert waiting <= set(world.called)
 
 
 def test_a_run_that_was_on_for_hours_is_found_although_its_minute_was_long_ago():

@@ -9,7 +9,7 @@ import pytest
 
 from infra.environments import PROD
 from infra.watch.alarm import Severity
-from infra.watch.escalation import values
+from infra.watch.escalation_values import values
 from infra.watch.table import alarms, composites
 from tests.machine import RETRY, Interpreted
 from tests.unit.doubles import ManualClock

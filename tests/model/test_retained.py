@@ -15,7 +15,6 @@ from functions.archive.retain import Retainer
 from postdate.domain import instants, retention
 from postdate.domain.errors import PostdateError, Unavailable
 from postdate.domain.payment import Payment, State
-from postdate.domain.slots import home
 from postdate.stores import archived_payments
 from postdate.use_cases import auditing
 from tests.unit.api.payments.conftest import ANYBODY
@@ -30,15 +29,6 @@ _WRITES: Final = (
     *(("archive", "put"), ("rows", "remove_at")),
     *(("walks", "walk_to"), ("walks", "look_again"), ("walks", "forget")),
 )
-
-
-class Brisk(Retainer):
-    """Passes over the minutes in which nothing can be."""
-
-    def _minutes(self) -> Any:
-        occupied = {home(id).minute for id in self.payments._ledger._payments}  # type: ignore[attr-defined]
-        every = super()._minutes()
-        return [minute for minute in every if minute in occupied or minute == every[-1]]
 
 
 @dataclass(slots=True)
@@ -119,7 +109,7 @@ class Months:
         self.world.bank.clock.move(timedelta(days=days))
         try:
             self.world.archive_events()
-            self.world.walk(retainer=Brisk)
+            self.world.walk()
         except (Death, Unavailable):
             assert self.faults
         self.world.expire()
