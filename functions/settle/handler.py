@@ -108,7 +108,7 @@ def _runner() -> PaymentRunner:
     return PaymentRunner(
         ledger=given.ledger,
         outbox=Outbox(queue=given.queue, dead_letters=given.dead_letters),
-        extend_messages=given.visibility.extend,
+        hide=given.visibility.hide,
         clock=given.clock,
         lease=given.lease,
         stops=Stops(given.switchboard, given.clock),

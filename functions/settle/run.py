@@ -17,6 +17,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from functions.settle.hold import Hidden, Hold
 from functions.settle.stops import PATIENCE, Stops
 from functions.settle.tally import PaymentTally
 from postdate.domain import settlement
@@ -46,7 +47,7 @@ class PaymentRunner:
         *,
         ledger: Ledger,
         outbox: Outbox,
-        extend_messages: Callable[[Iterable[Received], timedelta], None],
+        hide: Callable[[Hidden], None],
         clock: Clock,
         lease: timedelta,
         stops: Stops,
@@ -56,7 +57,7 @@ class PaymentRunner:
         self._ledger = ledger
         self._settling = Settling(ledger, clock, by=AUTHOR)
         self._outbox = outbox
-        self._extend_messages = extend_messages
+        self._hide = hide
         self._clock = clock
         self._lease = lease
         self._stops = stops
@@ -69,20 +70,20 @@ class PaymentRunner:
     def run(self, messages: Sequence[Received]) -> PaymentTally:
         """Settles all payments of the messages, each at its instant, and keeps the messages hidden meanwhile. Returns
         the tally with the messages that have to come back."""
-        self._extend_messages(messages, self._lease + WAIT_MAX)
-        renew_at = self._clock.now() + self._lease / 2
-        self._read(messages)
-        while self._agenda:
-            now = self._clock.now()
-            if renew_at <= now:
-                self._extend_messages(messages, self._lease + WAIT_MAX)
-                renew_at = now + self._lease / 2
-            elif self._agenda[0].at <= now:
-                self._settle(self._allowed(take_due(self._agenda, now)))
-            else:
-                self._outbox.send()
-                self._sleep(renew_at)
-        self._outbox.send()
+        hold = Hold(messages, hide=self._hide, clock=self._clock, lease=self._lease)
+        hold.renew_if_due()
+        with hold.renewing():
+            self._read(messages)
+            while self._agenda:
+                now = self._clock.now()
+                if hold.renew_at <= now:
+                    hold.renew_if_due()
+                elif self._agenda[0].at <= now:
+                    self._settle(self._allowed(take_due(self._agenda, now)))
+                else:
+                    self._outbox.send()
+                    self._sleep(hold.renew_at)
+            self._outbox.send()
         self._tally.failed_messages |= self._outbox.failed_messages
         return self._tally
 

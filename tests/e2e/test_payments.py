@@ -144,6 +144,27 @@ def test_workers_that_are_killed_at_the_instant_lose_nothing(
     assert audit(stack.client(stack.admin_key))["ok"]
 
 
+def test_payments_whose_workers_are_killed_are_settled_seconds_later(
+    stack: RunningStack, opened: Callable[..., list[str]]
+) -> None:
+    """Workers have the messages one to two seconds before the instant. A lease of the local stack is 23 s."""
+    client, (alice, bob) = stack.client(), opened(100, 0)
+    due_at = datetime.now(UTC) + timedelta(seconds=5)
+    ids = [
+        pay(client, f"lost-{number}", alice, bob, 1, scheduled_time=due_at.isoformat()).expect(201)[
+            "payment_id"
+        ]
+        for number in range(5)
+    ]
+    time.sleep(max(0.0, (due_at - datetime.now(UTC)).total_seconds() - 0.3))
+    for pid in workers(stack, "settle"):
+        os.kill(pid, signal.SIGKILL)
+    lateness = [ended(client, id)["lateness_ms"] for id in ids]
+    # A message that lost its worker stays hidden for at least a second after the instant.
+    assert 1_000 <= max(lateness) <= 10_000
+    assert balances(client, alice, bob) == [(95, 0), (5, 0)]
+
+
 def test_steps_of_eight_clients_at_once_leave_every_invariant_true(
     stack: RunningStack, opened: Callable[..., list[str]]
 ) -> None:

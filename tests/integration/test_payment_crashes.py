@@ -11,7 +11,6 @@ from typing import Final
 
 import pytest
 
-from postdate.domain.due import WAIT_MAX
 from tests.boundary import (
     Boundary,
     Call,
@@ -24,7 +23,6 @@ from tests.boundary import (
     refused,
     unreachable,
 )
-from tests.integration.conftest import SETTINGS
 from tests.integration.money import assert_sound, balances, calls, payments
 from tests.integration.world import Answer, Client, Record, World, again
 
@@ -148,10 +146,10 @@ def test_a_payment_is_settled_once_whatever_its_settlement_met(
         assert_sound(client)
 
 
-def test_a_message_of_a_worker_that_dies_comes_back_after_a_lease(
+def test_a_message_of_a_worker_that_dies_comes_back_within_seconds(
     world: World, new_client: Callable[[], Client], boundary: Boundary
 ) -> None:
-    """Not after the queue's own time, which is fifteen minutes."""
+    """A lease is longer, and the queue's own time is fifteen minutes."""
     client = new_client()
     records = due_call(world, client)
     boundary.clear()
@@ -160,8 +158,7 @@ def test_a_message_of_a_worker_that_dies_comes_back_after_a_lease(
         world.settle(records)
     (asked,) = boundary.asked("ChangeMessageVisibilityBatch")
     assert asked["QueueUrl"] == world.queues["payments"]
-    longest = int(SETTINGS["LEASE_SECONDS"]) + WAIT_MAX.total_seconds()
-    assert [entry["VisibilityTimeout"] for entry in asked["Entries"]] == [longest]
+    assert [entry["VisibilityTimeout"] for entry in asked["Entries"]] in ([2], [3], [4])
 
 
 def path_of(client: Client) -> str:

@@ -29,6 +29,7 @@ def made_client(inside: "Inside", service: str, **options: Any) -> Any:
     client.meta.events.register_first("choose-signer", lambda **_: botocore.UNSIGNED)
     # Whatever listens to a call is asked, also after the answer: the deadline is looked at before the call.
     client.meta.events.unregister("before-send", deadline._check)
+    client.meta.events.unregister("before-parameter-build", deadline._precede)
     client.meta.events.register_first(
         "before-send", lambda request, event_name, **_: _sent(inside, request, event_name)
     )
@@ -59,6 +60,7 @@ def _shortened(inside: "Inside", service: str, whole: Callable[..., Any]) -> Cal
     def call(operation: str, asked: dict[str, Any]) -> Any:
         if inside.hub.current is not None and inside.hub.current.met is not None:
             raise Stuck(f"{operation} would be answered with the outcome of an earlier call")
+        inside.deadline().precede()
         if operation in _WITH_TOKEN:
             asked = {"ClientRequestToken": inside.drawn_bytes(16).hex(), **asked}
         if service == "kms":

@@ -256,6 +256,7 @@ INVARIANTS: Final[dict[str, Shown]] = {
             items_at_rest.i22_it_comes_to_rest,
             items_at_rest.i22_no_batch_breaks_off,
             items_at_rest.on_time,
+            items_at_rest.i22_payments_outlive_their_worker,
         )
     ),
     "I23": Shown(

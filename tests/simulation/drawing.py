@@ -21,7 +21,7 @@ _BY_NAME: Final = frozenset(
         *("looping", "rationed", "stored out", "confined", "unanswered"),
         *("switched", "stopped at the instant", "unread switches"),
         *("replanned", "superseded", "recounted", "rolled back", "buried together", "unwritable"),
-        *("unsent", "vanishing", "unread", "owned", "retained", "erased", "rowless"),
+        *("unsent", "vanishing", "unread", "owned", "retained", "erased", "rowless", "bereft"),
     }
 )
 _DRAWN: Final = [

@@ -1,11 +1,13 @@
 """Invariants of payments and tasks that hold when a run has come to rest."""
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from typing import Final
 
 from tests.simulation.engine import CALLS, Row
 from tests.simulation.rows import (
     control,
+    is_payment,
     is_run,
     lines,
     number,
@@ -19,6 +21,8 @@ from tests.simulation.seen import Broken, Seen
 from tests.simulation.transitions import FINAL
 
 ON_TIME_MS: Final = 15_000
+# Five seconds, and up to two until the next worker asks for messages.
+AFTER_A_LOSS_MS: Final = 7_000
 
 
 def i10_one_key_and_rising_tokens(seen: Seen) -> None:
@@ -141,6 +145,20 @@ def i22_it_comes_to_rest(seen: Seen) -> None:
 
 def on_time(seen: Seen) -> None:
     """In a run without faults each task that was registered in time begins within seconds."""
+    for row, late in _late(seen):
+        if late > ON_TIME_MS:
+            raise Broken(f"on time: {row['id']['S']} begins {late} ms late although nothing went wrong")
+
+
+def i22_payments_outlive_their_worker(seen: Seen) -> None:
+    """In a run without other faults, a payment that loses its worker is settled by the next one within seconds."""
+    for row, late in _late(seen):
+        if is_payment(row) and late > AFTER_A_LOSS_MS:
+            raise Broken(f"I22: {row['id']['S']} is settled {late} ms late after its worker was lost")
+
+
+def _late(seen: Seen) -> Iterator[tuple[Row, int]]:
+    """Each item that began, with its lateness in milliseconds."""
     for row in seen.items():
         told = lines(row)
         starts = [line for line in told if line[2] in ("RUNNING", "COMPLETED")]
@@ -151,8 +169,7 @@ def on_time(seen: Seen) -> None:
         # A client that was refused first, and asks again with its key, may come after the instant.
         written = seen.written[row["id"]["S"]] // 1000
         late = starts[0][1] - max(planned, before[-1][1], written)
-        if late > ON_TIME_MS:
-            raise Broken(f"on time: {row['id']['S']} begins {late} ms late although nothing went wrong")
+        yield row, late
 
 
 def ends_at(seen: Seen, row: Row) -> int:

@@ -99,8 +99,9 @@ class Mix:
     deliveries whose receivers register another task, `quota` the registrations a second of each tenant, `stored`
     its stored tasks and `in_flight` its deliveries in flight at one worker; 0 is the usual number. With
     `breakers` each copy of a function has breakers of its dependencies. `owners` is the share of requests about
-    tenants, keys and accounts: their streams are recorded then, and those of switches, and events go to the bus. After
-    a run whose payments are `retained` the archive takes them, and after one that is `erased` a tenant leaves."""
+    tenants, keys and accounts: their streams are recorded then, and those of switches, and events go to the bus.
+    `killed` is the share of events of `settle` over which the worker is lost, once for each message. After a run whose
+    payments are `retained` the archive takes them, and after one that is `erased` a tenant leaves."""
 
     rates: dict[Fault, float] = field(default_factory=dict)
     sticky: float = 0.0
@@ -172,6 +173,7 @@ class Mix:
     in_flight: int = field(default=0, repr=False)
     breakers: bool = field(default=False, repr=False)
     owners: float = field(default=0.0, repr=False)
+    killed: float = field(default=0.0, repr=False)
     retained: bool = field(default=False, repr=False)
     erased: bool = field(default=False, repr=False)
 
@@ -234,6 +236,7 @@ class Mix:
             outage=None,
             impatient=0.0,
             fatal=0.0,
+            killed=0.0,
             untried=0.0,
             slow_writes=0.0,
             slow_claims=0.0,

@@ -193,6 +193,8 @@ class Run:
         if began.leaves_calls_alone:
             items_at_rest.i11_nothing_is_left_to_the_audit(self.seen)
         if began.is_quiet and self.script is None:
+            if began.killed:
+                items_at_rest.i22_payments_outlive_their_worker(self.seen)
             items_at_rest.on_time(self.seen)
             queues.a_queue_moves_on(self.seen)
         rest.redrive()

@@ -178,9 +178,18 @@ class Functions:
         for record in records if share and queue != "ticks" else ():
             self._fatal.setdefault(record["messageId"], draws.random() < share)
         if not any(self._fatal.get(record["messageId"]) for record in records):
-            return None
+            return self._killed_after(queue, records)
         self.seen.reach["message fatal"] += 1
         return draws.randrange(3)
+
+    def _killed_after(self, queue: str, records: list[dict[str, Any]]) -> int | None:
+        """The worker is lost after it hid its messages: while it reads, while it waits, or over a transaction."""
+        share = self.mix().killed if queue == "payments" else 0.0
+        first = all(record["attributes"]["ApproximateReceiveCount"] == "1" for record in records)
+        if not share or not first or self.hub.draws.random() >= share:
+            return None
+        self.seen.reach["payments lose their worker"] += 1
+        return self.hub.draws.randrange(1, 5)
 
     def _received(self, queue: str) -> list[dict[str, Any]]:
         mix, draws = self.mix(), self.hub.draws

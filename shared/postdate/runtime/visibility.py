@@ -25,17 +25,18 @@ class Visibility:
 
     def extend(self, messages: Iterable[Received], visible_after: timedelta) -> None:
         """A message that dies with this worker comes back when the lease is over, not after the queue's own time."""
-        self._hide([(message, visible_after) for message in messages])
+        self.hide([(message, visible_after) for message in messages])
 
     def back_off(self, messages: Iterable[Received]) -> None:
         """Hides messages that failed, longer after each delivery: eight deliveries outlast an outage of half an
         hour."""
-        self._hide([(message, self._pause(message.receives)) for message in messages])
+        self.hide([(message, self._pause(message.receives)) for message in messages])
 
     def _pause(self, receives: int) -> timedelta:
         return min(self._lease * (1 << min(receives - 1, _EXPONENT_MAX)), _BACK_OFF_MAX)
 
-    def _hide(self, messages: Sequence[tuple[Received, timedelta]]) -> None:
+    def hide(self, messages: Sequence[tuple[Received, timedelta]]) -> None:
+        """Hides each message for a time of its own, cut to whole seconds."""
         errors = [
             error
             for start in range(0, len(messages), _ENTRIES_MAX)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.simulation.mistakes.bug import BATCH, CLAIMING, GATE, INTAKE, LEDGER, TASKS, bug
+from tests.simulation.mistakes.bug import BATCH, CLAIMING, GATE, HOLD, INTAKE, LEDGER, TASKS, bug
 
 BUGS: Final = (
     bug(
@@ -47,6 +47,21 @@ BUGS: Final = (
         "self.outbox.move(call.due, call.message)",
         "pass",
         mix="kept",
+    ),
+    bug(
+        "payments stay hidden for a lease",
+        f"{HOLD}:Hold._grace",
+        "GRACE * (1 << doublings)",
+        "self._lease",
+        mix="bereft",
+    ),
+    bug(
+        "messages come back while their worker posts",
+        f"{HOLD}:Hold._renew",
+        "self.renew_at = now +",
+        "self.renew_at = now + self._lease +",
+        test="tests/unit/settle/test_hold.py"
+        "::test_a_posting_that_takes_long_hides_its_messages_again_before_they_come_back",
     ),
     bug(
         "conflicts are tried again without an end",

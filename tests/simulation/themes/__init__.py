@@ -65,4 +65,5 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "retained": owners.retained,
     "erased": owners.erased,
     "rowless": releases.rowless,
+    "bereft": calm.bereft,
 }

@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 
 from tests.simulation.hub import SECOND
-from tests.simulation.mix import Mix
+from tests.simulation.mix import MINUTE, Mix
 
 
 def quiet(mix: Mix, draws: Random) -> Mix:
@@ -45,4 +45,23 @@ def moved(mix: Mix, draws: Random) -> Mix:
         skew=min(mix.skew, 5 * SECOND),
         tempers=("takes",),
         requests=8,
+    )
+
+
+def bereft(mix: Mix, draws: Random) -> Mix:
+    """Workers of payments are lost in the middle of their batches, and nothing else goes wrong."""
+    return replace(
+        quiet(mix, draws),
+        newer_forms=False,
+        payments=1.0,
+        money=0.0,
+        restated=0.0,
+        operations=0.0,
+        recurring=0.0,
+        batches=0.3,
+        executors=2,
+        requests=8,
+        span=MINUTE,
+        waits_max=61,
+        killed=0.5,
     )

@@ -1,11 +1,12 @@
 """Settings and headers of a call to AWS."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
 from cli.local.listening import Answering, listening
-from postdate.runtime import aws
+from postdate.runtime import aws, deadline
 
 TRACE: dict[str, str] = {
     "AWS_LAMBDA_FUNCTION_NAME": "postdate-test",
@@ -42,3 +43,21 @@ def test_a_message_carries_no_trace_and_so_samples_no_worker(traces: list[str | 
 def test_any_other_call_carries_the_trace_of_its_request(traces: list[str | None]) -> None:
     aws.client.__wrapped__("dynamodb").list_tables()
     assert traces == [TRACE["_X_AMZN_TRACE_ID"]]
+
+
+def test_an_act_may_precede_each_call_of_an_event() -> None:
+    """It may call AWS itself. Once the event has ended, it is over."""
+    made = aws.client.__wrapped__("sqs")
+    answer = SimpleNamespace(status_code=200), {"ResponseMetadata": {}}
+    made.meta.events.register("before-call", lambda **_: answer)
+    seen: list[str] = []
+
+    def act() -> None:
+        seen.append("act")
+        if len(seen) == 1:
+            made.list_queues()
+
+    with deadline.of_this_process().preceding(act):
+        made.list_queues()
+    made.list_queues()
+    assert seen == ["act", "act"]

@@ -1,10 +1,11 @@
 """The executor of payments over a ledger in memory."""
 
-from collections.abc import Callable, Iterable
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 
 import pytest
 
+from functions.settle.hold import Hidden
 from functions.settle.run import PaymentRunner
 from functions.settle.stops import Stops
 from functions.settle.tally import PaymentTally
@@ -30,7 +31,8 @@ class Paying:
         self.queue = ScriptedQueue(self.clock)
         self.dead_letters = ScriptedQueue(self.clock)
         self.switches = MemorySwitches()
-        self.extended: list[tuple[list[str], timedelta]] = []
+        # The messages of each request that hides some, with the instants until which these are hidden.
+        self.hidden: list[dict[str, datetime]] = []
 
     def stores(self, *payments: Payment) -> None:
         self.ledger.keeps(*payments)
@@ -49,7 +51,7 @@ class Paying:
         return PaymentRunner(
             ledger=self.ledger,
             outbox=Outbox(queue=self.queue, dead_letters=self.dead_letters),
-            extend_messages=self._extend,
+            hide=self._hide,
             clock=self.clock,
             lease=LEASE,
             stops=Stops(Switchboard(switches=self.switches, clock=self.clock), self.clock),
@@ -91,8 +93,9 @@ class Paying:
     def sent(self) -> list[tuple[Via, Due, timedelta]]:
         return [(packet.via, due, delay) for packet, delay in self.queue.sent for due in packet.dues]
 
-    def _extend(self, messages: Iterable[Received], visible_after: timedelta) -> None:
-        self.extended.append(([each.message_id for each in messages], visible_after))
+    def _hide(self, hidden: Hidden) -> None:
+        now = self.clock.now()
+        self.hidden.append({message.message_id: now + time for message, time in hidden})
 
 
 @pytest.fixture

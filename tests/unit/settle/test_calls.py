@@ -9,7 +9,6 @@ from postdate.domain.due import Due, Via
 from postdate.domain.payment import Funding, State
 from postdate.stores.ledger import PostingAnswer
 from tests.unit.doubles import (
-    LEASE,
     MINUTE,
     SECOND,
     START,
@@ -308,34 +307,3 @@ def test_a_call_of_a_next_attempt_that_came_too_soon_is_sent_again(paying):
     paying.stores(tried)
     tally = paying.run(message(tried, via=Via.RETRY))
     assert (tally.deferred, paying.sent) == (1, [(Via.RETRY, Due.of(tried), 9 * SECOND)])
-
-
-def test_messages_stay_hidden_a_little_longer_than_the_lease(paying):
-    paying.run(message(number=1), message(number=2))
-    assert paying.extended == [(["message-1", "message-2"], LEASE + 3 * SECOND)]
-
-
-def test_messages_are_hidden_before_anything_is_read(paying):
-    payment = a_payment()
-    paying.stores(payment)
-    hidden = []
-    paying.ledger.before["payments"].append(lambda: hidden.extend(paying.extended))
-    paying.run(message(payment))
-    assert len(hidden) == 1
-
-
-def test_long_work_keeps_its_messages(paying):
-    payments = [a_payment(number, due_at=START + number * SECOND) for number in (1, 2, 3)]
-    paying.stores(*payments)
-    paying.ledger.before["post"].append(lambda: paying.clock.move(LEASE / 2))
-    tally = paying.run(message(*payments))
-    assert paying.extended == [(["message-1"], LEASE + 3 * SECOND)] * 2
-    assert tally.settled == 3
-
-
-def test_messages_are_not_renewed_before_half_of_the_lease_is_over(paying):
-    payments = [a_payment(number, due_at=START + number * SECOND) for number in (1, 2)]
-    paying.stores(*payments)
-    paying.ledger.before["post"].append(lambda: paying.clock.move(LEASE / 2 - 2 * SECOND))
-    paying.run(message(*payments))
-    assert len(paying.extended) == 1
