@@ -19,6 +19,7 @@ from bench.recorder import recorder
 from bench.register import register
 from bench.report import Line
 from bench.steady import steady
+from bench.tenants import tenants
 from bench.units import units
 from cli.progress import say
 
@@ -29,6 +30,7 @@ CASES: Final[Mapping[str, Case]] = {
     "register": register,
     "overview": overview,
     "burst": burst,
+    "tenants": tenants,
     "payments-spread": payments_spread,
     "payments-hot": payments_hot,
     "steady": steady,
