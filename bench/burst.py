@@ -30,7 +30,7 @@ def burst(bed: Bed, plan: Plan) -> Iterator[Line]:
     warm.executors(bed)
     for destination in bed.destinations:
         line = _burst(bed, destination, plan.items)
-        floor = _floor(bed, destination, plan.items)
+        floor = bare_per_second(bed, destination, plan.items)
         drain = line["drain_per_second"]
         yield line | {"floor": rounded(floor), "ratio": ratio(drain, floor) if drain else None}
 
@@ -63,7 +63,8 @@ def _burst(bed: Bed, destination: Destination, items: int) -> Line:
     }
 
 
-def _floor(bed: Bed, destination: Destination, items: int) -> float:
+def bare_per_second(bed: Bed, destination: Destination, items: int) -> float:
+    """The floor: claims, deliveries and completions of as many tasks in a bare loop."""
     bare = BareEngine(bed)
     rows = bare.rows(items, tasks.ahead(86_400 * 30))
     bare.execute(bare.inserts(rows))

@@ -22,7 +22,7 @@ from cli.local.own import environment
 from cli.progress import step
 
 _TIMES: Final = 5
-_FLOOR: Final = "import boto3; boto3.client('dynamodb')"
+CLIENT_ONLY: Final = "import boto3; boto3.client('dynamodb')"
 _MEASURED: Final = """
 import json, sys, time
 began, used = time.perf_counter(), time.process_time()
@@ -47,10 +47,9 @@ class Start:
 
 
 def cold(bed: Bed, plan: Plan) -> Iterator[Line]:
-    names = sorted(path.parent.name for path in (ROOT / "functions").glob("*/entry.py"))
-    with step(f"starting {len(names)} functions, {_TIMES} times each"):
-        floor = _median([started(_FLOOR, dict(os.environ)) for _ in range(_TIMES)])
-        for name in names:
+    with step(f"starting {len(names())} functions, {_TIMES} times each"):
+        floor = _median([started(CLIENT_ONLY, dict(os.environ)) for _ in range(_TIMES)])
+        for name in names():
             variables = dict(os.environ) | environment(name.replace("_", "-"))
             starts = [started(f"import functions.{name}.entry", variables) for _ in range(_TIMES)]
             found = _median(starts)
@@ -64,6 +63,11 @@ def cold(bed: Bed, plan: Plan) -> Iterator[Line]:
                 "floor": rounded(floor.cpu_ms),
                 "ratio": ratio(floor.cpu_ms, found.cpu_ms),
             }
+
+
+def names() -> list[str]:
+    """All functions, as their folders are named."""
+    return sorted(path.parent.name for path in (ROOT / "functions").glob("*/entry.py"))
 
 
 def started(program: str, variables: Mapping[str, str]) -> Start:

@@ -61,8 +61,12 @@ class Functions:
     def post(self, path: str, body: dict[str, Any], *, key: str | None = None) -> Any:
         """Through the API, as a caller with every scope; a key travels in its header."""
         headers = {} if key is None else {"idempotency-key": key}
-        answer = self.call("api", _http(path, body, headers, self._key))
+        answer = self.call("api", _http("POST", path, body, headers, self._key))
         return json.loads(answer["body"])
+
+    def get(self, path: str, bearer: str) -> Any:
+        """Through the API, with this key."""
+        return json.loads(self.call("api", _http("GET", path, {}, {}, bearer))["body"])
 
 
 class Calls:
@@ -132,7 +136,7 @@ def _handlers(
     return found
 
 
-def _http(path: str, body: dict[str, Any], headers: dict[str, str], key: str) -> dict[str, Any]:
+def _http(method: str, path: str, body: dict[str, Any], headers: dict[str, str], key: str) -> dict[str, Any]:
     return {
         "version": "2.0",
         "routeKey": "ANY /{proxy+}",
@@ -140,7 +144,7 @@ def _http(path: str, body: dict[str, Any], headers: dict[str, str], key: str) ->
         "rawQueryString": "",
         "headers": {"content-type": "application/json", "authorization": f"Bearer {key}", **headers},
         "requestContext": {
-            "http": {"method": "POST", "path": path},
+            "http": {"method": method, "path": path},
             "stage": "$default",
             "requestId": "counted",
             # The API reads the key itself; from the authorizer it needs only that there is one.

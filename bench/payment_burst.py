@@ -5,19 +5,19 @@ it is the sweep that calls, and puts those together that share accounts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from bench import payments, tasks, warm
 from bench.bare_payments import BareLedger
 from bench.bed import Bed
 from bench.draining import Received, Reserved, apart_ms, lateness_ms, watched
 from bench.figures import ratio, rounded, spread
+from bench.minutes import minute_after, opened_seconds
 from bench.payments import Pair
 from bench.plan import CLIENTS, Plan
 from bench.report import Line
 from cli.failure import Failure
 from cli.progress import step
-from postdate.domain import instants
 
 _SECONDS_TO_REGISTER = 6
 _TIME_TO_REGISTER = 1.6
@@ -48,7 +48,7 @@ def _burst(
     bed: Bed, what: str, pairs: Sequence[Pair], watching: Callable[[], Through], hot: str | None = None
 ) -> Iterator[Line]:
     seconds = _SECONDS_TO_REGISTER + _TIME_TO_REGISTER * len(pairs) / warm.payments(bed)
-    line = _drained(bed, what, pairs, _minute_after(bed, seconds), watching, hot)
+    line = _drained(bed, what, pairs, minute_after(bed, seconds), watching, hot)
     floor = _floor(bed, pairs)
     drain = line["drain_per_second"]
     yield line | {"floor": rounded(floor), "ratio": ratio(drain, floor) if drain else None}
@@ -67,7 +67,7 @@ def _drained(
         forms = [payments.form(pair, due_at) for pair in pairs]
         registered = payments.register_batches(bed, forms, CLIENTS)
     spare = (due_at - tasks.now()).total_seconds()
-    if spare < _opened_seconds(bed):
+    if spare < opened_seconds(bed):
         raise Failure(f"{count} registrations took longer than the time there was for them.")
     due_ms = dict.fromkeys((id for ids in registered.answers for id in ids), tasks.ms(due_at))
     through = watching()
@@ -105,16 +105,6 @@ def _drained(
         "looks": len(looks),
         "looks_apart_ms": rounded(apart_ms([look for look in looks if look.at_ms > tasks.ms(due_at)])),
     }
-
-
-def _minute_after(bed: Bed, seconds: float) -> datetime:
-    """The next that begins when all are registered and nobody can have opened it yet."""
-    opened_at = tasks.now() + timedelta(seconds=seconds + _opened_seconds(bed))
-    return instants.start_of(instants.minute_of(opened_at) + 1)
-
-
-def _opened_seconds(bed: Bed) -> int:
-    return sum(int(bed.environment[name]) for name in ("OPEN_LEAD_SECONDS", "OPEN_MARGIN_SECONDS"))
 
 
 def _floor(bed: Bed, pairs: Sequence[Pair]) -> float:

@@ -22,6 +22,7 @@ _TIMES: Final = {
     "twice": "twice",
     "early": "early",
     "late": "late",
+    "import_mb": "MB imported",
     "rss_mb": "RSS MB",
     "calls_while_down": "calls while down",
     "unsound": "unsound",

@@ -10,6 +10,8 @@ from bench.burst import burst
 from bench.cold import cold
 from bench.isolation import isolation
 from bench.lists import lists
+from bench.memory import memory
+from bench.overview import overview
 from bench.payment_burst import payments_hot, payments_spread
 from bench.payment_steady import payments_steady
 from bench.plan import Plan
@@ -17,6 +19,7 @@ from bench.recorder import recorder
 from bench.register import register
 from bench.report import Line
 from bench.steady import steady
+from bench.tenants import tenants
 from bench.units import units
 from cli.progress import say
 
@@ -25,7 +28,9 @@ BUSY: Final = 0.5
 Case: TypeAlias = Callable[[bed.Bed, Plan], Iterator[Line]]
 CASES: Final[Mapping[str, Case]] = {
     "register": register,
+    "overview": overview,
     "burst": burst,
+    "tenants": tenants,
     "payments-spread": payments_spread,
     "payments-hot": payments_hot,
     "steady": steady,
@@ -34,6 +39,7 @@ CASES: Final[Mapping[str, Case]] = {
     "lists": lists,
     "isolation": isolation,
     "cold": cold,
+    "memory": memory,
     "units": units,
 }
 
