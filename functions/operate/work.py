@@ -206,12 +206,15 @@ class Work:
 
     def _finish_or_wait(self) -> int | None:
         """Waits a while for the last ends, then records the end. The report tells how many items are still open."""
-        now = self._clock.now()
         open = [entry.at for page in self._pages.values() for entry in page.open if entry.at is not None]
-        if open and now < max(open) + rules.WATCHED_FOR:
+        if open and self._clock.now() < max(open) + rules.WATCHED_FOR:
             return self._pause_seconds()
         self._tidy()
-        written(self._operations, moves.done(self._operation, now=now))
+        # Letters may have taken seconds. The report tells the ends that are known after them.
+        self._look()
+        if self._operation.state not in ACTIVE:
+            return None
+        written(self._operations, moves.done(self._operation, now=self._clock.now()))
         return None
 
     def _tidy(self) -> None:

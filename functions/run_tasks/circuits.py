@@ -47,6 +47,8 @@ class Circuits:
         self._clock = clock
         # Each breaker with the instant of its reading, and True if other workers are unlikely to change it this second.
         self._known: dict[Circuit, tuple[datetime, Breaker, bool]] = {}
+        # The end of each probe that calls waited for, and the instant until which they wait.
+        self._patience: dict[Circuit, tuple[datetime | None, datetime]] = {}
 
     def foresee(self, circuits: Iterable[Circuit]) -> frozenset[Circuit]:
         """Reads ahead of the instant the breakers that will be asked for then. Returns the circuits whose calls use the
@@ -87,6 +89,19 @@ class Circuits:
             return False
         self._read([circuit])
         return False
+
+    def give_back(self, circuit: Circuit, probe_until: datetime | None) -> None:
+        """Gives back a probe that was not sent: nothing will be heard of it."""
+        self._change(circuit, lambda before, now: rules.given_back(before, probe_until))
+
+    def patience_ends(self, circuit: Circuit) -> datetime:
+        """The instant until which calls wait at this worker for the probe that is under way. One such wait is granted
+        for each probe, however many batches bring calls for it: a worker that waits serves no other destination."""
+        probe = self.breaker(circuit).probe_until
+        known = self._patience.get(circuit)
+        if known is None or known[0] != probe:
+            known = self._patience[circuit] = probe, self._clock.now() + WAIT_MAX
+        return known[1]
 
     def slowed(self, circuit: Circuit) -> None:
         """A worker has waited long for it."""
@@ -152,6 +167,7 @@ class Circuits:
         """Reads breakers whose copy is too old, and returns the instant at which the copies were looked at."""
         if len(self._known) > _REMEMBERED_MAX:
             self._known.clear()
+            self._patience.clear()
         now = self._clock.now()
         if stale := [each for each in set(circuits) if not self._is_fresh(each, kept, now)]:
             self._read(stale)

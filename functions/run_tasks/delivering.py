@@ -107,10 +107,13 @@ class Delivering:
         """Called by whichever thread ends a delivery."""
         if not isinstance(receipt, Untried):
             self._gate.breakers.hear(delivery, receipt)
+        else:
+            self._gate.breakers.not_sent(delivery)
         self._inbox((delivery, receipt))
 
     def _unsent(self, delivery: Delivery, receipt: Receipt) -> None:
         """Notes a delivery that was not sent. It tells nothing about its destination."""
+        self._gate.breakers.not_sent(delivery)
         self._inbox((delivery, receipt))
 
 

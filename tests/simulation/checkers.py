@@ -73,6 +73,7 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     breakers.a_destination_is_slow_that_kept_somebody_waiting,
     breakers.slow_destinations_have_a_lane,
     operations.i24_an_operation_changes_what_it_planned,
+    operations.i24_notes_what_ends,
     switched.i25_notes_what_is_off,
 )
 AT_THE_END: Final[tuple[Callable[[Seen], None], ...]] = (

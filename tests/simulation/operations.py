@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from tests.simulation.call import Call
-from tests.simulation.engine import Change, Row
+from tests.simulation.engine import TABLES, Change, Row
 from tests.simulation.hub import Actor
 from tests.simulation.poison import calls_in
-from tests.simulation.rows import lines, moved, number, text
+from tests.simulation.rows import ITEM_TABLES, lines, moved, number, text
 from tests.simulation.seen import Broken, Seen
 
 # The first letters of the outcomes, as the rows of an operation's items have them.
@@ -60,6 +60,24 @@ def i24_an_operation_calls_what_it_planned(seen: Seen, actor: Actor, call: Call)
             seen.called.add((actor.operation, id))
 
 
+def i24_notes_what_a_report_can_know(seen: Seen, actor: Actor, call: Call) -> None:
+    """The versions of items that a worker asks for, as they are at that instant."""
+    if not actor.operation or call.operation != "BatchGetItem":
+        return
+    for table, asked in call.asked["RequestItems"].items():
+        for key in asked["Keys"] if TABLES[table] in ITEM_TABLES else ():
+            id = key["id"]["S"]
+            if row := seen.item(id):
+                seen.looked[actor.name][id] = number(row, "version")
+
+
+def i24_notes_what_ends(seen: Seen, actor: Actor | None, changes: Sequence[Change]) -> None:
+    for change in changes:
+        after = change.after
+        if actor and change.table == "operations" and after and text(after, "status") == "DONE":
+            seen.reported[actor.operation] = dict(seen.looked[actor.name])
+
+
 def executed(seen: Seen) -> dict[str, str | None]:
     """The operations that are carried out, each with its state. One that is PAUSED may wait for a call that lies among
     the dead letters."""
@@ -101,10 +119,12 @@ def _check(seen: Seen, head: Row, item: str, version: int, outcome: str) -> None
     id, cancels = head["operation"]["S"], json.loads(text(head, "plan") or "{}")["action"] == "cancel"
     row = seen.item(item)
     later = [] if row is None else [to for at, _, to, _, _ in lines(row) if at > version]
+    looked = seen.reported.get(id, {}).get(item, version)
+    known = [] if row is None else [at for at, *_ in lines(row) if version < at <= looked]
     touched, own = (id, item) in seen.called | seen.operated, _is_own(row, version, id)
     is_true = {
         _WAITING: not touched or text(head, "status") != "DONE",
-        _SENT: touched and (own or not later),
+        _SENT: touched and (own or not known),
         _DONE: own
         and (later[:1] == ["CANCELLED"] if cancels else bool({"SUCCEEDED", "COMPLETED"} & set(later))),
         _FAILED: cancels or (own and bool(_FAILURES & set(later))),

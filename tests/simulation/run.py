@@ -290,6 +290,7 @@ class Run:
         for check in (*boundary.BEFORE_EACH, switched.i25_nothing_settles_while_it_is_off):
             check(self.seen, actor, call, touched)
         operations.i24_an_operation_calls_what_it_planned(self.seen, actor, call)
+        operations.i24_notes_what_a_report_can_know(self.seen, actor, call)
 
     def _changed(self, actor: Actor | None, changes: list[Change]) -> None:
         if self.is_over:

@@ -78,7 +78,9 @@ class Seen:
     that point to an item, `bodies` those that each key was given with, `damaged` by how much the row of an account
     was changed by hand. `written` is when
     each of them was, `poison` how much of it each queue was sent. `operated` and `called` are operations and the items
-    that they changed, or sent calls of; `executions` are those that are not over, with their operations."""
+    that they changed, or sent calls of; `looked` is the newest version of each item that each worker of operations
+    asked for, `reported` what the worker knew that ended each operation. `executions` are those that
+    are not over, with their operations."""
 
     hub: Hub
     engine: Engine
@@ -124,6 +126,8 @@ class Seen:
     audited: list[str] = field(default_factory=list)
     operated: set[tuple[str, str]] = field(default_factory=set)
     called: set[tuple[str, str]] = field(default_factory=set)
+    looked: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    reported: dict[str, dict[str, int]] = field(default_factory=dict)
     executions: dict[str, str] = field(default_factory=dict)
 
     def item(self, id: str) -> Row | None:

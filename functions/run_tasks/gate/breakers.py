@@ -1,7 +1,7 @@
 """The breakers of destinations at the gate: which calls are put off, which one is the probe, which go elsewhere.
 
 A call behind an open breaker asks again at a turn of its own. A call behind a probe waits here for a moment: the probe
-is mostly over by then, and a moment costs nothing.
+is mostly over by then. The calls behind one probe share that moment, because their worker does nothing else in it.
 """
 
 from collections import deque
@@ -37,8 +37,10 @@ class Breakers:
     _half_open: set[Circuit] = field(default_factory=set, init=False)
     # The starts that this worker keeps after a recovery, by the task and its version.
     _starts: dict[tuple[str, int], datetime] = field(default_factory=dict, init=False)
-    # The instants since which calls wait for a probe.
-    _waits_since: dict[tuple[str, int], datetime] = field(default_factory=dict, init=False)
+    # The probes of this batch, by the task and its token, each with the instant until which it is a probe.
+    _probes: dict[tuple[str, int], tuple[Circuit, datetime | None]] = field(default_factory=dict, init=False)
+    # The deliveries that were not sent, by the task and its token.
+    _unsent: deque[tuple[str, int]] = field(default_factory=deque, init=False)
 
     def foresee(self, tasks: Iterable[Task]) -> set[str]:
         """Looks at the breakers while there is still time until the instant. Returns the ids of the tasks whose calls
@@ -57,13 +59,20 @@ class Breakers:
         """Called by whichever thread ends a delivery."""
         self._heard.append((delivery, receipt))
 
+    def not_sent(self, delivery: Delivery) -> None:
+        """Called by whichever thread ends a delivery that tells nothing about its destination."""
+        self._unsent.append((delivery.run_id, delivery.token))
+
     def listen(self) -> None:
-        """Makes known what was heard."""
+        """Makes known what was heard, and gives back the probes that were not sent."""
         heard = []
         while self._heard:
             heard.append(self._heard.popleft())
         if heard:
             self.circuits.tell(heard)
+        while self._unsent:
+            if probe := self._probes.pop(self._unsent.popleft(), None):
+                self.circuits.give_back(*probe)
 
     def past(self, claims: list[Claim], now: datetime) -> Answers:
         """Yields the answers for claims that no closed breaker lets pass."""
@@ -91,7 +100,11 @@ class Breakers:
         for index, claim in claims if self._half_open else ():
             task = claim.after
             way = circuit(task.tenant, task.destination)
-            if way in self._half_open and not self.circuits.probe(way, task.timeout_seconds):
+            if way not in self._half_open:
+                continue
+            if self.circuits.probe(way, task.timeout_seconds):
+                self._probes[task.id, task.token] = way, self.circuits.breaker(way).probe_until
+            else:
                 kept_back.setdefault(way, []).append((index, claim))
         if kept_back:
             self.withdraw(claim.after for some in kept_back.values() for _, claim in some)
@@ -108,11 +121,11 @@ class Breakers:
             yield index, transitions.postpone(claim, now=now, until=until, why=why)
 
     def _until_tried(self, way: Circuit, claims: list[Claim], now: datetime) -> Answers:
-        """A probe is mostly over in a moment, for which its call waits here: that costs nothing."""
+        """A probe is mostly over in a moment, for which the calls behind it wait here."""
         late = []
+        until = self.circuits.patience_ends(way)
         for index, claim in claims:
-            since = self._waits_since.setdefault((claim.before.id, claim.before.version), now)
-            if now < since + WAIT_MAX and claim.before.recurs is None:
+            if now < until and claim.before.recurs is None:
                 yield index, Waits(until=now + _LOOK_AGAIN)
             else:
                 late.append((index, claim))

@@ -170,6 +170,14 @@ def probe(breaker: Breaker, *, now: datetime, until: datetime) -> Breaker | None
     return _next(breaker, probe_until=instants.whole(min(until, now + _open_for(breaker, now))))
 
 
+def given_back(breaker: Breaker, probe_until: datetime | None) -> Breaker:
+    """Lets another call be the probe, because the probe until this instant was not sent; unchanged if that probe is
+    over."""
+    if probe_until is None or breaker.probe_until != probe_until:
+        return breaker
+    return _next(breaker, probe_until=None)
+
+
 def turns(breaker: Breaker, begin: datetime, count: int, *, now: datetime) -> list[datetime]:
     """The instants at which `count` refused calls ask again; `begin` is their stretch of the destination's timeline.
 

@@ -41,7 +41,7 @@ BUGS: Final = (
     bug(
         "an operation is over before the ends of its attempts",
         f"{OPERATE}.work:Work._finish_or_wait",
-        "if open and now < max(open) + rules.WATCHED_FOR:",
+        "if open and self._clock.now() < max(open) + rules.WATCHED_FOR:",
         "if False:",
         mix="operated",
     ),

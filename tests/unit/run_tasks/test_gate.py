@@ -12,13 +12,13 @@ from postdate.domain import breaker as rules
 from postdate.domain import flow_key as flow_keys
 from postdate.domain import task_requests
 from postdate.domain.breaker import PROBE_EVERY, TURN, Breaker
-from postdate.domain.due import DELAY_MAX, Due, Packet, Via
+from postdate.domain.due import DELAY_MAX, WAIT_MAX, Due, Packet, Via
 from postdate.domain.errors import Unavailable
 from postdate.domain.flow import FlowControl
 from postdate.domain.flow_key import FlowKey
 from postdate.domain.task import Ack, Destination, State, Task
 from postdate.stores.flow_memory import MemoryFlow
-from postdate.targets.base import Delivered, Failed
+from postdate.targets.base import Delivered, Failed, Untried
 from tests.unit.doubles import (
     HOOK,
     LEASE,
@@ -469,6 +469,35 @@ def test_of_two_workers_one_sends_the_probe(running):
 
     running.run(message(first))
     assert seen == [1]
+
+
+def test_a_probe_that_was_not_sent_is_given_back(running):
+    breaker = opened(running)
+    first, second = tasks(2, due_at=breaker.open_until)
+    running.stores(first, second)
+    running.clock.move(breaker.open_until - running.clock.now())
+    running.target.script[first.id].append(Untried(reason="its name was not looked up in time"))
+    running.run(message(first))
+    assert running.stored(first).state is State.RETRYING
+    running.run(message(second))
+    assert running.stored(second).state is State.SUCCEEDED
+    assert running.flow.states("demo") == {}
+
+
+def test_the_calls_behind_one_probe_keep_their_worker_for_one_wait(running):
+    breaker = opened(running)
+    first, second = tasks(2, due_at=breaker.open_until)
+    running.stores(first, second)
+    running.clock.move(breaker.open_until - running.clock.now())
+    elsewhere = rules.probe(breaker, now=running.clock.now(), until=running.clock.now() + MINUTE)
+    assert running.flow.change_breaker(HERE, breaker, elsewhere)
+    waits = []
+    for task in (first, second):
+        before = running.clock.now()
+        assert running.run(message(task)).postponed == 1
+        waits.append(running.clock.now() - before)
+    assert waits[0] >= WAIT_MAX
+    assert waits[1] == timedelta(0)
 
 
 def test_a_run_that_is_not_the_probe_gives_its_room_back(running):
