@@ -319,7 +319,7 @@ def test_a_task_keeps_its_flow_control_and_its_place(
     assert (found, found.placed_at) == (postponed.after, place)
 
 
-def test_what_is_set_of_a_key_is_read_back_and_changed_only_from_what_it_is(
+def test_the_setting_of_a_key_is_read_back_and_changed_only_from_its_present_version(
     flow: Flow, key: str, now: datetime
 ) -> None:
     at = ("acme", key)
@@ -376,7 +376,7 @@ def test_a_key_tells_how_many_wait_and_how_many_are_on(flow: Flow, key: str, now
     assert not found[f"{key}-unknown"].exists
 
 
-def test_what_is_held_back_of_all_tenants_is_found_until_it_is_let_go(
+def test_open_breakers_and_paused_keys_of_all_tenants_are_found_until_they_end(
     flow: Flow, key: str, now: datetime
 ) -> None:
     circuit, name = (f"tenant-{key}", "webhook:1"), (f"tenant-{key}", key)
