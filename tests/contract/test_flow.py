@@ -253,7 +253,7 @@ def test_a_destination_stays_slow_whatever_becomes_of_its_breaker(
     assert not before.is_slow(now + rules.SLOW_FOR)
 
 
-def test_a_tenants_states_are_what_is_held_against_his_destinations(
+def test_states_are_the_failing_and_slow_destinations_of_one_tenant(
     flow: Flow, key: str, now: datetime
 ) -> None:
     tenant = f"tenant-{key}"
@@ -261,8 +261,10 @@ def test_a_tenants_states_are_what_is_held_against_his_destinations(
     for number in range(3):
         assert flow.change_breaker((tenant, f"webhook:{number}"), Breaker(), opened)
     assert flow.change_breaker((tenant, "webhook:1"), opened, rules.answered(opened, now=now))
+    slow = rules.slowed(Breaker(), now=now)
+    assert flow.change_breaker((tenant, "webhook:slow"), Breaker(), slow)
     flow.take(tenant, key, SECOND, now=now)
-    assert flow.states(tenant) == {"webhook:0": opened, "webhook:2": opened}
+    assert flow.states(tenant) == {"webhook:0": opened, "webhook:2": opened, "webhook:slow": slow}
     assert flow.states(f"{tenant}-2") == {}
 
 
