@@ -1,7 +1,7 @@
 """Protection against deletion by hand, switched on for what stands and never part of a template.
 
 A protected table or stack cannot be deleted, and so it cannot be rolled back either: a first deployment that failed
-would need a person. What a deployment has made is protected when it is over (docs/decisions).
+would need a person. The stack of a deployment is protected when the deployment is over (docs/decisions).
 """
 
 from collections.abc import Iterator

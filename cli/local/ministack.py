@@ -36,7 +36,7 @@ def installed() -> Path:
 
 
 def running(place: Place) -> Process | None:
-    """The engine that was started here, if it still lives. What a dead one left is cleared away."""
+    """The engine that was started here, if it still lives. The rest of a dead one is cleared away."""
     if not place.engine_file.exists():
         return None
     engine = Process(**json.loads(place.engine_file.read_text()))

@@ -1,7 +1,7 @@
 """Scans that cost what a page holds, loaded into the engine itself.
 
 The engine lists and hashes the whole table for each page of a scan, and reads the expression of a projection for each
-row: a table of a million rows takes minutes a page. What an answer is does not change.
+row: a table of a million rows takes minutes a page. The content of answers does not change.
 """
 
 import hashlib
@@ -81,7 +81,7 @@ def _in_segment(key: str, asked: Mapping[str, Any]) -> bool:
 
 
 def projected_plainly(project: Callable[..., _Row]) -> Callable[..., _Row]:
-    """The engine reads the expression for the first row of an answer. Of further rows plain attributes are taken."""
+    """The engine reads the expression for the first row of an answer. Plain attributes of further rows are taken."""
     seen = threading.local()
 
     def projected(row: _Row, expression: str, names: Mapping[str, str]) -> _Row:

@@ -54,7 +54,7 @@ def of_subscription(*steps: tuple[str, str, Any]) -> Fixture:
 
 
 def opened(it: Hands) -> str:
-    """So many refused calls in a row open the breaker of their destination."""
+    """Refuses enough calls in a row to open the breaker of their destination."""
     for _ in range(FAILURES_TO_OPEN):
         it.task(target=it.dead_end, delay_seconds=0, **ONCE)
     port = it.dead_end["url"].rpartition("/")[0].rpartition(":")[2]

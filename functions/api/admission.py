@@ -20,16 +20,18 @@ TENANT_HEADER: Final = "Postdate-Tenant"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Admission:
-    """`key` finds a key by its id, as it was a short time ago at most. `is_tenant` tells whether there is a tenant.
-    `person` tells who shows a token of the configured issuer; None for nobody, and without an issuer for everybody.
-    `keep` stores a keyed hash in place of one of an older release. `count` counts a request of the key and raises
-    RateLimited beyond the limit of the key."""
+    """Admits the caller of a request, or refuses it."""
 
+    # Finds a key by its id, as it was a short time ago at most.
     key: Callable[[str], ApiKey | None]
+    # True for the name of a tenant.
     is_tenant: Callable[[str], bool]
     hashes: KeyHashes
+    # Stores a keyed hash in place of one of an older release.
     keep: Callable[[Shown], None]
+    # Counts a request of the key. Raises RateLimited beyond the limit of the key.
     count: Callable[[ApiKey], None]
+    # The person who shows a token of the issuer; None for other tokens, and without an issuer.
     person: Callable[[str], Person | None]
     clock: Clock
 
@@ -66,6 +68,7 @@ class Admission:
         key = found.key
         if not key.is_usable_from(str((request_context.get("http") or {}).get("sourceIp", ""))):
             raise Forbidden("this key may not be used from this network")
+        # Last, so that refused requests do not use up the limit.
         self.count(key)
         return key
 
@@ -86,7 +89,7 @@ class Admission:
 
 
 def _may_be_known(request_context: Mapping[str, Any]) -> bool:
-    """False for a key that the authorizer has found to be none of ours: no row is read for it. What the authorizer
-    could not tell is told here."""
+    """False for a key that the authorizer has found to be none of ours: no row is read for it. If the authorizer did
+    not know, this function decides."""
     found = (request_context.get("authorizer") or {}).get("lambda") or {}
     return bool(found.get("key_id") or found.get("unavailable"))

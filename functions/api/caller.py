@@ -17,9 +17,13 @@ class Caller:
     """`tenant` may be the one that an operator acts for. `accounts` are those that the key may pay from and administer;
     None for all of the tenant's. The other limits are those of the key."""
 
+    # The tenant of the key, or the one that an operator acts for; empty for an operator without one.
     tenant: str
+    # The id of the key or of the person.
     key_id: str
+    # The scopes of the key.
     scopes: frozenset[str]
+    # The accounts that the key may pay from and administer; None for all of the tenant's.
     accounts: frozenset[str] | None = None
     # The greatest amount of one payment; None without a limit of the key's own.
     amount_max: int | None = None

@@ -91,6 +91,7 @@ def problem(error: Exception, request_id: str) -> Problem:
 
 
 def answer(error: Exception, request_id: str) -> Response[str]:
+    """The problem as an HTTP answer, with the headers that belong to its kind."""
     body = problem(error, request_id)
     headers: dict[str, str | list[str]] = {}
     if isinstance(error, _COMES_BACK):

@@ -66,6 +66,7 @@ def _told(finding: Mapping[str, Any], within: str) -> tuple[str, str]:
         del path[1]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         path.append("type")
+    # The name is the caller's text, so no message repeats it.
     if path and path[-1] == _NAME_OF_PAIR:
         path = path[:-2]
         message = f"has a name that is not right: a name {message}"

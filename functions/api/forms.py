@@ -90,6 +90,8 @@ def part_of_batch(form: type[FormT], given: JsonValue) -> FormT:
 
 
 def _read(form: type[FormT], text: bytes | str, given: Any, within: str) -> FormT:
+    """Reads a text as the form. `given` is the same text as plain values, and `within` names the part of the body for
+    errors."""
     _refuse_crowds(given, [within] if within else [])
     try:
         return form.model_validate_json(text)

@@ -109,7 +109,7 @@ def _unless_known(event: dict[str, Any], answer: dict[str, Any]) -> dict[str, An
 
 def _note(event: dict[str, Any], status: int) -> None:
     """Notes on the line of metrics which request it belongs to, because each request has this one line only. An
-    operator's key has no tenant, so the tenant that the request names is noted. Of a body the line has the hash, which
+    operator's key has no tenant, so the tenant that the request names is noted. The line has the hash of a body, which
     shows later which request it was."""
     request = event["requestContext"]
     note("request_id", request["requestId"])

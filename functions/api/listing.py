@@ -34,10 +34,13 @@ ItemT = TypeVar("ItemT")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """The requested part of a list. `mark` identifies the list: its kind, its tenant and its filters."""
+    """The requested part of a list."""
 
+    # The greatest number of items.
     limit: int
+    # The place behind which the page begins; empty for the first page.
     after: str
+    # A hash of the list: of its kind, its tenant and its filters. A cursor of another list has another mark.
     mark: str
 
     @classmethod
@@ -58,6 +61,8 @@ class Span:
         return shown, self.cursor(id_of(shown[-1])) if len(found) > self.limit else None
 
     def _going_on(self, cursor: str) -> "Span":
+        """The part of the list behind a cursor. Raises ValidationFailed for a cursor of another list, or for any other
+        text."""
         try:
             after, mark = json.loads(base64.urlsafe_b64decode(cursor.encode()))
             size = len(after.encode())
@@ -70,11 +75,13 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page(Generic[ItemT]):
-    """`cursor` is None on the last page. A page is `partial` if there may be more that it has room for: it took too
-    long to look for that, or too much was passed over."""
+    """One page of a list."""
 
+    # The items, in the order of the list.
     items: list[ItemT]
+    # The beginning of the next page; None on the last one.
     cursor: str | None
+    # True if the page ended before it was full: the search took too long, or passed over too much.
     partial: bool = False
 
 

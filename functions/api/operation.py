@@ -33,30 +33,41 @@ _PARAMETER: Final = re.compile("<([a-z_]+)>")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Operation:
-    """`codes` are the errors beside those that every operation with a key may answer. `scheme` is how the key is shown.
-    `examples` are bodies. `route` serves it; what the route returns is the answer, and `example` is one, unless the
-    examples of its resource have one under the name of its schema. Operations without a `route` name the schema of
-    their answer. With `while_read_only` it is served then,
-    whatever its method is.
-    """
+    """An operation with its route and its description."""
 
+    # The method, in small letters.
     method: str
+    # The path, with its parameters as `{name}`.
     path: str
+    # The name in the description of the API; keys may be restricted to some names.
     name: str
+    # The line, and the text, of the description.
     summary: str
     text: str
+    # The schema of the answer; None if the type that the route returns tells it.
     answer: str | None = None
+    # The status of a success.
     status: int = 200
+    # The form of the body; None without a body.
     body: type[Form] | None = None
+    # False if the body may be left out.
     body_needed: bool = True
+    # Examples of the body.
     examples: Mapping[str, Any] | None = None
+    # An example of the answer; None if the examples of the resource have one under the name of its schema.
     example: Mapping[str, Any] | None = None
+    # The scope that the key needs; None for an operation without a key.
     scope: str | None = None
+    # The way in which the key is shown.
     scheme: Literal["key", "internal"] = "key"
+    # The names of parameters and of headers of the answer, in `reference.fields`.
     parameters: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
+    # The errors beside those that every operation with a key may answer.
     codes: tuple[str, ...] = ()
+    # True if it is served while operators have switched off writes.
     while_read_only: bool = False
+    # The function that serves it; None for pages and for the description itself.
     route: Callable[..., Any] | None = None
 
     @property

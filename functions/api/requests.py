@@ -55,6 +55,7 @@ def with_rate(answer: dict[str, Any]) -> dict[str, Any]:
     """The answer with what is left of the key's limit of requests, if it has one. An answer that tells a quota of the
     tenant tells both."""
     told = wired().guards.key_meter.told
+    # The key has no limit, or no key was looked at.
     if told is None:
         return answer
     headers = answer["headers"]
@@ -104,6 +105,7 @@ def body(event: BaseProxyEvent, *, bytes_max: int = BODY_BYTES_MAX) -> bytes:
     sent = text.encode(errors="surrogatepass")
     if len(sent) + sum(map(sent.count, _LONGER_AS_JSON)) > bytes_max:
         raise PayloadTooLarge(f"The body is larger than {bytes_max // 1024 // 1024} MB.")
+    # The gateway encodes bodies that are no text for it.
     if event.get("isBase64Encoded"):
         return base64.b64decode(sent)
     if _REPLACED in text:

@@ -42,7 +42,9 @@ class Minutes:
     """The minutes in which items may wait for their first attempt, and those in which a first attempt may still run.
     Both are in order and without overlaps."""
 
+    # Spans with items that may wait for their first attempt.
     waiting: tuple[Between, ...]
+    # Spans with items whose first attempt may still run.
     running: tuple[Between, ...]
 
 
@@ -59,6 +61,7 @@ class Unfinished:
         return self._cached.get("") or EVERY
 
     def _read(self) -> Minutes:
+        """Reads the notes of the sweep. A minute without a believed note of each group counts as unfinished."""
         mark, now = self._passes.watermark(), self._clock.now()
         if mark is None:
             return EVERY

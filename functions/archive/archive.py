@@ -2,8 +2,8 @@
 
 The feed's pages are numbered without a gap, and so are the manifests: each begins behind the last page of the one
 before. Objects come first, the manifest last. A run that dies leaves objects without a manifest; the next run writes
-the same keys again, which changes nothing. Of two runs at once one has its manifest refused, and goes on behind the
-other's. S3 alone says what is archived, so a restored table takes nothing back.
+the same keys again, which changes nothing. If two runs work at once, the manifest of one is refused, and that run goes
+on behind the other's. S3 alone says what is archived, so a restored table takes nothing back.
 """
 
 import gzip
@@ -28,11 +28,13 @@ _PAGES_AT_ONCE: Final = 100
 
 @dataclass(kw_only=True, slots=True)
 class Archived:
-    """`is_done` is false if time ran out before the tenant's last page that can be archived."""
+    """The work on one tenant's feed."""
 
     # The number of manifests that were written.
     manifests: int = 0
+    # The number of events in their objects.
     events: int = 0
+    # False if time ran out before the tenant's last page that can be archived.
     is_done: bool = False
 
 
@@ -40,7 +42,9 @@ class Archived:
 class NewestManifest:
     """The newest manifest of an owner, and the hash of its text as it is stored."""
 
+    # The manifest.
     manifest: Manifest
+    # The hash of its text as it is stored; the next manifest names it.
     sha256: str
 
     def last_page_of(self, log: str) -> int:
@@ -54,6 +58,7 @@ class Archiver:
     archive: Archive
     vault: Vault
     clock: Clock
+    # Events of one manifest, as far as whole pages allow.
     events_max: int = EVENTS_MAX
 
     def run(self, tenant: str, *, has_time: Callable[[], bool], today: bool = False) -> Archived:
@@ -64,6 +69,7 @@ class Archiver:
         head = newest(self.archive, owner)
         while has_time():
             pages, is_closed = self._next_pages(tenant, head)
+            # The day that runs may still get pages, and a manifest never changes.
             if not pages or not (is_closed or today):
                 done.is_done = True
                 break
@@ -71,6 +77,7 @@ class Archiver:
             if self.archive.put(made.key, made.text()):
                 done.manifests += 1
                 done.events += count
+            # Read again, because another run may have written the manifest of this key.
             head = _read(self.archive, made.key)
         return done
 
@@ -79,6 +86,7 @@ class Archiver:
         last = self.events.pages(tenant, limit=1, newest_first=True)
         if not last:
             return [], False
+        # A feed that expired as a whole begins again, under another name and with page 1.
         after = head.last_page_of(last[0].log) if head is not None else 0
         found: list[FeedPage] = []
         count = 0
@@ -121,6 +129,7 @@ class Archiver:
             recorded_until=last.recorded_at,
             objects=tuple(stored),
             missing=tuple(seal(each) for each in missing),
+            # Pages that expired before any run archived them.
             lost_pages=first.number - 1 - (head.last_page_of(first.log) if head is not None else 0),
             previous_key=head.manifest.key if head is not None else "",
             previous_sha256=head.sha256 if head is not None else "",

@@ -92,6 +92,7 @@ def _feeds(event: Mapping[str, Any]) -> dict[str, Any]:
     after, today = event.get("after") or "", bool(event.get("today"))
     told = {name: int(event.get(name, 0)) for name in ("manifests", "events")}
     failed = list(event.get("failed", ()))
+    # The events of operators, switches and parameters have a feed of their own.
     for tenant in sorted({SERVICE, *given.tenants.ids()}):
         if tenant <= after:
             continue

@@ -21,7 +21,9 @@ LISTED_WITHIN: Final = timedelta(days=2)
 class Owner:
     """A tenant in the archive: its pseudonym, and the instant up to which recorded events are archived."""
 
+    # The name of the tenant in the archive; empty if the tenant has no key there.
     pseudonym: str
+    # Events that were recorded before this instant are archived.
     until: datetime
 
 
@@ -51,8 +53,10 @@ class Owners:
         pseudonym = self._pseudonym(tenant)
         head = newest(self.archive, pseudonym) if pseudonym else None
         last = self.events.pages(tenant, limit=1, newest_first=True)
+        # Nothing is archived yet.
         if head is None:
             until = instants.EPOCH
+        # All pages are archived. Only events whose page is still to come are missing.
         elif not last or last[0].number <= head.last_page_of(last[0].log):
             until = self.clock.now() - LISTED_WITHIN
         else:

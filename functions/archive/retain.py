@@ -42,13 +42,15 @@ _PATIENCE: Final = 8
 
 @dataclass(kw_only=True, slots=True)
 class Retained:
-    """`archived` are rows that got the instant of their removal, `left` are payments for a later walk. `is_done` is
-    false if time ran out."""
+    """The work of a walk."""
 
+    # Rows that got the instant of their removal.
     archived: int = 0
+    # Payments for a later walk.
     left: int = 0
     # The number of objects that were written.
     objects: int = 0
+    # False if time ran out.
     is_done: bool = False
 
     def add(self, other: "Retained") -> None:
@@ -59,17 +61,21 @@ class Retained:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Retainer:
-    """`kept` is how long payments stay, `events_kept` how long events do."""
+    """Walks over the slots of payments."""
 
     payments: SlotPayments
     events: Events
     archive: Archive
     walks: Walks
     owners: Owners
+    # The number of shards of each minute.
     shards: ShardPlan
     clock: Clock
+    # The time for which payments stay in their table.
     kept: timedelta
+    # The time for which events stay in theirs.
     events_kept: timedelta
+    # The number of slots that are worked on side by side.
     at_once: int = SLOTS_AT_ONCE
 
     def run(self, *, has_time: Callable[[], bool]) -> Retained:
@@ -101,6 +107,7 @@ class Retainer:
         while has_time() and (notes := self.walks.again(today, limit=_NOTES_AT_ONCE)):
             walk(sorted({slot for _, slot in notes}))
             for day, slot in notes:
+                # The look has left a newer note, if one is needed.
                 self.walks.forget(slot, day)
 
     def _first(self) -> int | None:
@@ -143,6 +150,7 @@ class Retainer:
             slot, [(row, payment) for row, payment in ready if payment.id in sound]
         )
         left = len(again) + len(ready) - archived
+        # Some payments are not sound, or changed meanwhile.
         if len(ready) > archived:
             again.append(max(tomorrow, now + (now - instants.start_of(slot.minute)) / _PATIENCE))
         if again:

@@ -64,6 +64,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     except Unavailable:
         logger.exception("an API key could not be read", extra={"action": "key_not_read"})
         emit(metric.KEYS_NOT_READ)
+        # With this mark the API looks at the key itself, and does not take it for an unknown one.
         return _found({"tenant": "", "key_id": "", "unavailable": "true"})
     emit(metric.KEYS_NOT_READ, 0)
     emit(metric.KEYS_ACCEPTED if found else metric.KEYS_REFUSED)

@@ -17,14 +17,19 @@ _TABLES: Final = tuple(OWNED)
 
 @dataclass(kw_only=True, slots=True)
 class Counted:
-    """The counts so far. `rows` counts the rows that would be renamed or deleted, by table. `held` is the sum that the
-    payments to be cancelled hold. The next call continues behind the key `after` of `table`; None at the end."""
+    """The counts so far, and the place at which the next call goes on."""
 
+    # The number of rows that would be renamed or deleted, by table.
     rows: dict[str, int] = field(default_factory=dict)
+    # The number of payments that would be cancelled.
     cancelled: int = 0
+    # The sum that these payments hold.
     held: int = 0
+    # The number of dead letters that would be deleted.
     letters: int = 0
+    # The table at which the next call goes on; None at the end.
     table: str | None = _TABLES[0]
+    # The key in that table; None for its beginning.
     after: str | None = None
 
     @classmethod
@@ -53,6 +58,7 @@ class Census:
     def _table(self, tenant: str, found: Counted, has_time: Callable[[], bool]) -> None:
         table = found.table or ""
         sums = Counter(found.rows)
+        # The row of seats names its tenant in its key, where no filter of the scan finds it.
         sums[table] += len(self.owned.seats(tenant)) if table == "operations" and not found.after else 0
         for page in self.owned.pages(table, tenant, after=found.after):
             sums[table] += len(self.owned.theirs(table, tenant, page.rows))

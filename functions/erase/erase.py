@@ -30,17 +30,21 @@ LETTERS_MAX: Final = 1_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErasureWaits:
-    """How long the steps wait that wait; environments of tests shorten them."""
+    """The lengths of the waiting steps. Environments of tests shorten them."""
 
+    # Until no request of the tenant is under way.
     drain: timedelta = erasing.DRAINS
+    # Until no stream has a change of the tenant.
     streams: timedelta = erasing.STREAMS_KEPT
+    # Until no copy of a function remembers the tenant.
     forgotten: timedelta = erasing.FORGOTTEN
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Worked:
-    """`seconds`: after how many seconds to go on; None when the tenant is erased."""
+    """The result of one invocation."""
 
+    # The seconds after which to go on; None when the tenant is erased.
     seconds: int | None
 
 
@@ -79,6 +83,7 @@ class Eraser:
         until = erasure.until or now + getattr(self.waits, erasure.name)
         after = replace(erasure, until=until) if now < until else erasure.next()
         if after != erasure:
+            # The row keeps the end of the wait before the machine begins to wait.
             self.erasures.move(after)
         return after, until - now
 
@@ -101,7 +106,7 @@ class Eraser:
         return erasure.next()
 
     def _deleted(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
-        """All rows of the tenant in the table that the step is named after."""
+        """Deletes all rows of the tenant in the table that the step is named after."""
         table = erasure.name
 
         def deleted(rows: Sequence[AttributeMap]) -> int:
@@ -110,7 +115,7 @@ class Eraser:
         return self._walked(erasure, has_time, table, deleted)
 
     def _letters(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
-        """A letter that stays would call an item that is gone."""
+        """Deletes the dead letters of the tenant. A letter that stays would call an item that is gone."""
         for queue in self.letters:
             letters = queue.look(LETTERS_MAX)
             ours = [letter for letter in letters if letter.tenant == erasure.of]
@@ -121,7 +126,7 @@ class Eraser:
         return erasure.next()
 
     def _cancelled(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
-        """Payments that have not ended; what they hold returns to their payers."""
+        """Cancels payments that have not ended. Their holds return to their payers."""
 
         def cancelled(rows: Sequence[AttributeMap]) -> int:
             open_ones, now = open_payments(rows), self.clock.now()
@@ -138,12 +143,13 @@ class Eraser:
                 raise Unavailable(f"a payment was not cancelled: {posted.answer}")
 
     def _checked(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
-        """Once before anything is renamed: an account that is wrong would be wrong for ever. The second pass meets
-        rows of both names."""
+        """Audits the accounts before anything is renamed: an account that is wrong would be wrong for ever. The second
+        pass does not audit, because it meets rows of both names."""
         return erasure.next() if erasure.is_again else self._audit(erasure, erasure.of, has_time)
 
     def _audited(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
-        """A movement that came between the steps makes the books disagree: a repeated request renames it."""
+        """Audits the renamed accounts. A movement that came between the steps makes the books disagree: a repeated
+        request renames it."""
         try:
             return self._audit(erasure, erasure.tenant, has_time)
         except BooksDisagree:
@@ -157,6 +163,7 @@ class Eraser:
         while after is not None:
             found = auditor.audit(tenant, after=after)
             wrong = sorted(each.name for each in found.checks if not each.ok)
+            # The tenant is suspended and its payments are cancelled, so nothing should move.
             if found.moving:
                 raise Unavailable(f"{len(found.moving)} accounts of a suspended tenant change")
             if wrong:
@@ -189,7 +196,7 @@ class Eraser:
         return self._walked(erasure, has_time, "accounts", renamed)
 
     def _operations(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
-        """The pages of each operation before its head, which leads to them."""
+        """Deletes operations. The pages of an operation go before its head, which leads to them."""
 
         def deleted(heads: Iterable[AttributeMap]) -> int:
             done = 0

@@ -28,6 +28,7 @@ class Findings:
             before = found[-1].id
 
     def _forget(self, found: Reconciliation, tenant: str) -> None:
+        """Removes the findings from the object of the report and from its row. Both may be repeated."""
         after = replace(
             found,
             findings=tuple(each for each in found.findings if each["tenant"] != tenant),

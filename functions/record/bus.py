@@ -12,7 +12,9 @@ from postdate.stores.faults import translated
 
 SOURCE: Final = "postdate"
 FLAG: Final = "bus"
+# PutEvents takes ten entries.
 _AT_ONCE: Final = 10
+# PutEvents takes 256 KB, attributes included.
 _BYTES_MAX: Final = 240_000
 
 

@@ -10,13 +10,15 @@ from postdate.stores.attributes import AttributeMap
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """`number` is the record's place in its shard, which a partial failure names. `before` is empty for a new row."""
+    """One change of one row."""
 
     # The name of the table, as the function is given it.
     table: str
+    # The place of the record in its shard, by which a batch reports failures.
     number: str
     # The key of the row.
     keys: AttributeMap
+    # The row before the change; empty for a new row.
     before: AttributeMap
     # The row behind the change.
     after: AttributeMap

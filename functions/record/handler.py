@@ -107,6 +107,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 
 
 def _answered(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
+    """Records the changes of a batch. A record that cannot be read goes to the dead letters and holds up no other."""
     if "action" in event:
         return _mended(event, lambda: context.get_remaining_time_in_millis() > _KEPT_MILLISECONDS)
     given = wired()
@@ -123,6 +124,7 @@ def _answered(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 
 
 def _mended(event: Mapping[str, Any], has_time: Callable[[], bool]) -> dict[str, Any]:
+    """Carries out the command that `action` names."""
     if event["action"] == "audit_failed":
         failed = audit_failed(event["found"], run=event["run"], now=wired().clock.now())
         wired().recorder.record_events(failed.subject.tenant, [failed])

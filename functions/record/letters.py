@@ -22,22 +22,28 @@ _RECORDS_MAX: Final = 1000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reread:
-    """`deleted` letters need nobody any more, `kept` ones do."""
+    """The result of reading the dead letters again."""
 
+    # The number of letters whose events are recorded now.
     deleted: int
+    # The number of letters that stay for a person, or for another try.
     kept: int
+    # The events that were made for them.
     mended: EventsChecked
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rereader:
-    """`load` finds items by their ids. `streams` reads DynamoDB's streams."""
+    """Reads the dead letters of the recorder again."""
 
+    # The queue of the letters.
     url: str
     sqs: Any
+    # The client of DynamoDB's streams.
     streams: Any
     mender: Mender
     recorder: Recorder
+    # Finds items by their ids.
     load: Callable[[Iterable[str]], Mapping[str, Payment | Task]]
 
     def read(self, has_time: Callable[[], bool]) -> Reread:
@@ -72,6 +78,7 @@ class Rereader:
     def _filled(self, id: str, found: EventsChecked) -> bool:
         item = self.load([id]).get(id)
         kind = kind_of_item(id)
+        # A young version may still be in its stream: a made event would be poorer than the real one.
         if item is None or kind is None or item.history[-1].at > self.mender.young_from:
             return False
         before = len(found.left)

@@ -31,11 +31,15 @@ Load = Callable[[Iterable[str]], Mapping[str, Payment | Task]]
 
 @dataclass(kw_only=True, slots=True)
 class EventsChecked:
-    """`left` are events that no history tells of. `after` is the page to go on behind; None at the end of the span."""
+    """The result of a search for missing events."""
 
+    # The number of subjects that were looked at.
     subjects: int = 0
+    # The ids of events that were made.
     filled: list[str] = field(default_factory=list)
+    # The ids of missing events that no history tells of.
     left: list[str] = field(default_factory=list)
+    # The page behind which the search goes on; None at the end of the span.
     after: int | None = None
 
 
@@ -106,6 +110,7 @@ class Mender:
             for number, event in told.items()
             if number not in recorded and event.occurred_at <= until and item is not None
         ]
+        # Versions above the newest one that is known are no gap.
         newest = max((*recorded, *(event.sequence for event in missing)), default=0)
         left = set(range(1, newest)) - recorded - {event.sequence for event in missing} - told.keys()
         return missing, sorted(left)

@@ -26,6 +26,7 @@ def event_of(change: Change) -> Event | None:
 
 
 def _event(given: Operation, name: str, sequence: int) -> Event:
+    """An operation starts and ends once, so the two events have fixed sequences."""
     plan = given.plan
     after: dict[str, Any] = {
         "status": given.state.value,

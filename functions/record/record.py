@@ -34,6 +34,7 @@ class _End:
 
     # The feed, and its last page: the next one gets the next number.
     log: str
+    # The number of that page.
     number: int
     # No later page may be recorded before this instant.
     recorded_at: datetime
@@ -45,12 +46,15 @@ class _End:
 
 @dataclass(kw_only=True, slots=True)
 class Recorded:
-    """`new` are the events that were not there before. `failed` are the numbers of the records that have to come again,
-    `poisoned` the changes that this code cannot read."""
+    """The result of one batch of changes."""
 
+    # The events of the batch that are recorded now.
     events: list[Event] = field(default_factory=list)
+    # Those of them that were not recorded before.
     new: list[Event] = field(default_factory=list)
+    # The numbers of records that have to be delivered again.
     failed: set[str] = field(default_factory=set)
+    # The changes that this code cannot read.
     poisoned: list[tuple[Change, Exception]] = field(default_factory=list)
 
     @property
@@ -107,6 +111,7 @@ class Recorder:
         """Records one tenant's events and makes their deliveries. Returns the ids of those that were there already.
         Raises Unavailable: the caller repeats all."""
         stamped, there = self._record(tenant, events)
+        # In any case, also for known events: an earlier try may have crashed before it notified.
         self._notify(tenant, events)
         if self._publish is not None:
             self._publish(tenant, self._as_recorded(stamped, there))
@@ -126,6 +131,7 @@ class Recorder:
         stamped = [replace(event, recorded_at=now) for event in events]
         there = self._events.put(stamped, after={tenant: end.number if end else 0})
         entries = [FeedEntry.of(event) for event in events]
+        # An earlier try wrote these rows. Their entries may be listed since the page that their rows name.
         if there:
             listed, newest = self._listed_behind(tenant, min(there.values()))
             entries = [entry for entry in entries if entry not in listed]
@@ -148,6 +154,7 @@ class Recorder:
                 tenant=tenant,
                 log=end.log if end else f"{instants.milliseconds(now):x}",
                 number=end.number + 1 if end else 1,
+                # Instants of pages never go back, whatever the clocks say: `page_before` halves by them.
                 recorded_at=max(now, end.recorded_at) if end else now,
                 entries=tuple(left),
             )
@@ -182,6 +189,7 @@ class Recorder:
         known = self._ends.pop(page.tenant, None)
         if known is None or known.number < page.number:
             known = _End.of(page)
+        # The feed that was used last goes to the end; the first one is dropped when there are too many.
         self._ends[page.tenant] = known
         if len(self._ends) > _FEEDS_KNOWN:
             self._ends.popitem(last=False)

@@ -29,12 +29,13 @@ _THERE: Final = frozenset({Written.DONE, Written.CONFLICT})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BackfillTarget(InsideTarget):
-    """`made_for` is how long after its end runs of a task may still be made."""
+    """Carries out the steps of backfills."""
 
     definitions: Definitions
     tasks: Tasks
     runs: Runs
     queue: Queue
+    # The time after the end of a task for which its runs may still be made.
     made_for: timedelta
 
     def carry_out(self, delivery: Delivery) -> None:
@@ -68,6 +69,7 @@ class BackfillTarget(InsideTarget):
                 raise Unavailable
             if not _THERE.issuperset(self.tasks.add(missing[start : start + _PART])):
                 raise Unavailable
+        # Calls for all rows that wait, also for those of an earlier try.
         waiting = [*missing, *(row for row in found.values() if row.state is State.PENDING)]
         if waiting:
             self.queue.send(pack(((row.tenant, Due.of(row)) for row in waiting), Via.REGISTRATION))

@@ -29,17 +29,20 @@ Change = tuple[Call, Transition]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Worker:
-    """The services that all parts of one worker share. `holder` is its name in the history of tasks, `seconds_left`
-    its time to live, `draw` a number from 0 to 1."""
+    """The services that all parts of one worker share."""
 
     clock: Clock
+    # The name of the worker in histories.
     holder: str
     # The time for which a claim belongs to this worker.
     lease: timedelta
     # The minutes that the sweep has opened: a writer sends their calls itself.
     horizon: Horizon
+    # Tells the seconds in which the worker may still begin something.
     seconds_left: Callable[[], float]
+    # Draws a number from 0 to 1.
     draw: Callable[[], float]
+    # The parameters of this batch, which do not change while the batch runs.
     parameters: Parameters = DEFAULTS
 
 
@@ -116,6 +119,7 @@ class Batch:
             self.defer(call, task, not_before=soon)
 
     def send_on(self, calls: Iterable[Call]) -> None:
+        # Spread over some seconds, so that the calls do not come back together.
         soon = self._worker.clock.now() + (1 + self._worker.draw()) * SOON
         for call in calls:
             self.tally.deferred += 1

@@ -20,10 +20,12 @@ from postdate.stores.tasks import Tasks, Written
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Before:
-    """The rows around a run, or the reason why nobody can decide about the run: with CONFLICT the run or one before it
-    has changed meanwhile, with UNAVAILABLE a row cannot be read now, with REFUSED only newer code can read a row."""
+    """The rows around a run, or the reason why nobody can decide about the run."""
 
+    # The rows; not to be used with a reason.
     around: Around = field(default_factory=Around)
+    # CONFLICT: the run or one before it has changed. UNAVAILABLE: a row cannot be read now. REFUSED: only
+    # newer code can read a row. None if the rows are complete.
     wrong: Written | None = None
 
 
@@ -55,6 +57,7 @@ def look_back(
         if not _is_still(run, read.get(run.id)) or (
             wrong is None and lines[run.id].left and lines[run.id].to_end
         ):
+            # The run is another one by now, or more runs have to end first than one search reaches.
             wrong = Written.CONFLICT
         elif lines[run.id].unread or not later.unreadable.isdisjoint(since[run.id].ids):
             wrong = Written.REFUSED

@@ -38,7 +38,9 @@ _KEPT_BACK: Final = frozenset({State.SKIPPED, State.MISSED})
 class Ends:
     """A definition whose chain ends, and how far it has come."""
 
+    # The definition.
     definition: Definition
+    # The progress of its chains.
     reached: Reached
 
 
@@ -61,12 +63,15 @@ _STEPS: Final = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Link:
-    """`step` says what to do with a run, or is what becomes of the run or of its call instead. With it the definition
-    `ends`. `kept_back` are the runs that were written as missed or skipped. A run that begins gets the `number`."""
+    """The decision of the chain about one run."""
 
+    # The next step, or the change or answer in place of the claim.
     step: ClaimStep | Transition | Dropped | Deferred
+    # The definition that ends with this run; None for others.
     ends: Ends | None = None
+    # The states of later runs that were written as missed or skipped.
     kept_back: tuple[State, ...] = ()
+    # The number that the search found for a run that begins; None to keep that of the row.
     number: int | None = None
 
 
@@ -83,7 +88,7 @@ class RunChain:
 
     def foresee(self, tasks: Iterable[Task]) -> None:
         """The first question of a process takes hundreds of milliseconds, so one is asked while there is still time
-        until the instant. What counts is the answer at the instant."""
+        until the instant. Only the answer at the instant counts."""
         with suppress(Unavailable):
             if asked := {task.task_id for task in tasks if in_turn(task)}:
                 self.definitions.get_many(asked)
@@ -183,6 +188,7 @@ def _wants_call(row: Task, written: Written) -> bool:
 def _link(followed: Followed, written: Mapping[str, Written], definition: Definition | None) -> Link:
     woken = [followed.wakes.after] if followed.wakes else []
     results = {written[row.id] for row in (*followed.rows, *woken)}
+    # A conflict is no harm here: the row is there.
     for wrong in (Written.REFUSED, Written.UNAVAILABLE):
         if wrong in results:
             return Link(step=_STEPS[wrong])

@@ -1,8 +1,10 @@
 """The breakers of destinations, as one worker knows them: read once a second at most, written only when they change.
 
-They are looked at when a batch arrives and not again at its instant, unless that is more than some seconds later.
+A worker looks at the breakers when a batch arrives. It looks again at the instant of a call only if that is more than
+some seconds later.
 
-It outlives its batches. If the table cannot be read or written, calls go out as if all breakers were closed.
+`Circuits` outlives the batches of its worker. If the table cannot be read or written, calls go out as if all breakers
+were closed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -136,18 +138,22 @@ class Circuits:
 
     def _tell(self, circuit: Circuit, receipts: list[Receipt]) -> None:
         failures, error = 0, None
+        # Only failures behind the last answer count: they are the ones in a row.
         for receipt in reversed(receipts):
             if not isinstance(receipt, Failed) or not receipt.down:
                 break
             failures, error = failures + 1, error or receipt.reason
 
         def told(before: Breaker, now: datetime) -> Breaker:
+            # An answer among the outcomes ended the row of failures before it.
             alive = rules.answered(before, now=now) if failures < len(receipts) else before
             return rules.failed(alive, failures, now=now, error=error) if failures else alive
 
         self._change(circuit, told)
 
     def _change(self, circuit: Circuit, changed: Callable[[Breaker, datetime], Breaker]) -> None:
+        """Writes the changed breaker, decided again if another worker changed it first. If the table does not answer,
+        the change is lost."""
         before = self.breaker(circuit)
         for _ in range(_TRIES):
             after = changed(before, self._clock.now())
@@ -156,7 +162,7 @@ class Circuits:
             try:
                 if self._flow.change_breaker(circuit, before, after):
                     self._keep(circuit, after)
-                    _say(circuit, before, after)
+                    _log_change(circuit, before, after)
                     return
             except Unavailable:
                 return
@@ -183,6 +189,7 @@ class Circuits:
     def _read(self, circuits: Sequence[Circuit]) -> None:
         try:
             found = self._flow.breakers(circuits)
+        # A table that does not answer must not stop calls to destinations that may be well.
         except Unavailable:
             found = dict.fromkeys(circuits, Breaker())
         for each, breaker in found.items():
@@ -193,7 +200,8 @@ class Circuits:
         self._known[circuit] = (now, breaker, breaker.rests(now))
 
 
-def _say(circuit: Circuit, before: Breaker, after: Breaker) -> None:
+def _log_change(circuit: Circuit, before: Breaker, after: Breaker) -> None:
+    """Logs the opening or closing of a breaker, or a destination that became slow. Other changes are not logged."""
     if after.opened > before.opened:
         emit(metric.BREAKERS_OPENED)
         logger.warning(

@@ -128,6 +128,7 @@ def retry_of(task: Task, parameters: Parameters) -> RetryPolicy:
 def outcome(
     task: Task, receipt: Receipt, *, now: datetime, draw: float, retry: RetryPolicy | None
 ) -> Transition:
+    """The change of a task that the receipt of its delivery means."""
     if isinstance(receipt, Untried):
         return transitions.release(task, now=now, until=now + (1 + draw) * _UNTRIED_PAUSE, why=receipt.reason)
     if isinstance(receipt, Delivered) and task.ack is Ack.EXPLICIT:

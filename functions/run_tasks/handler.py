@@ -21,6 +21,7 @@ from postdate.runtime.outbox import Outbox
 from postdate.runtime.putting_back import put_back
 from postdate.runtime.queue import Received
 
+# The rest of the time that is left for outcomes.
 _SECONDS_TO_SETTLE: Final = 10
 
 
@@ -41,6 +42,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
         # What was decided is stored or will be decided again; the messages bring it back.
         logger.exception("a batch stopped before its end", extra={"action": "batch_broke_off"})
         tally.failed_messages |= {message.message_id for message in messages}
+    # After the work, so that a table that fails delays no call.
     wired().reporter.tell()
     failed = [message for message in messages if message.message_id in tally.failed_messages]
     lane.visibility.back_off(failed)

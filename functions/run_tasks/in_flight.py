@@ -18,7 +18,9 @@ from postdate.domain.breaker import SLOW_AFTER
 from postdate.runtime.agenda import Call
 from postdate.stores.flow import Circuit
 
+# The deliveries that one worker has in flight at once.
 IN_FLIGHT_MAX: Final = 250
+# The time without an ended delivery of the tenant after which a waiting call is sent on.
 PATIENCE: Final = timedelta(seconds=1)
 SLOW_SHARE: Final = 4
 
@@ -28,10 +30,13 @@ class InFlight:
 
     def __init__(self, share: Callable[[str], int] = lambda tenant: limits.IN_FLIGHT_A_WORKER) -> None:
         self._share = share
+        # In the order of their starts, with tenant and start.
         self._began: OrderedDict[Hashable, tuple[str, datetime]] = OrderedDict()
         self._of_tenant: Counter[str] = Counter()
         self._ended: dict[str, datetime] = {}
+        # Deliveries that may still turn out to be long, the oldest first.
         self._watched: deque[tuple[datetime, Hashable, Circuit]] = deque()
+        # The deliveries that began, and those that were long, by destination.
         self._begun_there: Counter[Circuit] = Counter()
         self._slow_there: Counter[Circuit] = Counter()
 

@@ -30,6 +30,7 @@ class InsideTarget(ABC):
             self.pool.submit(self._deliver, delivery, report)
 
     def _deliver(self, delivery: Delivery, report: Report) -> None:
+        """Carries out a step and reports its receipt, in a thread of the pool."""
         receipt: Receipt
         try:
             self.carry_out(delivery)

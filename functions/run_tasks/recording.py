@@ -39,8 +39,8 @@ class Recording:
         return self._write_at if self._unwritten else None
 
     def write(self, outcomes: list[Change]) -> None:
-        """Commits these outcomes and those left from before. What cannot be written now is written later, as long as
-        this worker lives and holds the lease."""
+        """Commits these outcomes and those left from before. An outcome that cannot be written now is written later, as
+        long as this worker lives and holds the lease."""
         changes = [*self._unwritten, *outcomes]
         of = self._batch.commit(changes)
         for call, change in of[Written.DONE]:

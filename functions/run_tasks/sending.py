@@ -24,6 +24,7 @@ from postdate.stores.tenants import Tenant
 from postdate.stores.vault import SIGNING, Vault
 from postdate.targets.base import Delivery, Failed, Receipt, Report, Target, Untried, internal_error
 
+# A CRC-32 is below this. A share of the tasks has one below that share of it.
 _CRC_END: Final = 1 << 32
 
 
@@ -32,7 +33,9 @@ class _Sources:
     """The functions that return the content of a task and the secrets that sign it; None if these cannot be read
     now."""
 
+    # Returns the content of a task, or the outcome if there is none.
     payload: Callable[[Task], bytes | Failed | Untried]
+    # Returns the secrets that sign; None if they cannot be read now.
     secrets: Callable[[Task, Tenant], tuple[str, ...] | None]
 
 
@@ -181,6 +184,7 @@ class Sender:
         return Failed(reason="its payload could not be read") if text is None else text.encode()
 
     def _readable(self, task: Task) -> Destination | Failed | Untried:
+        """The destination with readable headers, or the outcome of a task whose headers cannot be opened."""
         if not task.destination.sealed:
             return task.destination
         try:
@@ -215,6 +219,7 @@ class Sender:
         destination: Destination,
         secrets: tuple[str, ...],
     ) -> Delivery:
+        """The delivery of a claimed task. Its time ends before the worker does."""
         return Delivery(
             run_id=task.id,
             task_id=task.task_id,

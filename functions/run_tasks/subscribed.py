@@ -70,6 +70,7 @@ class Subscribed:
         delivery is answered the same."""
         with suppress(Unavailable, InvalidState):
             subscription = self.subscriptions.get(task.tenant, task.task_id)
+            # The owner has given the subscription another address since this delivery was made.
             if subscription is None or subscription.destination.address != task.destination.address:
                 return
             reason = f"its endpoint answered {rules.ENDS_STATUS}"
@@ -98,6 +99,7 @@ class Subscribed:
         open_ones = [each for each in ahead if each.phase is not Phase.RESTS]
         if not open_ones:
             return None
+        # The delivery ahead may end just after its next attempt.
         until = max(each.due_at for each in open_ones) + _POLL
         if until <= now + SOON:
             return Deferred(why=WAITS, not_before=now + _POLL)

@@ -8,6 +8,7 @@ from postdate.domain.task import State, Task
 from postdate.runtime import metric
 from postdate.runtime.observability import emit, emit_all, emit_of_tier, logger
 
+# The lateness beyond which a first attempt counts as late.
 _LATE_MS: Final = 30_000
 # Ids in one log line.
 _TOLD_MAX: Final = 100

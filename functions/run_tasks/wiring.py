@@ -35,6 +35,7 @@ from postdate.targets.kind import Parts
 from postdate.targets.registry import Targets
 from postdate.use_cases.notifying import Notifier
 
+# A changed setting of a tenant counts after this time at the latest.
 _TENANT_KEPT: Final = timedelta(seconds=30)
 _READERS: Final = 16
 # More steps of backfills or replays at once would make other calls late.

@@ -102,6 +102,7 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
 
 
 def _handle(wake_up: Mapping[str, Any]) -> None:
+    """Carries out one message: a tick of the scheduler, a heartbeat, or a pass that another sweeper handed out."""
     match wake_up:
         case {"kind": "tick"}:
             emit(metric.TICKS)
@@ -123,6 +124,7 @@ def _handle(wake_up: Mapping[str, Any]) -> None:
 
 
 def _tick() -> None:
+    """Makes the passes that are due, and tells the numbers."""
     ticked = wired().ticker.tick()
     emit(metric.CALLS_SENT, ticked.sent)
     emit(metric.PASSES_FAILED, ticked.failed)

@@ -16,7 +16,9 @@ from postdate.stores.passes import Passes
 class Heartbeat:
     passes: Passes
     clock: Clock
+    # The time between two beats.
     every: timedelta
+    # Sends the beat with this number to the sweep itself, after this time.
     send: Callable[[int, timedelta], None]
 
     def beat(self, number: int) -> bool:
@@ -29,6 +31,7 @@ class Heartbeat:
     def revive(self) -> bool:
         """Starts the clock if it never ran or has missed two beats."""
         last = self.passes.beat()
+        # Three intervals without a beat: two beats were missed, and the third may be on its way.
         if last is not None and self.clock.now() < last[1] + 3 * self.every:
             return False
         return self.beat(last[0] if last else 0)

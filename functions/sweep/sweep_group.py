@@ -36,6 +36,7 @@ from postdate.stores.timetable import Timetable, TimetableEntry
 
 _VIA = {Stage.OPEN: Via.SWEEP, Stage.CLOSE: Via.CLOSING, Stage.AUDIT: Via.AUDIT}
 _READERS = 8
+# Runs and deliveries are in no list of PENDING items.
 _LISTED = frozenset({task.KIND, payment.KIND})
 _PENDING = frozenset({task.State.PENDING.value, payment.State.PENDING.value})
 # Of one tenant in one second and group. Payments are worth waiting for, and settle many at a time.
@@ -44,22 +45,26 @@ _TASKS_AHEAD_MAX = 250
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Swept:
-    """The result of one pass: the calls sent, and the overdue items that only the audit found. A closing pass counts
-    the items `due` in its minute, and those `waiting`, of which no attempt has begun."""
+    """The result of one pass."""
 
+    # The number of calls that were sent.
     sent: int = 0
+    # The ids of overdue items without a message; only an audit looks for them.
     overdue: tuple[str, ...] = ()
+    # The number of items of the minute; counted by the closing pass.
     due: int = 0
+    # The number of these without an attempt.
     waiting: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GroupSweeper:
-    """`queues` are those of the executors, by the kinds of items that each of them works on."""
+    """Makes passes."""
 
     timetable: Timetable
     passes: Passes
     tallies: Tallies
+    # The queues of the executors, by the kinds of items that each executor works on.
     queues: Mapping[frozenset[str], Queue]
     groups: Groups
     horizon: Horizon
@@ -73,6 +78,7 @@ class GroupSweeper:
         done = self.horizon.believed(self.passes.get(sweep.minute, sweep.group), now, epoch=sweep.epoch)
         if done is not None and (done.epoch > sweep.epoch or not _follows(sweep.stage, done)):
             return Swept()
+        # Before the slots are read: the closing pass looks for items that were written since.
         opened_at = now if done is None else done.opened_at
         found = list(self._found(sweep))
         progress = SweepProgress(
@@ -139,6 +145,7 @@ class GroupSweeper:
         slots = self.groups.slots(sweep.minute, sweep.group)
         read = partial(self._read, fared=sweep.stage is Stage.CLOSE)
         with ThreadPoolExecutor(min(_READERS, len(slots))) as readers:
+            # An audit asks for the item itself, wherever it is; the other passes take pointers as calls.
             for slot, entries in zip(slots, readers.map(read, slots), strict=True):
                 for entry in self._resolved(entries) if sweep.stage is Stage.AUDIT else entries:
                     yield slot, entry

@@ -22,7 +22,9 @@ from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
 from postdate.stores.passes import Passes
 
+# After this time the rest of the passes goes to other workers.
 INLINE_FOR = timedelta(seconds=5)
+# Minutes.
 FIRST_LOOKS_BACK = 60
 
 
@@ -54,22 +56,25 @@ class OtherTable(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ticker:
-    """`tables` are those that the sweeper reads. A watermark of another table says nothing about these. `passes_max`
-    bounds the passes of one wake-up; the oldest minutes go first, and the next wake-up takes the rest."""
+    """Makes and hands out the passes of one wake-up."""
 
+    # The tables that the sweeper reads. A watermark of another table says nothing about these.
     tables: frozenset[str]
     sweeper: GroupSweeper
     passes: Passes
     groups: Groups
     horizon: Horizon
     clock: Clock
+    # Gives passes to other workers.
     hand_out: Callable[[list[Sweep]], None]
+    # The greatest number of passes of one wake-up; the next wake-up takes the rest.
     passes_max: Callable[[], int] = lambda: PASSES_MAX
 
     def tick(self) -> Ticked:
         """Makes the passes that are due, hands out those that it has no time for, and raises the watermark. The
         watermark comes last: a crash before that costs the next tick a look at more minutes."""
         began_at = self.clock.now()
+        # No minute up to the watermark needs a pass any more.
         mark = self._watermark(began_at)
         minutes = range(mark.minute + 1, self.horizon.last_minute(began_at) + 1)
         due = self._due(minutes, mark.epoch)[: self.passes_max()]
@@ -115,8 +120,9 @@ class Ticker:
         }
 
     def _watermark(self, now: datetime) -> Watermark:
-        """The first sweep of all begins an hour back: registration may have worked before the sweeper did. A watermark
-        nearer than that is the work of a clock that is ahead."""
+        """The watermark behind which this wake-up looks for passes. The first sweep of all begins an hour back:
+        registration may have worked before the sweeper did. A watermark nearer than that is the work of a clock that is
+        ahead."""
         latest = instants.minute_of(now - AUDITED_AFTER)
         mark = self.passes.watermark()
         if mark is None:

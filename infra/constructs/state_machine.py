@@ -17,7 +17,7 @@ BEFORE_RECONCILIATION: Final = "cron(17 1 * * ? *)"
 
 class StateMachine(aws_stepfunctions.CfnStateMachine):
     """`statemachines/<name>.asl.json`, with a role of its own that calls these functions. `values` stand in the
-    definition too. What else the machine may do is said by `allow`."""
+    definition too. `allow` gives the machine further rights."""
 
     def __init__(
         self,

@@ -105,7 +105,7 @@ def test_another_definition_under_the_same_id_is_refused_and_changes_nothing(
 @pytest.mark.parametrize("fault", [lost, done_but_500], ids=["lost", "broken"])
 @pytest.mark.parametrize("times", [1, SDK_TRIES])
 @pytest.mark.usefixtures("refusal")
-def test_what_was_written_without_an_answer_is_known_as_ones_own(
+def test_a_write_whose_answer_was_lost_is_known_as_ones_own(
     on_aws: OnAws, boundary: Boundary, examples: Examples, fault: object, times: int
 ) -> None:
     definition = everything(examples)
@@ -120,7 +120,7 @@ def test_what_was_written_without_an_answer_is_known_as_ones_own(
     assert on_aws.definitions.get(definition.id) == paused(definition)
 
 
-def test_what_is_throttled_is_unavailable(on_aws: OnAws, boundary: Boundary, examples: Examples) -> None:
+def test_a_throttled_write_is_unavailable(on_aws: OnAws, boundary: Boundary, examples: Examples) -> None:
     definition = a_definition(examples)
     boundary.fail("BatchExecuteStatement", *[refused("ThrottlingException")] * SDK_TRIES)
     assert on_aws.definitions.add(definition) == Written.UNAVAILABLE
@@ -192,7 +192,7 @@ def test_a_definition_is_read_as_it_is_now(on_aws: OnAws, boundary: Boundary, ex
     assert [each["ConsistentRead"] for each in many["RequestItems"].values()] == [True]
 
 
-def test_what_only_newer_code_can_read_hides_no_other_and_does_not_pass_for_gone(
+def test_a_definition_that_only_newer_code_can_read_hides_no_other_and_does_not_count_as_missing(
     on_aws: OnAws, examples: Examples
 ) -> None:
     known, newer = a_definition(examples), a_definition(examples)

@@ -70,7 +70,7 @@ def test_neither_is_written_once_the_definition_has_changed(
 
 @pytest.mark.parametrize("fault", [lost, done_but_500], ids=["lost", "broken"])
 @pytest.mark.parametrize("times", [1, SDK_TRIES])
-def test_what_was_written_without_an_answer_is_known_as_ones_own(
+def test_a_write_whose_answer_was_lost_is_known_as_ones_own(
     on_aws: OnAws, boundary: Boundary, examples: Examples, fault: object, times: int
 ) -> None:
     definition = a_definition(examples)

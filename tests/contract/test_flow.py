@@ -253,7 +253,7 @@ def test_a_destination_stays_slow_whatever_becomes_of_its_breaker(
     assert not before.is_slow(now + rules.SLOW_FOR)
 
 
-def test_a_tenants_states_are_what_is_held_against_his_destinations(
+def test_states_are_the_failing_and_slow_destinations_of_one_tenant(
     flow: Flow, key: str, now: datetime
 ) -> None:
     tenant = f"tenant-{key}"
@@ -261,8 +261,10 @@ def test_a_tenants_states_are_what_is_held_against_his_destinations(
     for number in range(3):
         assert flow.change_breaker((tenant, f"webhook:{number}"), Breaker(), opened)
     assert flow.change_breaker((tenant, "webhook:1"), opened, rules.answered(opened, now=now))
+    slow = rules.slowed(Breaker(), now=now)
+    assert flow.change_breaker((tenant, "webhook:slow"), Breaker(), slow)
     flow.take(tenant, key, SECOND, now=now)
-    assert flow.states(tenant) == {"webhook:0": opened, "webhook:2": opened}
+    assert flow.states(tenant) == {"webhook:0": opened, "webhook:2": opened, "webhook:slow": slow}
     assert flow.states(f"{tenant}-2") == {}
 
 
@@ -319,7 +321,7 @@ def test_a_task_keeps_its_flow_control_and_its_place(
     assert (found, found.placed_at) == (postponed.after, place)
 
 
-def test_what_is_set_of_a_key_is_read_back_and_changed_only_from_what_it_is(
+def test_the_setting_of_a_key_is_read_back_and_changed_only_from_its_present_version(
     flow: Flow, key: str, now: datetime
 ) -> None:
     at = ("acme", key)
@@ -376,7 +378,7 @@ def test_a_key_tells_how_many_wait_and_how_many_are_on(flow: Flow, key: str, now
     assert not found[f"{key}-unknown"].exists
 
 
-def test_what_is_held_back_of_all_tenants_is_found_until_it_is_let_go(
+def test_open_breakers_and_paused_keys_of_all_tenants_are_found_until_they_end(
     flow: Flow, key: str, now: datetime
 ) -> None:
     circuit, name = (f"tenant-{key}", "webhook:1"), (f"tenant-{key}", key)

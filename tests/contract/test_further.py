@@ -46,7 +46,7 @@ def ids(messages: list[Received]) -> set[str]:
     return {due.id for message in messages for due in message.packet.dues}
 
 
-def test_what_lies_in_the_queue_is_taken_ten_at_a_time_and_hidden_for_a_lease(
+def test_messages_are_taken_ten_at_a_time_and_hidden_for_a_lease(
     on_aws: OnAws, url: str, further: SqsFurther, examples: Examples, boundary: Boundary
 ) -> None:
     wanted = sent(on_aws, url, examples, 12)
@@ -63,7 +63,7 @@ def test_an_empty_queue_is_asked_for_a_second(further: SqsFurther, boundary: Bou
     assert request["WaitTimeSeconds"] == 1
 
 
-def test_what_is_dealt_with_is_deleted_and_nothing_else(
+def test_deleted_messages_are_gone_and_no_others(
     on_aws: OnAws, url: str, further: SqsFurther, examples: Examples
 ) -> None:
     sent(on_aws, url, examples, 3)

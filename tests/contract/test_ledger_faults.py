@@ -193,9 +193,7 @@ def test_a_freeze_of_a_busy_account_waits_for_its_turn(
     assert len(on_aws.pauses) == 7
 
 
-def test_what_is_refused_after_another_was_judged_loses_no_answer(
-    on_aws_money: Money, boundary: Boundary
-) -> None:
+def test_a_refusal_after_another_was_judged_loses_no_answer(on_aws_money: Money, boundary: Boundary) -> None:
     first, second = ready(on_aws_money, 2)
     gone = steps.cancel(first, now=on_aws_money.now)
     assert gone is not None

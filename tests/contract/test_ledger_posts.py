@@ -28,7 +28,7 @@ def test_money_is_held_settled_and_told_in_the_journal(money: Money) -> None:
     assert deposit.effect_on("alice") + sent.effect_on("alice") == 70
 
 
-def test_what_is_not_there_cannot_be_held_and_then_nothing_is_written(money: Money) -> None:
+def test_a_hold_beyond_the_available_money_is_refused_and_nothing_is_written(money: Money) -> None:
     money.accounts(alice=29, bob=0)
     posting = money.payment("alice", "bob", 30)
     assert money.ledger.post([posting]) == [Posted(answer=PostingAnswer.SHORT, account="alice")]
@@ -157,7 +157,7 @@ def test_money_goes_round_within_one_instant(money: Money) -> None:
     assert answers[0] is PostingAnswer.DONE
 
 
-def test_what_is_held_follows_the_amount(money: Money) -> None:
+def test_the_hold_follows_the_amount(money: Money) -> None:
     money.accounts(alice=100, bob=0)
     payment = money.registered("alice", "bob", 30)
     more = steps.edit(payment, now=money.now - MINUTE / 2, amount=100, why="changed amount")
@@ -236,7 +236,7 @@ def test_accounts_are_listed_by_how_their_names_begin(money: Money) -> None:
     assert listed("rents") == []
 
 
-def test_what_a_deposit_is_for_stays_with_it(money: Money) -> None:
+def test_a_deposit_keeps_its_note(money: Money) -> None:
     money.accounts(alice=0)
     plain = money.deposit("alice", 5)
     noted = money.deposit("alice", 6)
@@ -342,7 +342,7 @@ def test_every_change_of_an_account_counts_its_version_on(money: Money) -> None:
     assert (account.version, account.updated_at) == (3, money.now - MINUTE)
 
 
-def test_what_was_written_before_is_known_even_where_it_would_be_refused_now(money: Money) -> None:
+def test_a_repeated_deposit_is_known_even_where_it_would_be_refused_now(money: Money) -> None:
     money.accounts(alice=10)
     deposit = money.deposit("alice", 5)
     assert money.answers(deposit) == [PostingAnswer.DONE]
@@ -352,7 +352,7 @@ def test_what_was_written_before_is_known_even_where_it_would_be_refused_now(mon
     assert money.balances("alice") == [(15, 0)]
 
 
-def test_what_a_frozen_account_does_not_have_cannot_be_taken_from_it_by_hand(money: Money) -> None:
+def test_an_adjustment_takes_no_more_than_a_frozen_account_has(money: Money) -> None:
     money.accounts(alice=10)
     money.ledger.set_status(money.tenant, "alice", Status.FROZEN, now=money.now)
     taken = money.deposit("alice", 5)

@@ -89,7 +89,7 @@ def test_the_largest_payload_allowed_is_read_and_one_byte_more_is_final(kept: Ke
     assert kept.objects.read(tenant, f"{tenant}/larger") == TOO_LARGE
 
 
-def test_what_is_missing_may_be_there_later(kept: Kept, tenant: str) -> None:
+def test_a_missing_object_may_be_there_later(kept: Kept, tenant: str) -> None:
     missing = kept.objects.read(tenant, f"{tenant}/later")
     assert isinstance(missing, UnreadableObject)
     assert ("missing" in missing.why, missing.final) == (True, False)

@@ -26,7 +26,7 @@ def test_the_largest_payload_allowed_can_be_kept(payloads: Payloads, until: date
     assert payloads.get("large") == text
 
 
-def test_what_was_never_written_is_not_found(payloads: Payloads) -> None:
+def test_a_payload_that_was_never_written_is_not_found(payloads: Payloads) -> None:
     assert payloads.get("nothing") is None
     assert payloads.get_many(["nothing"]) == {}
     assert payloads.get_many([]) == {}

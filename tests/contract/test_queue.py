@@ -77,7 +77,7 @@ def packets(examples: Examples, number: int) -> list[Packet]:
     return [Packet(tenant="acme", via=Via.SWEEP, dues=(due,)) for due in dues]
 
 
-def test_what_is_sent_arrives_whole_and_in_order(watched: Watched, examples: Examples, now: datetime) -> None:
+def test_packets_arrive_whole_and_in_order(watched: Watched, examples: Examples, now: datetime) -> None:
     packed = pack((("größe 🐈", Due.of(task)) for task in examples.tasks(60)), Via.AUDIT)
     many = [replace(packet, seen=place == 1) for place, packet in enumerate(packed)]
     assert [len(packet.dues) for packet in many] == [PACKET_ITEMS_MAX, PACKET_ITEMS_MAX, 10]
@@ -122,7 +122,7 @@ def test_a_packet_that_waits_for_a_lease_is_held_back_until_then(
     assert watched.sent() == [(packet, 40 * SECOND)]
 
 
-def test_what_lies_in_the_queue_is_what_was_sent(
+def test_the_queue_holds_the_packets_that_were_sent(
     sqs_queue: SqsQueue, on_aws: OnAws, examples: Examples, now: datetime
 ) -> None:
     sent = packets(examples, 11)

@@ -56,7 +56,7 @@ def fitting(on_aws: OnAws, examples: Examples, destination: Destination) -> Task
 
 
 @pytest.mark.parametrize("destination", [QUEUE, WEBHOOK, BUS], ids=["sqs", "webhook", "eventbridge"])
-def test_what_just_fits_stays_at_one_unit_through_a_usual_life(
+def test_a_task_that_just_fits_costs_one_unit_for_each_change_of_a_usual_life(
     on_aws: OnAws, examples: Examples, units: Units, destination: Destination
 ) -> None:
     task = fitting(on_aws, examples, destination)

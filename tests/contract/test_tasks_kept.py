@@ -91,7 +91,7 @@ def test_the_second_of_two_tasks_with_one_id_is_refused_and_changes_nothing(
     assert tasks.get(other.id) == other
 
 
-def test_what_was_never_stored_is_not_found(tasks: Tasks, examples: Examples) -> None:
+def test_a_task_that_was_never_stored_is_not_found(tasks: Tasks, examples: Examples) -> None:
     unknown = examples.task()
     assert tasks.get(unknown.id) is None
     assert tasks.get_many([unknown.id]) == {}

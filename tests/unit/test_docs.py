@@ -142,7 +142,7 @@ def test_names_stand_in_the_file_that_a_page_says(page: Path) -> None:
         assert {name for name in code(names) if not re.search(rf"\b{name}\b", text)} == set()
 
 
-def test_what_make_is_said_to_do_it_does() -> None:
+def test_the_make_targets_that_documents_name_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", Path("Makefile").read_text(), re.MULTILINE))
     named = {
         name for text in TEXTS.values() for name in re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE)

@@ -22,6 +22,7 @@ _TRIES = 3
 class AccountChanger:
     ledger: Ledger
     clock: Clock
+    # The greatest limit of amounts in this environment.
     amount_cap: int
 
     def limit(self, tenant: str, id: str, given: Mapping[str, Any], *, version: int | None) -> Account:
@@ -31,6 +32,7 @@ class AccountChanger:
             limits = replace(account.limits, **given)
             if account.status is Status.CLOSED:
                 raise closed(account.id)
+            # Before the version is compared: a repeated request finds its own change and is no conflict.
             if limits == account.limits:
                 return account
             _refuse_version(account, version)

@@ -22,14 +22,17 @@ from postdate.stores.ledger import Ledger
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DepositOrder:
-    """`amount` is taken from the account if it is below 0. `note` are further fields of its movement."""
+    """A parsed request for a deposit or an adjustment."""
 
     # DEPOSIT or ADJUSTMENT, as the movement has it.
     type: Type
+    # The account.
     account: str
+    # The amount that the account gets; below 0 if it loses money.
     amount: int
     # The reason of an adjustment; None for a deposit.
     reason: str | None = None
+    # The reference, the description and the metadata of a deposit; empty for an adjustment.
     note: Mapping[str, Any] = field(default_factory=dict)
     # The key of the request, kept for ever with the movement that it made.
     idempotency_key: str
@@ -39,7 +42,9 @@ class DepositOrder:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Moved:
+    # The movement, as the first request with its key made it.
     movement: Movement
+    # True if an earlier request had the same key.
     replayed: bool
 
 
@@ -55,6 +60,7 @@ class Cashier:
         now = self.clock.now()
         wanted = Reservation(
             tenant=tenant,
+            # Keys of deposits, of adjustments and of payments do not meet.
             key=f"{order.type.lower()} {order.idempotency_key}",
             fingerprint=order.fingerprint,
             item_id=movement_id(now, self.unique().hex()),
@@ -62,6 +68,7 @@ class Cashier:
             created_at=now,
             keep_until=None,
         )
+        # True in any case: a repetition keeps the id and the instant, and the ledger writes one movement of an id.
         reservation = idempotency.stands_for(self.reservations, wanted, now=now, written=lambda _: True)
         posting = _posting(tenant, order, reservation, now=now)
         (posted,) = self.ledger.post([posting])

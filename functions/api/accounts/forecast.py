@@ -18,6 +18,7 @@ from postdate.stores.ledger import Ledger, PaymentsWanted
 
 MOVEMENTS_SHOWN: Final = 100
 _READ_AT_ONCE: Final = 200
+# The texts of `Forecast.mark`, with a place of the ledger's list at the end.
 _MARK: Final = re.compile(
     rf"[0-9]{{1,13}}( [0-9]{{1,15}}){{4}} [0-9]{{0,13}} [0-9]{{13}}{KIND}_[0-9a-z]{{24}}"
 )
@@ -28,6 +29,7 @@ _BEHIND: Final = timedelta(days=1)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BalanceStep:
+    # The payment.
     payment_id: str
     # The instant at which the payment is due.
     at: datetime
@@ -39,16 +41,19 @@ class BalanceStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """`now` is the account as it was when the forecast began, `then` as it will be when all payments are made that were
-    looked at. `place` is where the ledger's list goes on; None when all payments up to `until` were looked at."""
+    """A forecast, as far as it has come."""
 
+    # The account as it was when the forecast began.
     now: Account
+    # The account after all payments that were looked at.
     then: Account
+    # The last instant of the forecast.
     until: datetime
     # The instant of the first payment that the money would not cover; None if all are covered.
     falls_short_at: datetime | None
     # The first payments, as many as the answer shows.
     steps: tuple[BalanceStep, ...]
+    # The place at which the ledger's list goes on; None when all payments up to `until` were looked at.
     place: str | None = None
 
     @property
@@ -107,12 +112,16 @@ def forecast(given: Forecast, ledger: Ledger, *, now: datetime, has_time: Callab
 
 @dataclass(kw_only=True, slots=True)
 class _Folded:
+    # The account after the payments so far.
     then: Account
+    # The instant of the first payment that was not covered; None if all were.
     short_at: datetime | None
+    # The first payments that were covered.
     steps: list[BalanceStep] = field(default_factory=list)
 
     def add(self, payment: Payment, account: str) -> None:
         after = _after(self.then, payment)
+        # The payment would fail, so it moves nothing.
         if after.available < 0:
             self.short_at = self.short_at or payment.due_at
             return

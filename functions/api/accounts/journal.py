@@ -24,11 +24,13 @@ _PLACE: Final = re.compile(rf"[0-9]{{13}}{KIND}_[0-9a-z]{{1,64}}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JournalPage:
-    """`cursor` leads to the next page and is None on the last one. `follow` leads to what comes behind this page, now
-    or later; it is None before the first movement."""
+    """A page of a journal."""
 
+    # The movements, in the order of writing.
     movements: list[Movement]
+    # The beginning of the next page; None on the last one.
     cursor: str | None
+    # The place behind this page, for a reader who asks again later; None before the first movement.
     follow: str | None
 
 

@@ -18,6 +18,7 @@ _NAME = TypeAdapter[str](AccountId)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AccountQuery:
+    # The owner.
     tenant: str
     # None for accounts of every status.
     status: str | None

@@ -13,7 +13,9 @@ from postdate.stores.ledger import Ledger
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Opened:
+    # The account.
     account: Account
+    # True if it was there already.
     replayed: bool = False
 
 
@@ -25,7 +27,7 @@ def open_accounts(
     ledger: Ledger,
     clock: Clock,
 ) -> list[Opened | PostdateError]:
-    """Returns an answer for each account, in their order. Of two with one name the first is opened."""
+    """Returns an answer for each account, in their order. If two have one name, the first is opened."""
     now = clock.now()
     judged = [_judged(each, amount_cap) for each in asked]
     wanted = dict[str, Account]()
@@ -64,6 +66,7 @@ def _there_already(id: str, limits: Limits, known: Mapping[str, Account]) -> Ope
         return Unavailable()
     if stored.status is Status.CLOSED:
         return closed(id)
+    # Other limits mean another request, not a repetition.
     if stored.limits != limits:
         return InvalidState(stored.status, f"the account {id} already exists with other limits")
     return Opened(account=stored, replayed=True)

@@ -51,6 +51,7 @@ class Restater:
             created_at=now,
             keep_until=None,
         )
+        # True in any case: a repetition keeps the id and the instant of the first request.
         reservation = idempotency.stands_for(self.reservations, wanted, now=now, written=lambda _: True)
         movement = Movement(
             id=reservation.item_id,
@@ -63,6 +64,7 @@ class Restater:
             reason=reason,
         )
         replayed = reservation is not wanted
+        # A repeated request must not look for a difference that it has added itself.
         if not (replayed and self.ledger.has(movement)):
             self._add_difference(movement, to=name)
         return Moved(movement=movement, replayed=replayed)
@@ -129,6 +131,7 @@ def _keeps_changing(account: Account) -> InvalidState:
 
 
 def _missing(books: Books) -> Leg:
+    """The difference between an account and its books, as the leg that removes it at this version."""
     account = books.account
     return Leg(
         account=account.id,

@@ -40,9 +40,12 @@ _HEADERS: Final = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class File:
+    # The media type.
     kind: str
+    # The bytes, as they are and compressed.
     content: bytes
     packed: bytes
+    # Made from the content.
     etag: str
 
 
@@ -58,7 +61,7 @@ def file(file: str) -> Response[Any]:
 
 @cache
 def files() -> dict[str, File]:
-    """All files of the console by name, read once and only when somebody opens the console."""
+    """The files of the console by name, read once, when the first person opens the console."""
     return {path.name: _read(path) for path in sorted(FOLDER.iterdir()) if path.suffix in KINDS}
 
 

@@ -66,6 +66,7 @@ def reset(caller: Caller, destination_id: str) -> answers.Destination:
 def _changed(
     tenant: str, id: str, decided: Callable[[Breaker], Breaker], now: datetime
 ) -> answers.Destination:
+    """Changes the breaker of a destination, decided again if a worker changed it first. The answer shows the result."""
     circuit, flow = answers.circuit_of(id), wired().tables.flow
     if circuit is None:
         raise _unknown()

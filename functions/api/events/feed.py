@@ -33,19 +33,23 @@ Place: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedAnswer:
-    """`cursor` is None on the last page; `follow` leads to what is recorded later."""
+    """A page of a feed."""
 
+    # The events, in the order of the request.
     events: list[Event]
+    # The beginning of the next page; None on the last one.
     cursor: str | None
+    # The place behind this page, for events to come; None for the newest first, and in an empty feed.
     follow: str | None
+    # True if the page ended before it was full, because looking took too long.
     partial: bool = False
 
 
 def page(
     query: FeedQuery, events: Events, *, clock: Clock, seats: WaitingSeats | None, id: str
 ) -> FeedAnswer:
-    """Waits for the next event as long as the query says, if there is none. `id` names the request. Without a free
-    seat, and without `seats`, a request waits for two seconds at most."""
+    """Returns a page. If there is no event, waits for the next one as long as the query says. `id` names the request.
+    Without a free seat, and without `seats`, a request waits for two seconds at most."""
     began = clock.now()
     shown = _waited(
         query, events, clock, looks_every=_LOOKS_EVERY, until=began + min(query.wait, _WITHOUT_SEAT)
@@ -115,14 +119,15 @@ class _Reading:
         )
 
     def _start(self) -> Place | None:
-        """Behind which place to go on; None at the end that the order begins with. A cursor of a feed that has expired
-        as a whole and begun anew leads to the new feed's begin."""
+        """The place behind which the page begins; None for the first place of the order. A cursor of a feed that has
+        expired as a whole and begun anew leads to the first place too."""
         query = self._query
         match = PLACE.fullmatch(query.span.after)
         if match is None:
             return None if query.since is None or query.newest_first else self._first_since(query.since)
         self._log, number = match[1], int(match[2])
         known = self._events.pages(query.tenant, after=number - 1, limit=1) or self._newest()
+        # The cursor is of a feed that expired as a whole. Its numbers mean nothing in this one.
         if known and known[0].log != self._log:
             return None
         return number, int(match[3])

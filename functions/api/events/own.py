@@ -15,7 +15,9 @@ _SEQUENCE_DIGITS: Final = 9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Own:
+    # The events, in their order.
     events: list[Event]
+    # The beginning of the next page; None on the last one.
     cursor: str | None
 
 

@@ -21,6 +21,7 @@ PLACE: Final = re.compile(r"([0-9a-f]{1,16})\.([0-9]{1,12})\.([0-9]{1,3})")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedQuery:
+    # The owner of the feed.
     tenant: str
     # A type, `payment.*`, or `*`; None for all types.
     type: str | None
@@ -31,6 +32,7 @@ class FeedQuery:
     # The instants of recording, not those of the changes.
     since: datetime | None
     until: datetime | None
+    # True to begin with the newest event.
     newest_first: bool
     # The time to wait for the next event if there is none.
     wait: timedelta

@@ -23,10 +23,11 @@ _TRIES: Final = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WaitingSeats:
-    """`total` is the number of seats. One tenant has at most half of them."""
+    """The seats of all tenants, kept as one room of the table of flow."""
 
     flow: Flow
     clock: Clock
+    # The number of seats. One tenant has at most half of them.
     total: int
 
     @contextmanager

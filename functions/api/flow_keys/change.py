@@ -51,6 +51,8 @@ class FlowKeyChanger:
     def _changed(
         self, tenant: str, key: str, decided: Callable[[FlowKey], FlowKey], *, version: int | None = None
     ) -> FlowKey:
+        """Writes the decided setting, decided again if another change came first. A setting that is the same writes
+        nothing."""
         for _ in range(_TRIES):
             before = self.flow.key((tenant, key))
             after = decided(before)

@@ -24,7 +24,9 @@ _PAYS = frozenset({"payments:write"})
 class Granted:
     """A key and its text, which is told only now."""
 
+    # The key.
     key: ApiKey
+    # The text with the secret, which is in no table.
     text: str
 
 
@@ -59,6 +61,7 @@ class Keyring:
             raise ValidationFailed([("expires_at", "is in the past")])
         _check_actions(key)
         refuse_more(caller, key)
+        # An equal row is the work of our own first try, whose answer was lost.
         if not self.keys.add(key) and self.keys.get(id) != key:
             raise Conflict
         return Granted(key=key, text=bearer_text(id, secret))
@@ -79,6 +82,7 @@ class Keyring:
             key, now = self.find(caller, id), self.clock.now()
             if not key.is_live(now):
                 raise InvalidState("REVOKED" if key.revoked_at else "EXPIRED", "the key no longer works")
+            # The caller learns the new text, and with it all rights of the key.
             refuse_more(caller, key)
             secret = new_secret(id)
             after = replace(

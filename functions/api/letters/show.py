@@ -18,12 +18,13 @@ Item = Task | Payment
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShownLetter:
-    """One item of a letter; `item` is None if it is gone or unknown."""
+    """One item of a letter."""
 
     # The message in the queue of dead letters.
     letter: Letter
     # The call for the item; None for a message that cannot be read.
     due: Due | None
+    # The item as it is now; None if it is gone or unknown.
     item: Item | None
 
     @property
@@ -43,6 +44,7 @@ class Group:
     failure: str
     # None for payments, and for items that are gone.
     destination: str | None
+    # The number of letters.
     count: int
     # The instant at which the oldest of the letters came.
     oldest: datetime
@@ -50,9 +52,11 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeadLetters:
-    """The letters of one queue, and `load`, which finds their items."""
+    """Shows the dead letters of one queue."""
 
+    # The queue.
     letters: Letters
+    # Finds items by their ids.
     load: Callable[[Iterable[str]], Mapping[str, Item]]
     clock: Clock
 
@@ -64,6 +68,7 @@ class DeadLetters:
         try:
             known = self.load(due.id for letter in found for due in letter.dues)
             over = [letter for letter in found if used_up(letter.dues, known.get)]
+        # In any case: letters that are not released stay hidden from others for half a minute.
         finally:
             gone = {letter.id for letter in over}
             left = [letter for letter in found if letter.id not in gone]

@@ -1,8 +1,8 @@
 """The meter of registrations a tenant and second, without a request for a tenant of usual size.
 
-Each copy of the function counts by itself. What one copy has registered for a tenant within some seconds is free up to
-a bound, so that a tenant of usual size costs no request. Beyond it the copy takes allowances from a timeline that all
-copies share: one update for each of them. When the table does not answer, no request is refused.
+Each copy of the function counts by itself. A copy registers some items of a tenant within some seconds free of charge,
+so that a tenant of usual size costs no request. Beyond these the copy takes allowances from a timeline that all copies
+share: one update for each of them. When the table does not answer, no request is refused.
 """
 
 from collections import OrderedDict
@@ -41,6 +41,7 @@ class Meter:
         since, left = self._left.get(tenant, (now, ALLOWANCE))
         if now >= since + WINDOW:
             since, left = now, ALLOWANCE
+        # The usual request is within the free allowance and asks nothing.
         while left < items:
             if not self._allowed(tenant, now, known.quota):
                 raise QuotaExceeded(
@@ -69,6 +70,8 @@ class Meter:
         return min(max(shared, own), known.quota * int(WINDOW.total_seconds()))
 
     def _allowed(self, tenant: str, now: datetime, a_second: int) -> bool:
+        """Takes one more allowance from the tenant's timeline; False if its window is full. True if the table does not
+        answer."""
         width = timedelta(seconds=ALLOWANCE / a_second)
         try:
             begins = self._flow.take_by(

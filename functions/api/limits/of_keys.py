@@ -1,9 +1,9 @@
 """Requests of API keys that have a limit, counted without a request to the database for each of them.
 
 Each copy of the function takes stretches of a timeline that all copies share: one update for some twentieth of what a
-window allows. What a copy has taken and not used is void after a window. So all copies together admit at most what a
-window allows, and one stretch more for each copy. When the table does not answer, no request is refused. Keys without a
-limit cost nothing.
+window allows. A stretch that a copy has taken and not used is void after a window. So all copies together admit at most
+what a window allows, and one stretch more for each copy. When the table does not answer, no request is refused. Keys
+without a limit cost nothing.
 """
 
 from collections import OrderedDict
@@ -27,10 +27,13 @@ _POLICY: Final = "requests"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rate:
-    """The rest of a key's limit. `whole_after`: the seconds until all of it may be used again."""
+    """The rest of a key's limit of requests."""
 
+    # The requests of a whole window.
     most: int
+    # The requests that are left now.
     left: int
+    # The seconds until all of the limit may be used again.
     whole_after: int
 
     def headers(self) -> dict[str, str]:
@@ -44,12 +47,15 @@ class Rate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Taken:
-    """Requests that this copy may still admit until `void_at`, and the end of the shared timeline as it was seen. With
-    `refused` it admits none, and does not ask again before."""
+    """The stretch of a key's timeline that this copy has taken."""
 
+    # The requests that this copy may still admit.
     left: int
+    # The end of the stretch, or of the refusal.
     void_at: datetime
+    # The end of the shared timeline when the stretch was taken.
     ends_at: datetime
+    # True if the window was full: no request is admitted and the table is not asked until `void_at`.
     refused: bool = False
 
 

@@ -28,12 +28,14 @@ _REMEMBERED_MAX: Final = 1000
 
 @dataclass(kw_only=True, slots=True)
 class _Count:
-    """`shared` is the count of all copies as it was at `read_at`; `own` is not yet in it. The table is not asked before
-    `asked_from`."""
+    """The count of one tenant, as this copy knows it."""
 
+    # The count of all copies, as it was at `read_at`.
     shared: int = 0
     read_at: datetime = instants.EPOCH
+    # The instant before which the table is not asked again, after it did not answer.
     asked_from: datetime = instants.EPOCH
+    # Tasks that this copy registered and has not added yet, by their weeks.
     own: Counter[int] = field(default_factory=Counter)
 
 

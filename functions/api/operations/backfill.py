@@ -33,14 +33,17 @@ from postdate.use_cases import calls
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backfill:
-    """An operation as it is now: its first step, and how far all steps have come."""
+    """A backfill as it is now."""
 
+    # The id of the backfill and of its first step.
     id: str
+    # The recurring task.
     task_id: str
     # The instant of the request.
     asked_at: datetime
     # The task that makes the first runs. Each step writes the task of the next one.
     step: BackfillStep
+    # The progress of all steps.
     progress: BackfillProgress
     # True if an earlier request with the same key asked for it.
     replayed: bool = False
@@ -48,11 +51,12 @@ class Backfill:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backfills:
-    """`made_for` is how long after its end runs of a task may still be made."""
+    """Begins backfills and tells of them."""
 
     tasks: Tasks
     shards: ShardPlan
     reservations: Reservations
+    # The time after the end of a task for which its runs may still be made.
     made_for: timedelta
     queue: Queue
     horizon: Horizon
@@ -102,6 +106,7 @@ class Backfills:
         return self._told(task)
 
     def _first(self, definition: Definition, first: datetime, last: datetime, now: datetime) -> BackfillStep:
+        """The first step of a request. Raises the error of a request that makes no backfill."""
         definitions.refuse_ended(definition, "backfilled", made_for=self.made_for, now=now)
         if last < first:
             raise ValidationFailed([("to", "is before from")])
@@ -126,6 +131,7 @@ class Backfills:
     def _begun(
         self, step: BackfillStep, definition: Definition, now: datetime, depth: int, *, replayed: bool = False
     ) -> Backfill:
+        """Writes the row of the first step, and then sends its call. A row that is there is told as it is now."""
         task = rules.task_of(step, definition, shards=self.shards, now=now, depth=depth)
         (written,) = self.tasks.add([task])
         if written not in (Written.DONE, Written.CONFLICT):
@@ -136,6 +142,7 @@ class Backfills:
         return self._told(task, replayed=replayed)
 
     def _told(self, task: Task, *, replayed: bool = False) -> Backfill:
+        """The backfill of this first step. The ids of all further steps follow from it."""
         step = BackfillStep.read(task.payload.text or "")
         ids = [rules.step_id(task.id, number, self.shards) for number in range(step.steps)]
         found = self.tasks.get_many(ids[1:])

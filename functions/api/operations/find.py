@@ -49,13 +49,17 @@ _USUAL: Final[dict[tuple[Kind, Action], str]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemFilter:
-    """Each field that is given narrows it. `destination` is how the address begins, `failure` a fingerprint."""
+    """The items of a request. A field that is None admits every item."""
 
     # A state of the kind; by default the one that the action is for.
     status: str | None = None
+    # The owner's name for the task.
     name: str | None = None
+    # One of its tags.
     tag: str | None = None
+    # The beginning of the address.
     destination: str | None = None
+    # The fingerprint of the newest failure, see `operation_counts`.
     failure: str | None = None
     # The payer or the payee.
     account: str | None = None
@@ -72,9 +76,11 @@ class ItemFilter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Found:
-    """`evaluated` are the items that were read."""
+    """The result of a search."""
 
+    # The items that pass the filter.
     items: Sequence[Item]
+    # The number of items that were read.
     evaluated: int
 
 
@@ -155,6 +161,8 @@ class Finder:
         loaded: Callable[[Iterable[str]], Mapping[str, ItemT]],
         wants: Callable[[ItemT], bool],
     ) -> Found:
+        """Reads a list page by page, and selects the wanted items. Raises LimitExceeded for a filter that too many
+        items fit, or that needs too many reads."""
         found: dict[str, ItemT] = {}
         after, evaluated, has_time = "", 0, listing.within(self.clock, _TIME)
         while places := listed(after):
@@ -172,6 +180,7 @@ class Finder:
 
 
 def _tasks_query(tenant: str, status: str, asked: ItemFilter) -> TaskQuery:
+    """The filters that the lists of tasks know. The destination and the failure are looked at in the items."""
     return TaskQuery(
         tenant=tenant,
         status=status,

@@ -46,6 +46,7 @@ _TASK_KINDS: Final = frozenset({KIND, RUN_KIND})
 _NEEDS: Final = {Kind.TASKS: "tasks:write", Kind.PAYMENTS: "payments:write", Kind.PLANS: "tasks:write"}
 # The scope of the request is `tasks:read` already.
 _SHOWN: Final = {Kind.TASKS: "tasks:read", Kind.PAYMENTS: "payments:read", Kind.PLANS: "tasks:read"}
+# Characters of an address in the report.
 _ADDRESS_MAX: Final = 200
 
 

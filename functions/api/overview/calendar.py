@@ -21,6 +21,7 @@ from postdate.stores.tasks import Tasks, TasksWanted
 BY_MINUTE: Final = timedelta(hours=1)
 DAY: Final = timedelta(days=1)
 REACHES: Final = timedelta(days=7)
+# Entries of each list that one request reads.
 READ_MAX: Final = 500
 _PAGE: Final = 100
 # Sums of the next hour, day and week.
@@ -30,14 +31,17 @@ _HOUR_MINUTES: Final = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Calendar:
-    """The items that are due before `until`, counted. Keys are minutes; those of `hours` are the first minutes of
-    hours. Minutes and hours without items have no entry. `tiers` are the sums by the tier of the tenants, of all
-    tenants' calendar only."""
+    """Counts of the items that are due."""
 
+    # The counts are complete before this instant.
     until: datetime
+    # The sums of the next hour, day and week.
     sums: Sums
+    # The counts of the next hour by minute; minutes without items are missing.
     minutes: Mapping[int, DueCount]
+    # The counts of the week by the first minutes of hours; hours without items are missing.
     hours: Mapping[int, DueCount]
+    # The sums by the tier of the tenants; only of the calendar of all tenants.
     tiers: Mapping[str, Sums] = field(default_factory=dict)
 
 
@@ -124,7 +128,9 @@ def _sums(found: Iterable[tuple[datetime, DueCount]], now: datetime) -> Sums:
 class _Read:
     """Instants with what is due then, complete before `until`."""
 
+    # Instants, each with one item.
     due: list[tuple[datetime, DueCount]]
+    # The list is complete before this instant.
     until: datetime
 
 

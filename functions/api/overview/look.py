@@ -47,19 +47,25 @@ _CLOSED_BY: Final = frozenset({Stage.CLOSE, Stage.AUDIT})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Minute:
+    # The minute, counted from 1970.
     minute: int
+    # True if the sweep has closed the minute, so that its tallies are complete.
     counted: bool
+    # The tallies by the kind of items; empty without items.
     kinds: Mapping[str, MinuteTally]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SweepState:
-    """`behind_minutes` is 0 while every minute that begins within the lead is open. `is_alive` is false after three
-    missed heartbeats."""
+    """The progress of the sweep."""
 
+    # False after three missed heartbeats.
     is_alive: bool
+    # 0 while every minute that begins within the lead is open.
     behind_minutes: int
+    # The last minute up to which all passes are made; None before the first sweep.
     watermark: int | None
+    # The instant of the newest heartbeat; None before the first.
     heartbeat_at: datetime | None
 
 
@@ -67,43 +73,53 @@ class SweepState:
 class Attention:
     """Open breakers, and keys that are paused; at most ATTENTION_SHOWN of each."""
 
+    # The open breakers, by their circuits.
     breakers: Mapping[Circuit, Breaker]
+    # The paused keys.
     keys: list[Key]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LastHour:
+    # The instant of the look.
     at: datetime
+    # The minutes of the last hour.
     minutes: list[Minute]
+    # Breakers and keys that need a person.
     attention: Attention
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfTenant(LastHour):
+    # The tenant's calendar.
     calendar: Calendar
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Looked(LastHour):
-    """`alarms` are those that fire; None if they are not known now. The calendar is that of all tenants.
-    `reconciliation` is the newest one; None before the first."""
+    """The overview of operators."""
 
+    # The calendar of all tenants.
     calendar: Calendar
+    # The progress of the sweep.
     sweeping: SweepState
+    # The depths of the queues by their names.
     queues: Mapping[str, Depth]
     # Seconds for which the oldest message waits; of an empty queue none.
     ages: Mapping[str, int]
+    # The switches that were ever turned.
     switches: list[Switch]
+    # The alarms that fire; None if they are not known now.
     alarms: list[Firing] | None
+    # The dependencies whose breakers are open.
     dependencies: list[Failing]
+    # The newest reconciliation; None before the first.
     reconciliation: Reconciliation | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Look:
-    """`depths` and `ages` are those of the queues by name, `alarms` those that fire, `reconciled` the newest
-    reconciliation, and `counts` those of the minutes of the next week by tier for the calendar of all tenants; each is
-    read when it is called."""
+    """Reads the overview. A function among the fields reads when it is called."""
 
     passes: Passes
     tallies: Tallies
@@ -111,13 +127,19 @@ class Look:
     switches: Switches
     failing: FailingDependencies
     calendars: Calendars
+    # The depth of each queue, by its name.
     depths: Mapping[str, Callable[[], Depth]]
+    # The ages of the oldest messages, by the names of the queues.
     ages: Callable[[], Mapping[str, int]]
+    # The alarms that fire.
     alarms: Callable[[], list[Firing] | None]
+    # The counts of the minutes of the next week by tier, for the calendar of all tenants.
     counts: Callable[[], Mapping[str, Mapping[int, DueCount]]]
+    # The newest reconciliation.
     reconciled: Callable[[], Reconciliation | None]
     groups: Groups
     horizon: Horizon
+    # The time between two heartbeats of the sweep.
     beat: timedelta
     clock: Clock
 

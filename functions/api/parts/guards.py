@@ -33,7 +33,8 @@ _SWITCHES_KEPT: Final = timedelta(milliseconds=1500)
 
 
 class Guards:
-    """Every request needs its tenant and its key, so both are remembered. Who administers them reads the rows."""
+    """Every request needs its tenant and its key, so both are remembered. Requests that administer keys read the rows
+    themselves."""
 
     def __init__(
         self,

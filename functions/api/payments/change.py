@@ -81,6 +81,7 @@ class PaymentChanger:
     def _check_limits(
         self, payment: Payment, amount: int | None, due_at: datetime | None, now: datetime, instant_field: str
     ) -> None:
+        """Checks a changed amount and a changed instant against the limits that the payer has now."""
         if amount is None and due_at is None:
             return
         account = self.ledger.account(payment.tenant, payment.payer)

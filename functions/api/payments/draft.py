@@ -16,9 +16,7 @@ from postdate.stores.idempotency import Reservation
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaymentOrder:
-    """A request that was understood. A `refusal` counts only while the payment was never written: an answer that was
-    given once is given again, whatever has happened to the instant or the accounts since. `actor` is the author of the
-    registration."""
+    """A parsed request for a payment."""
 
     # The fields that the owner of the payment gives.
     terms: Terms
@@ -26,16 +24,20 @@ class PaymentOrder:
     due_at: datetime
     # The field that named the instant, for errors about it.
     instant_field: str
+    # The key of the request.
     idempotency_key: str
     # The hash of the request. A second request with the same key must have the same.
     fingerprint: str
+    # The error of a request that cannot be accepted now; None without one. The error counts only while the
+    # payment was never written: an answer that was given once is given again, whatever has happened since.
     refusal: PostdateError | None = None
+    # The author of the registration.
     actor: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Draft:
-    """The payment of an order, not yet known to be written. `found` is true if an earlier request reserved its key."""
+    """The payment of an order, not yet known to be written."""
 
     order: PaymentOrder
     # The row of the key. It names the id and the instant of the first request.
@@ -44,6 +46,7 @@ class Draft:
     posting: Posting
     # The payment as the first request with this key made it.
     payment: Payment
+    # True if an earlier request reserved the key.
     found: bool
 
     @property
@@ -64,6 +67,7 @@ def within_limits(order: PaymentOrder, accounts: Mapping[str, Account]) -> Payme
 
 
 def objection(draft: Draft, accounts: Mapping[str, Account]) -> PostdateError | None:
+    """The reason why the accounts do not allow a payment that is not written yet; None if they do."""
     for id in (draft.payment.payer, draft.payment.payee):
         if id not in accounts:
             return unknown(id)

@@ -30,6 +30,7 @@ class Executor:
     settling: Settling
     keys: Keys
     hashes: KeyHashes
+    # Stores a keyed hash in place of one of an older release.
     keep: Callable[[Shown], None]
     switchboard: Switchboard
     clock: Clock
@@ -38,6 +39,7 @@ class Executor:
         """Raises Unauthenticated unless the token is a key with the scope `internal`."""
         parts = split(token.strip())
         key = self.keys.get(parts[0]) if parts else None
+        # A tenant's key must not settle other tenants' payments.
         if parts is None or key is None or INTERNAL not in key.scopes:
             raise Unauthenticated("X-Internal-Auth is missing, unknown or expired")
         if not key.accepts(parts[1], now=self.clock.now(), hashes=self.hashes):
@@ -76,6 +78,7 @@ class Executor:
             if released_at is None or released_at > max(payment.due_at, self.clock.now()):
                 raise Stopped(f"{name} is switched off, or its payments are being caught up")
         seconds_left = self.switchboard.seconds_left
+        # The reading may end between the check and the write: then the transaction is not begun.
         with deadline.of_this_process().within(lambda: seconds_left(names), only="TransactWriteItems"):
             yield
 

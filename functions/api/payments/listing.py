@@ -1,7 +1,7 @@
 """Pages of payments in the order of their scheduled instants, of one account or of all.
 
-The ledger's indexes have the order, the account and the states that need attention. What they cannot tell, such as
-metadata, is looked up in the payments.
+The ledger's indexes have the order, the account and the states that need attention. All other filters, such as
+metadata, are looked up in the payments.
 """
 
 import re
@@ -26,10 +26,13 @@ _PLACE: Final = re.compile(rf"[0-9]{{13}}{KIND}_[0-9a-z]{{24}}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaymentQuery:
-    """`wanted` is for the indexes, `metadata` for each payment by itself."""
+    """The filters of a list of payments."""
 
+    # The filters that the indexes know.
     wanted: PaymentsWanted
+    # Pairs that each payment has to have. No index knows them.
     metadata: tuple[tuple[str, str], ...]
+    # The place and the length of the page.
     span: Span
 
     @classmethod

@@ -1,10 +1,10 @@
 """Registers payments: one, or a hundred at once.
 
 The key's row comes first, then the payment together with what it holds of the payer's money, then the call if its slot
-may be open already. A crash after the first is repaired by the caller's own retry, after the second by the closing
-pass over the slot the payment is due in. Keys are kept for ever, and so are payments: one that has left its table is
-answered from the archive, and while the archive cannot be read nothing is written. Of two requests that have one key
-and are under way at once, the payment's row takes one, and both are answered with what that one wrote.
+may be open already. A crash after the first is repaired by the caller's own retry, after the second by the closing pass
+over the slot the payment is due in. Keys are kept for ever, and so are payments: one that has left its table is
+answered from the archive, and while the archive cannot be read nothing is written. If two requests with one key are
+under way at once, only one of them writes the payment's row, and both are answered with that payment.
 """
 
 from collections import defaultdict
@@ -35,11 +35,13 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegisteredPayment:
-    """The payment as it was when it was registered; `replayed` when an earlier request had the same key. `known`: the
-    payment was written before this request began, certainly by another one."""
+    """The answer to one order."""
 
+    # The payment at its registration.
     payment: Payment
+    # True if an earlier request had the same key.
     replayed: bool = False
+    # True if the payment was certainly written before this request began.
     known: bool = False
 
 

@@ -1,6 +1,6 @@
 """The audit trail of a payment: its events, complete and in their order.
 
-Events are recorded a moment after their changes. What is not recorded yet comes from the payment's own history.
+Events are recorded a moment after their changes. Events that are not recorded yet come from the payment's own history.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,9 @@ _SEQUENCE_DIGITS: Final = 9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trail:
+    # The events, in their order.
     events: list[Event]
+    # The beginning of the next page; None on the last one.
     cursor: str | None
 
 

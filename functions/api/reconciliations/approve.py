@@ -24,10 +24,11 @@ _TIME: Final = timedelta(seconds=15)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Approver:
-    """`begin_chain` begins a new chain of a tenant's recurring task."""
+    """Approves repairs and makes them."""
 
     reconciliations: Reconciliations
     restater: Restater
+    # Begins a new chain of runs for a tenant's recurring task.
     begin_chain: Callable[[str, str], object]
     clock: Clock
 
@@ -82,6 +83,7 @@ class Approver:
         return self._changed(id, noted)
 
     def _changed(self, id: str, change: Callable[[Proposal], Proposal]) -> Reconciliation:
+        """Changes the proposals of a reconciliation, decided again if another change came first."""
         for _ in range(_TRIES):
             before = self._load(id)
             proposals = tuple(map(change, before.proposals))

@@ -32,6 +32,7 @@ class Acknowledger:
     rooms: Rooms
     queue: Queue
     clock: Clock
+    # Draws a number from 0 to 1.
     draw: Callable[[], float]
 
     def load(self, tenant: str, id: str) -> Task:
@@ -43,6 +44,7 @@ class Acknowledger:
 
     def complete(self, tenant: str, id: str, *, token: int) -> Task:
         def decide(task: Task) -> Transition | None:
+            # The first answer was lost, and the receiver repeats its word.
             if task.state is State.SUCCEEDED and task.token == token:
                 return None
             _refuse_others(task, token)
@@ -82,6 +84,7 @@ class Acknowledger:
         raise Unavailable
 
     def _change(self, tenant: str, id: str, decide: Callable[[Task], Transition | None]) -> Task:
+        """Commits what is decided about the run as it is now, decided again if a worker changed the run first."""
         for _ in range(_TRIES):
             task = self.load(tenant, id)
             transition = decide(task)

@@ -15,11 +15,13 @@ from postdate.stores.tasks import Tasks
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunQuery:
+    # The owner.
     tenant: str
     # The recurring task, or the subscription whose deliveries are wanted.
     task_id: str
     # None for runs of every status.
     status: State | None
+    # The place and the length of the page.
     span: Span
 
     @classmethod

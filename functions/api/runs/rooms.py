@@ -32,6 +32,7 @@ class Rooms:
             if run.flow is None or not self._has_room(run, run.flow):
                 return
             room = self.flow.room(run.tenant, run.flow.key)
+            # A run that has left before must not count twice in the average of stays.
             if run.name_in_room in room.runs:
                 stay = rules.stayed(room.stay, run.history[-1].at - _claimed_at(run))
                 self.flow.leave(run.tenant, run.flow.key, [run.name_in_room], stay=stay)

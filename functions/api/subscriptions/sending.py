@@ -60,6 +60,7 @@ class EventSender:
 
     def _write(self, task: Task) -> None:
         """The row is the promise. If its call is lost, the closing pass finds the row."""
+        # CONFLICT: an equal replay was begun before.
         if self.tasks.add([task])[0] not in (Written.DONE, Written.CONFLICT):
             raise Unavailable
         calls.send([task], queue=self.queue, horizon=self.horizon, now=self.clock.now())

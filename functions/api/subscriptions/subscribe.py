@@ -30,13 +30,14 @@ _TRIES: Final = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subscriber:
-    """`refusal` says why a destination may not be called by a tenant; None for one that may be."""
+    """Makes, changes and ends subscriptions."""
 
     subscriptions: Subscriptions
     sender: EventSender
     clock: Clock
     unique: Callable[[], bytes]
     vault: Vault
+    # The error for a destination that the tenant may not call; None for one that it may.
     refusal: Callable[[str, Destination], PostdateError | None]
 
     def make(self, caller: Caller, form: SubscriptionForm) -> tuple[Subscription, str]:

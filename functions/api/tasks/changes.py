@@ -48,6 +48,7 @@ def _plan_changes(form: RecurringChangeForm, kept: Definition) -> dict[str, Any]
         if too_long is not None:
             raise too_long
     changes = changes_of(form, kept)
+    # Only overlapping runs can pile up behind a rate.
     if changes.get("overlap", kept.overlap) is Overlap.ALLOW:
         control = template_changes_of(form).get("flow", kept.template.flow)
         refusal = outrun(changes.get("schedule", kept.schedule), control, now=wired().clock.now())
@@ -62,6 +63,7 @@ def _instant(form: TaskChangeForm) -> datetime | None:
 
 
 def _changes(form: TaskChangeForm, tenant: str) -> Mapping[str, Any]:
+    """The fields of a task that the request changes. An instant is not among them."""
     changes = _payload(form, tenant)
     if form.target is not None:
         changes["destination"] = _checked(form.target.destination(), tenant)

@@ -32,16 +32,22 @@ _BEHIND_DEFINITIONS: Final = instants.EPOCH + timedelta(milliseconds=1)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskQuery:
-    """The filters of a list of tasks. Without `runs`, lists by state hold tasks alone."""
+    """The filters of a list of tasks."""
 
+    # The owner.
     tenant: str
+    # A state of tasks or of definitions; None for all.
     status: str | None
+    # The owner's name for the task; None for all.
     name: str | None
+    # One of the tags; None for all.
     tag: str | None
     # The planned instants: `since` is the first, `until` the first behind the last.
     since: datetime | None
     until: datetime | None
+    # True to turn the order round.
     newest_first: bool
+    # False to leave runs out of the lists by state.
     runs: bool
     # The place and the length of the page.
     span: Span

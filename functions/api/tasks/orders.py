@@ -78,6 +78,7 @@ def refused(destinations: Sequence[Destination], tenant: str) -> Mapping[Destina
 def _orders(
     asked: Sequence[tuple[TaskForm, str | None]], tenant: str, depth: int
 ) -> list[Asked | PostdateError]:
+    """Reads the requests as orders. All destinations are checked together, before any order is made."""
     now, owner = wired().clock.now(), _tenant(tenant)
     going = [_destination(form, owner.default_target) for form, _ in asked]
     against = refused([each for each in going if isinstance(each, Destination)], tenant)

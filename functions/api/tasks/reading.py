@@ -31,6 +31,8 @@ def order_of(
     owner: Tenant,
     depth: int,
 ) -> Asked | PostdateError:
+    """The order for a form, or its error. `destination` is that of the form or the tenant's default, and `against` has
+    the errors of destinations that may not be called."""
     if isinstance(destination, PostdateError):
         return destination
     refusal = against.get(destination)

@@ -37,7 +37,9 @@ _CLOCKS_DIFFER = timedelta(minutes=5)
 class TenantWithSecret:
     """A tenant and its new signing secret, which is told only now."""
 
+    # The tenant.
     tenant: Tenant
+    # The readable secret.
     secret: str
 
 
@@ -66,6 +68,7 @@ class Registry:
             tenancy=replace(with_quotas(USUAL, form.quotas), spread_seconds=form.spread_seconds),
         )
         check_target(wanted)
+        # Keys of other services belong to this name.
         if wanted.id == INTERNAL:
             raise _exists(wanted.id)
         wanted = sealed(wanted, self.vault)
@@ -136,6 +139,7 @@ class Registry:
         now, name = self.clock.now(), known.tenancy.erased_as or ""
         salt = secrets.token_hex(_SALT_BYTES)
         self.erasures.begin(Erasure(tenant=name, of=id, salt=salt, by=by, began_at=now))
+        # Executions of one name begin once, so a repeated request of the same minute begins none.
         self.machine.start(f"{name}-{instants.minute_of(now)}", {"tenant": name})
         return known
 
@@ -169,6 +173,8 @@ class Registry:
         return found
 
     def _changed(self, id: str, decide: Callable[[Tenant], Tenant]) -> Tenant:
+        """Writes the decided tenant, decided again if another change came first. A tenant that is the same is not
+        written."""
         for _ in range(_TRIES):
             before = self._kept(id)
             after = decide(before)

@@ -31,9 +31,11 @@ class _Found(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ErasureCount:
-    """`found` is what the function told. Without a `cursor` it is about all tables."""
+    """The counts so far."""
 
+    # The answer of the function `erase`, with the sums of all calls so far.
     found: dict[str, Any]
+    # The place at which the next request goes on; None when all tables are counted.
     cursor: str | None
 
 

@@ -11,6 +11,7 @@ from postdate.domain.transitions import Transition
 class Waits:
     """The place of the run is near: this worker handles the same call again at that instant."""
 
+    # The instant of the next look.
     until: datetime
 
 

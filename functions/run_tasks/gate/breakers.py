@@ -27,11 +27,13 @@ _LEFT_ALONE: Final = frozenset({_OPEN, _TRIED})
 
 @dataclass(kw_only=True, slots=True)
 class Breakers:
+    # The worker's copy of the breakers.
     circuits: Circuits
     # True if calls to slow destinations go by a lane of their own.
     moves_slow: bool
     # Takes claims out of their rooms, because they do not begin after all.
     withdraw: Callable[[Iterable[Task]], None]
+    # Outcomes that other threads have reported and that no breaker knows yet.
     _heard: deque[tuple[Delivery, Receipt]] = field(default_factory=deque, init=False)
     # Destinations of the claims at the gate that a worker may try now.
     _half_open: set[Circuit] = field(default_factory=set, init=False)
@@ -113,6 +115,7 @@ class Breakers:
 
     def _put_off(self, way: Circuit, claims: list[Claim], now: datetime, why: str) -> Answers:
         """Postpones calls of an open breaker to their turns, and counts those that were not put off before."""
+        # A call whose last line is such a wait was counted then.
         new = sum(claim.before.history[-1].why not in _LEFT_ALONE for _, claim in claims)
         if new:
             self.circuits.count_behind_breaker(way, new)
@@ -132,6 +135,8 @@ class Breakers:
         yield from self._put_off(way, late, now, _TRIED)
 
     def _in_turn(self, way: Circuit, claims: list[Claim], now: datetime) -> Answers:
+        """Lets calls to a recovering destination begin one by one. A call keeps the start that it was given while this
+        worker waits for it."""
         known = [self._starts.get((claim.before.id, claim.before.version)) for _, claim in claims]
         new = iter(self.circuits.starts(way, known.count(None)) if None in known else ())
         for (index, claim), start in zip(claims, known, strict=True):

@@ -19,6 +19,7 @@ _PAUSED: Final = "its key is paused"
 
 @dataclass(kw_only=True, slots=True)
 class Pauses:
+    # The worker's copy of the settings.
     flow_keys: FlowKeys
     # The settings of the keys of the claims at the gate.
     _set: dict[Key, FlowKey] = field(default_factory=dict, init=False)
@@ -50,6 +51,7 @@ class Pauses:
         return None if task.flow is None else self._set[task.tenant, task.flow.key].over(task.flow)
 
     def _until_resumed(self, key: Key, claims: list[Claim], now: datetime) -> Answers:
+        # A run whose last line is a pause was counted then.
         new = sum(claim.before.history[-1].why != _PAUSED for _, claim in claims)
         if new:
             self.flow_keys.count_waiting(key, new)

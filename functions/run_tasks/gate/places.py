@@ -26,6 +26,7 @@ _MOMENT: Final = timedelta(microseconds=1)
 @dataclass(kw_only=True, slots=True)
 class Places:
     flow: Flow
+    # The limits in force for a task; None without flow control.
     limits_of: Callable[[Task], FlowControl | None]
     # The places that this worker keeps, by the task and its version.
     _places: dict[tuple[str, int], datetime] = field(default_factory=dict, init=False)

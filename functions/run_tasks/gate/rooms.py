@@ -25,8 +25,10 @@ _TRIES: Final = 6
 @dataclass(kw_only=True, slots=True)
 class Rooms:
     flow: Flow
+    # The limits in force for a task; None without flow control.
     limits_of: Callable[[Task], FlowControl | None]
     clock: Clock
+    # The time for which a run stays in a room without an extension.
     lease: timedelta
     # The usual stay in each room.
     _stays: dict[Key, timedelta] = field(default_factory=dict, init=False)
@@ -87,6 +89,7 @@ class Rooms:
         instant to ask again. None if the room could not be changed: no claim of the key begins now."""
         names = [task.name_in_room for task in tasks]
         flows = [self.limits_of(task) for task in tasks]
+        # Tasks of one key may name different limits: the strictest counts for all of them.
         parallelism = min(flow.parallelism for flow in flows if flow is not None and flow.parallelism)
         try:
             for _ in range(_TRIES):

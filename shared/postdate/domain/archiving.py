@@ -1,7 +1,7 @@
 """Events as the archive keeps them: names sealed, amounts readable, and manifests that name every object.
 
-The archive cannot be changed, so each text that may hold a name is sealed before it is written. Who deletes the key of
-an owner erases the owner's names from all objects at once. Numbers and the texts in PLAIN are no names.
+The archive cannot be changed, so each text that may hold a name is sealed before it is written. The end of an owner's
+key therefore erases the owner's names from all objects at once. Numbers and the texts in PLAIN are no names.
 """
 
 import hashlib
@@ -28,6 +28,7 @@ PLAIN: Final = frozenset(
 PURPOSE: Final = "archive"
 # Parts of the data that hold fields in their turn.
 _FIELDS: Final = ("before", "after")
+# The field that stands in place of a value that only the tenant's key opens.
 _SEALED: Final = "sealed"
 MANIFESTS: Final = "manifests/"
 
@@ -45,11 +46,14 @@ def pseudonym(sealed_name: str) -> str:
 def line_of(event: Event, *, owner: str, seal: Text) -> bytes:
     """One line of an object, the same for the same event and key."""
     body = told(event)
+    # The service makes the ids of items. Any other subject has a name that the tenant chose, and the id of
+    # its event contains the name.
     if not event.subject.is_item:
         body["event_id"] = seal(body["event_id"])
         body["subject"]["id"] = seal(body["subject"]["id"])
     if event.accounts:
         body["subject"]["account_ids"] = [seal(each) for each in event.accounts]
+    # A function is a part of the service. Any other author may lead to a person.
     if event.actor.type != "function":
         body["actor"]["id"] = seal(event.actor.id)
     body["data"] = {name: _part(name, value, _kept(seal)) for name, value in body["data"].items()}

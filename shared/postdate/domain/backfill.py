@@ -30,6 +30,7 @@ RUNS_MAX: Final = 10_000
 # About half a second of a worker: a step that took longer would be sent to the lane for slow destinations.
 STEP_RUNS = 25
 _TIMEOUT_SECONDS: Final = 60
+# `walk` yields only later occurrences, and `first` is included.
 _MOMENT: Final = timedelta(microseconds=1)
 
 
@@ -102,6 +103,7 @@ class BackfillStep:
 
     def occurrences(self) -> list[Occurrence]:
         """The step's own. The last step takes whatever is left, should a new time-zone database have moved any."""
+        # Later steps go on behind a wall time: a new time-zone database may have moved its instant.
         walk = planned(self.schedule, self.first, self.last) if self.after is None else self._rest(self.after)
         return list(walk if self.number == self.steps - 1 else islice(walk, self.each))
 
@@ -172,6 +174,7 @@ def progress(first: BackfillStep, steps: Sequence[Task | None]) -> BackfillProgr
         for number, task in enumerate(steps)
         if task is not None and task.state is TaskState.SUCCEEDED
     )
+    # Each step writes the row of the next one before it ends. So the last row that exists tells the state.
     last = next((task for task in reversed(steps) if task is not None), None)
     state = State.RUNNING
     if last is not None and last.state is TaskState.DEAD:

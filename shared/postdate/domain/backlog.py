@@ -41,6 +41,8 @@ class Elapsed:
 
     @classmethod
     def of(cls, schedule: Schedule, own: Occurrence, *, now: datetime) -> Self:
+        # A year of a plan for each minute has half a million occurrences. Only both ends of the list are
+        # kept.
         earliest, newest = [own], deque[Occurrence](maxlen=_REMEMBERED_MAX)
         following = None
         for each in schedule.after(own.wall):
@@ -87,6 +89,8 @@ class Earlier:
             leader=min((it.wall for each, it in runs if leads(each)), default=None),
             running={it.wall: it for _, it in runs if it.wall not in kept_back},
             kept_back=frozenset(kept_back),
+            # A row that was written in the late run's place names the late run. A token shows that its run
+            # began.
             displaced=any(
                 each.recurs is not None and each.recurs.passed_over == late.id and each.token > 0
                 for each, _ in runs
@@ -137,6 +141,7 @@ class Backlog:
         # The leader answers for the occurrences after its own, so they are left to that run.
         due = elapsed.until(earlier.leader)
         late_by = {each.wall: now - each.due_at for each in due}
+        # `maxlen` drops the earlier occurrences, so the newest ones run.
         newest = deque(
             (each for each in due if late_by[each.wall] <= allowed and each.wall not in kept_back),
             maxlen=1 if policy is CatchUp.LATEST else BACKLOG_RUNS_MAX,

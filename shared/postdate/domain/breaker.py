@@ -25,6 +25,7 @@ from typing import Final
 from postdate.domain import instants
 
 FAILURES_TO_OPEN: Final = 10
+# A failure that comes later than this after the first one begins a new count.
 FAILURES_WITHIN: Final = timedelta(minutes=1)
 PROBE_EVERY: Final = timedelta(seconds=20)
 OFTEN_FOR: Final = timedelta(minutes=10)
@@ -36,6 +37,7 @@ SLOW_FOR: Final = timedelta(minutes=10)
 # at most, however many there are.
 TURN: Final = timedelta(milliseconds=2)
 _AFTER_THE_PROBE: Final = timedelta(seconds=1)
+# The pause between two probes is this part of the time for which the destination has been down.
 _DOWN_SHARE: Final = 10
 _RATE_FIRST: Final = 10.0
 _DOUBLES_IN_SECONDS: Final = 2.0
@@ -120,6 +122,7 @@ def failed(breaker: Breaker, count: int, *, now: datetime, error: str | None = N
     fresh = breaker.since is None or now > breaker.since + FAILURES_WITHIN
     failures = count if fresh else breaker.failures + count
     since = now if fresh else breaker.since
+    # One change counts the version once: `_opened` counts it as well.
     counted = _next(breaker, failures=failures, since=since, error=error)
     return (
         _opened(replace(counted, version=breaker.version), now) if failures >= FAILURES_TO_OPEN else counted
@@ -131,6 +134,7 @@ def answered(breaker: Breaker, *, now: datetime) -> Breaker:
     if breaker.open_until is None and not breaker.failures:
         return breaker
     closed_at = breaker.closed_at if breaker.open_until is None else now
+    # All other fields begin anew: the count of failures, the openings and the probe.
     return Breaker(
         closed_at=closed_at,
         slow_until=breaker.slow_until,
@@ -210,6 +214,7 @@ def starts(breaker: Breaker, numbers: Sequence[int]) -> list[datetime]:
 
 def _opened(breaker: Breaker, now: datetime) -> Breaker:
     down_since = breaker.down_since or now
+    # Only the first of several openings in a row is an event.
     opened = replace(
         breaker,
         opened=breaker.opened + 1,

@@ -28,7 +28,9 @@ _PLANNED: Final = {"payment": "scheduled_time", "task": "planned_at", "run": "pl
 class DueCount:
     """A number of items. In a change of counts the numbers may be negative."""
 
+    # One-time tasks and runs that are due.
     tasks: int = 0
+    # Payments that are due.
     payments: int = 0
     # The sum of these payments.
     amount: int = 0
@@ -52,8 +54,10 @@ def changes(events: Iterable[Event], *, now: datetime) -> dict[int, DueCount]:
         # An event made from a history may tell no fields.
         if event.subject.kind not in _PLANNED or after is None or event.reconstructed:
             continue
+        # The values before count off. `before` has only the changed ones, so `after` fills up the rest.
         if "before" in event.data:
             _add(found, event, {**after, **event.data["before"]}, -1)
+        # A later version without its values before: nobody knows what it replaces.
         elif event.sequence > 1:
             continue
         _add(found, event, after, 1)
@@ -79,6 +83,7 @@ def changes_by_tier(
 
 def _add(found: dict[int, DueCount], event: Event, fields: Mapping[str, Any], sign: int) -> None:
     planned = fields.get(_PLANNED[event.subject.kind])
+    # A withdrawn item has no minute any more. The values before have taken it off.
     if planned is None or fields["status"] in _WITHDRAWN:
         return
     is_payment = event.subject.kind == "payment"

@@ -68,6 +68,7 @@ class Cron:
             weekdays=tuple(sorted({value % 7 for value in weekdays})),
             either_day=day != "*" and weekday != "*",
         )
+        # 2000 is a leap year, so 29 February exists in it. Days that it lacks exist in no year.
         if next(cron._days(date(_LEAP_YEAR, 1, 1), until=_LEAP_YEAR + 1), None) is None:
             raise ValidationFailed([("cron", "would never run: none of its months has such a day")])
         return cron

@@ -26,10 +26,13 @@ _ALIASES: Final = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
 }
+# `*`, a value or a range, each with an optional step: `*/5`, `MON`, `1-5/2`.
 _TERM: Final = re.compile(
     r"(?:\*|([A-Z]+|[0-9]+)(?:-([A-Z]+|[0-9]+))?)(?:/([0-9]+))?", re.IGNORECASE | re.ASCII
 )
+# `H` of Jenkins and `R` of croniter draw a time by chance.
 _BY_CHANCE: Final = re.compile(r"[RH](?![A-Z])", re.IGNORECASE)
+# Forms of Quartz such as `5#2`, `L-3`, `15W` and `?`.
 _BY_CALENDAR: Final = re.compile(r".*[#?].*|L-[0-9]+|(?:[0-9]*|[A-Z]{3})(?:L|W|LW)", re.IGNORECASE)
 _MONTHS: Final = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS: Final = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -67,6 +70,8 @@ def five_fields(text: str) -> tuple[str, str, str, str, str]:
     if len(fields) != 5:
         _refuse(f"has {len(fields)} fields: it takes five ({_NAMES})")
     minute, hour, day, month, weekday = fields
+    # Vixie cron takes `*/2` for an unrestricted field and joins both days by 'and'. Other crons join them by
+    # 'or'.
     for field, mine, other in ((DAYS, day, weekday), (WEEKDAYS, weekday, day)):
         if "*" in mine and "*" not in (mine, other):
             why = "some crons read as 'and', some as 'or', where the other kind of day is named too"
@@ -111,6 +116,7 @@ class Field:
             low, high = self._value(first), self._value(last or first)
             if step and not last:
                 self.refuse(f"{term!r}: a step needs a range, such as {first}-{self.high}/{step}")
+            # A range such as SAT-0 ends with Sunday, which is also the value after Saturday.
             if self.first_after_last and high == self.low < low:
                 high = self.high
         if low > high:

@@ -12,7 +12,9 @@ from postdate.domain.schedule import Schedule
 from postdate.domain.slots import Slot, home, is_id
 from postdate.domain.task import KIND, Template
 
+# No sweep visits the minute of the epoch.
 HOME_MINUTE: Final = minute_of(EPOCH)
+# For requests that name no window.
 CATCH_UP_WINDOW: Final = timedelta(days=1)
 
 
@@ -26,6 +28,7 @@ class State(StrEnum):
 ALLOWED: Final[dict[State, frozenset[State]]] = {
     State.ACTIVE: frozenset({State.ACTIVE, State.PAUSED, State.FINISHED, State.CANCELLED}),
     State.PAUSED: frozenset({State.PAUSED, State.ACTIVE, State.CANCELLED}),
+    # A change may give a finished plan new occurrences.
     State.FINISHED: frozenset({State.ACTIVE, State.CANCELLED}),
     State.CANCELLED: frozenset(),
 }

@@ -9,15 +9,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+# 2 to this power exceeds every `longest`. A larger power would only be a huge number.
 _EXPONENT_MAX: Final = 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Patience:
-    """`failures` in a row open the breaker; first for `first`, and for `longest` at most."""
+    """The limits of a breaker."""
 
+    # The failures in a row that open the breaker.
     failures: int
+    # The time for which it is open after the first opening.
     first: timedelta
+    # The longest time for which it is open.
     longest: timedelta
 
 

@@ -10,9 +10,13 @@ from operator import itemgetter
 from postdate.domain import instants
 from postdate.domain.item import Item
 
+# A worker claims a whole packet in one request, and BatchExecuteStatement takes 25 statements.
 PACKET_ITEMS_MAX = 25
+# SQS delays a message by 15 minutes at most.
 DELAY_MAX = timedelta(minutes=15)
+# A packet arrives early by this time, so that the worker waits for the instant and not the item for a worker.
 AHEAD = timedelta(seconds=1)
+# A worker keeps a one-time task that may begin within this time, instead of a message that comes back.
 WAIT_MAX = timedelta(seconds=3)
 _SECOND = timedelta(seconds=1)
 
@@ -93,6 +97,7 @@ def pack(dues: Iterable[tuple[str, Due]], via: Via, *, ahead_max: int | None = N
     earlier. Otherwise workers that wait for one tenant's items could not serve other tenants at that instant.
     """
     floods: list[Packet] = []
+    # The sort compares second and tenant alone. It is stable, so the pairs of one packet keep their order.
     together = [((instants.milliseconds(due.due_at) // 1000, tenant), due) for tenant, due in dues]
     for (_, tenant), group in groupby(sorted(together, key=itemgetter(0)), key=itemgetter(0)):
         members, count = (due for _, due in group), 0

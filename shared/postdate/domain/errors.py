@@ -127,6 +127,7 @@ class InvalidState(Rejected):
     code = "invalid_state"
 
     def __init__(self, state: str, detail: str) -> None:
+        # The state in which the item is; a field of the answer.
         self.state = state
         super().__init__(detail)
 
@@ -179,6 +180,7 @@ class QuotaExceeded(Rejected):
     code = "quota_exceeded"
 
     def __init__(self, detail: str | None = None, *, quota: str, most: int, window_seconds: int) -> None:
+        # The name of the quota, its size, and the window that it counts in; a header of the answer.
         self.quota = quota
         self.most = most
         self.window_seconds = window_seconds
@@ -191,6 +193,7 @@ class RateLimited(Rejected):
     code = "rate_limited"
 
     def __init__(self, detail: str | None = None, *, retry_seconds: int) -> None:
+        # The header Retry-After of the answer.
         self.retry_seconds = retry_seconds
         super().__init__(detail)
 
@@ -213,6 +216,7 @@ class MethodNotAllowed(Rejected):
     code = "method_not_allowed"
 
     def __init__(self, detail: str | None = None, *, allowed: Sequence[str] = ()) -> None:
+        # The header Allow of the answer.
         self.allowed = tuple(allowed)
         super().__init__(detail)
 

@@ -14,6 +14,7 @@ from postdate.domain.definition import is_definition
 from postdate.domain.item import kind_of
 from postdate.domain.slots import is_id
 
+# Deliveries and steps of operations are missing here: they make no events.
 _KINDS: Final = {"pay": "payment", "task": "task", "run": "run"}
 _PREFIX: Final = "evt"
 # Owner of subjects that belong to no tenant: operators' keys, switches and parameters. No tenant can have this name.

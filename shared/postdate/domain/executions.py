@@ -10,6 +10,7 @@ from postdate.domain.payment import (
     Payment,
 )
 
+# Older attempts are dropped, so that the row stays small.
 EXECUTIONS_MAX: Final = 20
 
 
@@ -49,6 +50,7 @@ def begun(payment: Payment, now: datetime, error: str) -> tuple[Execution, ...]:
 
 
 def _failed_before(payment: Payment, now: datetime) -> tuple[Execution, ...]:
+    # An attempt that failed for a passing reason was left IN_PROGRESS, see `Execution`.
     return tuple(
         replace(each, status=ExecutionStatus.FAILED, completed_at=now)
         if each.status is ExecutionStatus.IN_PROGRESS

@@ -16,12 +16,18 @@ from typing import Final
 
 from postdate.domain import instants
 
+# Each run in a room is an entry of one row, which every run that enters or leaves writes.
 PARALLELISM_MAX: Final = 100
+# The lateness up to which a place still counts.
 PLACE_KEPT: Final = timedelta(seconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
+# The assumed stay before any run has left the room.
 _STAY: Final = timedelta(seconds=1)
+# Turns as short as a very short stay would let all waiting runs ask at once.
 _STAY_MIN: Final = timedelta(milliseconds=50)
+# No run asks again sooner than this.
 _TURN_MIN: Final = timedelta(milliseconds=200)
+# The weight of the newest stay in the average.
 _NEWEST_COUNTS: Final = 0.3
 
 
@@ -96,9 +102,11 @@ class Room:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entered:
-    """The room after some asked for it; `turns` are for those who did not get in."""
+    """The result of a request of some runs to enter a room."""
 
+    # The room with the runs that got in.
     room: Room
+    # The instants at which the other runs ask again, by their names.
     turns: Mapping[str, datetime]
 
 

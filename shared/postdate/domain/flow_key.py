@@ -15,6 +15,7 @@ from postdate.domain.flow import FlowControl, Places, Room
 # Waiting calls of one key ask again one by one: 500 a second at most, however many there are.
 TURN: Final = timedelta(milliseconds=2)
 ASKS_AGAIN_MIN: Final = timedelta(seconds=5)
+# A run that is put off asks again after this part of the time for which the key has been paused.
 _SHARE: Final = 10
 
 
@@ -48,15 +49,19 @@ class FlowKey:
         """The instant at which the first run that is put off now asks again: the later, the longer the key is
         paused."""
         paused_for = now - (self.paused_at or now)
+        # The turns of more runs lie behind this instant, and SQS delays a message by 15 minutes at most.
         return now + min(max(paused_for / _SHARE, ASKS_AGAIN_MIN), DELAY_MAX - ASKS_AGAIN_MIN)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Used:
-    """A key with what it has given away: None for a key without a timeline, or without a room."""
+    """A flow key with the state of its limits."""
 
+    # The tenant's setting; the default if there is none.
     key: FlowKey
+    # The timeline of the rate; None for a key without one.
     places: Places | None = None
+    # The room of the active runs; None for a key without one.
     room: Room | None = None
 
     @property

@@ -20,6 +20,7 @@ from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
 from postdate.domain.verdicts import Deferred, Dropped
 
+# The reasons that histories of runs show.
 GONE: Final = "its task is gone"
 CANCELLED: Final = "its task was cancelled"
 CHANGED: Final = "its task was changed since"
@@ -54,7 +55,7 @@ class Followed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Around:
-    """All that was read to decide about a run."""
+    """The rows and occurrences that were read to decide about a run."""
 
     # The runs before it.
     line: Line = field(default_factory=Line)
@@ -100,12 +101,15 @@ def follow(
         return Followed(instead=instead)
     if definition is None or not in_turn(run):
         return Followed()
+    # The search may have found runs of an earlier chain that began after this row was written.
     number = max(recurs.number, around.line.number)
     found = number if number > recurs.number else None
     turn = Turn(run=run, recurs=replace(recurs, number=number), definition=definition, around=around, now=now)
+    # A run that was postponed had its first call: its successor is written.
     if run.due_at != run.planned_at:
         return replace(_again(turn), number=found)
     most = definition.schedule.max_runs
+    # A run of an earlier chain has used up the last number meanwhile.
     if most is not None and number > most:
         reached = Reached(runs=number - 1, not_over=tuple(around.line.not_over))
         is_active = definition.state is definitions.State.ACTIVE
@@ -261,6 +265,7 @@ def _waits(turn: Turn, *, asks_every: timedelta) -> Transition | Deferred:
         return transitions.expire(run, now=now, why=why_late)
     until = min(now + asks_every, run.ends_at)
     wait = _linked(transitions.wait(run, now=now, until=until, why=WAITS), turn)
+    # The row tells of the wait already, with the right links. Until it is QUEUE_REST old a message is enough.
     asked = run.due_at != run.planned_at and wait.after.recurs == run.recurs
     if asked and asks_every == QUEUE_POLL and now < run.due_at + QUEUE_REST:
         return Deferred(why=WAITS, not_before=until)

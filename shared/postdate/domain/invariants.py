@@ -18,17 +18,21 @@ from postdate.domain.account import Account
 from postdate.domain.movement import Movement, Type, payment_movement_id
 from postdate.domain.payment import Payment, State
 
+# Names in one check.
 _TOLD_MAX = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Books:
-    """An account with all its payments and all its movements, in both directions, at one moment. `archived` are the
-    ids of payments that may have left their table for the archive; movements stay."""
+    """An account and its whole history, read at one moment."""
 
+    # The account.
     account: Account
+    # All its payments, as payer and as payee.
     payments: tuple[Payment, ...]
+    # All its movements, in both directions.
     movements: tuple[Movement, ...]
+    # The ids of payments that may have left their table for the archive. Movements stay.
     archived: frozenset[str] = frozenset()
 
     @property
@@ -50,11 +54,15 @@ class Books:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
-    """`observed` and `expected` are numbers, or name what is wrong."""
+    """The result of one invariant."""
 
+    # The name of the invariant.
     name: str
+    # True if it holds.
     ok: bool
+    # The number that was found, or the names of the rows that are wrong.
     observed: object
+    # The number that is right; an empty list in place of names.
     expected: object
 
 

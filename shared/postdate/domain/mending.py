@@ -42,9 +42,11 @@ class NotTogether(NotRecoverable):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Restored:
-    """The tables of money that show the instant `since`. The others show the moment at which the loss was noticed."""
+    """The tables of money that were restored. The others show the moment at which the loss was noticed."""
 
+    # The restored tables.
     kept: frozenset[Kept]
+    # The instant that they show.
     since: datetime
 
     def check(self) -> None:
@@ -63,9 +65,11 @@ class Restored:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Mended:
-    """`posting` makes the account agree with its journal and its payments; `unsound` says why none can."""
+    """The repair of one account. Neither field is set for a sound account."""
 
+    # The change that makes the account agree with its journal and its payments.
     posting: Posting | None = None
+    # The reason why no change can do that.
     unsound: str | None = None
 
 
@@ -104,15 +108,18 @@ def balanced(books: Books, restored: Restored, *, now: datetime) -> Mended:
     differs = (
         f"{account.balance} there, {balance} by its journal; {account.reserved} reserved, {reserved} held"
     )
+    # The account is no newer than journal and payments, so they know all that it knows.
     if restored.accounts_follow and balance >= reserved:
         leg = Leg(
             account=account.id,
             available=balance - reserved - account.available,
             reserved=reserved - account.reserved,
             needs_active=False,
+            # Refused if the account changes after this read.
             at_version=account.version,
         )
         return Mended(posting=_adjusted(books, restored, now=now, amount=0, leg=leg))
+    # Only movements are lost. The difference goes into the journal, and the account stays.
     if restored.kept == {Kept.JOURNAL} and account.reserved == reserved:
         return Mended(posting=_adjusted(books, restored, now=now, amount=account.balance - balance))
     return Mended(unsound=differs)

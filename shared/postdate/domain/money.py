@@ -30,6 +30,7 @@ ALLOWED: Final[dict[State, frozenset[State]]] = {
     State.FAILED: frozenset(),
     State.CANCELLED: frozenset(),
 }
+# A row has room for these: the registration and the newest lines.
 HISTORY_LINES_MAX: Final = 60
 
 
@@ -81,8 +82,10 @@ def edit(
         changes["amount"] = amount
     after = move(payment, State.PENDING, now=now, why=why, **changes)
     more = after.held - payment.held
+    # Another instant alone needs no active account: no money moves.
     leg = Leg(account=payment.payer, available=-more, reserved=more, needs_active=more != 0)
     legs = (leg,) if more or after.planned_at != payment.planned_at else ()
+    # Only a pointer leads the sweep of another minute to the payment.
     points = due_at is not None and due_at != payment.due_at and not payment.home.holds(due_at)
     return Posting(tenant=payment.tenant, at=now, before=payment, after=after, legs=legs, points=points)
 
@@ -97,6 +100,7 @@ def released(payment: Payment) -> tuple[Leg, ...]:
 def move(payment: Payment, to: State, *, now: datetime, why: str, **changes: Any) -> Payment:
     if to not in ALLOWED[payment.state]:
         raise InvalidState(payment.state, f"{to} cannot follow {payment.state}")
+    # Only a payment between two attempts has a lease.
     if to is not State.EXECUTING:
         changes["lease_until"] = None
     version = payment.version + 1

@@ -9,7 +9,9 @@ from postdate.domain import base32, instants
 from postdate.domain.slots import home
 
 KIND = "txn"
+# Milliseconds have 13 digits until the year 2286, so places sort by time.
 PLACE_DIGITS = 13
+# 45 bits of milliseconds.
 _TIME_CHARACTERS = 9
 
 

@@ -66,9 +66,11 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StopRule:
-    """Stops an operation when, of the attempts begun `within` that time, this share failed."""
+    """A rule that stops an operation by its failures."""
 
+    # The share of failed attempts, from 0 to 1, at which the operation stops.
     failed_share: float
+    # Only attempts that began within this time before now count.
     within: timedelta
 
 

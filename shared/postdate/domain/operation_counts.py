@@ -14,6 +14,7 @@ _NAMES_MAX: Final = 20
 _OTHERS: Final = "others"
 # Fewer attempts than these tell nothing about a share.
 SAMPLE_MIN: Final = 10
+# UUIDs, hexadecimal texts from 12 digits on, and numbers from four digits on.
 _IDS: Final = re.compile(r"\b(?:[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{12,}|\d{4,})\b", re.IGNORECASE)
 _FINGERPRINT_MAX: Final = 120
 

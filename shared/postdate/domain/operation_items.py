@@ -38,6 +38,7 @@ def why_not(plan: Plan, item: Item, now: datetime) -> str | None:
             return f"is {item.state}, neither DEAD nor waiting"
         case Action.CANCEL if item.state is not tasks.State.PENDING:
             return f"is {item.state}, not PENDING"
+        # Each run writes the next one at its call: without this run the chain would end.
         case Action.CANCEL if item.recurs is not None and item.recurs.number:
             return "is a run of a plan: cancel its task"
         case Action.REDRIVE | Action.RETRY:
@@ -99,6 +100,7 @@ def _outcome_of_payment(entry: Entry, payment: Payment) -> Outcome:
     match payment.state:
         case payments.State.COMPLETED:
             return Outcome.DONE
+        # EXECUTING: the attempt failed for a passing reason. The payment's own retries may follow.
         case payments.State.EXECUTING | payments.State.FAILED:
             return Outcome.FAILED
         case payments.State.PENDING | payments.State.CANCELLED:

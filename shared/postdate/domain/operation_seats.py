@@ -28,10 +28,13 @@ class Seat:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seats:
-    """Counts of a tenant's operations that run, and of some that have ended."""
+    """The seats of one tenant, in one row."""
 
+    # The owner of the operations.
     tenant: str
+    # Seats of operations that run, and of some that have ended since.
     taken: tuple[Seat, ...] = ()
+    # 0 before the first seat, one more with each change. Conditional writes compare the version.
     version: int = 0
 
     def changed(self, kept: Iterable[Seat], operation: Operation, now: datetime) -> "Seats":
@@ -41,7 +44,7 @@ class Seats:
 
 
 def sits(seat: Seat, operation: Operation | None, now: datetime) -> bool:
-    """True while the operation runs, or may be about to."""
+    """True while the seat counts: its operation runs, or took the seat just now and is about to run."""
     if operation is None:
         return False
     return operation.state in ACTIVE or (operation.version == seat.version and now < seat.at + _SEATED_FOR)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from postdate.domain.posting import Posting
 
+# TransactWriteItems takes 100 actions.
 ACTIONS_MAX = 100
 # Postings of strangers in one transaction: each brings four rows, and each row may conflict with another worker.
 TOGETHER_MAX = 10
@@ -58,6 +59,7 @@ def _connected(postings: Iterable[Posting]) -> list[list[Posting]]:
     posting that touches no account is a group of its own."""
     leader: dict[tuple[str, str], tuple[str, str]] = {}
 
+    # The groups of a union-find: accounts with one leader are connected by postings.
     def lead(account: tuple[str, str]) -> tuple[str, str]:
         leader.setdefault(account, account)
         while leader[account] != account:
@@ -82,6 +84,7 @@ def _connected(postings: Iterable[Posting]) -> list[list[Posting]]:
 
 
 def _transactions(group: Iterable[Posting]) -> Iterator[list[Posting]]:
+    """Divides postings, in their order, into transactions of as many actions as DynamoDB takes."""
     chunk: list[Posting] = []
     accounts: set[tuple[str, str]] = set()
     actions = 0

@@ -96,6 +96,7 @@ def _named(before: Payment | None, after: Payment) -> str:
     match after.state:
         case State.PENDING:
             return "changed" if before.planned_at == after.planned_at else "rescheduled"
+        # Without a lease no attempt follows: a person decides.
         case State.EXECUTING:
             return "parked" if after.lease_until is None else "executing"
         case State.COMPLETED | State.FAILED | State.CANCELLED:

@@ -27,7 +27,7 @@ class Leg:
 
     @property
     def needs_open(self) -> bool:
-        """True if the leg brings money that a closed account must not get. What was held may always come back, and an
+        """True if the leg brings money that a closed account must not get. Held money may always come back, and an
         account may be set right at a version."""
         brings = self.available > 0 and self.available + self.reserved > 0
         return not self.needs_active and self.at_version is None and brings

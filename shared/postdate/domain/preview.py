@@ -49,6 +49,7 @@ def _planned(cron: Cron, occurrence: Occurrence) -> Planned:
 
 
 def _skipped(cron: Cron, occurrence: Occurrence) -> str | None:
+    """The note about wall times that the clocks skip before this occurrence; None if they skip none of the plan."""
     there = shown(cron.zone, occurrence.at)
     start = skipped_from(cron.zone, occurrence.at)
     walls = [*takewhile(lambda wall: wall < there, cron.walls(start))] if start < there else []

@@ -9,6 +9,7 @@ from postdate.domain.movement import Type, payment_movement_id
 from postdate.domain.payment import Funding, State
 
 _MARK_BYTES: Final = 8
+# Marks are added modulo this number, so that a sum keeps its size.
 _MARKS: Final = 1 << 8 * _MARK_BYTES
 _IS_FINAL: Final = {state.value: state.is_final for state in State}
 
@@ -47,6 +48,7 @@ class Sums:
 
     @property
     def disagree(self) -> bool:
+        """True if the sums contradict each other, or if there are rows about an account that does not exist."""
         if not self.is_there:
             return bool(self.moved or self.held or self.completed or self.paid or self.unsound)
         return (
@@ -59,6 +61,7 @@ class Sums:
         )
 
     def numbers(self) -> list[int]:
+        """The fields as a list, for working papers in JSON. `of` reads the list."""
         return [
             *(int(self.is_there), self.available, self.reserved, self.moved, self.held),
             *(self.completed, self.paid, self.unsound),
@@ -128,6 +131,7 @@ class Accounts(dict[str, Sums]):
         archived: Callable[[str], bool],
     ) -> None:
         """`archived` tells payments, as for a payment."""
+        # Money from outside belongs to the account that it reaches; all other money to the payer's.
         if payer is None:
             owner = self.of(tenant, payee or "")
             owner.moved += amount
@@ -136,8 +140,10 @@ class Accounts(dict[str, Sums]):
             owner.moved -= amount
             if payee is not None:
                 self.of(tenant, payee).moved += amount
+        # Only the movement of a payment names one.
         if type != Type.PAYMENT:
             owner.unsound += payment is not None
+        # Another id would not keep the payment from moving its amount twice.
         elif payment is None or id != payment_movement_id(payment):
             owner.unsound += 1
         elif not archived(payment):

@@ -51,6 +51,7 @@ class Finding:
 class ArchiveRun:
     """The end of the newest run of the archive over all feeds."""
 
+    # The instant of the end.
     finished_at: datetime
     # Tenants whose feeds could not be archived.
     failed: tuple[str, ...]

@@ -38,8 +38,9 @@ class Since:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Runs:
-    """Makes the rows of runs. `shards` maps each minute to its number of shards."""
+    """Makes the rows of runs."""
 
+    # The number of shards of each minute; a part of the id of a run.
     shards: ShardPlan
 
     def first(self, definition: Definition, *, now: datetime) -> Task | None:
@@ -61,6 +62,7 @@ class Runs:
         passed_over: str | None = None,
         now: datetime,
     ) -> Task:
+        """The row of a planned occurrence."""
         recurs = Recurs(
             definition=definition.id,
             plan=definition.plan,

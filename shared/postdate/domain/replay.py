@@ -18,6 +18,7 @@ from postdate.domain.task import OPERATION_KIND, Destination, Payload, Task, Tem
 TARGET_TYPE: Final = "replay"
 # A step ends with the page on which it has so many events.
 STEP_EVENTS: Final = 500
+# A step also ends after so many pages, however few of their events are wanted.
 STEP_PAGES: Final = 100
 _TIMEOUT_SECONDS: Final = 60
 

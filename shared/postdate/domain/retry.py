@@ -7,6 +7,7 @@ from typing import Final
 from postdate.domain import instants
 
 ATTEMPTS_MAX: Final = 50
+# The multiplier to the power of many attempts would overflow.
 _EXPONENT_MAX: Final = 64
 
 
@@ -39,11 +40,13 @@ class RetryPolicy:
         if attempts >= self.max_attempts:
             return None
         delay = self._delay_seconds(attempts, draw)
+        # A destination may ask for a longer wait than the policy's, but not beyond its greatest delay.
         if asked_seconds is not None:
             delay = max(delay, min(asked_seconds, self.max_seconds))
         return instants.whole(now + timedelta(seconds=delay))
 
     def _delay_seconds(self, attempts: int, draw: float) -> float:
+        # With jitter the delay is about half of the ceiling, so the ceiling is one step ahead.
         exponent = min(attempts if self.jitter else attempts - 1, _EXPONENT_MAX)
         ceiling = min(self.max_seconds, self.initial_seconds * self.multiplier**exponent)
         floor = min(self.initial_seconds, self.max_seconds)

@@ -76,6 +76,7 @@ class RetryExperiment:
         if not self.percent:
             return None
         percentile = percentile_of("task_retries", tenant if self.by == BY_TENANT else item)
+        # The arms grow from both ends: a larger share moves no member from one arm to the other.
         if percentile < self.percent:
             return "a"
         return "b" if percentile >= 100 - self.percent else None

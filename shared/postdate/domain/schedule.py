@@ -80,6 +80,7 @@ class Schedule:
     def walk(self, after: datetime) -> Iterator[Occurrence]:
         """All occurrences planned later than `after`, in order. `max_runs` does not end them."""
         if self.start_at is not None:
+            # The cron yields only later instants, and `start_at` is included.
             after = max(after, max(self.start_at, instants.EPOCH) - _MOMENT)
         occurrences, end_at = self.cron.walk(after), self.end_at
         if self.jitter_seconds:

@@ -44,8 +44,10 @@ def verdict(
     if payment.state.is_final:
         return Dropped(why=f"is {payment.state}")
     if payment.due_at > now:
+        # The new instant has a call of its own: from the change that set it, or from the sweep.
         if due.due_at != payment.due_at and not repeated:
             return Dropped(why="moved")
+        # No message waits for so long. The sweep of the new minute sends another one.
         if payment.state is State.PENDING and payment.due_at > now + DELAY_MAX:
             return Dropped(why="a later sweep has it")
         return Deferred(why="not due yet")
@@ -59,6 +61,7 @@ def settle(payment: Payment, *, now: datetime, execution_id: str | None = None) 
     """Completes the payment. The movement's id follows from the payment, so a second settlement meets the first."""
     if now < payment.planned_at:
         raise InvalidState(payment.state, "the payment is not due yet")
+    # Without a hold the balance at the instant decides.
     given = (
         Leg(account=payment.payer, reserved=-payment.amount)
         if payment.held
@@ -119,6 +122,7 @@ def fail(
         error_code=code,
         executions=ended(payment, now, ExecutionStatus.FAILED, id=execution_id, error=why),
     )
+    # A hold cannot return to an account that does not exist.
     legs = released(payment) if payer_is_there else ()
     return Posting(tenant=payment.tenant, at=now, before=payment, after=after, legs=legs)
 
@@ -156,6 +160,7 @@ def complete_as_moved(payment: Payment, movement: Movement, *, now: datetime, wh
         State.COMPLETED,
         now=now,
         why=why,
+        # The restored row may be older than the last change of the amount or of the instant.
         amount=movement.amount,
         planned_at=min(payment.planned_at, movement.at),
         attempts=payment.attempts + 1,

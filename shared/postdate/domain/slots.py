@@ -16,6 +16,7 @@ from postdate.domain.errors import NotFound
 
 UNIQUE_BYTES = 10
 _HOMES_KEPT = 1024
+# An id begins with 30 bits of minute and 10 bits of shard, which are 8 characters.
 _SHARD_BITS = 10
 _SHARDS_MAX = 1 << _SHARD_BITS
 _PREFIX_CHARACTERS = 8
@@ -24,7 +25,9 @@ _UNIQUE_CHARACTERS = 16
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Slot:
+    # The minute, counted from 1970.
     minute: int
+    # The number of the shard within the minute.
     shard: int
 
     @property
@@ -40,7 +43,9 @@ class ShardPlan:
     """The number of shards of a minute. A change takes effect from a future minute on, so stored items are still
     found."""
 
+    # The first minutes of the steps, in order; the first step begins with 0.
     from_minutes: tuple[int, ...]
+    # The number of shards from each of these minutes on.
     counts: tuple[int, ...]
 
     @classmethod

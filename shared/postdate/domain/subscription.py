@@ -21,6 +21,7 @@ from postdate.domain.task import DELIVERY_KIND, Destination, Payload, Task, Temp
 TYPES_MAX: Final = 50
 # The row of an ended subscription outlives its deliveries.
 ENDED_KEPT: Final = timedelta(days=100)
+# 410 Gone: a receiver that answers so wants no further delivery.
 ENDS_STATUS: Final = 410
 
 
@@ -77,6 +78,7 @@ class Subscription:
     secrets_until: datetime | None = None
     # 1 when it is made, one more with each change.
     version: int = 1
+    # The instant at which it was made.
     created_at: datetime
     # The instant of the newest change.
     changed_at: datetime

@@ -25,6 +25,7 @@ CLOSES_AFTER: Final = timedelta(minutes=1)
 AUDITED_AFTER: Final = timedelta(hours=1)
 AUDITED_AGAIN_AFTER: Final = timedelta(minutes=10)
 COUNTED_AGAIN_AFTER: Final = timedelta(minutes=5)
+# An item that is later than this, and that no worker has, counts as lost.
 OVERDUE_AFTER: Final = timedelta(minutes=10)
 
 
@@ -75,7 +76,9 @@ class Watermark:
 class Groups:
     """Shards are swept in groups: the group is what one worker reads and what one checkpoint covers."""
 
+    # The number of shards of each minute.
     shards: ShardPlan
+    # The number of shards of a group.
     size: int
 
     def count(self, minute: int) -> int:
@@ -88,9 +91,11 @@ class Groups:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Horizon:
-    """The lead with which a minute is opened, and the bounds of clock skew and delivery delay."""
+    """The time at which each pass over a minute is due."""
 
+    # The time before a minute at which its slots are opened.
     lead: timedelta
+    # More than two clocks of the service may differ.
     margin: timedelta
 
     def reaches(self, due_at: datetime, now: datetime) -> bool:
@@ -149,6 +154,7 @@ def sweeps_due(
             stage = _next(done, horizon, now)
             if stage is not None and horizon.due(stage, minute, now):
                 found.append(Sweep(minute=minute, group=group, stage=stage, epoch=epoch))
+    # Items that are due now must not wait until an old outage is caught up.
     current = instants.minute_of(now) - 1
     return sorted(
         found, key=lambda sweep: (sweep.stage is not Stage.OPEN or sweep.minute < current, sweep.minute)

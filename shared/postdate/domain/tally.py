@@ -23,7 +23,9 @@ _DONE: Final = frozenset({*_TASKS_BY_END[End.DONE], payment.State.COMPLETED.valu
 _FAILED: Final = frozenset(
     {*_TASKS_BY_END[End.FAILED], *_TASKS_BY_END[End.MISSED], payment.State.FAILED.value}
 )
+# Withdrawn items do not count.
 _NOT_DUE: Final = frozenset(_TASKS_BY_END[End.WITHDRAWN])
+# States that an attempt led to although the item has not ended.
 _WAITS_AGAIN: Final = frozenset({task.State.RETRYING.value, payment.State.EXECUTING.value})
 # Each bucket of lateness reaches a tenth further than the one before it, so a percentile is a tenth too high at most.
 _GROWTH: Final = 1.1

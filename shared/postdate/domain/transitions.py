@@ -27,6 +27,7 @@ ALLOWED: Final[dict[State, frozenset[State]]] = {
     State.SKIPPED: frozenset(),
     State.MISSED: frozenset(),
 }
+# A row has room for these: the registration and the newest lines.
 HISTORY_LINES_MAX: Final = 60
 
 
@@ -51,10 +52,13 @@ class Transition:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """The reason for a failed attempt. After a `final` failure no attempt follows."""
+    """A failed attempt, as the retry policy sees it."""
 
+    # The reason, in words for the owner.
     why: str
+    # True if no attempt may follow.
     final: bool = False
+    # The wait that the destination asked for; None if it asked for none.
     retry_after_seconds: float | None = None
 
 
@@ -114,6 +118,7 @@ def postpone(
         attempts=0 if task.state is State.DEAD else task.attempts,
         finished_at=None,
     )
+    # Up to 15 minutes the message itself waits. After that only a pointer leads a sweep to the task.
     points = until > now + DELAY_MAX
     return replace(
         moved,
@@ -160,6 +165,7 @@ def fail(
 def move(
     task: Task, to: State, *, now: datetime, why: str, by_worker: bool = False, **changes: Any
 ) -> Transition:
+    """The transition to a state, with its history line. The line of a change `by_worker` names worker and lease."""
     if to not in ALLOWED[task.state]:
         raise InvalidState(task.state, f"{to} cannot follow {task.state}")
     if to is not State.RUNNING:

@@ -14,16 +14,19 @@ from postdate.domain.transitions import Transition, expire, move
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dropped:
-    """The call has no effect, for the reason `why`. Its message is deleted."""
+    """The call has no effect. Its message is deleted."""
 
+    # The reason.
     why: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Deferred:
-    """The call came too soon. It is sent again for the task's instant, or for the end of a lease."""
+    """The call came too soon and is sent again."""
 
+    # The reason.
     why: str
+    # The earliest instant of the delivery, such as the end of a lease; None for the task's own instant.
     not_before: datetime | None = None
 
 
@@ -140,6 +143,7 @@ def _lose(task: Task, *, now: datetime, why: str) -> Transition:
 def _start(
     task: Task, *, now: datetime, lease: timedelta, holder: str, attempts: int, why: str
 ) -> Transition:
+    """The claim of a task: a new token, and a lease for this worker."""
     return move(
         task,
         State.RUNNING,

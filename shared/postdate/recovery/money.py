@@ -26,6 +26,7 @@ ACCOUNTS_IN_TURN: Final = 20
 _PAGE: Final = 1000
 # The author of the changes that a recovery makes.
 _AUTHOR: Final = "operation:recovery"
+# Fewer postings than fit into one transaction, so that other writers disturb it less.
 _TOGETHER: Final = 25
 # An index may be behind what was written just before: accounts that differ are read again after this time.
 _SETTLES: Final = timedelta(seconds=5)
@@ -33,16 +34,23 @@ _SETTLES: Final = timedelta(seconds=5)
 
 @dataclass(kw_only=True, slots=True)
 class Told:
-    """Ids of the repaired payments and accounts, or in a dry run of those to repair. `unsound` accounts need a
-    person; `goes_on_after` is None after the last account."""
+    """The ids of what was repaired, or in a dry run of what would be."""
 
+    # Payments that a movement completed.
     completed: list[str] = field(default_factory=list)
+    # Payments that were made anew from their movements.
     rebuilt: list[str] = field(default_factory=list)
+    # Movements that completed payments lacked.
     movements: list[str] = field(default_factory=list)
+    # Accounts that were named and missing.
     opened: list[str] = field(default_factory=list)
+    # Accounts that now agree with their journal.
     adjusted: list[str] = field(default_factory=list)
+    # Open payments of unsound accounts, left to a person.
     parked: list[str] = field(default_factory=list)
+    # Accounts that a person has to look at, each with the reason.
     unsound: dict[str, str] = field(default_factory=dict)
+    # The account behind which the next page begins; None after the last account.
     goes_on_after: str | None = None
 
     def add(self, page: "Told") -> None:
@@ -59,7 +67,9 @@ class Told:
 class Money:
     ledger: Ledger
     clock: Clock
+    # The tables that were restored, and the instant that they show.
     restored: Restored
+    # True to write nothing.
     dry: bool = False
 
     def match(self, tenant: str, *, after: str = "") -> Told:
@@ -96,6 +106,7 @@ class Money:
         return balanced(self._books(account), self.restored, now=self.clock.now()) != Mended()
 
     def _balance(self, account: Account, told: Told) -> None:
+        """Repairs one account, or leaves its open payments to a person."""
         books = self._books(account)
         mended = balanced(books, self.restored, now=self.clock.now())
         if mended.posting is not None:

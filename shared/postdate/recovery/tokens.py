@@ -21,12 +21,15 @@ _TOGETHER: Final = 25
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tokens:
-    """`timetable` and `tasks` read the restored table, which shows the instant `since`."""
+    """Raises tokens in a restored table of tasks."""
 
+    # Both are over the restored table.
     timetable: Timetable
     tasks: Tasks
     clock: Clock
+    # The instant that the restored table shows.
     since: datetime
+    # True to count and to write nothing.
     dry: bool = False
 
     def raise_in(self, slots: Iterable[Slot]) -> int:
@@ -50,6 +53,7 @@ class Tokens:
         written = self.tasks.commit(changes) if changes and not self.dry else []
         if Written.UNAVAILABLE in written:
             raise Unavailable
+        # The sweep and requests are stopped, so nothing else should change these tasks.
         if set(written) - {Written.DONE}:
             raise Conflict("tasks change while their tokens are raised")
         return len(changes)

@@ -35,10 +35,12 @@ class Rewind:
         before = since - CLOCKS_APART
         last = instants.minute_of(before - AUDITED_AFTER)
         stood = None
+        # A day at a time: notes are kept for 40 days, and one answer should stay small.
         for day in range(instants.minute_of(before - KEPT), last + 1, _DAY):
             minutes = range(day, min(day + _DAY, last + 1))
             notes = self._notes(minutes)
             for minute in minutes:
+                # Notes expire, so the first minutes may have none.
                 if stood is None and minute not in notes:
                     continue
                 if not self._audited(minute, notes[minute], before):

@@ -11,10 +11,13 @@ from postdate.runtime.queue import Received
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """The call for one item of one message in this batch; the worker handles it at the instant `at`."""
+    """The call for one item of one message in this batch."""
 
+    # The call.
     due: Due
+    # The message that brought it.
     message: Received
+    # The instant at which the worker looks at it.
     at: datetime
 
 

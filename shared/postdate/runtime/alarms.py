@@ -21,13 +21,17 @@ _SEVERITIES: Final = ("page", "ticket")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Firing:
-    """`severity` is `page` or `ticket`, `since` the last change of the alarm's state, `runbook` the place of its
-    entry."""
+    """An alarm that fires."""
 
+    # The name, without that of the environment.
     name: str
+    # `page` or `ticket`.
     severity: str
+    # The instant at which it began to fire.
     since: datetime
+    # The meaning, from the description of the alarm.
     meaning: str
+    # The place of its entry in the runbook; from the same description.
     runbook: str
 
 

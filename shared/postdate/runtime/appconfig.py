@@ -25,6 +25,7 @@ class AppConfig:
         A token is good for one question. After a failure the next question begins a new session, which is told the
         document in any case.
         """
+        # The token is given up before the call: a call that fails has used it up.
         token, self._token = self._token, ""
         try:
             if not token:

@@ -67,7 +67,7 @@ def patient_client(service: str, *, seconds: int) -> Any:
 
 
 def client_with(service: str, credentials: Mapping[str, str], *, tries: int = 3) -> Any:
-    """Anew each time, with what assuming a role has given instead of the function's own rights."""
+    """A client with the credentials of an assumed role, in place of the function's own. Each call makes a new one."""
     made = boto3.client(
         service,
         config=_waits(tries, _CONNECTIONS_OF_A_ROLE),

@@ -27,6 +27,7 @@ class Cached(Generic[ValueT]):
         if kept is not None and now < kept[0] + self._keep:
             return kept[1]
         value = self._load(id)
+        # The new entry goes to the end, so the first entry is always the oldest.
         self._kept.pop(id, None)
         if value is not None:
             self._kept[id] = (now, value)

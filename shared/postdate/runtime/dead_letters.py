@@ -20,6 +20,7 @@ from postdate.runtime.queue import received
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
+# ReceiveMessage and the batch calls of SQS take ten messages.
 _AT_ONCE: Final = 10
 # Longer than a look at a thousand letters takes. A look that dies gives its letters back after that.
 _HIDDEN_SECONDS: Final = 30
@@ -29,16 +30,19 @@ _EMPTY_ANSWERS: Final = 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Letter:
-    """`dues` are the calls in it, none if it is not one of our messages. `receives` counts deliveries, this look
-    included. `sent_at` is when it came to this queue, or, moved here by SQS, to the queue before."""
+    """A dead letter, hidden from others for a while."""
 
+    # The name of the message, the same at each look.
     id: str
     # The name of this look at the message, by which it is deleted or released.
     receipt: str
     # Empty for a message that cannot be read.
     tenant: str
+    # Its calls; empty for a message that cannot be read.
     dues: tuple[Due, ...]
+    # The number of its deliveries, this look included.
     receives: int
+    # The instant at which it came to this queue; of a letter that SQS moved, to the queue before.
     sent_at: datetime
 
 
@@ -75,6 +79,7 @@ class SqsLetters:
                 raise Unavailable(f"{type(error).__name__} on reading letters") from error
             letters = [_letter(message) for message in answer.get("Messages", ())]
             empty = 0 if letters else empty + 1
+            # SQS may deliver a letter twice in one look.
             found |= {letter.id: letter for letter in letters}
         return list(found.values())
 

@@ -25,6 +25,7 @@ _READING: Final = frozenset({"BatchGetItem", "GetItem", "Query", "Scan"})
 _WATCHED: Final = {"s3": "s3", "sts": "sts", "kms": "kms", "appconfigdata": "appconfig"}
 _NOTED: Final = "postdate_dependencies"
 _SERVER_ERROR: Final = 500
+# The table of a PartiQL statement.
 _STATEMENT: Final = re.compile(r'(?:FROM|INTO|UPDATE)\s+"([^"]+)"', re.IGNORECASE)
 _THROTTLES: Final = frozenset(
     {
@@ -74,6 +75,7 @@ class Dependencies:
 
     def admit(self, names: Iterable[str]) -> None:
         """Raises Unavailable if the breaker of one of these is open."""
+        # The usual case: nothing has failed, and nothing is locked.
         if not self._health or not self._guards:
             return
         now = self._now()
@@ -156,6 +158,7 @@ def _of_statement(text: str) -> str | None:
     found = _STATEMENT.search(text)
     if found is None:
         return None
+    # A statement without SELECT writes.
     return (_READS if text.lstrip().upper().startswith("SELECT") else _WRITES) + found[1]
 
 
@@ -171,12 +174,14 @@ def _answers(parts: list[str], parsed: Mapping[str, Any]) -> dict[str, str | Non
 
 def _codes(parts: list[str], parsed: Mapping[str, Any]) -> list[str | None]:
     if "Error" in parsed:
+        # Each action of a transaction has its own reason, so only the table that throttles counts.
         if reasons := parsed.get("CancellationReasons"):
             return [each.get("Code") for each in reasons]
         status = parsed.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         code = str(parsed["Error"].get("Code", ""))
         return [f"{_SERVER_ERROR}" if status >= _SERVER_ERROR and not code else code] * len(parts)
     unread = parsed.get("UnprocessedKeys") or parsed.get("UnprocessedItems") or {}
+    # A table that answered a part of its keys works: it only left out the rest.
     if unread:
         answered = parsed.get("Responses", {})
         left = {part for name in unread if not answered.get(name) for part in table(name)}

@@ -19,6 +19,7 @@ from postdate.runtime.queue import Received
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
+# ReceiveMessage takes ten messages.
 MESSAGES_MAX: Final = 10
 # A worker that could end waits this long for its last question: longer ones would keep it.
 _WAIT_SECONDS: Final = 1
@@ -67,6 +68,7 @@ class SqsFurther:
         try:
             found = self._received(visible_after)
         finally:
+            # In any case: the worker asks no further while it waits for this answer.
             took(found)
 
     def _received(self, visible_after: timedelta) -> list[Received]:

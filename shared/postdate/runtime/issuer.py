@@ -38,18 +38,21 @@ _REQUIRED: Final = ("iss", "sub", "aud", "exp", "iat")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Oidc:
-    """`jwks_url` is apart from `issuer`, because not every issuer serves its keys below its own name.
-    `tenant_claim` names the tenant; a token without it is an operator's, if it has the scope of operators.
-    `scopes_claim` is a text with spaces or a list. Of its values those with `scope_prefix` count, without it."""
+    """The settings of the issuer whose tokens count."""
 
+    # The issuer that tokens have to name.
     issuer: str
     # The name of this API at the issuer; a token for another audience is refused.
     audience: str
+    # The address of its keys. Not every issuer serves them below its own name.
     jwks_url: str
     # The only algorithm that signatures may have.
     algorithm: str = "RS256"
+    # The claim that names the tenant. A token without it is an operator's, if it has the scope of operators.
     tenant_claim: str = "postdate_tenant"
+    # The claim of the scopes, a list or a text with spaces.
     scopes_claim: str = "scope"
+    # Only scopes with this prefix count, without the prefix.
     scope_prefix: str = ""
 
     def __post_init__(self) -> None:
@@ -67,19 +70,23 @@ class Oidc:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Person:
-    """`id` follows from issuer and subject and tells neither. `tenant` is None for an operator. `until` is the end of
-    the token."""
+    """A person who shows a valid token."""
 
+    # A hash of issuer and subject, so logs and histories name nobody.
     id: str
+    # The tenant; None for an operator.
     tenant: str | None
     # The scopes of the token, without the prefix.
     scopes: frozenset[str]
+    # The end of the token.
     until: datetime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Keys:
+    # The usable keys by the `kid` that tokens name.
     by_id: Mapping[str, "PyJWK"]
+    # The instant of the reading.
     read_at: datetime
 
 
@@ -112,6 +119,7 @@ class Issuer:
         try:
             header = jwt.get_unverified_header(token)
             key = self._key(str(header.get("kid", "")))
+            # The token must not choose the algorithm by which it is checked.
             if key is None or header.get("alg") != given.algorithm:
                 return None
             claims = jwt.decode(
@@ -133,6 +141,7 @@ class Issuer:
         return self._told(claims) if _is_now(claims, self._clock.now()) else None
 
     def _told(self, claims: Mapping[str, Any]) -> Person | None:
+        """The person whom claims name; None for claims of another form, or of neither a tenant nor an operator."""
         given = self._given
         tenant, told = claims.get(given.tenant_claim), claims.get(given.scopes_claim, "")
         if isinstance(told, str):
@@ -168,6 +177,7 @@ class Issuer:
         """Reads the keys of the issuer; None if the issuer did not answer, or was asked a moment ago."""
         if self._asked_at is not None and now < self._asked_at + ASKED_AGAIN_AFTER:
             return None
+        # Noted before the question, so an issuer that does not answer is not asked again at once.
         self._asked_at = now
         try:
             found = _keys_in(self._fetch(self._given.jwks_url))

@@ -21,17 +21,22 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Metric:
-    """`functions` are those that emit the metric. A metric with `zeros` is emitted by each batch or request, so that a
-    share can be computed from it at any time. A metric `by_tier` is emitted for each tier of tenants instead.
+    """One metric, as functions emit it and alarms find it."""
 
-    CloudWatch keeps no series of a count `in_logs`. It is a field of the line of metrics, and Logs Insights sums it."""
-
+    # The name in CloudWatch.
     name: str
+    # The line in the documentation.
     meaning: str
+    # The functions that emit it.
     functions: tuple[str, ...]
+    # The unit in CloudWatch.
     unit: Unit = Unit.COUNT
+    # True if each batch or request emits it, also as 0, so that a share can be computed at any time.
     zeros: bool = False
+    # True if it is emitted for each tier of tenants.
     by_tier: bool = False
+    # True if CloudWatch keeps no series of it. It is a field of the line of metrics, and Logs Insights sums
+    # it.
     in_logs: bool = False
 
 

@@ -23,9 +23,11 @@ _Where = Literal["queue", "dead_letters", "slow"]
 class _Line:
     # The queue that the call goes to.
     where: _Where
+    # The owner of the item.
     tenant: str
     # The sender of the call, as packets tell it.
     via: Via
+    # The call.
     due: Due
     # True if a worker has had the call before.
     seen: bool
@@ -79,6 +81,7 @@ class Outbox:
             packets = list(_packets(group))
             try:
                 self._queues[where].send(packet for packet, _ in packets)
+            # The messages that led to these calls stay in their queue, so a worker decides and sends again.
             except Unavailable:
                 self.failed_messages |= {message_id for _, messages in packets for message_id in messages}
 

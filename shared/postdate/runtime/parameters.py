@@ -63,6 +63,7 @@ class CurrentParameters:
         self._asked_at = self._clock.now()
         try:
             content = self._source.changed()
+            # The document is the one that is known.
             if content is None:
                 return
             self.values = read(json.loads(content))

@@ -20,6 +20,7 @@ from postdate.runtime.observability import logger
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
+# SendMessageBatch takes ten messages.
 _ENTRIES_MAX = 10
 _TRIES = 3
 _SENDERS = 8
@@ -30,6 +31,7 @@ _FORM = 1
 class Received:
     """A packet and what SQS says about this delivery of it."""
 
+    # The packet.
     packet: Packet
     # The name of the message, by which a batch reports failures.
     message_id: str
@@ -59,6 +61,7 @@ class SqsQueue:
     def send(self, packets: Iterable[Packet]) -> None:
         waiting = iter(packets)
         chunks = iter(lambda: list(islice(waiting, _ENTRIES_MAX)), [])
+        # One chunk is the usual case, and needs no threads.
         first, second = next(chunks, []), next(chunks, [])
         if not second:
             self._send_chunk(first)
@@ -110,6 +113,7 @@ def received(record: Mapping[str, Any]) -> Received:
     """Reads a record of an SQS event; raises ValueError for a body that is none of ours."""
     try:
         body = json.loads(record["body"])
+        # Ids decide which rows are read, so nothing else may pass as one.
         if body["form"] != _FORM or not all(is_id(id) for id, _, _ in body["dues"]):
             raise ValueError("the message is of another form")
         dues = tuple(

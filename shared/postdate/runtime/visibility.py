@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _BACK_OFF_MAX: Final = timedelta(minutes=15)
 _EXPONENT_MAX: Final = 16
+# ChangeMessageVisibilityBatch takes ten messages.
 _ENTRIES_MAX: Final = 10
 
 

@@ -31,18 +31,25 @@ class ByTenant(GlobalSecondaryIndex["AccountRow"]):  # type: ignore[no-untyped-c
 
 
 class AccountRow(Model):
+    # The tenant and the id, see `key`.
     account = UnicodeAttribute(hash_key=True)
+    # The owner, which is the key of the index.
     tenant = UnicodeAttribute()
+    # Whole units. Transactions add differences, and nothing else writes the two.
     available = NumberAttribute()
     reserved = NumberAttribute()
+    # One more with each change of money, status or limits.
     version = NumberAttribute()
     status = UnicodeAttribute()
+    # Instants in milliseconds.
     created = NumberAttribute()
     updated = NumberAttribute()
+    # The account's own limits, delays in seconds. A missing one has its value in LIMITS.
     amount_min = NumberAttribute(null=True)
     amount_max = NumberAttribute(null=True)
     delay_min = NumberAttribute(null=True)
     delay_max = NumberAttribute(null=True)
+    # The last place of the journal that a reader was shown; missing before the first reader.
     journal = UnicodeAttribute(null=True)
     by_tenant = ByTenant()
 

@@ -22,7 +22,9 @@ _STATUS_EVENTS: Final = {
     Status.CLOSED: "account.closed",
 }
 _CLOSED: Final = {"S": Status.CLOSED.value}
+# No reader was shown this place or a later one.
 _UNREAD: Final = "(attribute_not_exists(#journal) OR #journal < :place)"
+# The number of changes that were told as events, see `notes`.
 _COUNTED: Final = "#events = if_not_exists(#events, :none) + :noted"
 _NAME: Final = re.compile(r"#([a-z_]+)")
 
@@ -139,6 +141,8 @@ def limits_update_of(
     """The update of the limits. The condition: the account has the limits of `account` and is not closed. Payments may
     change its balance meanwhile."""
     known, wanted = limit_values(account.limits), limit_values(limits)
+    # Payments change the row all the time, so the limits are compared, and the version only if a request
+    # names one.
     kept = [f"#{name} = :was_{name}" for name in known]
     conditions = [*kept, *(f"attribute_not_exists(#{name})" for name in LIMITS if name not in known)]
     return _update_of(
@@ -165,6 +169,7 @@ def _update_of(
     version: int | None = None,
 ) -> dict[str, Any]:
     """An update of an account that exists, at `version` if one is given. Each `:name` of `sets` is a new value."""
+    # Without it the update would make a row for an account that does not exist.
     conditions = ["attribute_exists(#account)", *conditions]
     values = values | {f":{name}": value for name, value in sets.items()}
     values |= {":at": {"N": str(instants.milliseconds(note.at))}, ":one": {"N": "1"}}

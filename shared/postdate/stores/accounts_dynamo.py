@@ -50,10 +50,13 @@ class DynamoAccounts(LedgerTables):
             reasons = self._cancelled(list(left.values()))
             if not reasons:
                 return set(names)
+            # One account that exists makes DynamoDB refuse the others too, so these are tried again without
+            # it.
             there = {names[index] for index, reason in reasons.items() if reason["Code"] == UNMET}
             left = {name: put for name, put in left.items() if name not in there}
             if not left:
                 return set()
+            # Another transaction is at one of these rows, or the table throttles.
             if not there:
                 self._pause_after(tried)
         raise Unavailable

@@ -72,7 +72,9 @@ def objects_of(archive: Archive, slot: Slot) -> Iterator[bytes]:
 class Ended:
     """The end of an archived payment, as far as a reader without its tenant's key sees it."""
 
+    # The final state.
     state: State
+    # The code of the error that ended a FAILED payment; None in other states.
     error_code: str | None
 
 
@@ -88,9 +90,11 @@ class ArchivedPayments:
         """The tenant's payment of this id, if it has left its table. Asks no store about a payment whose slot is too
         young for that. Raises Unavailable."""
         key = archiving.owner_of_key(tenant)
+        # A tenant without a data key of its archive has nothing there, and a question makes no key.
         if not retention.may_be_archived(id, self._clock.now()) or not self._vault.has_key(key):
             return None
         owner, line = archiving.pseudonym(self._vault.seal(key, archiving.PURPOSE, tenant)), self._line(id)
+        # The id of another tenant's payment leads to nothing.
         if line is None or json.loads(line)[_OWNER] != owner:
             return None
         return payment_in(

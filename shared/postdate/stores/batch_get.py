@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 ModelT = TypeVar("ModelT", bound=Model)
+# BatchGetItem takes 100 keys.
 _KEYS_AT_ONCE: Final = 100
 _PAUSE_SECONDS: Final = 0.05
 _PAUSE_SECONDS_MAX: Final = 0.5
@@ -59,6 +60,7 @@ def rows(
 def _read_until(
     deadline: float, client: "BaseClient", table: str, wanted: dict[str, Any]
 ) -> list[AttributeMap]:
+    """Asks again for the keys that DynamoDB left unread, with growing pauses."""
     found: list[AttributeMap] = []
     fruitless = 0
     while True:

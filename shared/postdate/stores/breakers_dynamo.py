@@ -24,8 +24,10 @@ from postdate.stores.flow_table import (
 )
 from postdate.stores.rows import readable
 
+# BatchGetItem takes 100 keys.
 _KEYS_MAX: Final = 100
 _EVENTS_KEPT: Final = timedelta(days=800)
+# Updates of its own count WAITING. A change of the breaker must not write an old count over it.
 _FIELDS: Final = tuple(field.name for field in fields(Breaker) if field.name != WAITING)
 _TEXT: Final = "error"
 OPEN: Final = "open"
@@ -40,6 +42,7 @@ class DynamoBreakers(FlowTable):
         for start in range(0, len(wanted), _KEYS_MAX):
             keys = [row_key(tenant, BREAKER + name) for tenant, name in wanted[start : start + _KEYS_MAX]]
             with translated():
+                # An old reading lets one call too many or too few begin. A consistent one would cost twice as much.
                 answer = self._client.batch_get_item(RequestItems={self._table: {"Keys": keys}})
             for circuit, breaker in readable(answer["Responses"].get(self._table, ()), _circuit):
                 found[circuit] = breaker
@@ -47,6 +50,7 @@ class DynamoBreakers(FlowTable):
 
     def change_breaker(self, circuit: Circuit, before: Breaker, after: Breaker) -> bool:
         there = {name: value for name in _FIELDS if (value := getattr(after, name)) is not None}
+        # A breaker that never opened has told no event.
         if not after.events:
             del there[notes.COUNT]
         gone = [name for name in _FIELDS if name not in there]
@@ -58,6 +62,7 @@ class DynamoBreakers(FlowTable):
             opened = "closed" if after.open_until is None else "opened"
             set_to |= self._noted(f"destination.{opened}", after.events)
         if after.open_until is None:
+            # The index of open breakers holds only rows with `attention`.
             gone += [WAITING, "attention"]
         else:
             set_to[":attention"] = {"S": OPEN}

@@ -61,6 +61,7 @@ class DynamoCalendar:
 
     def between(self, first: int, last: int) -> dict[str, dict[int, DueCount]]:
         found: dict[str, dict[int, DueCount]] = {tier: {} for tier in TIERS}
+        # All hours of a day have the same scope, so one query reads them.
         for day in range(first // _DAY, last // _DAY + 1):
             with translated():
                 page = self._client.query(

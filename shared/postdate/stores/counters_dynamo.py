@@ -20,6 +20,7 @@ class DynamoCounters(FlowTable):
     def add(
         self, tenant: str, name: str, counts: Mapping[int, int], *, since: int, now: datetime
     ) -> Mapping[int, int]:
+        # The numbers that left the span lately are removed with each addition, so the row does not grow.
         forgotten = [_counter(number) for number in range(since - _FORGOTTEN_AT_ONCE, since)]
         added = [_counter(number) for number in counts]
         names = {f"#{each}": each for each in (*forgotten, *added)}

@@ -27,14 +27,17 @@ if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 KEY_BYTES: Final = 64
+# KMS answers so if the wrapped key or its owner was changed, or another key wrapped it.
 _TAMPERED: Final = frozenset({"InvalidCiphertextException", "IncorrectKeyException"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataKey:
-    """`seals_from`: None for an owner's first key, which seals until a later one does."""
+    """A data key of one owner, unwrapped."""
 
+    # KEY_BYTES random bytes.
     key: bytes
+    # The instant from which it seals; None for the first key, which seals until a later one does.
     seals_from: datetime | None = None
 
 
@@ -54,8 +57,8 @@ class DataKeys(Protocol):
         ...
 
     def provide(self, owner: str) -> bytes:
-        """The owner's first key, made now if there is none. Of two that are made at once, one is stored and both
-        callers get that one."""
+        """The owner's first key, made now if there is none. If two callers make one at once, one key is stored and both
+        callers get it."""
         ...
 
 
@@ -100,6 +103,7 @@ class KmsDataKeys:
         if before and before[-1][0] > instants.milliseconds(now):
             raise not_begun(owner)
         _, wrapped = self._made(owner)
+        # Of two replacements at once the slower one fails. Otherwise it would drop the key of the other.
         later: Any = self._rows.later
         unchanged = later == row.later if row.later else later.does_not_exist()
         text = json.dumps([*before, [at, wrapped]], separators=(",", ":"))
@@ -152,6 +156,7 @@ class KmsDataKeys:
         """Calls KMS. Raises Unavailable for every refusal: a disabled key or a missing right is a fault of the
         environment, not of an item, so the caller asks again later."""
         try:
+            # KMS opens the key only for the owner that it was wrapped for.
             answer: dict[str, Any] = getattr(self._kms(), operation)(
                 EncryptionContext={"owner": owner}, **given
             )

@@ -32,24 +32,35 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class DefinitionRow(PayloadRow):
+    # The home slot, in the minute of the epoch.
     slot = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
+    # The place in the lists below: before all tasks.
     place = UnicodeAttribute()
     tenant_listing = UnicodeAttribute()
+    # The list of cancelled tasks; missing in other states.
     state_listing = UnicodeAttribute(null=True)
     tenant = UnicodeAttribute()
     status = UnicodeAttribute()
     version = NumberAttribute()
+    # The number of the current chain of runs.
     plan = NumberAttribute()
+    # JSON: the plan, the call of each run, and the rest of the request.
     schedule = UnicodeAttribute()
     template = UnicodeAttribute()
     options = UnicodeAttribute()
+    # Missing for 0.
     runs_before = NumberAttribute(null=True)
+    # Ids with spaces between them; missing if all earlier runs are over.
     before = UnicodeAttribute(null=True)
+    # Instants in milliseconds.
     created = NumberAttribute()
     changed = NumberAttribute()
+    # The reason of a pause; missing without one.
     reason = UnicodeAttribute(null=True)
+    # The author behind the number of its version, see `author_in`.
     by = UnicodeAttribute(null=True)
+    # Seconds; missing while runs may follow.
     expires_at = NumberAttribute(null=True)
 
 

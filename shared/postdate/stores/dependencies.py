@@ -129,7 +129,7 @@ class MemoryDependencies:
 
 
 class Reporter:
-    """Tells after an event what changed in it. What cannot be told now is told after a later event."""
+    """Tells after an event what changed in it. A change that cannot be told now is told after a later event."""
 
     def __init__(self, dependencies: Dependencies, failing: FailingDependencies, clock: Clock) -> None:
         self._dependencies = dependencies
@@ -140,6 +140,7 @@ class Reporter:
     def tell(self) -> None:
         now = self._clock.now()
         for name, health in self._dependencies.known().items():
+            # Openings and closings are told, single failures are not.
             if health.opened == self._told.get(name, CLOSED).opened:
                 continue
             logger.warning(

@@ -156,6 +156,7 @@ def _key(tenant: str) -> AttributeMap:
 
 
 def _erasure(row: AttributeMap) -> Erasure:
+    """The erasure that a row keeps."""
     return Erasure(
         tenant=row["tenant"]["S"],
         of=row["erases"]["S"],

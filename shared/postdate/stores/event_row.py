@@ -44,6 +44,7 @@ def attributes_of(event: Event, *, after: int, kept: timedelta) -> AttributeMap:
     numbers = {
         "occurred": instants.milliseconds(event.occurred_at),
         "recorded": instants.milliseconds(event.recorded_at),
+        # The feed lists the event on a later page than this one.
         "after": after,
         "depth": event.depth or None,
         "expires_at": _expiry(event.recorded_at, kept),

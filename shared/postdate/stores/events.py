@@ -17,10 +17,13 @@ ENTRIES_MAX = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedEntry:
-    """One event of a feed, by the key of its row. The kind of its subject begins its type."""
+    """An event in a page of a feed: the key of its row, without the tenant."""
 
+    # The type of the event, which begins with the kind of its subject.
     type: str
+    # The id of the subject.
     id: str
+    # The sequence of the event.
     sequence: int
 
     @classmethod

@@ -15,6 +15,7 @@ from postdate.stores.faults import passes, translated
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
+# BatchExecuteStatement takes 25 statements.
 _AT_ONCE: Final = 25
 # Amazon's engines name it in either of these ways.
 _DUPLICATE: Final = frozenset({"DuplicateItem", "ConditionalCheckFailed"})
@@ -133,6 +134,7 @@ def _chunks(rows: Mapping[str, AttributeMap]) -> Iterator[list[str]]:
 
 
 def _is_written(error: Mapping[str, Any] | None) -> bool:
+    """False for a row that exists already. Raises Unavailable for an error that passes."""
     if error is None:
         return True
     code = error["Code"].removesuffix("Exception")

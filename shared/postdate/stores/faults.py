@@ -57,6 +57,7 @@ def translated() -> Iterator[None]:
         raise Unavailable(code) from error
     except PynamoDBException as error:
         refusal = _code(error)
+        # A cause without a code had no answer, as after a time-out. Another try may have one.
         if error.cause is None or (refusal and not passes(refusal)):
             raise
         raise Unavailable(refusal) from error

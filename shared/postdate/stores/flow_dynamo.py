@@ -24,6 +24,7 @@ class DynamoFlow(DynamoTimelines, DynamoRooms, DynamoFlowKeys, DynamoBreakers, D
         return self._attended(OPEN, BREAKER, limit, tenant), self._attended(PAUSED, KEY, limit, tenant)
 
     def _attended(self, attention: str, prefix: str, limit: int, tenant: str | None) -> list[tuple[str, str]]:
+        """The rows of the index of open breakers and paused keys, with the prefix of their names removed."""
         of_one = {} if tenant is None else {":tenant": {"S": tenant}}
         with translated():
             page = self._client.query(

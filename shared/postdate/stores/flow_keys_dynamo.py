@@ -44,6 +44,7 @@ class DynamoFlowKeys(FlowTable):
         }
         there = {name: value for name, value in numbers.items() if value is not None}
         gone = [name for name in numbers if name not in there]
+        # Each pause counts its own waiting runs.
         if after.paused_at is None or after.paused_at != before.paused_at:
             gone.append(WAITING)
         set_to: dict[str, dict[str, Any]] = {f":{name}": number_value(value) for name, value in there.items()}
@@ -65,6 +66,7 @@ class DynamoFlowKeys(FlowTable):
         )
 
     def used(self, tenant: str, keys: Iterable[str]) -> Mapping[str, Used]:
+        """Reads the setting, the timeline and the room of each key in one request."""
         wanted = list(dict.fromkeys(keys))
         names = [prefix + key for key in wanted for prefix in (Timeline.RATE, ROOM, KEY)]
         rows = batch_get.rows(self._client, self._table, [row_key(tenant, name) for name in names])

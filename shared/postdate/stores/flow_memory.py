@@ -153,5 +153,5 @@ class MemoryFlow:
         return {
             name: breaker
             for (whose, name), breaker in self._breakers.items()
-            if (whose == tenant and breaker.failures) or breaker.slow_until
+            if whose == tenant and (breaker.failures or breaker.slow_until)
         }

@@ -101,6 +101,7 @@ class FlowTable:
     ) -> tuple[bool, AttributeMap]:
         """Updates a row under a condition. Returns True with the new row if the condition was met, else False with the
         stored row."""
+        # DynamoDB refuses an empty map of values.
         given = {"ExpressionAttributeValues": values} if values else {}
         try:
             with translated():

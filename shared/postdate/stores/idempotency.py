@@ -83,12 +83,16 @@ class Reservations(Protocol):
 
 
 class _Row(Model):
+    # The tenant and a hash of the key, see `row_key`.
     key = UnicodeAttribute(hash_key=True)
     fingerprint = UnicodeAttribute()
     item_id = UnicodeAttribute()
+    # Instants of the newest request, in milliseconds.
     due = NumberAttribute()
     created = NumberAttribute()
+    # Instants of earlier requests as JSON; missing without any.
     earlier = UnicodeAttribute(null=True)
+    # Seconds; missing for payments, whose keys are kept for ever.
     expires_at = NumberAttribute(null=True)
 
 
@@ -97,8 +101,10 @@ class DynamoReservations:
         self._rows = table_rows(_Row, table, client)
 
     def reserve(self, wanted: Reservation, *, now: datetime) -> Reservation:
+        # DynamoDB deletes an expired row up to days later. Until then its key is free all the same.
         free = self._rows.key.does_not_exist() | (self._rows.expires_at < int(now.timestamp()))
         with translated():
+            # A row that is in the way may be deleted before it is read.
             for _ in range(3):
                 try:
                     self._row(wanted).save(condition=free)

@@ -30,6 +30,7 @@ class DynamoJournal(LedgerTables):
         return found
 
     def _movement_rows(self, tenant: str, account: str, after: str, limit: int) -> list[Any]:
+        """The next rows of the journal, merged from both directions and from all keys of its lists."""
         keys = self._listing_keys(tenant, account)
         behind = self._movements.place > after if after else None
         with translated():

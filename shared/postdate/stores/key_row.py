@@ -23,12 +23,15 @@ class ByTenant(GlobalSecondaryIndex["KeyRow"]):  # type: ignore[no-untyped-call]
 
 
 class KeyRow(Row):
+    # Attributes of one name with a field of `ApiKey` mean the same. Instants are milliseconds.
     key_id = UnicodeAttribute(hash_key=True)
     secret_sha256 = UnicodeAttribute()
     tenant = UnicodeAttribute(null=True)
+    # True for an operator's key; missing for others.
     operator = BooleanAttribute(null=True)
     scopes: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute)
     accounts: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
+    # Seconds.
     expires_at = NumberAttribute(null=True)
     name = UnicodeAttribute(null=True)
     amount_max = NumberAttribute(null=True)
@@ -43,10 +46,12 @@ class KeyRow(Row):
     created_at = NumberAttribute(null=True)
     last_used_at = NumberAttribute(null=True)
     revoked_at = NumberAttribute(null=True)
+    # The UTC day whose payments `spent` is the sum of; missing before the first payment.
     spent_on = UnicodeAttribute(null=True)
     spent = NumberAttribute(null=True)
     # So often an amount was given back: the sum alone may be the same again when a lost request is repeated.
     given_back = NumberAttribute(null=True)
+    # The number of changes that were told as events, and the newest of them, see `notes`.
     events = NumberAttribute(null=True)
     note = UnicodeAttribute(null=True)
     by_tenant = ByTenant()

@@ -67,6 +67,7 @@ class DynamoKeys:
         return True
 
     def change(self, before: ApiKey, after: ApiKey) -> bool:
+        """Compares and writes the attributes of CHANGED alone: payments count their sums in the same row meanwhile."""
         old, new = values_of(before), values_of(after)
         unchanged: Any = self._rows.key_id.exists()
         actions = list[Any]()
@@ -86,6 +87,7 @@ class DynamoKeys:
         # A worker whose clock is behind adds to the day that others have begun.
         more: Any = self._rows.key_id.exists() & (spent_on >= day) & (spent <= room)
         anew: Any = self._rows.key_id.exists() & (spent_on.does_not_exist() | (spent_on < day))
+        # The third try is for a day that another payment began between the first two.
         return (
             self._written(id, [spent.add(amount)], more)
             or self._written(id, [spent.set(amount), spent_on.set(day)], anew)
@@ -93,6 +95,7 @@ class DynamoKeys:
         )
 
     def give_back(self, id: str, amount: int, *, day: str) -> None:
+        """Reads the number of earlier returns and counts one more in the write, so a repeated request is refused."""
         with translated():
             try:
                 row = self._rows.get(

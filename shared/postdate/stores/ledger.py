@@ -31,32 +31,39 @@ class PostingAnswer(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Posted:
+    # The answer.
     answer: PostingAnswer
+    # The account that refused; None for other answers.
     account: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PaymentsWanted:
-    """The filter of a list of payments, which is in the order of scheduled instants. The account is payer or payee.
-    `since` is the first instant, `until` the first one after the last."""
+    """The filter of a list of payments, which is in the order of scheduled instants."""
 
+    # The owner.
     tenant: str
-    # None for payments of all accounts.
+    # Payer or payee; None for payments of all accounts.
     account: str | None = None
     # None for payments of every state.
     state: State | None = None
+    # The first scheduled instant; None for no bound.
     since: datetime | None = None
+    # The first scheduled instant that is left out; None for no bound.
     until: datetime | None = None
+    # True to turn the order round.
     newest_first: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListedPayment:
-    """An entry of an index. `place` is where a list goes on behind it; `accounts` are both sides, if the index has
-    them."""
+    """An entry of an index of payments."""
 
+    # The place of the entry: the next page goes on behind it.
     place: str
+    # The id of the payment.
     id: str
+    # Payer and payee; None if the index does not have them.
     accounts: tuple[str, str] | None = None
 
 
@@ -107,7 +114,7 @@ class Ledger(Protocol):
         its payer's version."""
 
     def post(self, postings: Sequence[Posting], *, together: bool = False) -> list[Posted]:
-        """Writes each posting whole or not at all, those that share accounts together. What is wrong with one spoils
+        """Writes each posting whole or not at all, those that share accounts together. A posting that is refused spoils
         no other. The answers are those that the postings would have one by one, in the order of their instants. A
         payment may stand in one of them only.
 

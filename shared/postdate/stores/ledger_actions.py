@@ -36,14 +36,17 @@ class RowAction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Actions:
-    """`payments`, `accounts` and `journal` are the tables' names. `author` is noted in changes of an account that are
-    told as events."""
+    """Makes the actions of transactions."""
 
+    # The full names of the three tables.
     payments: str
     accounts: str
     journal: str
+    # The number of shards of each minute, for pointers.
     shards: ShardPlan
+    # The number of keys over which the list of one account is spread.
     listing_shards: int
+    # The author of changes of an account that are told as events.
     author: Callable[[], str] = nobody
 
     def of(self, together: Sequence[Posting], *, written: int) -> Iterator[RowAction]:
@@ -81,7 +84,7 @@ class Actions:
             yield RowAction(request=_put(self.journal, row), posting=posting, row=row)
 
     def _notes(self, together: Sequence[Posting]) -> dict[tuple[str, str], list[Note]]:
-        """The notes of deposits and adjustments. What a payment moves is told by the payment."""
+        """The notes of deposits and adjustments. The events of a payment tell its own movement."""
         found: dict[tuple[str, str], list[Note]] = {}
         for posting in together:
             movement = posting.movement
@@ -123,7 +126,9 @@ def _put(table: str, attributes: AttributeMap) -> dict[str, Any]:
         "Put": {
             "TableName": table,
             "Item": attributes,
+            # A row that exists is never replaced.
             "ConditionExpression": "attribute_not_exists(id)",
+            # The stored row tells whether an earlier try wrote it.
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
     }
@@ -143,6 +148,7 @@ def _update(table: str, before: AttributeMap, after: AttributeMap) -> dict[str, 
             "TableName": table,
             "Key": {name: before[name] for name in ("slot", "id")},
             "UpdateExpression": f"SET {sets}" + (f" REMOVE {removes}" if removes else ""),
+            # Each change of a payment raises the version, so nothing else has to be compared.
             "ConditionExpression": f"{alias['version']} = :before",
             "ExpressionAttributeNames": names,
             "ExpressionAttributeValues": values | {":before": before["version"]},

@@ -94,6 +94,8 @@ def _of_account(stored: AttributeMap | None, total: Total) -> PostingAnswer | No
 
 
 def _is_touched(posting: Posting, account: tuple[str, str], answer: PostingAnswer) -> bool:
+    """True if a leg of the posting asks for what the account refused."""
+
     def matters(leg: Leg) -> bool:
         match answer:
             case PostingAnswer.FROZEN:

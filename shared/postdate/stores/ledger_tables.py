@@ -65,6 +65,7 @@ class LedgerTables:
         """Writes one row in a transaction of its own; returns False if the condition does not hold."""
         for tried in range(TRIES):
             reasons = [reason["Code"] for reason in self._cancelled([action]).values()]
+            # A condition that does not hold is an answer. All other reasons pass.
             if not reasons or reasons == [UNMET]:
                 return not reasons
             self._pause_after(tried)

@@ -36,20 +36,26 @@ class ByPayee(GlobalSecondaryIndex["MovementRow"]):  # type: ignore[no-untyped-c
 
 
 class MovementRow(Row):
+    # The list of the payer, or of the only account; numbers spread the list over several keys.
     listing = UnicodeAttribute(hash_key=True)
+    # Made from the id of a payment, so a second movement of that payment meets this row.
     id = UnicodeAttribute(range_key=True)
+    # The order of both lists, see `Movement.place`.
     place = UnicodeAttribute()
+    # The list of the payee; missing if the money leaves the service or comes from outside.
     payee_listing = UnicodeAttribute(null=True)
     tenant = UnicodeAttribute()
     type = UnicodeAttribute()
     payer = UnicodeAttribute(null=True)
     payee = UnicodeAttribute(null=True)
     amount = NumberAttribute()
+    # Milliseconds.
     at = NumberAttribute()
     payment_id = UnicodeAttribute(null=True)
     reason = UnicodeAttribute(null=True)
     reference = UnicodeAttribute(null=True)
     description = UnicodeAttribute(null=True)
+    # JSON; missing without pairs.
     metadata = UnicodeAttribute(null=True)
     by_payer = ByPayer()
     by_payee = ByPayee()

@@ -22,13 +22,15 @@ ROTATIONS: Final = "rotations"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Note:
-    """`by` is the author as `<type>:<id>`; empty if nobody is known. `data` are values that the row does not keep."""
+    """A change of a row that is told as an event."""
 
     # The type of the event that follows from the change, such as `account.frozen`.
     type: str
     # The instant of the change.
     at: datetime
+    # The author as `<type>:<id>`; empty if nobody is known.
     by: str = ""
+    # Values of the event that the row does not keep.
     data: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -8,9 +8,11 @@ from postdate.domain.payload_ref import PAYLOAD_BYTES_MAX
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UnreadableObject:
-    """The reason why an object could not be read; `final` if a repetition cannot succeed with the same object."""
+    """The answer for an object that could not be read."""
 
+    # The reason, in words for the owner.
     why: str
+    # True if another try cannot succeed with the same object.
     final: bool = False
 
 

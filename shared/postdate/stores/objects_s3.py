@@ -21,6 +21,7 @@ from postdate.runtime.clock import Clock
 from postdate.stores.objects import MISSING, TOO_LARGE, Found, UnreadableObject
 
 _HOUR: Final = timedelta(hours=1)
+# Credentials are good for an hour. A read that begins with them must end within it.
 _KEPT: Final = timedelta(minutes=50)
 _CLIENTS_MAX: Final = 200
 _CODE: Final = re.compile(r"[A-Za-z]{1,60}")
@@ -80,6 +81,7 @@ class S3Objects:
     def _credentials(self, tenant: str) -> Mapping[str, str]:
         answer = self._sts().assume_role(
             RoleArn=self._role_arn,
+            # STS takes 64 characters.
             RoleSessionName=f"tenant-{tenant}"[:64],
             DurationSeconds=int(_HOUR.total_seconds()),
             Policy=self._policy(tenant),

@@ -33,12 +33,15 @@ _KEPT: Final = ("expires_at",)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OwnedRows:
-    """How a table's rows name their tenant: in the attribute `name`, whose text `text` makes. `begins` is true if the
-    text stands at the beginning of the attribute only. Without `name` each row has to be asked."""
+    """The way in which the rows of one table name their tenant."""
 
+    # The attributes of the key.
     keys: tuple[str, ...]
+    # The attribute that names the tenant; empty if only other rows tell whose a row is.
     name: str = ""
+    # Makes the text of that attribute from the name of the tenant.
     text: Callable[[str], str] = str
+    # True if the attribute has more behind that text.
     begins: bool = False
 
     def asked(self, tenant: str) -> dict[str, Any]:
@@ -81,18 +84,22 @@ OWNED: Final[Mapping[str, OwnedRows]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Page:
-    """`after` is the text of the place to go on behind; None at the end of the table."""
+    """The tenant's rows in one answer of a scan."""
 
+    # The rows; empty if the page has rows of other tenants alone.
     rows: Sequence[AttributeMap]
+    # The place behind which the next page begins, as text; None at the end of the table.
     after: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Owned:
-    """`tables` are the full names by those in `OWNED`. Each call raises Unavailable."""
+    """Finds, deletes and renames rows of one tenant. Each call raises Unavailable."""
 
     client: "BaseClient"
+    # The full names of tables by their names in `OWNED`.
     tables: Mapping[str, str]
+    # The number of keys over which each list of money is spread.
     listing_shards: int
 
     def pages(self, table: str, tenant: str, *, after: str | None) -> Iterator[Page]:
@@ -176,6 +183,7 @@ class Owned:
                     "Delete": {
                         "TableName": name,
                         "Key": {each: row[each] for each in keys},
+                        # A pointer has `points_to`. A payment must never be deleted here.
                         "ConditionExpression": "attribute_not_exists(id) OR attribute_exists(points_to)",
                     }
                 }
@@ -228,6 +236,7 @@ class Owned:
         keys, name = OWNED[table].keys, self.tables[table]
         free = f"attribute_not_exists({keys[-1]})"
         gone = {"Key": {each: row[each] for each in keys}, "ConditionExpression": condition, **given}
+        # A key cannot change: the new row is written, and the old one deleted, in one transaction.
         return [
             {"Put": {"TableName": name, "Item": renamed, "ConditionExpression": free}},
             {"Delete": {"TableName": name, **gone}},

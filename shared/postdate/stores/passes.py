@@ -1,7 +1,7 @@
 """The progress of the sweep: the groups of each minute that were opened, closed and audited, and when.
 
-After a restore the watermark is put back and a new epoch begins. What sweepers of an earlier epoch still write neither
-counts nor replaces what counts.
+After a restore the watermark is put back and a new epoch begins. Notes that sweepers of an earlier epoch still write do
+not count, and replace no note that counts.
 """
 
 from collections.abc import Iterable

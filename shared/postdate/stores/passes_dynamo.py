@@ -21,16 +21,23 @@ if TYPE_CHECKING:
 
 
 class _Row(Model):
+    # `passes`, or `clock` for the watermark and the heartbeat.
     scope = UnicodeAttribute(hash_key=True)
+    # The minute and the group; in `clock`, `watermark` or `heartbeat`.
     name = UnicodeAttribute(range_key=True)
+    # The fields of `Progress`, instants in milliseconds; `at` is also the instant of the heartbeat.
     stage = UnicodeAttribute(null=True)
     at = NumberAttribute(null=True)
     looked = NumberAttribute(null=True)
     audited = NumberAttribute(null=True)
     waiting = NumberAttribute(null=True)
+    # The number of resets of the watermark; missing for 0.
     epoch = NumberAttribute(null=True)
+    # The tables that the watermark is about.
     table = UnicodeAttribute(null=True)
+    # The minute of the watermark, or the number of the heartbeat.
     number = NumberAttribute(null=True)
+    # A mark by which a sweeper knows its own heartbeat.
     by = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)
 
@@ -88,6 +95,7 @@ class DynamoPasses:
         return same if epoch else same | self._rows.epoch.does_not_exist()
 
     def _set_watermark(self, to: Watermark, condition: Condition) -> bool:
+        """Writes the watermark; False if the condition does not hold."""
         row = self._rows(
             scope="clock",
             name="watermark",

@@ -71,10 +71,14 @@ class ByPayee(GlobalSecondaryIndex["PaymentRow"]):  # type: ignore[no-untyped-ca
 
 
 class PaymentRow(Row):
+    # The home slot.
     slot = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
+    # The scheduled instant and the id: the order of all lists.
     place = UnicodeAttribute()
+    # The lists, each spread over several keys by a number.
     tenant_listing = UnicodeAttribute()
+    # Missing unless the state is in LISTED_BY_STATE.
     state_listing = UnicodeAttribute(null=True)
     listing = UnicodeAttribute()
     payee_listing = UnicodeAttribute()
@@ -82,20 +86,27 @@ class PaymentRow(Row):
     payer = UnicodeAttribute()
     payee = UnicodeAttribute()
     amount = NumberAttribute()
+    # Missing for RESERVE.
     funding = UnicodeAttribute(null=True)
     status = UnicodeAttribute()
     version = NumberAttribute()
+    # Instants in milliseconds.
     due = NumberAttribute()
+    # Missing if it equals `due`.
     planned = NumberAttribute(null=True)
     created = NumberAttribute()
     moved = NumberAttribute()
     description = UnicodeAttribute(null=True)
+    # JSON; missing without pairs.
     metadata = UnicodeAttribute(null=True)
+    # Missing for 0.
     attempts = NumberAttribute(null=True)
+    # The instant of the next attempt; missing unless the payment is EXECUTING and not parked.
     lease = NumberAttribute(null=True)
     finished = NumberAttribute(null=True)
     error_code = UnicodeAttribute(null=True)
     error = UnicodeAttribute(null=True)
+    # Lines as texts, see `history`; executions as JSON.
     history: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute)
     executions: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
     by_tenant = ByTenant()

@@ -25,6 +25,7 @@ _WRITERS: Final = 8
 
 class DynamoPostings(LedgerTables):
     def post(self, postings: Sequence[Posting], *, together: bool = False) -> list[Posted]:
+        """Groups of postings without a common account are written side by side."""
         groups = merged(postings)
         packs = packed(groups) if together else [[group] for group in groups]
         if len(packs) > 1:

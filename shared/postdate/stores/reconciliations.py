@@ -129,6 +129,7 @@ def _reconciliation(row: Mapping[str, Any]) -> Reconciliation:
 
 
 def _proposal(values: list[Any]) -> Proposal:
+    """Reads a proposal from its list of values, see `_row`."""
     tenant, subject, repair, approved_by, approved_at, reason, outcome = values
     return Proposal(
         tenant=tenant,

@@ -69,6 +69,8 @@ class DynamoRooms(FlowTable):
             self._update(
                 tenant,
                 ROOM + key,
+                # A writer that saw the old end of the lease, and would put the run out, is refused by the
+                # version.
                 "SET #runs.#run = :until, #version = #version + :one, #expires = :expires",
                 where="attribute_exists(#runs.#run)",
                 names={"#runs": "runs", "#run": run, "#version": "version", "#expires": "expires_at"},
@@ -85,6 +87,7 @@ class DynamoRooms(FlowTable):
         values = {} if stay is None else {":stay": number_value(stay // MILLISECOND)}
         if values:
             change += " SET #stay = :stay"
+        # The version stays: a run that leaves stands in no other writer's way.
         self._update(
             tenant,
             ROOM + key,

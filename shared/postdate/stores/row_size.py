@@ -5,7 +5,9 @@ from typing import Any
 
 from postdate.stores.attributes import AttributeMap
 
+# DynamoDB bills one write unit for each KB of a row that is begun.
 ROW_BYTES_BILLED_ONCE = 1024
+# Room for the lines that a usual life adds to a new row.
 HISTORY_RESERVE_BYTES = 240
 
 
@@ -20,6 +22,7 @@ def _value_size(value: dict[str, Any]) -> int:
         case "S":
             return len(content.encode())
         case "N":
+            # Two digits take a byte, and the number itself one more.
             return (len(content.strip("-").replace(".", "").strip("0")) + 1) // 2 + 1
         case "L":
             return 3 + sum(1 + _value_size(item) for item in content)

@@ -33,10 +33,13 @@ class TableConnection:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Undecoded:
-    """A row with an attribute of another type than the model's. `place` is empty for rows that have none."""
+    """A row with an attribute of another type than the model's."""
 
+    # The last part of its key.
     id: str
+    # The place in lists; empty for rows that have none.
     place: str
+    # The reason why it cannot be decoded.
     error: Exception
 
 

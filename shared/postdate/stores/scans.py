@@ -34,9 +34,11 @@ _as_json: Final = ContextVar("as_json", default=False)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScanPage:
-    """`after` is the key to go on behind; None at the end of the segment."""
+    """One answer of a scan."""
 
+    # The rows, with the attributes of `_READ` alone.
     rows: Sequence[AttributeMap]
+    # The key behind which the next page begins; None at the end of the segment.
     after: AttributeMap | None
 
 

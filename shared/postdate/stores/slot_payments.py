@@ -89,6 +89,7 @@ class DynamoSlotPayments:
                     TableName=self._payments,
                     Key={name: row[name] for name in ("slot", "id")},
                     UpdateExpression=f"SET {REMOVAL} = :at",
+                    # A payment that changed since it was copied has to be copied again first.
                     ConditionExpression="#version = :version",
                     ExpressionAttributeNames={"#version": "version"},
                     ExpressionAttributeValues={":at": _seconds(at), ":version": row["version"]},

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 Error = Mapping[str, Any]
+# BatchExecuteStatement takes 25 statements.
 _AT_ONCE: Final = 25
 _KEYS: Final = ("slot", "id")
 _UNMET: Final = "ConditionalCheckFailed"
@@ -26,11 +27,14 @@ _DUPLICATE_MESSAGE: Final = "Duplicate primary key exists in table"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Statement:
-    """A write of the row `key`. `change` is what an update sets, with None for each attribute that it removes: a later
-    try of the update knows its own result by it."""
+    """A conditional write of one row."""
 
+    # The statement with its parameters, as DynamoDB takes it.
     request: Mapping[str, Any]
+    # The key of the row.
     key: AttributeMap
+    # The attributes that an update sets, with None for those that it removes; None for an insert. A later try
+    # of the update knows its own result by them.
     change: Mapping[str, dict[str, Any] | None] | None = None
 
     @property
@@ -103,6 +107,7 @@ class Statements:
         return Written.DONE
 
     def _written(self, statements: Sequence[Statement], errors: Sequence[Error | None]) -> list[Written]:
+        """The answers of refused statements. Rows that refusals should have shown and did not are read now."""
         pairs = list(zip(statements, errors, strict=True))
         try:
             unseen = self._rows([each for each, error in pairs if error and _lacks_row(each, error)])

@@ -25,6 +25,7 @@ Minutes: TypeAlias = Mapping[int, Mapping[str, MinuteTally]]
 
 KEPT: Final = timedelta(days=2)
 _SCOPE: Final = "tally"
+# BatchWriteItem takes 25 rows.
 _AT_ONCE: Final = 25
 _TRIES: Final = 5
 _PAUSE_SECONDS: Final = 0.05

@@ -27,6 +27,7 @@ def first_claimed_at(history: Iterable[str]) -> datetime | None:
 
 
 def line_of(text: str) -> HistoryLine:
+    """Reads the text of a line, see `line_text`."""
     line = history.parts_of(text)
     why, _, claim = line.why.partition(_BEFORE_WORKER) if line.to == State.RUNNING else (line.why, "", "")
     worker, _, lease = claim.rpartition(" ")

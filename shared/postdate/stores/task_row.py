@@ -61,30 +61,45 @@ class ByState(GlobalSecondaryIndex["TaskRow"]):  # type: ignore[no-untyped-call]
 
 
 class TaskRow(PayloadRow):
+    # The home slot of a task; of a pointer, the slot that it stands in.
     slot = UnicodeAttribute(hash_key=True)
+    # The id of a task; for a pointer see `pointers`.
     id = UnicodeAttribute(range_key=True)
+    # The planned instant and the id: the order of the next two lists. Missing outside these.
     place = UnicodeAttribute(null=True)
+    # The list of one-time tasks and definitions; missing for runs.
     tenant_listing = UnicodeAttribute(null=True)
+    # The list by state, see `Listing`; missing on the usual path.
     state_listing = UnicodeAttribute(null=True)
+    # The list of the runs of a definition; missing for one-time tasks.
     listing = UnicodeAttribute(null=True)
     tenant = UnicodeAttribute()
+    # Missing in pointers.
     status = UnicodeAttribute(null=True)
     version = NumberAttribute()
+    # Instants in milliseconds.
     due = NumberAttribute()
+    # Missing if it equals `due`.
     planned = NumberAttribute(null=True)
     created = NumberAttribute(null=True)
     moved = NumberAttribute()
     placed = NumberAttribute(null=True)
+    # JSON: the destination.
     target = UnicodeAttribute(null=True)
+    # JSON: the fields of the task that differ from the usual and that no condition compares.
     options = UnicodeAttribute(null=True)
+    # Missing for 0, as is the token.
     attempts = NumberAttribute(null=True)
     token = NumberAttribute(null=True)
     lease = NumberAttribute(null=True)
     holder = UnicodeAttribute(null=True)
     finished = NumberAttribute(null=True)
     error = UnicodeAttribute(null=True)
+    # Lines as texts, see `task_lines`.
     history: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, null=True)
+    # The id of the item that a pointer leads to; missing in the rows of items.
     points_to = UnicodeAttribute(null=True)
+    # Seconds; missing until the task has ended.
     expires_at = NumberAttribute(null=True)
     by_tenant = ByTenant()
     by_state = ByState()

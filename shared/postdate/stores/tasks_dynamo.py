@@ -34,15 +34,19 @@ if TYPE_CHECKING:
 
 
 _READERS: Final = 8
+# A pointer that is stored already does its work.
 _THERE: Final = frozenset({Written.DONE, Written.CONFLICT})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Change:
-    """`pointer` is written in one transaction with the statement, `for_audit` before both."""
+    """The writes of one change of a task."""
 
+    # The write of the task's row.
     statement: Statement
+    # The pointer of a task that is due in another minute, in one transaction with the row; None otherwise.
     pointer: Statement | None
+    # The pointer that leads an audit to come to the task, written before the row; None if no audit lacks it.
     for_audit: Statement | None
 
 
@@ -183,6 +187,7 @@ class DynamoTasks:
         )
 
     def _extension(self, task: Task, lease: dict[str, str]) -> Statement:
+        # Token and holder name this claim. A later claim, and the lease of a receiver, have another pair.
         text = (
             f'UPDATE "{self._table}" SET "lease"=? '  # noqa: S608
             'WHERE "slot"=? AND "id"=? AND "status"=? AND "token"=? AND "holder"=?'

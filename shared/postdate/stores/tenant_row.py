@@ -12,6 +12,7 @@ from postdate.stores.rows import Row
 from postdate.stores.template_values import destination_of
 from postdate.stores.tenants import Tenant
 
+# The lists of older code, by the kinds of destinations that they are for.
 LISTS_BEFORE: Final = {"queue_urls": "sqs", "buses": "eventbridge"}
 
 
@@ -20,12 +21,16 @@ class TenantRow(Row):
     still written: after a roll-back, older code reads only them."""
 
     tenant = UnicodeAttribute(hash_key=True)
+    # Attributes of one name with a field of `Tenant` or `Tenancy` mean the same. A missing one has the
+    # field's default.
     log_share = NumberAttribute(null=True)
     destinations: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     queue_urls: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     buses: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
     default_target = UnicodeAttribute(null=True)
+    # Sealed; readable in rows of older releases.
     signing_secrets: ListAttribute[Any] = ListAttribute(of=UnicodeAttribute, default=list)
+    # Milliseconds.
     signing_until = NumberAttribute(null=True)
     tier = UnicodeAttribute(null=True)
     registered_a_second = NumberAttribute(null=True)
@@ -35,12 +40,14 @@ class TenantRow(Row):
     pending_waits = BooleanAttribute(null=True)
     erased_as = UnicodeAttribute(null=True)
     version = NumberAttribute(null=True)
+    # The numbers of changes that were told as events, of the tenant and of its secret, see `notes`.
     events = NumberAttribute(null=True)
     rotations = NumberAttribute(null=True)
     note = UnicodeAttribute(null=True)
 
 
 def tenant_of(row: TenantRow) -> Tenant:
+    """The tenant of a row, also of a row whose lists only older code wrote."""
     before = {(kind, address) for name, kind in LISTS_BEFORE.items() for address in getattr(row, name)}
     kept = {(kind, address) for kind, _, address in (each.partition(" ") for each in row.destinations)}
     return Tenant(

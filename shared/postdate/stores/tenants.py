@@ -12,22 +12,26 @@ from postdate.runtime.metric import STANDARD
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tenant:
-    """`tier` is one of a few names: metrics are counted by it, and quotas follow it.
-    `log_share` is the share of its tasks of which the workers log each decision, from 0 to 1.
-    `destinations` are the pairs of kind and address that tasks may go to, of kinds that have a list.
-    `default_target` is where jobs go that name no target; None if each has to name one.
-    `signing_secrets`: the newest first; two of them live side by side while one replaces the other.
-    `signing_until`: the instant from which the second secret signs no more; None for no end.
-    `events` and `rotations` count the changes of the tenant and of its signing secret that were told as events."""
+    """A tenant and its settings."""
 
+    # The name that an operator chose.
     id: str
+    # One of a few names. Metrics count by it, and quotas follow it.
     tier: str = STANDARD
+    # The share of its tasks of which the workers log each decision, from 0 to 1.
     log_share: float = 0.0
+    # The addresses that its tasks may go to, with their kinds; of kinds that have a list.
     destinations: frozenset[tuple[str, str]] = frozenset()
+    # The destination of jobs that name none; None if each has to name one.
     default_target: Destination | None = None
+    # The secrets that sign its webhooks, the newest first: two while one replaces the other. Rows keep them
+    # sealed.
     signing_secrets: tuple[str, ...] = ()
+    # The instant from which the second secret signs no more; None for no end.
     signing_until: datetime | None = None
+    # The settings that only operators decide.
     tenancy: Tenancy = USUAL
+    # The numbers of changes that were told as events, of the tenant and of its signing secret.
     events: int = field(default=0, compare=False)
     rotations: int = field(default=0, compare=False)
 

@@ -55,6 +55,7 @@ class DynamoTenants:
             self._row(tenant).save()
 
     def change(self, before: Tenant | None, after: Tenant) -> bool:
+        """Writes the whole row at the version before. A change that is told carries its note, and counts its events."""
         version: Any = self._rows.version
         if before is None:
             unchanged: Any = self._rows.tenant.does_not_exist()
@@ -132,6 +133,8 @@ def _is_rotated(before: Tenant, after: Tenant) -> bool:
 
 
 def _described(tenant: Tenant) -> object:
+    """The fields whose change is told as `tenant.changed`, to be compared. Only the names of headers count: the sealing
+    of a value changes its text."""
     target = tenant.default_target
     headers = () if target is None else sorted(name for name, _ in (*target.headers, *target.sealed))
     return (

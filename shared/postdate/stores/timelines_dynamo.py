@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 
+# Places of a rate may lie far ahead, and the row has to outlive them.
 _TIMELINE_KEPT: Final = timedelta(days=400)
 _FOR_EVER: Final = datetime(9000, 1, 1, tzinfo=UTC)
 _TRIES: Final = 8
+# BatchGetItem takes 100 keys.
 _KEYS_MAX: Final = 100
 _REMEMBERED_MAX: Final = 10_000
 

@@ -65,6 +65,8 @@ class Timetable(Protocol):
 
 
 class _Row(Row):
+    # Attributes of tasks, payments and pointers that decide about calls. Each means the same as in its own
+    # row.
     slot = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
     tenant = UnicodeAttribute()
@@ -79,6 +81,7 @@ class _Row(Row):
 
 
 class _FaredRow(_Row):
+    # Attributes that a tally needs beside these.
     planned = NumberAttribute(null=True)
     attempts = NumberAttribute(null=True)
     finished = NumberAttribute(null=True)
@@ -88,6 +91,7 @@ class _FaredRow(_Row):
 
 _READ = list(_Row.get_attributes())
 _READ_FARED = list(_FaredRow.get_attributes())
+# The end of the lease of a row that this code cannot read.
 _NEVER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 
 

@@ -20,12 +20,15 @@ _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Head:
-    """`ends` is where it ends among the bytes received; header names are in lower case."""
+    """The head of an answer."""
 
+    # The status code.
     status: int
     # True if the connection may serve another call.
     keeps_alive: bool
+    # The headers, with names in lower case.
     headers: Mapping[str, str]
+    # The position of its end among the bytes received.
     ends: int
 
     @property

@@ -62,6 +62,7 @@ class Delivery:
 class Delivered:
     """The destination took it."""
 
+    # The status of the answer; None for destinations without one.
     http_status: int | None = None
 
 
@@ -86,6 +87,7 @@ class Untried:
     """A delivery that was not sent, for a reason inside Postdate. The attempt does not count, and the destination has
     no part in it."""
 
+    # The reason, in words for the owner.
     reason: str
 
 

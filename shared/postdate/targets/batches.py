@@ -13,6 +13,7 @@ from postdate.domain.errors import DestinationNotAllowed
 from postdate.targets.base import Delivered, Delivery, Failed, Receipt, Report, internal_error
 from postdate.targets.kind import Listed, check_listed
 
+# SQS, SNS and EventBridge take ten entries in a call.
 ENTRIES_MAX: Final = 10
 _CODE: Final = re.compile(r"[A-Za-z]{1,60}")
 
@@ -24,9 +25,13 @@ class BatchTarget(ABC):
     can mend them.
     """
 
+    # The name of the service, for reasons.
     name: ClassVar[str]
+    # The list of the tenant that an address has to be on.
     listed: ClassVar[Listed]
+    # The greatest size of all entries of a call together.
     bytes_max: ClassVar[int]
+    # The codes of faults that lie in the delivery itself.
     final: ClassVar[frozenset[str]]
 
     def __init__(self, *, pool: Executor) -> None:
@@ -46,6 +51,7 @@ class BatchTarget(ABC):
         return False
 
     def start(self, deliveries: Sequence[Delivery], report: Report) -> None:
+        """Refuses addresses that are not on the tenant's list, and sends the rest in batches for each address."""
         allowed = []
         for delivery in deliveries:
             try:

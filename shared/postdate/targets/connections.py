@@ -43,6 +43,7 @@ class Connections:
     def kept(self, endpoint: Endpoint) -> Connection | None:
         """The last used idle connection to one of the endpoint's addresses, as they were checked just now."""
         keys = {_key(endpoint, address) for address in endpoint.addresses}
+        # The newest first: an old connection is more likely to be closed by the other side.
         for index in range(len(self._idle) - 1, -1, -1):
             kept_at, connection = self._idle[index]
             if connection.key in keys:

@@ -33,13 +33,18 @@ class NameNotUsable(DestinationNotAllowed):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Endpoint:
-    """A URL that passed. A call connects to one of `addresses` and asks no resolver again."""
+    """A URL that passed the checks."""
 
+    # `https`; `http` for loopback only.
     scheme: str
+    # The host name in lower case and ASCII.
     host: str
+    # The port of the URL, or that of the scheme.
     port: int
     # With the query, as it is sent.
     path: str
+    # The checked addresses; empty before the name was looked up. A call connects to one of them and asks no
+    # resolver again, so no later answer of DNS leads it elsewhere.
     addresses: tuple[str, ...] = ()
 
     @property
@@ -113,6 +118,7 @@ def parse(url: str, loopback_allowed: bool) -> Endpoint:
 def _host_and_port(authority: str, scheme: str) -> tuple[str, int]:
     if "@" in authority:
         raise DestinationNotAllowed("the URL contains a user or a password")
+    # Brackets hold an IPv6 address.
     if "[" in authority:
         raise DestinationNotAllowed("the host is numeric: only names are allowed")
     parts = _AUTHORITY.fullmatch(authority)

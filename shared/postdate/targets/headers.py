@@ -39,6 +39,7 @@ def check_headers(headers: Sequence[tuple[str, str]], *, field: str = "target.he
 
 
 def _wrong(headers: Sequence[tuple[str, str]]) -> str | None:
+    """The reason why a request may not have these headers; None if it may."""
     if len(headers) > COUNT_MAX or sum(len(name) + len(value) for name, value in headers) > BYTES_MAX:
         return f"more than {COUNT_MAX} headers or {BYTES_MAX} bytes"
     seen: set[str] = set()

@@ -53,33 +53,41 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Listed:
-    """The tenant's list of a kind whose addresses have to be on it. `noun` is what the address names, and the option of
-    `postdate tenant` that puts one there; `metavar` and `help` describe that option."""
+    """The list of allowed addresses of a kind, and the option of `postdate tenant` that fills it."""
 
+    # The thing that an address names; also the name of the option.
     noun: str
+    # The option's value, in the help.
     metavar: str
+    # The option's line in the help.
     help: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
-    """The service of AWS behind a kind: its name in ARNs and clients, the operation that a worker calls, the
-    action by which IAM checks the call, and the resource that a name stands for, with `{}` for the name."""
+    """The service of AWS behind a kind."""
 
+    # The name in ARNs and clients.
     name: str
+    # The operation that a worker calls.
     operation: str
+    # The action by which IAM checks the call.
     action: str
+    # The resource in an ARN, with `{}` in place of its name.
     resource: str = "{}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parts:
-    """The parts that targets are built from. `client` makes a client of a service. `pool` runs calls to AWS;
-    without one each target has four threads of its own."""
+    """The parts that targets are built from."""
 
+    # Makes a client of a service.
     client: Callable[[str], Any]
+    # Tells the time.
     now: Callable[[], datetime]
+    # True if webhooks may call loopback.
     loopback_allowed: bool
+    # The threads for calls to AWS; None to give each target four of its own.
     pool: Executor | None = None
 
     def threads(self, name: str) -> Executor:

@@ -19,7 +19,7 @@ class BackgroundLoop:
         self._loop.call_soon_threadsafe(self._start, list(coroutines))
 
     def close(self, release: Callable[[], None]) -> None:
-        """Ends what is under way, then lets go of what belongs to the loop, then ends the thread."""
+        """Ends the running coroutines, calls `release` in the loop's thread, and then ends the thread."""
         asyncio.run_coroutine_threadsafe(self._ended(release), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

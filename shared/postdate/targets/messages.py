@@ -53,6 +53,7 @@ class MessageTarget(BatchTarget):
         return [None if entry["Id"] in taken else codes.get(entry["Id"], "") for entry in entries]
 
     def _message(self, delivery: Delivery, at: datetime) -> dict[str, Any]:
+        """The message of a delivery. The signature covers the text as it is sent."""
         text = _NOT_CARRIED.sub(lambda char: f"\\u{ord(char[0]):04x}", delivery.body.decode())
         message = {
             self.body: text,

@@ -15,6 +15,7 @@ Addresses: TypeAlias = tuple[str, ...]
 class Question:
     """One look-up: `started` ends when a thread takes it, `answer` when the system's resolver has answered."""
 
+    # `started` ends when a thread takes the question, `answer` when the system's resolver has answered.
     def __init__(self, host: str) -> None:
         self.host = host
         self.started: Future[None] = Future()
@@ -64,6 +65,7 @@ class Resolver:
         with self._lock:
             question = self._kept.get(host)
             if question is None or self._is_old(question):
+                # Questions that are under way still end: their callers hold them.
                 if len(self._kept) >= self._keep_max:
                     self._kept.clear()
                 question = self._kept[host] = Question(host)
@@ -92,6 +94,7 @@ class Resolver:
                 if not waiting:
                     del self._waiting[tenant]
                 elif self._busy[tenant] < self._tenant_threads and self._busy.total() < self._threads:
+                    # The next turn is another tenant's.
                     self._waiting.move_to_end(tenant)
                     self._busy[tenant] += 1
                     question = waiting.popleft()
@@ -112,5 +115,6 @@ class Resolver:
             question.answer.set_result(looking.result())
         with self._lock:
             self._busy[tenant] -= 1
+            # Removes tenants without a busy thread.
             self._busy += Counter()
         self._start_waiting()

@@ -7,7 +7,9 @@ from typing import Final
 from postdate.targets.answer import Head
 from postdate.targets.base import Delivered, Failed, Receipt
 
+# 410 Gone and 422 Unprocessable Content: the receiver will never take this call.
 _FINAL: Final = frozenset({410, 422})
+# More digits are no wait that anybody means.
 _DIGITS_MAX: Final = 9
 
 

@@ -74,6 +74,7 @@ class WebhookTarget:
 
     async def _reported(self, delivery: Delivery, report: Report) -> None:
         """Reports as soon as the head of the answer is there: the body only decides about the connection."""
+        # The outcome is reported before the body is read: the run must not wait for the rest of an answer.
         answered = None
         try:
             receipt, answered = await self._attempted(delivery)

@@ -2,8 +2,8 @@
 
 No payment stops for the audit. It reads the account's row, its payments and movements, and the row again; they are
 judged if the version is the same. An account that changed, or does not look sound, is read again with pauses of 3
-seconds in all, because an index may be behind. A payment or movement that only one index shows is read by its key. What
-neither shows after the last try is reported as wrong.
+seconds in all, because an index may be behind. A payment or movement that only one index shows is read by its key. A
+row that neither index shows after the last try is reported as wrong.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +25,7 @@ from postdate.stores.ledger import Ledger, ListedPayment, PaymentsWanted
 PAUSES: Final = tuple(timedelta(milliseconds=each) for each in (200, 400, 800, 1600))
 TIME: Final = timedelta(seconds=15)
 _PAGE: Final = 1000
+# BatchGetItem takes 100 keys.
 _READ_BY_KEY: Final = 100
 _ACCOUNTS_IN_TURN: Final = 20
 _AT_ONCE: Final = 8
@@ -32,15 +33,17 @@ _AT_ONCE: Final = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Audited:
-    """`moving` are accounts that never stood still while they were looked at, so that nothing can be said of them.
-    `unread` are accounts with more payments and movements than there was time for. `goes_on_after` is set when there
-    was no time for all accounts."""
+    """The result of one audit."""
 
+    # The invariants over all accounts that could be judged.
     checks: list[Check]
     # The number of accounts that were looked at.
     accounts: int
+    # Accounts that changed during each look, so nothing can be said of them.
     moving: list[str]
+    # Accounts with more payments and movements than there was time for.
     unread: list[str]
+    # The account behind which another audit goes on; None if all were looked at.
     goes_on_after: str | None
 
 
@@ -54,6 +57,7 @@ class _Seen:
     ends_at: datetime
     # Accounts that stood still while they were read.
     books: list[Books] = field(default_factory=list)
+    # Accounts that did not stand still, and accounts that could not be read; as in `Audited`.
     moving: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
 
@@ -70,8 +74,10 @@ class Auditor:
             last = names[-1]
             if self.clock.now() > seen.ends_at:
                 break
+        # Accounts that the index lacks can be told only if it was read from end to end.
         if not (after or names):
             self._look(tenant, _not_listed(seen), seen)
+        # Money that moves between accounts cancels out only over all of them, at one moment.
         whole = not (after or names or seen.moving or seen.unread) and self._stood_still(tenant, seen.books)
         return Audited(
             checks=checks(seen.books, whole=whole),
@@ -119,6 +125,7 @@ class Auditor:
                         left[name] = found
         for name, found in left.items():
             known = before[name]
+            # Equal versions at the last two looks: the account stood still, and is wrong.
             if found is not None and known is not None and found.account.version == known.account.version:
                 seen.books.append(found)
             else:
@@ -143,6 +150,7 @@ class Auditor:
                 raise _Unread
             return found
 
+        # The account is read first and last: an equal version means that no posting came between.
         before = self.ledger.account(tenant, name)
         movements = list(self._movements(tenant, name, ends_at))
         payments = list({each.id: each for each in self._payments(_pages(listed))}.values())

@@ -32,6 +32,7 @@ class Notifier:
     subscriptions: Subscriptions
     tasks: Tasks
     queue: Queue
+    # The number of shards of each minute, which the ids of deliveries name.
     shards: ShardPlan
     clock: Clock
 
@@ -73,6 +74,7 @@ class Notifier:
         """Maps the id of each event to the event whose delivery goes before."""
         found: dict[str, Event] = {}
         for event in wanted:
+            # The first event of a subject has none before it.
             if event.sequence == 1:
                 continue
             first = max(0, event.sequence - 1 - _LOOKS_BACK)

@@ -1,8 +1,8 @@
 """Changes recurring tasks: one conditional write of the definition for each change. After a conflict it decides again.
 
-A change or a resumption begins a new chain: its first run is written before the definition (see `Chain.begin`). The
-run to come of the old chain ends in the transaction that writes the definition: no run begins between the look at the
-old chain and the change, so the new chain knows how many runs there were and which of them may not be over. The
+A change or a resumption begins a new chain: its first run is written before the definition (see `PlannedChain.begin`).
+The run to come of the old chain ends in the transaction that writes the definition: no run begins between the look at
+the old chain and the change, so the new chain knows how many runs there were and which of them may not be over. The
 number of the new plan is drawn: two who change a definition at once, or one who died halfway, must not leave a run that
 the other's plan would take for its own.
 """
@@ -30,6 +30,7 @@ from postdate.use_cases.plan_templates import Templates
 from postdate.use_cases.planned_chain import PlannedChain
 
 _TRIES: Final = 3
+# Two requests at once draw the same number once in four billion times.
 _DRAWN_BYTES: Final = 4
 
 Changes = Callable[[Definition], dict[str, Any]]

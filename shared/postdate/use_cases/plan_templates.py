@@ -24,6 +24,7 @@ class Templates:
     tasks: Tasks
     payloads: Payloads
     runs: Runs
+    # The time for which a payload stays that no later run names.
     payload_kept: timedelta
     unique: Callable[[], bytes]
 

@@ -22,11 +22,13 @@ from postdate.stores.lines import read_lines
 from postdate.stores.tasks import Tasks, Written
 
 _LOOKED_AT: Final = 10
+# Runs of these last minutes are looked for by their ids, which no index delays.
 _NEAR: Final = timedelta(minutes=10)
 # More than ever wait at once.
 _QUEUE_MAX: Final = BACKLOG_RUNS_MAX + 100
 _PAGE: Final = 100
 _PAGES_MAX: Final = 10
+# Runs in these states do not count among those that have begun.
 _NOT_BEGUN: Final = frozenset({State.PENDING, State.SKIPPED, State.MISSED, State.CANCELLED})
 
 
@@ -109,6 +111,7 @@ class PlannedChain:
             before = page[-1]
 
     def _newest_of(self, definition: Definition, ids: Sequence[str]) -> Task | None:
+        """The latest planned run of the current plan among these ids; None if there is none."""
         found = self.tasks.get_many(ids)
         if found.unreadable:
             raise Unavailable("newer code alone can read a run of this task")

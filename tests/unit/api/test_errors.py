@@ -88,7 +88,7 @@ def test_a_validation_names_each_field():
     ]
 
 
-def test_what_repeats_a_request_is_cut():
+def test_a_problem_cuts_long_parts_of_the_request():
     long = "x" * 100_000
     told = problem(errors.ValidationFailed([(long, long)] * 1_000), "r-1")
     assert len(json.dumps(told)) < 20_000
@@ -129,7 +129,7 @@ def test_a_service_that_fails_is_not_named(kind):
 
 
 @pytest.mark.parametrize("kind", OURS)
-def test_what_may_be_tried_again_says_when(kind):
+def test_a_problem_that_may_pass_names_the_wait(kind):
     headers = answer(example(kind), "r").headers
     comes_back = errors.Conflict | errors.Unavailable | errors.QuotaExceeded | errors.RateLimited
     assert (headers.get("Retry-After") == "1") == issubclass(kind, comes_back)

@@ -112,7 +112,7 @@ def later(form: type[Form]) -> type[Form]:
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_what_the_first_release_reserved_is_known_for_ever(name: str) -> None:
+def test_fingerprints_of_the_first_release_stay_the_same(name: str) -> None:
     assert asked(*REQUESTS[name]) == FIRST[name]
 
 

@@ -93,7 +93,7 @@ def test_a_name_of_metadata_has_none_either(char: str) -> None:
 @pytest.mark.parametrize(
     ("form", "body", "place"), TEXTS[:2] + TEXTS[8:9], ids=["name", "tag", "description"]
 )
-def test_what_people_write_passes(form: type[Form], body: dict[str, Any], place: str, text: str) -> None:
+def test_texts_that_people_write_pass(form: type[Form], body: dict[str, Any], place: str, text: str) -> None:
     parsed(form, json.dumps(with_text(body, place, text)))
 
 

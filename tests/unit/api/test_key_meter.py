@@ -81,14 +81,14 @@ def test_two_copies_together_admit_one_window_and_what_one_of_them_had_left(flow
     assert admitted(first) == 4
 
 
-def test_what_a_copy_did_not_use_within_a_window_is_void(flow, clock, meter):
+def test_requests_that_a_copy_did_not_use_within_a_window_are_void(flow, clock, meter):
     meter.take(KEY)
     clock.move(WINDOW)
     assert admitted(KeyMeter(flow=flow, clock=clock)) == IN_A_WINDOW
     assert admitted(meter) == 0
 
 
-def test_what_is_left_is_told_with_each_request(meter, clock):
+def test_each_request_tells_what_is_left_of_the_limit(meter, clock):
     meter.take(KEY)
     assert meter.told.headers() == {
         "RateLimit-Policy": '"requests";q=100;w=10',

@@ -252,7 +252,7 @@ def test_the_sweep_is_alive_until_three_heartbeats_are_missed() -> None:
     assert not watching.look.at_service().sweeping.is_alive
 
 
-def test_what_is_held_back_is_shown_to_its_tenant_and_to_operators() -> None:
+def test_open_breakers_and_paused_keys_are_shown_to_their_tenant_and_to_operators() -> None:
     watching = Watching()
     down = rules.failed(Breaker(), 10, now=watching.clock.now(), error="no answer")
     for tenant in ("acme", "other"):

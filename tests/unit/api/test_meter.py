@@ -78,7 +78,7 @@ def test_beyond_that_it_is_one_request_for_250_items(meter, flow, clock):
 
 
 @pytest.mark.parametrize("items", [1, 100])
-def test_what_is_beyond_the_quota_is_refused(meter, items):
+def test_registrations_beyond_the_quota_are_refused(meter, items):
     assert SHARED <= taken(meter, items=items) <= SHARED + 2 * ALLOWANCE
 
 

@@ -72,7 +72,7 @@ def test_the_document_is_valid_openapi() -> None:
     validate(DOCUMENT)
 
 
-def test_what_is_described_is_routed_and_what_is_routed_is_described() -> None:
+def test_the_description_and_the_routes_name_the_same_operations() -> None:
     assert {(path, method) for path, method, _ in METHODS} == routes()
 
 
@@ -170,7 +170,7 @@ def test_an_amount_has_its_bounds(form: str) -> None:
         assert not fits(form, payment | {"amount": wrong})
 
 
-def test_what_moves_money_needs_its_key() -> None:
+def test_requests_that_move_money_need_an_idempotency_key() -> None:
     for path in ("payments/schedule", "accounts/{account_id}/deposits", "accounts/{account_id}/adjustments"):
         named = {each["$ref"] for each in DOCUMENT["paths"][f"/api/v1/{path}"]["post"]["parameters"]}
         assert "#/components/parameters/IdempotencyKeyNeeded" in named
@@ -240,7 +240,7 @@ def test_the_one_refusal_of_the_gateway_is_described_beside_ours() -> None:
     assert "401 for a request without an `Authorization` header" in DOCUMENT["info"]["description"]
 
 
-def test_what_may_be_sent_again_says_when() -> None:
+def test_answers_that_may_be_repeated_have_retry_after() -> None:
     registered = DOCUMENT["paths"]["/api/v1/tasks"]["post"]["responses"]
     assert {
         status for status, answer in registered.items() if "Retry-After" in answer.get("headers", {})

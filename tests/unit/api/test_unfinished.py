@@ -62,7 +62,7 @@ def test_minutes_without_a_note_are_looked_at_however_long_ago_they_were(looking
     assert looking.spans() == [(first_that_was_not_closed, None)]
 
 
-def test_what_an_audit_found_waiting_is_looked_at_until_an_audit_finds_nothing(looking):
+def test_a_minute_with_waiting_items_is_read_until_an_audit_finds_none(looking):
     stuck = looking.now - 300
     looking.notes = Notes()
     looking.notes.raise_watermark(Watermark(minute=stuck - 1))

@@ -47,7 +47,7 @@ def problems(world: World) -> list[str]:
     return found.payments.problems
 
 
-def test_what_a_walk_wrote_is_sound(world: World) -> None:
+def test_an_archive_that_a_walk_wrote_is_sound(world: World) -> None:
     archived(world)
     found = verify(world.bank.archive)
     assert found == VerifiedPayments(objects=1, payments=1, bytes=found.bytes)

@@ -16,11 +16,11 @@ def test_a_payment_is_as_late_as_the_first_look_that_counts_it() -> None:
     assert lateness_ms(looks, DUE) == [20, 20, 70]
 
 
-def test_what_is_through_before_the_instant_is_early() -> None:
+def test_a_call_that_is_through_before_its_instant_is_early() -> None:
     assert lateness_ms([Look(at_ms=995, through=1)], DUE) == [-5]
 
 
-def test_what_never_comes_through_has_no_lateness() -> None:
+def test_a_call_that_never_comes_through_has_no_lateness() -> None:
     assert lateness_ms([Look(at_ms=1500, through=0)], DUE) == []
 
 

@@ -15,7 +15,7 @@ def test_a_walk_that_shows_each_once_in_time_breaks_no_promise():
     assert (found["count"], found["max_ms"], report.broken([found])) == (2, 100, None)
 
 
-def test_what_is_missing_or_shown_twice_and_a_page_that_takes_too_long_break_the_promise():
+def test_missing_doubled_and_late_entries_of_a_list_break_the_promise():
     found = line("all", Walked(pages=[["a"], ["a", "new", "new"]], took_ms=[100.5, 7]), {"a", "b"})
     assert (found["missing"], found["twice"], found["late"]) == (1, 1, 1)
     assert report.broken([found]) == "lists all: 1 missing, 1 twice, 1 late"

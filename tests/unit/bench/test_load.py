@@ -12,7 +12,7 @@ def test_every_item_is_called_once_whichever_thread_takes_it() -> None:
     assert len(ran.took_ms) == 100
 
 
-def test_what_a_thread_opened_is_closed_when_it_is_done() -> None:
+def test_a_thread_closes_its_resources_when_it_is_done() -> None:
     closed: list[int] = []
 
     def caller(opened: ExitStack) -> Callable[[int], int]:

@@ -3,13 +3,13 @@ from bench.outcome import Arrival, outcome
 DUE = {"a": 1000.0, "b": 1000.0, "c": 2000.0}
 
 
-def test_what_arrives_once_after_its_instant_is_only_late() -> None:
+def test_a_single_arrival_after_its_instant_is_only_late() -> None:
     found = outcome(DUE, [Arrival("b", 1004), Arrival("a", 1001), Arrival("c", 2000)])
     assert sorted(found.lateness_ms) == [0, 1, 4]
     assert found.broken == 0
 
 
-def test_what_does_not_arrive_is_missing() -> None:
+def test_a_call_that_does_not_arrive_is_missing() -> None:
     found = outcome(DUE, [Arrival("a", 1001)])
     assert (found.missing, found.twice, found.early) == (2, 0, 0)
 
@@ -26,7 +26,7 @@ def test_any_arrival_before_the_instant_is_early_and_shows_in_the_lateness() -> 
     assert min(found.lateness_ms) == -0.5
 
 
-def test_what_belongs_to_another_round_is_not_asked_about() -> None:
+def test_arrivals_of_another_round_do_not_count() -> None:
     found = outcome({"a": 1000.0}, [Arrival("a", 1001), Arrival("stranger", 5)])
     assert found.figures() == {"p50_ms": 1, "p99_ms": 1, "max_ms": 1, "missing": 0, "twice": 0, "early": 0}
 

@@ -53,7 +53,7 @@ def test_calls_that_come_in_one_piece_are_told_apart() -> None:
     assert line.written.count(b"204") == 2
 
 
-def test_what_was_noted_is_told_and_forgotten() -> None:
+def test_noted_arrivals_are_told_and_can_be_forgotten() -> None:
     calls, line = connection(Memory(noted=[("task_1", 5.0)]))
     calls.data_received(b"GET /arrivals HTTP/1.1\r\n\r\n")
     assert json.loads(line.written.partition(b"\r\n\r\n")[2]) == [["task_1", 5.0]]

@@ -23,7 +23,7 @@ def test_a_table_has_the_columns_that_some_line_fills_and_leaves_the_others_blan
     ]
 
 
-def test_what_costs_units_has_a_table_of_its_own() -> None:
+def test_figures_in_units_have_a_table_of_their_own() -> None:
     units = {"case": "units", "what": "a task", "phase": "claim", "write_units": 1.0}
     timed, counted = tables([BURST, units]).split("\n\n")
     assert "phase" not in timed
@@ -38,7 +38,7 @@ def test_a_run_that_kept_its_promises_is_not_broken() -> None:
     assert broken([BURST, {"case": "register", "what": "POST"}]) is None
 
 
-def test_what_is_missing_twice_or_early_is_named_with_its_case() -> None:
+def test_missing_doubled_and_early_calls_are_named_with_their_case() -> None:
     lines = [BURST | {"missing": 2, "twice": 1}, BURST | {"what": "tasks to webhook", "early": 3}]
     assert broken([BURST | {"unsound": 1}]) == "burst tasks to SQS: 1 unsound"
     assert broken(lines) == "burst tasks to SQS: 2 missing, 1 twice; burst tasks to webhook: 3 early"

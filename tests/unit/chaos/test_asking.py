@@ -44,7 +44,7 @@ class Asking:
 
 
 @pytest.mark.parametrize("lost", [an_answer(502), an_answer(503), ConnectionResetError(), ValueError()])
-def test_what_is_left_unknown_is_asked_for_again_and_counted(lost: Answer | Exception) -> None:
+def test_a_request_with_an_unknown_outcome_is_repeated_and_counted(lost: Answer | Exception) -> None:
     asking = Asking(lost, lost, an_answer(201))
     asked = asking()
     assert (asked.status, asked.unknown) == (201, 2)
@@ -53,7 +53,7 @@ def test_what_is_left_unknown_is_asked_for_again_and_counted(lost: Answer | Exce
 
 
 @pytest.mark.parametrize("later", [an_answer(409, code="idempotency_in_progress"), an_answer(429)])
-def test_what_asks_for_patience_is_asked_again_and_leaves_nothing_unknown(later: Answer) -> None:
+def test_a_request_that_is_told_to_wait_is_repeated_and_leaves_nothing_unknown(later: Answer) -> None:
     asking = Asking(later, an_answer(201))
     asked = asking()
     assert (asked.status, asked.unknown, asking.notes.unknown.total()) == (201, 0, 0)

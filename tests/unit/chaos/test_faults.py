@@ -101,7 +101,7 @@ def test_the_sweep_is_not_left_stopped() -> None:
     assert made.done == {"stop the sweep": 1}
 
 
-def test_what_was_not_killed_is_not_counted() -> None:
+def test_a_kill_that_did_not_happen_is_not_counted() -> None:
     made, _, _ = faults()
     made.work([Fault(0, "kill api"), Fault(0, "kill sweep")], Event())
     assert not made.done.total()

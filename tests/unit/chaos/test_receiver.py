@@ -61,6 +61,6 @@ def test_it_says_nothing_to_who_waits(receiver: Receiver) -> None:
     assert len(receiver.arrivals) == 1
 
 
-def test_what_is_accepted_is_handed_on_for_a_word(receiver: Receiver) -> None:
+def test_an_accepted_run_is_handed_on_for_its_acknowledgement(receiver: Receiver) -> None:
     assert call(receiver, "/word/99").status == 202
     assert acknowledged.get(timeout=5).run == "run_1"

@@ -56,7 +56,7 @@ def test_the_table_has_a_row_a_line_and_says_no_loudly() -> None:
     assert second.split() == ["check", "b", "yes"]
 
 
-def test_what_is_asked_for_is_due_within_the_run_or_just_behind_it() -> None:
+def test_requested_instants_lie_within_the_run_or_just_behind_it() -> None:
     draws = Random(1)
     for now in (START, START + MINUTE, PLACES.ends_at - SECOND):
         due = [forms.instant(draws, PLACES, now) for _ in range(200)]

@@ -102,7 +102,9 @@ def test_workers_of_one_function_share_what_they_run_and_those_of_its_next_versi
     assert [(folder / "handler.py").read_text() for folder in (first, third)] == ["before", "after"]
 
 
-def test_what_could_not_be_unpacked_whole_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_that_was_unpacked_in_part_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     archive = _archive(tmp_path / "1.zip", "code")
     whole = archive.read_bytes()

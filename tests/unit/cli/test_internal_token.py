@@ -55,7 +55,7 @@ def test_of_many_rotations_only_the_last_two_tokens_are_good() -> None:
     assert all(before.split("_")[1] != after.split("_")[1] for before, after in pairwise(tokens))
 
 
-def test_what_has_ended_does_not_come_back() -> None:
+def test_an_internal_token_that_has_ended_does_not_come_back() -> None:
     keys = MemoryKeys()
     first = rotated(table(keys), now=START)
     rotated(table(keys), now=START)

@@ -57,7 +57,7 @@ def test_a_number_may_have_its_bounds_and_nothing_beyond_them(name: str) -> None
             checked(with_value(name, bad))
 
 
-def test_what_a_person_may_write_every_function_can_read() -> None:
+def test_every_function_reads_a_document_that_the_command_accepts() -> None:
     document = {
         "flags": {"long_waits": {"percent": 10, "on": ["acme"], "off": ["umbrella"]}},
         "experiments": {"task_retries": {"percent": 50, "by": "item", "b": {"first_pause_percent": 200}}},

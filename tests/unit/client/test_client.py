@@ -240,7 +240,7 @@ class TestRetries:
         assert isinstance(raised.value.__cause__, Unavailable)
 
     @pytest.mark.parametrize("failure", [LOST, problem(503)])
-    def test_what_could_change_something_twice_is_sent_once(self, api: Api, failure: Any) -> None:
+    def test_a_request_that_could_change_something_twice_is_sent_once(self, api: Api, failure: Any) -> None:
         api.script = [failure]
         with api.client() as client:
             with pytest.raises((ConnectionFailed, Unavailable)):

@@ -71,7 +71,7 @@ def test_an_answer_while_it_recovers_does_not_begin_the_recovery_anew():
     assert (again.closed_at, again.failures) == (START, 0)
 
 
-def test_what_was_sent_before_it_opened_says_nothing_new():
+def test_failures_of_calls_sent_before_the_opening_change_nothing():
     found = opened()
     assert breaker.failed(found, 50, now=START + SECOND) == found
     assert breaker.failed(found, 50, now=found.open_until) == found

@@ -205,6 +205,6 @@ def test_a_repeated_call_of_a_dead_task_has_its_letter_sent_again():
 
 @pytest.mark.parametrize("state", [State.SUCCEEDED, State.CANCELLED])
 @pytest.mark.parametrize("repeated", [False, True])
-def test_what_is_over_stays_over_however_often_it_is_called(state, repeated):
+def test_an_ended_task_drops_every_call(state, repeated):
     assert claim(in_state(state), due=Due.of(TASK), repeated=repeated) == Dropped(why=f"is {state}")
     assert claim(in_state(state), repeated=repeated) == Dropped(why=f"is {state}")

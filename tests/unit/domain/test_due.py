@@ -49,7 +49,7 @@ def test_there_are_no_more_packets_than_needed(calls):
 
 
 @given(CALLS)
-def test_what_is_due_soonest_is_packed_first(calls):
+def test_the_soonest_calls_are_packed_first(calls):
     seconds = [second_of(each.dues[0]) for each in pack(calls, Via.SWEEP)]
     assert seconds == sorted(seconds)
 
@@ -59,7 +59,7 @@ def test_a_packet_holds_twenty_five_calls_and_not_one_more():
     assert [len(each.dues) for each in pack(calls, Via.SWEEP)] == [25, 1]
 
 
-def test_what_a_tenant_has_too_much_of_in_a_second_arrives_at_its_instant_and_not_before():
+def test_the_flood_of_one_tenant_in_one_second_arrives_at_its_instant():
     """The flood is of one tenant and of one second; what is not too much arrives ahead as ever."""
     flood = [("demo", Due.of(a_task(number, due_at=START + 60 * SECOND))) for number in range(130)]
     others = [("acme", Due.of(a_task(number, due_at=START + 60 * SECOND))) for number in range(130, 150)]
@@ -101,7 +101,7 @@ def test_a_call_far_ahead_is_held_for_fifteen_minutes_and_no_longer():
 
 
 @pytest.mark.parametrize("ago", [timedelta(0), SECOND, timedelta(days=400)])
-def test_what_is_overdue_is_sent_at_once(ago):
+def test_an_overdue_packet_is_sent_at_once(ago):
     assert packet(START).delay(START + ago) == timedelta(0)
 
 

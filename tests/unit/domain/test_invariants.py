@@ -97,7 +97,7 @@ def with_account(books: Books, **changes: int) -> Books:
         ),
     ],
 )
-def test_what_is_wrong_is_found_by_name(wrong: Books, found: set[str]) -> None:
+def test_each_broken_invariant_is_found_by_its_name(wrong: Books, found: set[str]) -> None:
     assert failing(wrong, BOB) == found
     assert not is_sound(wrong)
 

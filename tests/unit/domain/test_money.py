@@ -190,7 +190,7 @@ def test_a_payment_can_fail_without_a_payer_to_give_anything_back_to():
 
 
 @pytest.mark.parametrize(("amount", "more"), [(150, 50), (40, -60)])
-def test_what_is_held_follows_an_edited_amount(amount, more):
+def test_the_hold_follows_an_edited_amount(amount, more):
     posting = money.edit(a_payment(), now=NOW, amount=amount, why="changed amount")
     assert legs(posting) == {"alice": (-more, more)}
     assert (posting.after.amount, posting.after.held) == (amount, amount)
@@ -403,7 +403,7 @@ def test_a_call_settles_at_its_instant_and_no_millisecond_before():
 
 @pytest.mark.parametrize("repeated", [False, True])
 @pytest.mark.parametrize("state", [COMPLETED, FAILED, CANCELLED])
-def test_what_has_ended_has_ended_however_often_it_is_called(state, repeated):
+def test_an_ended_payment_drops_every_call(state, repeated):
     assert verdict(payment_in(state), now=NOW, repeated=repeated) == Dropped(why=f"is {state}")
 
 
@@ -432,7 +432,7 @@ def test_the_call_of_a_next_attempt_waits_for_it_and_no_sweep_is_trusted_with_it
     assert verdict(tried, due=Due.of(PAYMENT), now=START, repeated=True) == Deferred(why="not due yet")
 
 
-def test_what_waits_for_a_person_is_settled_by_its_own_letter_and_by_no_other_call():
+def test_a_parked_payment_is_settled_by_its_own_letter_and_by_no_other_call():
     left = parked()
     for repeated in (False, True):
         assert verdict(left, repeated=repeated) is None

@@ -178,7 +178,7 @@ def test_a_run_waits_for_what_it_belongs_to_as_long_as_that_may_still_be_written
     assert never.instead.after.state is State.CANCELLED
 
 
-def test_what_was_caught_up_on_before_leads_on_by_itself() -> None:
+def test_a_chain_that_an_earlier_late_worker_caught_up_continues_by_itself() -> None:
     """A worker dies over its answer after it wrote all that follows; another one comes later."""
     definition = a_definition()
     run = first(definition)
@@ -196,7 +196,7 @@ def test_what_was_caught_up_on_before_leads_on_by_itself() -> None:
 
 
 @pytest.mark.parametrize("is_over", [True, False])
-def test_what_runs_in_its_place_already_counts(is_over: bool) -> None:
+def test_a_run_that_began_in_the_late_runs_place_counts(is_over: bool) -> None:
     """A worker dies over its answer before it wrote what leads on, and what it let run has begun."""
     definition = a_definition()
     run = first(definition)
@@ -263,7 +263,7 @@ def test_only_who_comes_late_to_a_plan_that_goes_on_looks_for_those_since() -> N
     assert RUNS.since(run, definition, Line(), now=run.due_at).ids == ()
 
 
-def test_what_two_workers_caught_up_on_at_two_times_counts_together() -> None:
+def test_runs_that_two_workers_caught_up_at_two_times_count_together() -> None:
     """The first one dies over its answer, and the second one did not see what the first one let run: for him it was
     missed."""
     definition = a_definition(max_runs=2)
@@ -298,7 +298,7 @@ def test_a_run_waits_for_the_one_before_and_for_one_that_began_after_all() -> No
     assert followed.rows[0].recurs.before == (run.id,)
 
 
-def test_what_is_to_be_caught_up_on_beside_a_run_that_is_not_over_is_skipped_at_once() -> None:
+def test_occurrences_to_catch_up_beside_an_unfinished_run_are_skipped_at_once() -> None:
     """Or else all of it would begin together when that run ends."""
     definition = a_definition(catch_up=CatchUp.ALL)
     run = first(definition)
@@ -315,7 +315,7 @@ def test_what_is_to_be_caught_up_on_beside_a_run_that_is_not_over_is_skipped_at_
     )
 
 
-def test_what_is_skipped_leaves_its_place_to_a_later_run() -> None:
+def test_a_skipped_run_does_not_count_against_max_runs() -> None:
     definition = a_definition(catch_up=CatchUp.ALL, max_runs=2)
     run = first(definition)
     (second,) = follow(run, definition, now=run.due_at).rows
@@ -343,9 +343,7 @@ def test_a_run_may_overlap_if_its_definition_says_so() -> None:
         (CatchUp.NONE, [State.MISSED] * 4),
     ],
 )
-def test_what_passed_while_nobody_looked_is_run_or_noted_by_the_policy(
-    policy: CatchUp, states: list[State]
-) -> None:
+def test_passed_occurrences_run_or_are_missed_by_the_policy(policy: CatchUp, states: list[State]) -> None:
     definition = a_definition(catch_up=policy)
     run = first(definition)
     now = run.due_at + 17 * MINUTE

@@ -38,7 +38,7 @@ def test_a_retry_waits_between_the_initial_and_the_longest_delay_until_attempts_
 
 
 @given(policy=POLICIES, draw=DRAWS, asked=st.floats(0, 1e9))
-def test_what_the_receiver_asks_for_is_obeyed_up_to_the_longest_delay(policy, draw, asked):
+def test_the_wait_that_a_receiver_asks_for_counts_up_to_the_longest_delay(policy, draw, asked):
     own, waits = delay(policy, 1, draw), delay(policy, 1, draw, asked_seconds=asked)
     if own is None:
         assert waits is None

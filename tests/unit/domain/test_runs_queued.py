@@ -132,7 +132,7 @@ def test_a_run_beyond_the_bound_is_skipped_and_those_that_wait_stay(definition: 
     assert (freed.state, freed.recurs.before) == (State.PENDING, (rows[-1].id,))
 
 
-def test_what_is_caught_up_on_waits_in_any_number() -> None:
+def test_any_number_of_caught_up_runs_waits() -> None:
     definition = a_definition("* * * * *", overlap=Overlap.QUEUE, catch_up=CatchUp.ALL)
     run = first(definition)
     now = run.due_at + 30 * MINUTE

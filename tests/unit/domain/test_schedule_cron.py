@@ -127,7 +127,7 @@ def test_an_alias_is_its_five_fields(text, fields):
         ("0 0 31 APR,JUN,SEP,NOV *", "would never run"),
     ],
 )
-def test_what_is_no_cron_is_refused_with_a_reason(text, reason):
+def test_a_text_that_is_no_cron_is_refused_with_a_reason(text, reason):
     with pytest.raises(ValidationFailed) as refusal:
         Cron.parse(text)
     ((field, message),) = refusal.value.fields
@@ -171,7 +171,7 @@ def test_any_text_is_a_cron_that_runs_or_is_refused(text):
         ),
     ],
 )
-def test_what_is_no_zone_of_ianas_is_refused(name):
+def test_a_name_that_is_no_zone_of_iana_is_refused(name):
     with pytest.raises(ValidationFailed, match="no time zone of IANA's") as refusal:
         Cron.parse("0 0 * * *", name)
     assert refusal.value.fields[0][0] == "timezone"

@@ -69,7 +69,7 @@ def test_a_plan_ends_after_its_last_run():
         ({"jitter_seconds": 3600}, "jitter_seconds"),
     ],
 )
-def test_what_makes_no_plan_is_refused(bounds, field):
+def test_bounds_that_make_no_plan_are_refused(bounds, field):
     with pytest.raises(ValidationFailed) as refusal:
         schedule(**bounds)
     assert [name for name, _ in refusal.value.fields] == [field]
@@ -156,13 +156,13 @@ def test_none_runs_of_what_was_missed():
 
 
 @pytest.mark.parametrize("policy", CatchUp)
-def test_what_is_late_by_less_than_a_minute_is_not_missed(policy):
+def test_an_occurrence_that_is_late_by_a_minute_at_most_is_not_missed(policy):
     run, _ = run_and_missed(schedule(), policy, now=NOON + MINUTE, window=timedelta(0))
     assert run == [12]
 
 
 @pytest.mark.parametrize("policy", CatchUp)
-def test_what_is_not_due_yet_is_not_missed(policy):
+def test_an_occurrence_that_is_not_due_yet_is_not_missed(policy):
     plan = schedule(jitter_seconds=1800)
     noon = plan.next(NOON - MINUTE, runs=0)
     assert jitter(noon) > 0

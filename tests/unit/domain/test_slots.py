@@ -53,7 +53,7 @@ def test_two_ids_are_equal_only_when_all_they_are_made_of_is(slot, unique, other
         "x" * 10_000,
     ],
 )
-def test_what_is_no_id_of_ours_is_not_found(id):
+def test_a_text_that_is_no_id_of_ours_is_not_found(id):
     assert not is_id(id)
     with pytest.raises(NotFound):
         home(id)
@@ -62,7 +62,7 @@ def test_what_is_no_id_of_ours_is_not_found(id):
 
 
 @pytest.mark.parametrize("item", [None, 5, b"task_", ["task"]])
-def test_what_is_no_text_is_no_id(item):
+def test_a_value_that_is_no_text_is_no_id(item):
     assert not is_id(item)
 
 

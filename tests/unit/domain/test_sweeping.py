@@ -98,26 +98,26 @@ def test_an_audit_that_found_something_still_under_way_is_repeated_ten_minutes_l
 
 
 @pytest.mark.parametrize("state", FINAL)
-def test_what_is_over_is_settled(state):
+def test_an_ended_item_is_settled_for_the_audit(state):
     assert is_settled(START, START, state.phase, START)
 
 
 @pytest.mark.parametrize("state", [State.PENDING, State.RETRYING])
-def test_what_waits_is_settled_only_if_the_audit_of_another_minute_will_see_it(state):
+def test_a_waiting_item_is_settled_only_if_the_audit_of_another_minute_will_see_it(state):
     """An item that the queue can delay until its instant has no pointer in the minute in which it is due."""
     assert not is_settled(START - MINUTE, START - MINUTE, state.phase, START)
     assert not is_settled(START + 15 * MINUTE, START, state.phase, START)
     assert is_settled(START + 15 * MINUTE + MILLISECOND, START, state.phase, START)
 
 
-def test_what_a_worker_whose_clock_is_ahead_put_off_is_not_settled():
+def test_an_item_put_off_by_a_worker_whose_clock_is_ahead_is_not_settled():
     """By its clock the queue can hold it, so it has no pointer."""
     ahead = START + 30 * MINUTE
     assert not is_settled(ahead + 15 * MINUTE, ahead, State.RETRYING.phase, START)
     assert is_settled(ahead + 15 * MINUTE + MILLISECOND, ahead, State.RETRYING.phase, START)
 
 
-def test_what_runs_is_not_settled():
+def test_a_running_item_is_not_settled_for_the_audit():
     assert not is_settled(START - MINUTE, START, State.RUNNING.phase, START)
 
 
@@ -126,7 +126,7 @@ def test_each_group_of_a_minute_has_passes_of_its_own():
     assert [sweep.group for sweep in found] == [0, 2]
 
 
-def test_what_is_due_soon_is_opened_before_what_was_missed_is_made_up_for():
+def test_minutes_that_are_due_soon_are_opened_before_missed_passes_are_made():
     missed, closing = MINUTE_NOW - 50, MINUTE_NOW - 5
     minutes = range(missed, MINUTE_NOW + 3)
     progress = [done(minute, Stage.CLOSE) for minute in range(missed + 1, MINUTE_NOW - 1)]

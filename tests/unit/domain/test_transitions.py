@@ -126,7 +126,7 @@ def test_nothing_leaves_a_final_state_but_the_dead_by_a_redrive():
 DAY = 24 * 60 * MINUTE
 
 
-def test_what_would_wait_beyond_sixty_days_ends_with_the_reason():
+def test_a_task_that_would_wait_beyond_sixty_days_expires_with_the_reason():
     task = in_state(State.PENDING)
     change = postponed(claim(task), until=task.ends_at, why="the circuit breaker of its destination is open")
     assert (change.after.state, change.points) == (State.EXPIRED, False)
@@ -135,7 +135,7 @@ def test_what_would_wait_beyond_sixty_days_ends_with_the_reason():
     assert postponed(claim(task), until=task.ends_at - SECOND).after.state is State.PENDING
 
 
-def test_what_would_wait_beyond_its_deadline_ends_with_the_reason():
+def test_a_task_that_would_wait_beyond_its_deadline_expires_with_the_reason():
     task = replace(in_state(State.PENDING), expires_at=NOW + MINUTE)
     after = postponed(claim(task), until=NOW + MINUTE, why="its key has a place then").after
     why = "its key has a place then, and by then its deadline has passed"

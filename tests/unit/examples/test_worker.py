@@ -187,7 +187,7 @@ def test_an_attempt_that_was_overtaken_is_refused(deliver: Any, worker: Worker) 
     assert worker.store.orders() == []
 
 
-def test_what_can_never_succeed_is_not_tried_again(deliver: Any) -> None:
+def test_a_request_that_can_never_succeed_is_not_tried_again(deliver: Any) -> None:
     for payload in (b"[1]", b""):
         refused = deliver(payload=payload)
         assert (refused.http_status, refused.retry) == (422, False)

@@ -281,7 +281,7 @@ def test_operations_on_payments_are_shown_to_those_who_may_read_payments(service
 
 
 @pytest.mark.parametrize("action", [Action.CANCEL, Action.RETRY])
-def test_what_an_operation_writes_is_signed_by_it(service: Service, action: Action) -> None:
+def test_an_operation_signs_the_changes_that_it_writes(service: Service, action: Action) -> None:
     task = waiting(service)
     operation = service.plan([task], action=action)
     service.idle = True

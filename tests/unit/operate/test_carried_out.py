@@ -256,7 +256,7 @@ def test_an_operation_that_has_run_for_a_day_stops_and_can_be_resumed(
     assert service.planner.resume(a_caller(), planned.id).state is State.RUNNING
 
 
-def test_what_has_ended_can_neither_be_started_nor_stopped_nor_resumed(service: Service) -> None:
+def test_an_ended_operation_can_neither_be_started_nor_stopped_nor_resumed(service: Service) -> None:
     operation = service.started(service.dead(1))
     for change in (service.planner.start, service.planner.resume):
         with pytest.raises(InvalidState):

@@ -292,7 +292,7 @@ def test_an_account_that_was_opened_after_the_backup_is_opened_again_with_what_i
     assert bank.ledger.payment(waits).state is State.COMPLETED
 
 
-def test_what_only_a_lost_journal_knew_is_one_adjustment():
+def test_movements_that_only_a_lost_journal_had_become_one_adjustment():
     bank = Bank()
     backup, since = bank.backup(), bank.clock.now()
     bank.clock.move(30 * MINUTE)
@@ -325,7 +325,7 @@ def test_payments_and_journal_without_the_accounts_are_refused():
         Restored(kept=kept, since=START).check()
 
 
-def test_what_changes_meanwhile_is_told():
+def test_a_payment_that_changes_during_a_recovery_is_a_conflict():
     bank = Bank()
     id = bank.register("alice", "bob", 100)
     backup, since = bank.backup(), bank.clock.now()

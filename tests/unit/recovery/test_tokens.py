@@ -71,7 +71,7 @@ def test_a_dry_run_counts_and_changes_nothing(tasks):
     assert tasks.get(task.id) == task
 
 
-def test_what_cannot_be_written_or_changes_meanwhile_is_told(tasks):
+def test_tasks_that_cannot_be_written_or_change_meanwhile_stop_the_recovery(tasks):
     task = a_task()
     tasks.add([task])
     tasks.unavailable[task.id] = 1

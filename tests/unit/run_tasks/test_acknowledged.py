@@ -65,7 +65,7 @@ def test_a_lease_that_the_receiver_made_longer_is_waited_for(running):
     assert [at for at, _ in running.target.started] == [START, longer]
 
 
-def test_what_the_receiver_has_ended_is_left_alone(running):
+def test_a_run_that_its_receiver_has_ended_is_left_alone(running):
     task = accepted(running, explicit())
     done = transitions.succeed(task, now=START + SECOND, why="completed")
     assert running.tasks.commit([done]) == [Written.DONE]

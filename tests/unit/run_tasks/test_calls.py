@@ -52,7 +52,7 @@ def test_a_tenant_with_many_calls_for_an_instant_keeps_nobody_else_waiting(runni
     assert len(begun) == 103
 
 
-def test_what_is_further_away_than_the_wait_is_sent_again_and_holds_nobody_back(running):
+def test_a_call_further_away_than_the_wait_is_sent_again_and_delays_no_other(running):
     near, far = a_task(1, due_at=START + 3 * SECOND), a_task(2, due_at=START + 3 * SECOND + MILLISECOND)
     running.stores(near, far)
     tally = running.run(message(near, far))
@@ -151,7 +151,7 @@ def test_a_call_for_a_task_that_is_over_is_dropped(running, state):
 
 
 @pytest.mark.parametrize("unavailable", [0, 20])
-def test_what_follows_from_a_redrive_is_signed_by_its_author(running, unavailable):
+def test_the_author_of_a_redrive_signs_the_change_that_follows(running, unavailable):
     """A call that is deferred, because the claim cannot be written, keeps its author."""
     dead = in_state(State.DEAD)
     running.stores(dead)

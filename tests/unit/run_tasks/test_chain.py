@@ -368,7 +368,7 @@ class TestCancelled:
         running.clock.move(run.due_at - START)
         return run
 
-    def test_what_waits_ends_with_the_reason(self, running, waits):
+    def test_a_waiting_run_of_a_cancelled_task_ends_with_the_reason(self, running, waits):
         cancel(running, waits)
         tally = running.run(message(waits))
         ended = running.stored(waits)
@@ -377,10 +377,10 @@ class TestCancelled:
         assert (tally.kept_back[State.CANCELLED], tally.failed_messages) == (1, set())
         assert running.queue.sent == running.dead_letters.sent == []
 
-    def test_what_waits_begins_if_its_task_stands(self, running, waits):
+    def test_a_waiting_run_begins_if_its_task_is_there(self, running, waits):
         assert running.run(message(waits)).succeeded == 1
 
-    def test_what_waits_when_its_task_has_gone_ends_with_that_reason(self, running, waits):
+    def test_a_waiting_run_whose_task_is_gone_ends_with_that_reason(self, running, waits):
         running.definitions._kept.clear()
         running.run(message(waits))
         assert (started(running), running.stored(waits).history[-1].why) == ([], "its task is gone")
@@ -447,7 +447,7 @@ class TestCancelled:
         running.run(message(run, receives=2))
         assert running.stored(run).state is State.RUNNING
 
-    def test_what_is_dead_is_not_brought_back(self, running):
+    def test_a_dead_run_of_a_cancelled_task_is_not_revived(self, running):
         definition = a_definition()
         running.definitions.add(definition)
         dead = in_state(State.DEAD, triggered(definition))
@@ -457,7 +457,7 @@ class TestCancelled:
         tally = running.run(message(dead))
         assert (started(running), tally.dropped, running.stored(dead)) == ([], 1, dead)
 
-    def test_what_has_begun_is_tried_again_although_its_task_was_changed(self, running):
+    def test_a_begun_run_is_tried_again_although_its_task_was_changed(self, running):
         definition = a_definition()
         running.definitions.add(definition)
         run = in_state(State.RETRYING, run_at_start(definition))

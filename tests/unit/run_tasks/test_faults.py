@@ -364,7 +364,7 @@ def test_payloads_that_cannot_be_read_keep_back_the_runs_that_need_them_and_no_o
 
 
 @pytest.mark.parametrize("unreadable", ["tenants", "payloads"])
-def test_what_a_delivery_needs_and_cannot_be_read_uses_up_no_attempt(running, unreadable):
+def test_a_delivery_whose_parts_cannot_be_read_uses_up_no_attempt(running, unreadable):
     task = a_task(payload=Payload(key="k"))
     running.stores(task)
     running.payloads.put("k", "{}", keep_until=START + MINUTE)
@@ -377,7 +377,7 @@ def test_what_a_delivery_needs_and_cannot_be_read_uses_up_no_attempt(running, un
     assert (running.stored(task).state, running.stored(task).attempts) == (State.SUCCEEDED, 1)
 
 
-def test_what_cannot_be_read_is_asked_for_once_a_batch(running):
+def test_a_table_that_does_not_answer_is_asked_once_a_batch(running):
     """A table that answers late would hold up every task of the batch in turn."""
     tasks = [
         a_task(number, due_at=START + number * SECOND / 2, payload=Payload(key="k")) for number in range(4)

@@ -117,7 +117,7 @@ def test_an_ordinary_task_costs_one_look_a_second_and_nothing_else(running):
     assert running.flow.calls == ["breakers"]
 
 
-def test_what_is_due_at_once_is_spread_over_the_places_of_its_key(running):
+def test_runs_that_are_due_together_are_spread_over_the_places_of_their_key(running):
     """Near places are waited for on the spot, the others are called again."""
     given = tasks(25, flow=FlowControl(key="mail", rate=5))
     running.stores(*given)
@@ -560,7 +560,7 @@ class TestAnOutage:
         assert max(starts(running)) <= running.target.until + 30 * SECOND
         assert sum(task.attempts for task in stored) == len(running.target.started)
 
-    def test_what_was_held_begins_at_a_rate_that_grows(self, running, given):
+    def test_calls_behind_a_breaker_begin_at_a_growing_rate(self, running, given):
         after = [at for at in starts(running) if at >= running.target.until]
         assert len(after) == 40
         probe, *held = after
@@ -595,7 +595,7 @@ def test_a_thousand_that_wait_ask_again_one_after_the_other(running):
     assert others == [first + SECOND + place * TURN for place in range(1, 1000)]
 
 
-def test_what_a_destination_refuses_by_itself_opens_nothing(running):
+def test_answers_that_refuse_a_single_call_open_no_breaker(running):
     given = tasks(40, retry=replace(STEADY, max_attempts=1))
     running.stores(*given)
     for task in given:
@@ -734,7 +734,7 @@ def test_nothing_begins_under_a_key_that_cannot_be_read(running):
     assert (tally.claimed, running.stored(task).attempts) == (1, 0)
 
 
-def test_what_is_pinned_counts_whatever_a_task_says(running):
+def test_a_pinned_rate_counts_whatever_a_task_says(running):
     given = tasks(3, flow=FlowControl(key="mail", rate=100))
     running.stores(*given)
     pinned = flow_keys.pinned(FlowKey(), rate=1, period_seconds=2, parallelism=None)

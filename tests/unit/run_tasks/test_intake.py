@@ -107,7 +107,7 @@ def test_each_call_that_it_takes_begins_at_its_instant(running):
     assert all(task.due_at <= began[task.id] <= task.due_at + SECOND for task in later)
 
 
-def test_what_it_took_and_could_not_finish_comes_back_later(running):
+def test_messages_that_a_worker_took_and_could_not_finish_come_back_later(running):
     hanging, failing, unreadable = a_task(1), a_task(2), a_task(3)
     running.stores(hanging, failing)
     end = hangs(running, hanging)
@@ -122,7 +122,7 @@ def test_what_it_took_and_could_not_finish_comes_back_later(running):
     assert running.further.deleted == ["message-4"]
 
 
-def test_what_follows_from_a_message_is_sent_before_it_is_deleted(running):
+def test_the_calls_that_follow_from_a_message_are_sent_before_it_is_deleted(running):
     hanging, far = a_task(1), a_task(2, due_at=a_task().due_at + MINUTE)
     last = a_task(3)
     running.stores(hanging, far, last)

@@ -100,7 +100,7 @@ def test_a_retry_that_is_written_before_its_minute_can_be_open_is_left_to_the_sw
     assert running.sent == []
 
 
-def test_what_the_receiver_asks_for_is_waited_for(running):
+def test_the_wait_that_a_receiver_asks_for_is_kept(running):
     task = a_task()
     running.stores(task)
     running.target.script[task.id].append(replace(BROKEN, retry_after_seconds=300))
@@ -128,7 +128,7 @@ def test_a_retry_in_exactly_fifteen_minutes_still_goes_by_message(running):
     assert running.sent == [(Via.RETRY, Due.of(running.stored(task)), 899 * SECOND)]
 
 
-def test_what_could_not_be_sent_for_a_reason_of_ours_uses_up_no_attempt(running):
+def test_an_untried_delivery_uses_up_no_attempt(running):
     task = a_task(retry=replace(STEADY, max_attempts=1))
     running.stores(task)
     running.target.script[task.id].extend([Untried(reason="its name was not looked up in time")] * 12)
@@ -141,7 +141,7 @@ def test_what_could_not_be_sent_for_a_reason_of_ours_uses_up_no_attempt(running)
     assert (running.stored(task).state, running.stored(task).attempts) == (State.SUCCEEDED, 1)
 
 
-def test_what_could_not_be_sent_for_a_reason_of_ours_feeds_no_breaker(running):
+def test_an_untried_delivery_feeds_no_breaker(running):
     for number in range(1, 25):
         task = a_task(number)
         running.stores(task)
@@ -150,7 +150,7 @@ def test_what_could_not_be_sent_for_a_reason_of_ours_feeds_no_breaker(running):
     assert running.flow.states("demo") == {}
 
 
-def test_what_could_not_be_sent_for_a_reason_of_ours_ends_no_row_of_failures(running):
+def test_an_untried_delivery_ends_no_row_of_failures(running):
     untried = Untried(reason="its name was not looked up in time")
     receipts = [*[AWAY] * (FAILURES_TO_OPEN - 1), untried, AWAY]
     for number, receipt in enumerate(receipts, 1):
@@ -269,7 +269,7 @@ def test_items_of_one_batch_are_delivered_side_by_side(running):
     assert running.run(message(*tasks)).succeeded == len(tasks)
 
 
-def test_what_is_due_begins_before_an_outcome_that_waits_is_written(running):
+def test_a_due_call_begins_before_a_waiting_outcome_is_written(running):
     first, second = a_task(1), a_task(2, due_at=START + SECOND)
     running.stores(first, second)
     seen = []

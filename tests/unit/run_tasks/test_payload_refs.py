@@ -23,7 +23,7 @@ def delivered(running):
     return [delivery.payload for _, delivery in running.target.started]
 
 
-def test_what_the_tenant_keeps_is_delivered_to_the_byte(running):
+def test_an_object_of_the_tenant_is_delivered_byte_for_byte(running):
     task = referring()
     running.objects.kept["demo/a"] = '{ "n": 1e2, "größe": "\\u0000" }\n'.encode()
     running.stores(task)
@@ -54,7 +54,7 @@ def test_it_is_read_at_each_attempt_as_it_is_then(running):
     ],
     ids=["large", "broken", "empty", "NaN", "latin-1", "deep"],
 )
-def test_what_another_attempt_would_find_again_is_final(running, body, why):
+def test_an_object_that_another_attempt_would_find_unusable_again_is_final(running, body, why):
     task = referring()
     running.objects.kept["demo/a"] = body
     running.stores(task)
@@ -66,7 +66,7 @@ def test_what_another_attempt_would_find_again_is_final(running, body, why):
 @pytest.mark.parametrize(
     "ref", ["s3://objects/other/a", "s3://elsewhere/demo/a", "s3://objects/demo/../other/a"]
 )
-def test_what_is_not_the_tenants_is_not_even_asked_for(running, ref):
+def test_an_object_outside_the_tenants_prefix_is_not_asked_for(running, ref):
     """A row that was written without the check of the API."""
     task = a_task(payload=Payload(ref=ref))
     running.objects.kept |= {"other/a": b"1", "demo/a": b"1", "demo/../other/a": b"1"}

@@ -64,7 +64,7 @@ def test_readable_headers_of_a_plan_are_sealed_with_its_later_runs(running):
 
 
 @pytest.mark.parametrize("what", ["headers", "signing secrets"])
-def test_what_cannot_be_opened_now_costs_no_attempt(running, what):
+def test_a_secret_that_cannot_be_opened_now_costs_no_attempt(running, what):
     sealed = running.vault.sealed("demo", HOOK)
     secret = running.vault.seal("demo", SIGNING, "whsec_bmV3")
     if what == "signing secrets":

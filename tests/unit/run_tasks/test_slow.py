@@ -175,7 +175,7 @@ def test_the_answer_to_a_delivery_that_is_acknowledged_later_is_not_waited_for_a
     assert [delivery.timeout_seconds for _, delivery in running.target.started] == [waits]
 
 
-def test_what_ended_is_not_watched_any_more():
+def test_an_ended_delivery_is_not_watched_any_more():
     in_flight = InFlight()
     in_flight.begin("a", HERE, START)
     in_flight.begin("b", HERE, START + SECOND)

@@ -39,7 +39,7 @@ def test_a_value_is_read_once_while_it_is_kept_and_anew_after_that(clock):
     assert source.asked == ["a", "a"]
 
 
-def test_what_is_not_there_is_not_remembered(clock):
+def test_a_missing_value_is_not_remembered(clock):
     source = Source()
     values = cached(source, clock)
     assert values.get("a") is None
@@ -47,7 +47,7 @@ def test_what_is_not_there_is_not_remembered(clock):
     assert values.get("a") == 1
 
 
-def test_what_was_taken_away_is_forgotten_when_its_time_is_over(clock):
+def test_a_removed_value_is_forgotten_when_its_time_is_over(clock):
     source = Source(a=1)
     values = cached(source, clock)
     values.get("a")

@@ -48,7 +48,7 @@ def test_a_line_that_is_full_takes_its_counts_with_it(capsys: pytest.CaptureFixt
     assert sum(line.get("CallsDeferred", 0) for line in told) == 2
 
 
-def test_what_is_noted_stays_in_each_line_of_a_request(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_noted_field_stays_in_each_line_of_a_request(capsys: pytest.CaptureFixture[str]) -> None:
     observability.note("request_id", "r-1")
     for _ in range(101):
         emit(metric.REQUESTS)

@@ -47,7 +47,7 @@ def test_a_letter_carries_the_version_that_died(sending, item):
     assert sending.queue.sent == []
 
 
-def test_what_is_alike_travels_together_and_nothing_twice(sending):
+def test_calls_that_are_alike_travel_together_and_once(sending):
     payments = [a_payment(number) for number in range(30)]
     for payment in payments:
         sending.outbox.retry(payment, message(payment))

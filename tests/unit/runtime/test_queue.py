@@ -77,7 +77,7 @@ def test_a_message_that_a_worker_sent_on_counts_as_repeated():
     assert not received(record(body(seen="yes"))).repeated
 
 
-def test_what_only_newer_code_says_in_a_message_keeps_nobody_from_its_calls():
+def test_unknown_fields_of_a_newer_message_do_not_hide_its_calls():
     known, newer = received(record(body())), received(record(body(via="carrier pigeon", weather="fair")))
     assert newer.packet.via is Via.UNKNOWN
     assert replace(newer.packet, via=known.packet.via) == known.packet
@@ -181,7 +181,7 @@ def test_only_what_was_refused_is_sent_again():
     ]
 
 
-def test_what_is_refused_again_and_again_is_told():
+def test_packets_that_are_refused_again_and_again_are_unavailable():
     with pytest.raises(Unavailable):
         send(Sqs(("0",), ("0",), ("0",)), 1)
 

@@ -20,7 +20,7 @@ def record(number, body, receives=1):
 @pytest.mark.parametrize(
     "odd", ["no json", "null", '{"form":1,"tenant":"t","via":"sweep","dues":[["x",1,0]]}']
 )
-def test_what_is_no_packet_is_named_and_takes_no_other_with_it(odd):
+def test_a_message_that_is_no_packet_is_named_and_spoils_no_other(odd):
     given = [record(1, text_of(PACKET)), record(2, odd), record(3, text_of(PACKET), receives=3)]
     messages, unreadable = records.read(given)
     assert [(each.message_id, each.packet, each.receives) for each in messages] == [

@@ -46,7 +46,7 @@ def test_the_messages_of_a_batch_are_hidden_in_one_request():
 
 
 @pytest.mark.parametrize(("receives", "seconds"), [(1, 40), (2, 80), (3, 160), (5, 640), (6, 900), (60, 900)])
-def test_what_failed_comes_back_later_each_time_up_to_a_quarter_of_an_hour(receives, seconds):
+def test_a_failed_message_comes_back_later_each_time_up_to_a_quarter_of_an_hour(receives, seconds):
     sqs = Sqs()
     visibility(sqs).back_off([message(receives=receives)])
     assert hidden(sqs) == {f"receipt-1-{receives}": seconds}

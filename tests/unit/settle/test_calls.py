@@ -121,7 +121,7 @@ def test_a_slow_ledger_makes_no_payment_early_or_forgotten(paying):
     )
 
 
-def test_what_is_further_away_than_the_wait_is_sent_again_and_holds_nobody_back(paying):
+def test_a_call_further_away_than_the_wait_is_sent_again_and_delays_no_other(paying):
     near, far = a_payment(1, due_at=START + 3 * SECOND), a_payment(2, due_at=START + 3 * SECOND + MILLISECOND)
     paying.stores(near, far)
     tally = paying.run(message(near, far))
@@ -132,7 +132,7 @@ def test_what_is_further_away_than_the_wait_is_sent_again_and_holds_nobody_back(
     assert paying.stored(far) == far
 
 
-def test_what_is_sent_again_leaves_before_the_worker_waits(paying):
+def test_a_deferred_call_is_sent_before_the_worker_waits(paying):
     """A call that waited here as well would arrive late."""
     near, far = a_payment(1, due_at=START + 3 * SECOND), a_payment(2, due_at=START + 5 * SECOND)
     paying.stores(near, far)

@@ -54,7 +54,7 @@ def test_a_ledger_that_cannot_be_read_sends_every_message_back(paying):
 
 
 @pytest.mark.parametrize("trouble", ["unavailable", "refused"])
-def test_what_is_not_taken_is_noted_and_called_again_and_holds_nobody_up(paying, trouble):
+def test_a_payment_that_the_ledger_does_not_take_is_noted_called_again_and_delays_no_other(paying, trouble):
     stuck, fine = a_payment(1), a_payment(2)
     paying.stores(stuck, fine)
     paying.ledger.before["post"].append(lambda: trip(paying, stuck, trouble))
@@ -78,7 +78,7 @@ def trip(paying, payment, trouble):
         paying.ledger.unavailable[payment.id] = 1
 
 
-def test_what_cannot_even_be_noted_comes_back_with_its_own_message_and_no_other(paying):
+def test_a_payment_that_cannot_be_noted_comes_back_with_its_own_message_and_no_other(paying):
     stuck, fine = a_payment(1), a_payment(2)
     paying.stores(stuck, fine)
     paying.ledger.unavailable[stuck.id] = 2

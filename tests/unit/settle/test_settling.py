@@ -37,14 +37,14 @@ def test_all_are_settled_in_one_posting_each_and_one_call(paying):
     assert sorted(paying.moved) == sorted(payment.id for payment in payments)
 
 
-def test_what_is_answered_is_what_is_stored(paying):
+def test_settlements_answer_the_payment_as_it_is_stored(paying):
     done, short = a_payment(1), a_payment(2, amount=2_000, funding=AT_EXECUTION)
     paying.stores(done, short)
     for id, payment in paying.settle(done, short).items():
         assert payment == paying.ledger.payment(id)
 
 
-def test_what_has_ended_or_is_not_due_is_answered_as_it_is(paying):
+def test_a_payment_that_has_ended_or_is_not_due_is_answered_as_it_is(paying):
     given = [
         payment_in(State.COMPLETED, a_payment(1)),
         payment_in(State.FAILED, a_payment(2)),
@@ -174,7 +174,7 @@ def test_a_movement_that_is_there_without_its_payment_calls_a_person(paying, tol
 
 
 @pytest.mark.parametrize("trouble", ["unavailable", "refused"])
-def test_what_the_ledger_does_not_take_is_answered_with_none_and_spoils_no_other(paying, trouble):
+def test_a_payment_that_the_ledger_does_not_take_is_answered_with_none_and_spoils_no_other(paying, trouble):
     stuck, fine = a_payment(1), a_payment(2)
     paying.stores(stuck, fine)
     if trouble == "refused":

@@ -27,7 +27,7 @@ def raised(error):
         "TransactionInProgressException",
     ],
 )
-def test_what_passes_by_itself_is_worth_another_try(code):
+def test_errors_that_pass_by_themselves_are_unavailable(code):
     for error in (aws(code), PutError("m", cause=aws(code))):
         with pytest.raises(Unavailable, match=code):
             raised(error)
@@ -43,7 +43,7 @@ def test_a_network_that_fails_is_worth_another_try():
 @pytest.mark.parametrize(
     "code", ["AccessDeniedException", "ValidationException", "ResourceNotFoundException"]
 )
-def test_what_another_try_will_not_change_stays_what_it_is(code):
+def test_errors_that_another_try_will_not_change_stay_as_they_are(code):
     for error in (aws(code), PutError("m", cause=aws(code))):
         with pytest.raises(type(error)):
             raised(error)
@@ -55,6 +55,6 @@ def test_a_batchs_answer_names_the_same_faults_without_their_suffix(code):
     assert not passes("ConditionalCheckFailed")
 
 
-def test_what_is_no_fault_of_a_store_stays_what_it_is():
+def test_errors_that_are_no_fault_of_a_store_stay_as_they_are():
     with pytest.raises(KeyError):
         raised(KeyError("x"))

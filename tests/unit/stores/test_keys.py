@@ -40,7 +40,7 @@ def test_a_bearer_text_gives_back_the_key_and_the_secret_it_was_made_of(key_id, 
         "pd_k_" + "s" * 252,
     ],
 )
-def test_what_is_no_key_of_ours_is_not_split(bearer):
+def test_a_text_that_is_no_key_of_ours_is_not_split(bearer):
     assert split(bearer) is None
 
 

@@ -159,7 +159,7 @@ def test_whatever_stands_in_the_way_is_told_in_our_words_and_may_pass(objects, e
     assert objects.read("acme", "acme/a") == UnreadableObject(why=why)
 
 
-def test_what_is_too_large_is_not_even_read(objects, engine):
+def test_an_object_that_is_too_large_is_not_read(objects, engine):
     engine.answer = Body(b"x" * (PAYLOAD_BYTES_MAX + 1))
     assert objects.read("acme", "acme/a") == TOO_LARGE
     assert (engine.answer.reads, engine.answer.closed) == (0, True)

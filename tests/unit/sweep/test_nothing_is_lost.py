@@ -172,7 +172,7 @@ def test_a_call_that_its_writer_could_not_send_is_sent_by_the_open_or_the_closin
 @given(st.fixed_dictionaries({**WRITES, "writes_after": seconds(-200, 260)}))
 @example({**LATEST, "writes_after": timedelta(seconds=198, milliseconds=999), "due_after": timedelta(0)})
 @example({**LATEST, "writes_after": timedelta(seconds=202), "due_after": timedelta(0)})
-def test_what_is_taken_up_at_the_last_moment_is_sent_by_the_open_or_the_closing_pass_of_its_minute(times):
+def test_a_task_registered_at_the_last_moment_is_sent_by_the_open_or_the_closing_pass_of_its_minute(times):
     race = Race(**times)
     race.queue.refuses = 1
     task = race.take_up()

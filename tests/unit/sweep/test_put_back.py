@@ -84,7 +84,7 @@ def spread(count, *, first=MINUTE, step=7 * MINUTE):
     return [a_task(number, due_at=START + first + number * step) for number in range(count)]
 
 
-def test_what_waited_in_a_restored_table_is_called_once_the_watermark_is_put_back():
+def test_tasks_that_wait_in_a_restored_table_are_called_once_the_watermark_is_put_back():
     world = Restored()
     world.sweeping.stores(*spread(20))
     world.lives(START + 90 * MINUTE)

@@ -164,7 +164,7 @@ def test_an_audit_is_over_only_when_all_that_is_called_from_its_minute_has_ended
     assert sweeping.passes.get(SLOT_MINUTE, group).stage is Stage.AUDIT
 
 
-def test_what_was_moved_far_away_is_left_to_the_audit_of_its_new_minute(sweeping):
+def test_a_task_that_was_moved_far_away_is_left_to_the_audit_of_its_new_minute(sweeping):
     moved(sweeping, a_task(), AUDIT + 16 * MINUTE)
     sweeping.sweep(SLOT_MINUTE, Stage.AUDIT, at=AUDIT)
     assert sweeping.passes.stages(SLOT_MINUTE) == [Stage.AUDIT, Stage.AUDIT]

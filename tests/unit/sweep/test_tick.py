@@ -154,7 +154,7 @@ def test_one_pass_that_fails_stops_no_other(sweeping):
     assert sweeping.queue.ids == [second.id, first.id]
 
 
-def test_what_does_not_fit_into_the_inline_time_is_handed_out_and_nothing_is_forgotten(sweeping):
+def test_passes_beyond_the_inline_time_are_handed_out_and_none_is_forgotten(sweeping):
     sweeping.ticker.tick()
     waiting = [a_task(number, due_at=START + (3 + number) * MINUTE) for number in range(20)]
     sweeping.stores(*waiting)
@@ -170,7 +170,7 @@ def test_what_does_not_fit_into_the_inline_time_is_handed_out_and_nothing_is_for
     assert sorted(sweeping.queue.ids) == sorted(task.id for task in waiting)
 
 
-def test_what_was_handed_out_and_made_is_not_due_again(sweeping):
+def test_a_pass_that_was_handed_out_and_made_is_not_due_again(sweeping):
     sweeping.ticker.tick()
     sweeping.clock.move(5 * MINUTE)
     sweeping.queue.before.append(lambda: sweeping.clock.move(INLINE_FOR))

@@ -34,6 +34,6 @@ def test_among_them_those_of_one_other_account_are() -> None:
     assert len(runs(together(found), 0)) == 4
 
 
-def test_what_has_no_accounts_stays_in_its_order() -> None:
+def test_entries_without_accounts_stay_in_their_order() -> None:
     found = [entry(number) for number in range(5)]
     assert together(found) == found

@@ -154,7 +154,7 @@ def test_the_longest_unused_connection_goes_first_when_there_are_too_many(
 
 
 @pytest.mark.parametrize("last_words", [b"", b"HTTP/1.1 410 Gone\r\n\r\n"])
-def test_what_happened_while_the_process_was_frozen_is_seen_before_the_loop_has_run(last_words):
+def test_a_connection_closed_while_the_process_was_frozen_is_noticed_before_the_loop_runs(last_words):
     """The loop would notice one turn later, when the request is already out."""
 
     async def frozen_and_thawed(server):

@@ -117,7 +117,7 @@ def test_ten_events_a_call_by_bus_and_in_order(sent):
 
 
 @pytest.mark.parametrize("bytes_", [1, 30_000, 64 * 1024, 130_000, 256 * 1024])
-def test_what_is_called_together_is_within_256_kb_as_eventbridge_counts_it(sent, bytes_):
+def test_each_call_is_within_256_kb_as_eventbridge_counts_it(sent, bytes_):
     client = Client()
     payload = b'"' + b"x" * (bytes_ - 2) + b'"' if bytes_ > 1 else b"1"
     ids = {"run_id": "run_" + "r" * 60, "task_id": "task_" + "t" * 60, "detail_type": "ü" * 128}

@@ -89,7 +89,7 @@ def test_one_private_address_among_public_ones_refuses_the_name(place):
 
 @settings(max_examples=50)
 @given(st.ip_addresses(v=4) | st.ip_addresses(v=6))
-def test_what_python_calls_private_or_multicast_never_passes(address):
+def test_addresses_that_python_calls_private_or_multicast_never_pass(address):
     if address.is_private or address.is_multicast or address.is_reserved or address.is_link_local:
         with pytest.raises(NameNotUsable):
             check_url("https://hooks.example.com/", loopback_allowed=False, resolve=resolving(str(address)))
@@ -136,7 +136,7 @@ def test_nobody_waits_longer_than_three_seconds_for_a_name():
     assert waits == [3]
 
 
-def test_what_dns_says_may_change_but_what_the_url_says_may_not():
+def test_a_refusal_by_dns_may_pass_and_a_refusal_by_the_url_may_not():
     with pytest.raises(DestinationNotAllowed) as literal:
         check_url("https://10.0.0.1/", loopback_allowed=False)
     assert not isinstance(literal.value, NameNotUsable)

@@ -75,7 +75,7 @@ def delivered(targets, *deliveries):
     return {delivery.run_id: receipt for delivery, receipt in reports}
 
 
-def test_what_the_executor_is_given_delivers_to_every_kind(receiver, delivery, built):
+def test_the_targets_of_the_executor_deliver_to_every_kind(receiver, delivery, built):
     there = receiver()
     with ThreadPoolExecutor(1) as pool:
         targets, _ = built(pool=pool)

@@ -105,7 +105,7 @@ class TestShares:
         assert resolver.ask("both.example", tenant="good") is waiting
         assert waiting.answer.result(timeout=1) == ("1.1.1.1",)
 
-    def test_what_waits_is_looked_up_when_a_thread_is_free_again(self):
+    def test_waiting_look_ups_begin_when_a_thread_is_free_again(self):
         lookup = Lookup(answer("1.1.1.1"))
         resolver = Resolver(lookup, threads=1, tenant_threads=1)
         asked = [resolver.ask(f"{n}.example", tenant=tenant) for n in range(20) for tenant in ("a", "b")]

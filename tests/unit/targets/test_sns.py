@@ -82,7 +82,7 @@ def test_a_fifo_topic_gets_a_group_for_each_task(sent):
 
 
 @pytest.mark.parametrize("bytes_", [1, 30_000, 64 * 1024, 130_000, 256 * 1024])
-def test_what_is_called_together_is_within_256_kb_as_sns_counts_it(sent, bytes_):
+def test_each_call_is_within_256_kb_as_sns_counts_it(sent, bytes_):
     client = Client()
     ids = {"run_id": "run_" + "r" * 60, "task_id": "task_" + "t" * 60, "signing_secrets": (SECRET, SECRET)}
     assert sent(client, *[ids | {"payload": b"x" * bytes_}] * 12) == [Delivered()] * 12

@@ -120,7 +120,7 @@ def test_a_payload_larger_than_the_socket_takes_arrives_whole(receiver, deliver)
         (b"\r\n\r\n", Failed(reason="the answer is not HTTP", down=True)),
     ],
 )
-def test_what_an_answer_means(receiver, deliver, answer, receipt):
+def test_the_receipt_follows_from_the_answer(receiver, deliver, answer, receipt):
     def once(sock):
         sock.sendall(answer)
         return False

@@ -22,14 +22,17 @@ from postdate.stores.flow import Flow
 _OCCURRENCES_MAX: Final = 1000
 _REMEMBERED: Final = timedelta(minutes=1)
 _REMEMBERED_MAX: Final = 10_000
+# The reading of a key that was never read.
 _NEVER: Final = (instants.EPOCH, None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlaceWanted:
-    """A task of a request. `flow` is None, or without a rate, for a task that needs no place."""
+    """A task of a request that may need a place."""
 
+    # The flow control of the task; without a rate it needs no place.
     flow: FlowControl | None
+    # The instant of the task.
     due_at: datetime
 
     @property

@@ -75,6 +75,7 @@ class TaskChanger:
     def _change(
         self, tenant: str, id: str, version: int | None, decide: Callable[..., Transition | None]
     ) -> Task:
+        """Commits what is decided about the task as it is now, decided again if another writer changed it first."""
         for _ in range(_TRIES):
             task = self.load(tenant, id)
             transition = decide(task, now=self.clock.now())

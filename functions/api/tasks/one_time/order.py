@@ -11,19 +11,24 @@ from postdate.stores.idempotency import Reservation
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TaskOrder:
-    """A parsed request for a one-time task. The refusal counts only if the key is new: a request that was answered
-    before gets the same answer, even if its destination was removed from the list since.
-    `spread_seconds`: the task starts at an instant of its own, less than this many seconds after `due_at`."""
+    """A parsed request for a one-time task."""
 
+    # The instant of the request.
     due_at: datetime
     # The call: destination, payload, retries and limits.
     template: Template
+    # The owner's name for the task; None if the request gave none.
     name: str | None
+    # The owner's words for the task.
     tags: tuple[str, ...]
+    # The key of the request; None without one.
     idempotency_key: str | None
     # The hash of the request. A second request with the same key must have the same.
     fingerprint: str
+    # The task starts at an instant of its own, less than this after `due_at`; 0 for `due_at` itself.
     spread_seconds: int = 0
+    # The error of a request that cannot be accepted now; None without one. The error counts only if the key
+    # is new: a request that was answered before gets the same answer.
     refusal: PostdateError | None = None
     # The key as the job API answers it; None for other requests.
     job_key: str | None = None
@@ -31,9 +36,11 @@ class TaskOrder:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegisteredTask:
-    """The task at its registration. `replayed` is true if an earlier request with the same key registered it."""
+    """The answer to one order."""
 
+    # The task at its registration.
     task: Task
+    # True if an earlier request with the same key registered it.
     replayed: bool = False
 
 

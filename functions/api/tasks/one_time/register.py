@@ -1,9 +1,9 @@
 """Registers tasks that run once: one, or a hundred at once.
 
-The key's row comes first, then a large payload's, then the task, then the call if its slot may be open already. A
-crash after the first is repaired by the caller's own retry, after the second by expiry, after the third by the
-closing pass over the slot the task is due in. Of two requests that have one key and are under way at once, the task's
-row takes one, and both are answered with what that one wrote.
+The key's row comes first, then a large payload's, then the task, then the call if its slot may be open already. A crash
+after the first is repaired by the caller's own retry, after the second by expiry, after the third by the closing pass
+over the slot the task is due in. If two requests with one key are under way at once, only one of them writes the task's
+row, and both are answered with that task.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,8 +31,9 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Draft:
-    """The task of an order, not yet known to be written, and the row of its key, if it has one."""
+    """The task of an order, not yet known to be written."""
 
+    # The order.
     order: TaskOrder
     # None without a key: then nothing is promised before the task is written.
     reservation: Reservation | None
@@ -50,6 +51,7 @@ class TaskRegistrar:
     queue: Queue
     shards: ShardPlan
     horizon: Horizon
+    # The time after the instant of a task for which its payload stays.
     payload_kept: timedelta
     clock: Clock
     unique: Callable[[], bytes]

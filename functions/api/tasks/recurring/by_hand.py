@@ -25,7 +25,9 @@ from postdate.use_cases import calls
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Triggered:
+    # The run, as it is now.
     run: Task
+    # True if an earlier request with the same key began it.
     replayed: bool = False
 
 
@@ -35,6 +37,7 @@ class ByHand:
     tasks: Tasks
     runs: Runs
     reservations: Reservations
+    # The time after the end of a task for which its runs may still be made.
     triggered_for: timedelta
     queue: Queue
     horizon: Horizon
@@ -68,6 +71,7 @@ class ByHand:
         """Sends the call that a redrive of the dead letter would send. Raises Unavailable if the call was not sent."""
         if task.state is not RunState.DEAD:
             raise InvalidState(task.state, f"only a DEAD task can be retried, and this task is {task.state}")
+        # The call would end the task as EXPIRED.
         if why_late := task.too_late(self.clock.now()):
             raise InvalidState(task.state, f"no attempt may begin any more: {why_late}")
         if task.recurs is not None:

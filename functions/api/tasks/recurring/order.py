@@ -16,6 +16,7 @@ from postdate.stores.idempotency import Reservation
 class RecurringOrder:
     """A parsed request for a recurring task. The refusal counts only if the key is new."""
 
+    # The plan of the request.
     schedule: Schedule
     # The call of each run.
     template: Template
@@ -25,11 +26,16 @@ class RecurringOrder:
     catch_up: CatchUp
     # The greatest lateness with which an occurrence is still caught up.
     catch_up_window: timedelta
+    # The owner's name for the task; None if the request gave none.
     name: str | None
+    # The owner's words for the task.
     tags: tuple[str, ...]
+    # The key of the request; None without one.
     idempotency_key: str | None
     # The hash of the request. A second request with the same key must have the same.
     fingerprint: str
+    # The error of a request that cannot be accepted now, which counts only if the key is new; None without
+    # one.
     refusal: PostdateError | None = None
     # The key as the job API answers it; None for other requests.
     job_key: str | None = None
@@ -39,7 +45,9 @@ class RecurringOrder:
 class RegisteredDefinition:
     """The definition at its registration. `replayed` is true if an earlier request with the same key registered it."""
 
+    # The definition at its registration.
     definition: Definition
+    # True if an earlier request with the same key registered it.
     replayed: bool = False
 
 
@@ -51,11 +59,14 @@ def first_answer(tenant: str, order: RecurringOrder, found: Reservation) -> Regi
 
 
 def definition_of(tenant: str, order: RecurringOrder, *, id: str, now: datetime) -> Definition:
+    """The definition that a request stands for. The number of its first chain follows from the instant of the request,
+    so a repetition makes the same runs."""
     return Definition(
         id=id,
         tenant=tenant,
         state=State.ACTIVE,
         version=1,
+        # Later chains add a random number to this one.
         plan=instants.milliseconds(now),
         schedule=replace(order.schedule, definition_id=id),
         template=order.template,

@@ -1,8 +1,8 @@
 """Registers recurring tasks.
 
-The key's row comes first, then a large payload's, then the first run's, then the definition's, then the call of the
-run if its slot may be open already. A crash after any of them is repaired by the caller's own retry, which finds the
-id in the key's row; without a key nothing was promised, and what was written is void (see `Chain.begin`). After the
+The key's row comes first, then a large payload's, then the first run's, then the definition's, then the call of the run
+if its slot may be open already. A crash after any of them is repaired by the caller's own retry, which finds the id in
+the key's row; without a key nothing was promised, and what was written is void (see `PlannedChain.begin`). After the
 definition's row the closing pass makes up for the call.
 """
 

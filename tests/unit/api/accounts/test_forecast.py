@@ -45,7 +45,7 @@ def test_payments_are_counted_on_either_side_in_the_order_of_their_instants(bank
     assert (found.now.balance, found.now.available, found.now.reserved) == (1000, 700, 300)
 
 
-def test_what_is_forecast_is_what_comes(bank):
+def test_the_forecast_agrees_with_the_later_settlements(bank):
     bank.give("payee", 50)
     made = [
         bank.registered(amount=20, payer="payee", payee="payer", due_at=FAR),
@@ -67,7 +67,7 @@ def test_money_that_is_held_is_not_there_for_what_is_funded_at_its_instant(bank)
     assert (found.falls_short_at, found.then.balance) == (FAR, 100)
 
 
-def test_what_comes_in_before_covers_what_goes_out_after(bank):
+def test_an_earlier_incoming_payment_covers_a_later_outgoing_one(bank):
     bank.give("payee", 500)
     bank.registered(amount=1400, due_at=FAR + SECOND, **LATER)
     assert seen(bank).falls_short_at == FAR + SECOND
@@ -81,7 +81,7 @@ def test_only_what_is_due_until_then_counts(bank):
     assert seen(bank, until=FAR).then.balance == 700
 
 
-def test_what_has_ended_does_not_count_and_what_is_executing_does(bank):
+def test_a_forecast_counts_executing_payments_and_no_ended_ones(bank):
     done, cancelled, stuck = (bank.registered(amount=100) for _ in range(3))
     bank.changer.cancel(ANYBODY, cancelled.id, version=None)
     retry = RetryPolicy(max_attempts=1)
@@ -160,7 +160,7 @@ def test_each_part_does_at_least_something(bank):
     assert len(parts(bank, seconds=0)) == 3
 
 
-def test_what_ended_long_ago_is_not_read_again_and_what_is_parked_counts(bank):
+def test_a_forecast_counts_parked_payments_and_reads_no_old_ended_ones(bank):
     stuck, done = (bank.registered(amount=100) for _ in range(2))
     retry = RetryPolicy(max_attempts=1)
     bank.ledger.post([settlement.stumble(stuck, now=FAR, why="conflict", retry=retry, draw=0.0)])

@@ -101,7 +101,7 @@ def test_a_deposit_has_a_whole_amount(amount):
         ),
     ],
 )
-def test_what_a_deposit_is_for_is_as_short_as_of_a_payment(field, wrong):
+def test_the_note_of_a_deposit_has_the_bounds_of_a_payments(field, wrong):
     (refused,) = fields_refused(DepositForm, {"amount": 1, field: wrong})
     assert refused.split(".")[0] == field
 
@@ -114,7 +114,7 @@ def test_a_deposit_without_a_note_has_the_fingerprint_that_it_always_had():
     assert fingerprint(empty, "a") == fingerprint(plain, "a") != fingerprint(noted, "a")
 
 
-def test_what_is_asked_beside_the_body_is_part_of_what_is_asked():
+def test_the_fingerprint_includes_what_is_asked_beside_the_body():
     form = parsed(DepositForm, '{"amount": 1}')
     assert fingerprint(form, "a") == fingerprint(form, "a")
     assert fingerprint(form, "a") != fingerprint(form, "b")

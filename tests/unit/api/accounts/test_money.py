@@ -146,7 +146,7 @@ class TestListing:
 
 
 class TestDeposits:
-    def test_what_it_is_for_stays_with_it_and_its_repeats(self, bank):
+    def test_a_deposit_and_its_repetition_keep_the_note(self, bank):
         note = {"reference": "bank-1", "description": "rent", "metadata": (("month", "11"),)}
         first = moved(bank, 500, note=note).movement
         assert (first.reference, first.description, first.metadata) == tuple(note.values())
@@ -311,7 +311,7 @@ class TestJournal:
         later = journal.page("demo", "payer", {"cursor": page.follow}, bank.ledger)
         assert [each.payment_id for each in later.movements] == [payment.id]
 
-    def test_what_was_written_since_an_instant(self, bank):
+    def test_the_journal_since_an_instant_has_the_movements_from_then_on(self, bank):
         first = moved(bank, 1, key="k1").movement
         bank.clock.move(SECOND)
         second = moved(bank, 2, key="k2").movement

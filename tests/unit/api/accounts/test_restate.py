@@ -92,7 +92,7 @@ def books(bank):
         (5000, 200, "available -4100, reserved -100"),
     ],
 )
-def test_what_the_audit_names_is_set_to_what_the_journal_says(books, available, reserved, told):
+def test_an_account_that_the_audit_names_is_set_to_its_journal(books, available, reserved, told):
     books.meddle(available=available, reserved=reserved)
     assert books.wrong
     movement = books.restate().movement
@@ -268,7 +268,7 @@ def test_a_hold_that_no_index_shows_yet_is_not_released(books, lag):
     assert books.bank.money("third") == (870, 130)
 
 
-def test_what_one_index_does_not_show_is_found_by_the_other(books):
+def test_a_movement_that_one_index_lacks_is_found_by_the_other(books):
     """The payment was registered long ago and settled now: its movement is read by its own key."""
     books.bank.ledger.lag = timedelta(hours=5)
     books.receive(50, ahead=timedelta(hours=6))

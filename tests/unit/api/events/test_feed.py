@@ -211,7 +211,7 @@ def test_many_events_that_pass_no_filter_end_a_page_early(recording: Recording) 
         {"status": "PENDING"},
     ],
 )
-def test_what_is_not_asked_rightly_is_refused(recording: Recording, parameters: dict[str, str]) -> None:
+def test_wrong_parameters_of_the_feed_are_refused(recording: Recording, parameters: dict[str, str]) -> None:
     with pytest.raises(ValidationFailed):
         recording.shown(**parameters)
 

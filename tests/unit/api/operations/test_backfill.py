@@ -62,7 +62,7 @@ def test_with_a_key_it_is_one_however_often_it_is_asked_for(service):
 
 
 @pytest.mark.parametrize("later", [20 * SECOND, 10 * MINUTE])
-def test_what_died_before_its_row_is_made_up_for_by_the_callers_retry(service, later):
+def test_a_backfill_that_crashed_before_its_row_is_begun_by_the_callers_retry(service, later):
     definition = service.planned()
     service.tasks.before["add"].append(crash)
     with pytest.raises(KeyboardInterrupt):

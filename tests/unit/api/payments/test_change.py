@@ -51,7 +51,7 @@ def executing(bank):
 
 
 class TestCancelling:
-    def test_what_was_held_comes_back_once_and_a_second_cancel_answers_the_same(self, bank):
+    def test_a_cancel_returns_the_hold_once_and_a_second_cancel_answers_the_same(self, bank):
         payment = bank.registered()
         cancelled = cancel(bank, payment)
         assert (cancelled.state, cancelled.version, bank.money("payer")) == (State.CANCELLED, 2, (1000, 0))
@@ -65,7 +65,7 @@ class TestCancelling:
         assert bank.money("payer") == (1000, 0)
 
     @pytest.mark.parametrize("state", [State.COMPLETED, State.FAILED])
-    def test_what_has_ended_cannot_be_cancelled(self, bank, state):
+    def test_a_payment_that_has_ended_cannot_be_cancelled(self, bank, state):
         payment = bank.registered()
         if state is State.FAILED:
             bank.freeze("payee")
@@ -76,7 +76,7 @@ class TestCancelling:
         assert (refused.value.state, ended.state) == (state, state)
         assert bank.ledger.state == before
 
-    def test_what_is_executing_is_an_operators_to_cancel(self, bank):
+    def test_only_an_operator_cancels_an_executing_payment(self, bank):
         payment = executing(bank)
         with pytest.raises(InvalidState) as refused:
             cancel(bank, payment)
@@ -143,7 +143,7 @@ def test_a_key_that_is_bound_to_accounts_changes_payments_from_no_other(bank, ac
 
 class TestEditing:
     @pytest.mark.parametrize(("amount", "left"), [(400, (600, 400)), (50, (950, 50)), (1000, (0, 1000))])
-    def test_what_is_held_follows_the_amount(self, bank, amount, left):
+    def test_the_hold_follows_the_amount(self, bank, amount, left):
         payment = bank.registered()
         edited = change(bank, payment, amount=amount)
         assert bank.stored(payment.id) == edited

@@ -108,7 +108,7 @@ def test_the_bounds_themselves_are_allowed(changes):
     assert {name: getattr(form, name) for name in changes} == changes
 
 
-def test_what_is_not_said_is_the_usual():
+def test_fields_that_are_left_out_have_their_defaults():
     form = read(PaymentForm, body())
     assert (form.funding, form.description, form.metadata) == (Funding.RESERVE, None, {})
     assert read(PaymentForm, body(funding="at_execution")).funding is Funding.AT_EXECUTION
@@ -126,7 +126,7 @@ class TestInstants:
         assert self.asked("2026-11-18T10:06:00.0001Z") == START + MINUTE + SECOND / 1000
 
     @pytest.mark.parametrize("offset", [0, -0.001, -86_400, DELAY_SECONDS_MAX + 0.001])
-    def test_what_is_not_in_the_future_or_more_than_a_year_ahead_is_told_as_refused(self, offset):
+    def test_an_instant_in_the_past_or_more_than_a_year_ahead_is_returned_as_a_refusal(self, offset):
         refusal = self.asked((START + timedelta(seconds=offset)).isoformat())
         assert isinstance(refusal, ValidationFailed)
         assert refusal.fields[0][0] == "scheduled_time"
@@ -163,7 +163,7 @@ class TestChanges:
         assert fields_refused(PaymentChangeForm, json.dumps({"amount": amount})) == ["amount"]
 
     @pytest.mark.parametrize("field", ["from_account_id", "to_account_id", "funding", "metadata", "status"])
-    def test_what_cannot_be_changed_is_refused_by_its_name(self, field):
+    def test_a_field_that_cannot_be_changed_is_refused_by_its_name(self, field):
         assert fields_refused(PaymentChangeForm, json.dumps({"amount": 1, field: "x"})) == [field]
 
 
@@ -215,7 +215,7 @@ class TestFingerprints:
 
 
 class TestViews:
-    def test_what_waits_is_told_with_instants_in_utc(self, bank):
+    def test_the_answer_about_a_waiting_payment_has_instants_in_utc(self, bank):
         payment = bank.registered(description="rent", metadata=(("k", "v"),))
         assert answers.of(payment) == {
             "payment_id": payment.id,
@@ -237,7 +237,7 @@ class TestViews:
             "version": 1,
         }
 
-    def test_what_has_ended_tells_when_and_how(self, bank):
+    def test_the_answer_about_an_ended_payment_tells_when_and_how_it_ended(self, bank):
         done, cancelled, failed = bank.registered(), bank.registered(), bank.registered(amount=800)
         bank.changer.cancel(ANYBODY, cancelled.id, version=None)
         bank.freeze("payer")

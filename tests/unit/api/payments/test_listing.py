@@ -127,7 +127,7 @@ def spans(bank, asked, sweep=None):
     return [(each.since, each.until) for each in wanted]
 
 
-def test_what_is_completed_is_not_looked_for_in_the_future(bank):
+def test_a_list_of_completed_payments_reads_no_future(bank):
     """All that is to come would otherwise be read first."""
     bank.registered(amount=1, due_at=FAR)
     latest = bank.clock.now() + 10 * SECOND
@@ -136,7 +136,7 @@ def test_what_is_completed_is_not_looked_for_in_the_future(bank):
     assert [until for _, until in spans(bank, {"status": "PENDING"})] == [None]
 
 
-def test_what_is_pending_is_looked_for_where_the_sweep_left_something_unless_an_instant_is_named(bank):
+def test_a_list_of_pending_payments_reads_the_minutes_that_the_sweep_noted_unless_it_names_an_instant(bank):
     now = bank.clock.now()
     assert spans(bank, {"status": "PENDING"}) == [(now - 10 * MINUTE, None)]
     until = now - 5 * MINUTE
@@ -188,7 +188,7 @@ def test_another_tenant_sees_nothing(bank):
     assert pages(bank, "other", account_id="payer") == [[]]
 
 
-def test_what_is_another_tenants_is_passed_over_whatever_the_index_says(bank):
+def test_items_of_another_tenant_are_passed_over_whatever_the_index_says(bank):
     for id in ("payer", "payee"):
         bank.open(id, tenant="other")
     bank.give("payer", 1000, tenant="other")

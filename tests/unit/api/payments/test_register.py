@@ -126,7 +126,7 @@ class TestRefusals:
             (Limits(delay_max=timedelta(seconds=4)), "scheduled_time"),
         ],
     )
-    def test_what_is_more_or_less_than_the_account_may_names_the_field(self, bank, limits, field):
+    def test_a_payment_outside_the_accounts_limits_names_the_field(self, bank, limits, field):
         bank.open("narrow", limits=limits)
         bank.give("narrow", 1000)
         refusal = self.refused(bank, LimitExceeded, payer="narrow")
@@ -171,7 +171,7 @@ class TestRefusals:
         bank.reservations.reserve = refuse
         self.refused(bank, Unavailable)
 
-    def test_what_was_refused_may_be_asked_for_again_with_its_key(self, bank):
+    def test_a_refused_payment_may_be_requested_again_with_its_key(self, bank):
         self.refused(bank, InsufficientFunds, amount=1500, idempotency_key="k")
         bank.give("payer", 500)
         bank.register(amount=1500, idempotency_key="k")
@@ -329,7 +329,7 @@ class TestKeys:
         assert bank.stored(told.id).due_at == SOON
         assert bank.money("payer") == (900, 100)
 
-    def test_what_cannot_be_told_of_one_spoils_no_other(self, bank):
+    def test_an_unknown_outcome_of_one_payment_spoils_no_other(self, bank):
         crashed(bank, idempotency_key="k", due_at=SOON)
         bank.clock.sleep_until(START + MINUTE - SECOND)
 
@@ -469,7 +469,7 @@ class TestBatches:
         assert [answers[0].payment.description, answers[6].payment.description] == ["a", "b"]
         assert bank.money("payer") == (700, 300)
 
-    def test_what_an_account_has_goes_to_the_first_that_ask_for_it(self, bank):
+    def test_the_money_of_an_account_goes_to_the_first_orders_of_a_batch(self, bank):
         answers = bank.registrar.register("demo", [order(amount=400) for _ in range(3)])
         assert [isinstance(answer, PostdateError) for answer in answers] == [False, False, True]
 

@@ -31,7 +31,7 @@ def form(control):
         ),
     ],
 )
-def test_what_is_asked_is_what_controls_it_and_is_shown(asked, control):
+def test_requested_flow_control_is_stored_and_shown(asked, control):
     assert flow(form(asked).flow_control) == control
     shown = answers.of(a_task(flow=control))["flow_control"]
     usual = {"rate": None, "period_seconds": 1, "parallelism": None}
@@ -55,7 +55,7 @@ def test_what_is_asked_is_what_controls_it_and_is_shown(asked, control):
         ({"key": "k", "rate": 1, "burst": 5}, "flow_control.burst"),
     ],
 )
-def test_what_controls_nothing_or_too_much_is_refused(asked, field):
+def test_flow_control_without_a_limit_or_beyond_the_bounds_is_refused(asked, field):
     with pytest.raises(ValidationFailed) as refused:
         form(asked)
     assert [name for name, _ in refused.value.fields] == [field]

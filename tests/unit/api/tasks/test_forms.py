@@ -109,7 +109,7 @@ def test_an_unknown_field_is_called_unknown():
 
 
 @pytest.mark.parametrize("text", ["", "{", "nonsense", "{'a': 1}", b"\xff\xfe", "[" * 100_000, '{"a": NaN}'])
-def test_what_is_no_json_is_malformed(text):
+def test_a_body_that_is_no_json_is_malformed(text):
     with pytest.raises(Malformed):
         parsed(TaskForm, text)
 
@@ -143,7 +143,7 @@ def test_the_bounds_themselves_are_allowed(changes):
             assert getattr(form, name) == value
 
 
-def test_what_is_not_said_is_the_usual():
+def test_fields_that_are_left_out_have_their_defaults():
     form = parsed(TaskForm, body())
     assert form.retry.policy() == RetryPolicy()
     assert (form.timeout_seconds, form.payload, form.name, form.tags) == (30, None, None, [])
@@ -183,7 +183,7 @@ class TestInstants:
         assert self.asked("2026-11-18T10:06:00.0001Z") == START + MINUTE + SECOND / 1000
 
     @pytest.mark.parametrize("ago", [0, 1, 60])
-    def test_what_has_just_passed_means_now(self, ago):
+    def test_an_instant_that_has_just_passed_means_now(self, ago):
         assert self.asked((NOW - ago * SECOND).isoformat()) == NOW
 
     @pytest.mark.parametrize("offset", [-60.001, -86_400, DELAY_SECONDS_MAX + 0.001])
@@ -217,7 +217,7 @@ class TestChanges:
         assert (form.payload, form.model_fields_set) == (None, {"payload"})
 
     @pytest.mark.parametrize("field", ["name", "tags", "timeout_seconds", "status", "task_id"])
-    def test_what_cannot_be_changed_is_refused_by_its_name(self, field):
+    def test_a_field_that_cannot_be_changed_is_refused_by_its_name(self, field):
         assert fields_refused(TaskChangeForm, json.dumps({"payload": 1, field: "x"})) == [field]
 
 

@@ -185,7 +185,7 @@ def test_a_task_that_was_put_off_for_days_is_in_the_list_of_what_runs():
     assert pages(stored(running), clock=clock, status="RUNNING") == [[running]]
 
 
-def test_what_is_yet_to_come_is_not_looked_up_for_what_has_begun():
+def test_a_list_of_begun_tasks_looks_up_no_future_ones():
     done = in_state(State.SUCCEEDED, a_task(1, due_at=START))
     running = in_state(State.RUNNING, a_task(2, due_at=START))
     table = Counting()
@@ -246,7 +246,7 @@ def test_a_page_that_is_full_with_the_last_that_was_looked_at_is_not_the_last():
     assert [len(found) for found in pages(stored(*tasks), status="PENDING", limit="100")] == [100, 1]
 
 
-def test_what_is_another_tenants_is_passed_over_whatever_the_index_says():
+def test_items_of_another_tenant_are_passed_over_whatever_the_index_says():
     theirs = a_task(2, tenant="other")
     table = stored(a_task(1), theirs)
 
@@ -331,7 +331,7 @@ def test_a_cursor_goes_on_with_pages_of_another_size():
     assert (len(first), len(rest), end) == (2, 3, None)
 
 
-def test_what_is_registered_behind_the_cursor_is_still_seen_and_nothing_twice():
+def test_a_task_registered_behind_the_cursor_is_seen_once():
     table = stored(*(a_task(number, due_at=START + number * MINUTE) for number in range(4)))
     first, cursor = page(TaskQuery.of("demo", {"limit": "2"}), table)
     late = a_task(9, due_at=START + 9 * MINUTE)

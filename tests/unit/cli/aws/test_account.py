@@ -45,7 +45,7 @@ def refusal() -> str:
     return str(refused.value)
 
 
-def test_what_is_missing_is_named_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_names_the_missing_settings_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     both = refusal()
     assert "credentials" in both
     assert "a region" in both

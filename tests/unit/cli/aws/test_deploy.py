@@ -89,7 +89,7 @@ def test_a_stack_that_stands_keeps_its_protection(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_what_stands_after_a_deployment_is_protected_whether_it_failed_or_not(
+def test_the_stack_is_protected_after_a_deployment_whether_it_failed_or_not(
     fails: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     aws = Aws(stack=MADE, tables=("postdate-prod-items", "postdate-prod-accounts"))

@@ -40,11 +40,11 @@ def test_an_environment_fits_an_account_that_has_what_it_reserves(
     assert "(L-B99A9384)" in line
 
 
-def test_what_is_deployed_already_is_not_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrency_that_is_deployed_already_is_not_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing(Aws(reserved=RESERVED_BY_PROD), PROD, monkeypatch) == []
 
 
-def test_what_other_functions_reserve_is_not_there_to_take(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrency_that_other_functions_reserve_is_not_available(monkeypatch: pytest.MonkeyPatch) -> None:
     (line,) = missing(Aws(reserved={"somebody": 70}), PROD, monkeypatch)
     assert "70 that other functions reserve" in line
     assert "ask for 1070 of the quota" in line

@@ -52,7 +52,7 @@ def test_names_that_hang_are_told_as_unknown_when_the_time_is_over() -> None:
     assert took < 1
 
 
-def test_what_is_known_by_then_is_told_beside_what_is_not() -> None:
+def test_destinations_without_an_answer_in_time_are_unavailable_beside_the_known_ones() -> None:
     over = threading.Event()
 
     def refuse(address: str) -> None:

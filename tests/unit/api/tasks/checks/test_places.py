@@ -25,7 +25,7 @@ def refused(service, asked):
     return [place for place, each in enumerate(service.places.refusals("demo", asked)) if each is not None]
 
 
-def test_what_finds_a_place_within_its_lifetime_is_taken(service):
+def test_a_task_with_a_place_within_its_lifetime_is_accepted(service):
     assert refused(service, wanted(60)) == []
 
 
@@ -68,7 +68,7 @@ def test_nothing_is_refused_while_nobody_can_say(service):
     assert refused(service, wanted(2)) == [0, 1]
 
 
-def test_what_was_told_a_minute_ago_is_asked_again(service):
+def test_places_are_read_again_after_a_minute(service):
     assert refused(service, wanted(1)) == []
     service.flow.take("demo", "mail", 90 * DAY, now=START)
     service.clock.move(MINUTE - SECOND)

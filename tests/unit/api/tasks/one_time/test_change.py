@@ -42,7 +42,7 @@ def test_another_tenants_task_and_one_that_never_was_are_told_alike(service, ver
 
 
 @pytest.mark.parametrize("state", [State.RUNNING, State.SUCCEEDED, State.DEAD])
-def test_what_has_started_can_neither_be_cancelled_nor_changed(service, state):
+def test_a_task_that_has_started_can_neither_be_cancelled_nor_changed(service, state):
     task = in_state(state)
     service.tasks.add([task])
     with pytest.raises(InvalidState) as refused:

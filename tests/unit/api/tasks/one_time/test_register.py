@@ -149,7 +149,7 @@ class TestKeys:
         assert [packet.dues for packet in service.queue.packets] == [(Due.of(stored),)]
         assert ids_listed(service.tasks, "demo") == [retried.id]
 
-    def test_what_a_retry_writes_is_written_now_for_the_closing_pass(self, service):
+    def test_a_task_written_by_a_retry_counts_as_new_for_the_closing_pass(self, service):
         """A key reserved long before the open pass must not make its task look opened."""
         service.tasks.before["add"].append(crash)
         with pytest.raises(KeyboardInterrupt):
@@ -219,7 +219,7 @@ class TestKeys:
         assert service.registered(idempotency_key="k", due_at=FAR).due_at == SOON
         assert set(service.queue.packets[0].dues) == {Due.of(slow)}
 
-    def test_what_was_written_before_and_cannot_be_read_spoils_no_other(self, service):
+    def test_an_earlier_task_that_cannot_be_read_spoils_no_other(self, service):
         service.register(idempotency_key="k")
         service.tasks.before["get_many"].append(unavailable)
         known, new = service.registrar.register("demo", [order(idempotency_key="k"), order()])

@@ -50,7 +50,7 @@ class TestTriggers:
 
     @pytest.mark.parametrize("later", [20 * SECOND, 10 * MINUTE])
     @pytest.mark.parametrize("call", ["add", "queue"])
-    def test_what_died_halfway_is_made_up_for_by_the_callers_retry(self, service, call, later):
+    def test_a_trigger_that_crashed_halfway_is_finished_by_the_callers_retry(self, service, call, later):
         definition = service.planned()
         (service.queue.before if call == "queue" else service.tasks.before["add"]).append(crash)
         with pytest.raises(KeyboardInterrupt):
@@ -104,7 +104,7 @@ class TestTriggers:
         with pytest.raises(InvalidState):
             service.by_hand.trigger(cancelled, key=None)
 
-    def test_what_could_not_be_written_is_told(self, service):
+    def test_a_trigger_that_could_not_be_written_is_unavailable(self, service):
         definition = service.planned()
         service.tasks.unavailable.default_factory = lambda: 1
         with pytest.raises(Unavailable):
@@ -149,7 +149,7 @@ class TestTheDead:
         assert refused.value.state == state
         assert service.queue.sent == []
 
-    def test_what_is_past_its_deadline_is_not_tried_again(self, service):
+    def test_a_dead_task_past_its_deadline_is_not_redriven(self, service):
         dead = replace(in_state(State.DEAD), expires_at=service.clock.now())
         with pytest.raises(InvalidState, match="deadline"):
             service.by_hand.redrive(dead)

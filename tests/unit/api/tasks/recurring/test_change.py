@@ -130,7 +130,7 @@ def test_a_change_never_fires_at_once(before, after, moved, jitter):
     assert next_run_at(changed, runs=(), now=now) == runs[0].due_at
 
 
-def test_what_a_change_that_died_halfway_left_is_nobodys_run(service):
+def test_the_run_of_a_change_that_crashed_halfway_belongs_to_no_plan(service):
     definition = service.planned()
 
     def crash():
@@ -296,7 +296,7 @@ class TestPauses:
         service.definition_changer.resume("demo", definition.id)
         assert [run.due_at for run in waiting(service, definition)] == [START + 25 * MINUTE]
 
-    def test_what_has_no_run_left_is_not_resumed(self, service):
+    def test_a_task_without_a_run_left_is_not_resumed(self, service):
         definition = service.planned(end_at=HOUR)
         service.definition_changer.pause("demo", definition.id, reason=None)
         service.clock.sleep_until(HOUR)
@@ -321,7 +321,7 @@ class TestCancelling:
         service.tasks.unavailable[run.id] = 1
         assert service.definition_changer.cancel("demo", definition.id, version=None).state is State.CANCELLED
 
-    def test_what_waits_of_its_newest_runs_is_gone_and_the_rest_is_as_it_was(self, service):
+    def test_a_cancel_ends_the_newest_waiting_runs_and_leaves_the_others(self, service):
         definition = service.planned()
         service.by_hand.trigger(definition, key=None)
         planned = definition.schedule.walk(START - 125 * MINUTE)
@@ -397,7 +397,7 @@ class TestNextRuns:
         assert next_run_at(definition, runs=(), now=run.due_at - SECOND) == run.due_at
         assert next_run_at(definition, runs=(), now=run.due_at) > run.due_at
 
-    def test_what_was_due_before_the_plan_was_made_is_none_of_its_runs(self, service):
+    def test_occurrences_before_the_registration_are_no_runs_of_the_plan(self, service):
         service.clock.sleep_until(HOUR + SECOND)
         definition = service.planned(jitter_seconds=3000)
         (run,) = waiting(service, definition)

@@ -70,7 +70,7 @@ def test_a_wrong_field_is_refused_by_its_name(changes, field):
     ],
     ids=str,
 )
-def test_what_makes_no_plan_is_refused_by_the_field_that_says_so(changes, field):
+def test_fields_that_make_no_plan_are_refused_by_their_names(changes, field):
     assert refused(TaskForm, CRON | changes, schedule_of) == [field]
 
 
@@ -116,7 +116,7 @@ def test_defaults_of_recurring_tasks_that_a_generated_client_sends_need_no_cron(
     assert fingerprint(sent) == fingerprint(parsed(TaskForm, json.dumps(once)))
 
 
-def test_what_every_task_may_say_needs_no_cron():
+def test_fields_of_every_task_need_no_cron():
     form = parsed(
         TaskForm,
         json.dumps({"delay_seconds": 5, "target": HOOK, "ack": "explicit", "expires_after_seconds": 9}),
@@ -124,7 +124,7 @@ def test_what_every_task_may_say_needs_no_cron():
     assert (form.ack, form.expires_after_seconds) == (Ack.EXPLICIT, 9)
 
 
-def test_what_is_not_said_about_a_plan_is_the_usual():
+def test_fields_of_a_plan_that_are_left_out_have_their_defaults():
     form = parsed(TaskForm, json.dumps(CRON))
     plan = schedule_of(form)
     assert (plan.cron.text, plan.cron.timezone) == ("0 * * * *", "UTC")
@@ -144,7 +144,7 @@ class TestChanges:
         assert refused(RecurringChangeForm, given) == ["body"]
 
     @pytest.mark.parametrize("field", ["run_at", "delay_seconds", "status", "plan", "task_id"])
-    def test_what_cannot_be_changed_is_refused_by_its_name(self, field):
+    def test_a_field_that_cannot_be_changed_is_refused_by_its_name(self, field):
         assert refused(RecurringChangeForm, {"payload": 1, field: 1}) == [field]
 
     def test_a_reason_is_short(self):
@@ -203,7 +203,7 @@ class TestJobs:
         ],
         ids=str,
     )
-    def test_what_is_wrong_is_told_under_its_names(self, given, field):
+    def test_the_job_api_names_wrong_fields_in_its_own_spelling(self, given, field):
         assert refused(JobForm, {"target": HOOK} | given) == [field]
 
     def test_a_plan_that_is_none_is_told_under_its_names(self):

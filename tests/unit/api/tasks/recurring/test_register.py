@@ -39,7 +39,7 @@ def test_a_definition_lives_in_the_first_of_all_minutes_and_its_first_run_in_its
     assert service.definitions.get(definition.id) == definition
 
 
-def test_what_a_run_calls_is_what_was_asked_for(service):
+def test_a_run_has_the_call_of_the_request(service):
     definition = service.planned(
         ack=Ack.EXPLICIT, timeout_seconds=7, expires_after=5 * MINUTE, name="n", tags=("a",)
     )
@@ -98,7 +98,7 @@ def test_a_payload_that_fits_no_run_has_a_row_of_its_own(service):
 
 
 @pytest.mark.parametrize("lost", ["run", "definition"])
-def test_what_cannot_be_written_is_told_and_not_called(service, lost):
+def test_a_plan_that_cannot_be_written_is_unavailable_and_not_called(service, lost):
     if lost == "run":
         service.tasks.unavailable.default_factory = lambda: 1
     else:
@@ -121,7 +121,7 @@ class TestKeys:
         with pytest.raises(IdempotencyKeyReused):
             service.plan(idempotency_key="k", fingerprint="another")
 
-    def test_what_would_be_refused_now_is_answered_as_before(self, service):
+    def test_a_repeated_request_that_would_be_refused_now_is_answered_as_before(self, service):
         first = service.plan(idempotency_key="k", end_at=HOUR + MINUTE)
         service.clock.move(3 * 60 * MINUTE)
         no = DestinationNotAllowed()
