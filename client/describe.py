@@ -33,8 +33,8 @@ _METHODS: Final = """
 whoami schedulePayment schedulePayments listPayments getPayment changePayment cancelPaymentByPost listPaymentEvents
 listPaymentExecutions openAccount openAccounts getAccount listAccounts changeAccount closeAccount freezeAccount
 unfreezeAccount deposit adjust listTransactions listAccountEvents forecast registerTasks pauseTask resumeTask retryTask
-triggerTask backfillTask previewTask listRuns getRun completeRun failRun extendRun retryRun planOperation getOperation
-listOperations listOperationItems startOperation stopOperation resumeOperation listEvents getEvent
+triggerTask backfillTask previewTask listRuns listAllRuns getRun completeRun failRun extendRun retryRun planOperation
+getOperation listOperations listOperationItems startOperation stopOperation resumeOperation listEvents getEvent
 """
 # The operations that a method of the client asks for. Some have one of several answers: the name stands for all.
 ASKED: Final = {

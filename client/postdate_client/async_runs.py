@@ -6,8 +6,8 @@ from typing import Unpack
 from postdate_client.answers import Run
 from postdate_client.async_requests import AsyncRequests
 from postdate_client.forms import CompleteForm, FailForm, HeartbeatForm
-from postdate_client.queries import RunsQuery
-from postdate_client.values import given, path_of
+from postdate_client.queries import AllRunsQuery, RunsQuery
+from postdate_client.values import given, named, path_of
 
 
 class AsyncRuns(AsyncRequests):
@@ -22,6 +22,10 @@ class AsyncRuns(AsyncRequests):
     def runs(self, task_id: str, **query: Unpack[RunsQuery]) -> AsyncIterator[Run]:
         """The runs of a task, the newest first."""
         return self.pages(f"{path_of('tasks', task_id)}/runs", "runs", query=query)
+
+    def all_runs(self, **query: Unpack[AllRunsQuery]) -> AsyncIterator[Run]:
+        """The runs of all recurring tasks, the latest first."""
+        return self.pages("/api/v1/runs", "runs", query=named(query))
 
     async def complete_run(self, run_id: str, **form: Unpack[CompleteForm]) -> Run:
         """Says that the work is done."""

@@ -94,6 +94,23 @@ class RunsQuery(TypedDict):
     cursor: NotRequired[str | None]
 
 
+class AllRunsQuery(TypedDict):
+    """Filters of `listAllRuns`."""
+
+    status: NotRequired[
+        Literal[
+            "PENDING", "RUNNING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED"
+        ]
+        | None
+    ]
+    task_id: NotRequired[str | None]
+    from_: NotRequired[datetime | Instant | None]
+    until: NotRequired[datetime | Instant | None]
+    order: NotRequired[Literal["asc", "desc"] | None]
+    limit: NotRequired[int | None]
+    cursor: NotRequired[str | None]
+
+
 class EventsQuery(TypedDict):
     """Filters of `listEvents`."""
 

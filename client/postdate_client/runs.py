@@ -8,9 +8,9 @@ from typing import Unpack
 
 from postdate_client.answers import Run
 from postdate_client.forms import CompleteForm, FailForm, HeartbeatForm
-from postdate_client.queries import RunsQuery
+from postdate_client.queries import AllRunsQuery, RunsQuery
 from postdate_client.requests import Requests
-from postdate_client.values import given, path_of
+from postdate_client.values import given, named, path_of
 
 
 class Runs(Requests):
@@ -25,6 +25,10 @@ class Runs(Requests):
     def runs(self, task_id: str, **query: Unpack[RunsQuery]) -> Iterator[Run]:
         """The runs of a task, the newest first."""
         return self.pages(f"{path_of('tasks', task_id)}/runs", "runs", query=query)
+
+    def all_runs(self, **query: Unpack[AllRunsQuery]) -> Iterator[Run]:
+        """The runs of all recurring tasks, the latest first."""
+        return self.pages("/api/v1/runs", "runs", query=named(query))
 
     def complete_run(self, run_id: str, **form: Unpack[CompleteForm]) -> Run:
         """Says that the work is done."""

@@ -94,8 +94,9 @@ def instant(parameters: Mapping[str, str], name: str) -> datetime | None:
     return instant_of(name, parameters[name]) if name in parameters else None
 
 
-def is_newest_first(parameters: Mapping[str, str]) -> bool:
-    order = parameters.get("order", ORDERS[0])
+def is_newest_first(parameters: Mapping[str, str], *, usual: str = ORDERS[0]) -> bool:
+    """`usual` is the order of a list whose query names none."""
+    order = parameters.get("order", usual)
     if order not in ORDERS:
         raise ValidationFailed([("order", f"is one of {', '.join(ORDERS)}")])
     return order == "desc"

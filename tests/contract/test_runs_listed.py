@@ -3,11 +3,13 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from postdate.domain.definition import HOME_MINUTE
 from postdate.domain.recurs import Recurs
-from postdate.domain.task import Task
+from postdate.domain.slots import Slot, item_id
+from postdate.domain.task import KIND, Task
 from postdate.stores.tasks import Tasks
 from tests.contract.examples import Examples
-from tests.listing import ids_listed
+from tests.listing import ids_listed, walked
 
 
 def runs(examples: Examples, definition: str, number: int, *, tenant: str = "acme") -> list[Task]:
@@ -17,6 +19,21 @@ def runs(examples: Examples, definition: str, number: int, *, tenant: str = "acm
         recurs = Recurs(definition=definition, plan=1, at=due_at, number=place + 1)
         found.append(examples.task(due_at=due_at, tenant=tenant, recurs=recurs))
     return found
+
+
+def test_all_runs_of_a_tenant_are_in_one_list_and_nothing_else_is(tasks: Tasks, examples: Examples) -> None:
+    tenant = f"runs{examples.now:%Y%m%d%H}"
+    plans = [item_id(KIND, Slot(minute=HOME_MINUTE, shard=0), bytes([each] * 10)) for each in (1, 2)]
+    ours = [run for plan in plans for run in runs(examples, plan, 3, tenant=tenant)]
+    delivered = runs(examples, "sub_1", 2, tenant=tenant)
+    once = examples.task(tenant=tenant)
+    tasks.add([*ours, *delivered, once, *runs(examples, plans[0], 2, tenant="other")])
+    in_order = [run.id for run in sorted(ours, key=lambda run: (run.planned_at, run.id))]
+    assert ids_listed(tasks, tenant, runs=True) == in_order
+    assert walked(tasks, tenant, runs=True, limit=2, newest_first=True) == in_order[::-1]
+    later = examples.now + timedelta(minutes=1)
+    assert ids_listed(tasks, tenant, runs=True, since=later) == in_order[2:]
+    assert ids_listed(tasks, tenant) == [once.id]
 
 
 def test_steps_of_an_operation_are_stored_and_in_no_list(tasks: Tasks, examples: Examples) -> None:

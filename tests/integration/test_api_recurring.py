@@ -44,6 +44,39 @@ def test_a_recurring_task_is_answered_read_and_listed_alike(client: Client) -> N
     assert client.get(TASKS, "limit=1").body["tasks"] == [task]
 
 
+def test_the_runs_of_all_recurring_tasks_are_listed_page_by_page_none_missed_or_twice(client: Client) -> None:
+    plans = [recur(client, cron=f"{minute} 0 * * *").body["task_id"] for minute in (3, 1, 2)]
+    client.register(delay_seconds=600)
+    for plan in plans:
+        for _ in range(2):
+            assert client.call("POST", f"{TASKS}/{plan}/trigger").status in (201, 202)
+    found = (run for plan in plans for run in runs(client, plan))
+    wanted = sorted(found, key=lambda run: (run["planned_at"], run["run_id"]))
+    assert len(wanted) == 9
+
+    def walked(query: str) -> list[dict[str, Any]]:
+        found, cursor = list[dict[str, Any]](), ""
+        while True:
+            page = client.get(RUNS, f"limit=2{query}{cursor}").body
+            assert len(page["runs"]) <= 2
+            found += page["runs"]
+            if page["next_cursor"] is None:
+                return found
+            cursor = f"&cursor={page['next_cursor']}"
+
+    assert walked("&order=asc") == wanted
+    assert walked("") == walked("&order=desc") == wanted[::-1]
+    to_come = soon()
+    assert walked(f"&order=asc&from={to_come}") == wanted[-3:]
+    assert walked(f"&order=asc&until={to_come}") == wanted[:-3]
+    assert walked("&status=PENDING&order=asc") == wanted
+    assert walked("&status=DEAD") == []
+    of_one = [run["run_id"] for run in wanted if run["task_id"] == plans[0]]
+    assert walked(f"&task_id={plans[0]}") == runs(client, plans[0])
+    assert {run["run_id"] for run in walked(f"&task_id={plans[0]}&until={to_come}")} == {*of_one[:-1]}
+    assert [run["run_id"] for run in walked(f"&task_id={plans[0]}&from={to_come}&order=asc")] == of_one[-1:]
+
+
 def test_a_key_stands_for_one_recurring_task(client: Client) -> None:
     first, second = recur(client, key="k"), recur(client, key="k")
     assert (second.status, second.body) == (201, first.body)

@@ -185,6 +185,12 @@ PARAMETERS: Final[dict[str, Schema]] = {
     "until": _query("until", "The last instant; 30 days ahead if it is left out.", INSTANT),
     "status": _query("status", "Only tasks in this state.", {"type": "string", "enum": list(STATUSES)}),
     "run_status": _query("status", "Only runs in this state.", enum_of(task.State)),
+    "run_order": _query(
+        "order",
+        "`asc` sorts the earliest instant first.",
+        {"type": "string", "enum": list(ORDERS), "default": ORDERS[1]},
+    ),
+    "of_task": _query("task_id", "Only runs of the recurring task of this id.", TEXT),
     "run_id": _path("run_id", "The id of a run."),
     "subscription_id": _path("subscription_id", "The id of a subscription."),
     "delivery_status": _query("status", "Only deliveries in this state.", enum_of(task.State)),

@@ -12,6 +12,7 @@ from functions.api.operation import Routes
 from functions.api.runs import answers
 from functions.api.runs.forms import CompleteForm, FailForm, HeartbeatForm
 from functions.api.runs.listing import RunQuery, belongs, page
+from functions.api.runs.of_tenant import TenantRunQuery, page_of_tenant
 from functions.api.tasks.routes import READ, WRITE
 from functions.api.wiring import wired
 from postdate.domain.definition import is_definition
@@ -37,6 +38,26 @@ def list_runs(caller: Caller, task_id: str) -> answers.RunList:
     _exists(tenant, task_id)
     query = RunQuery.of(tenant, task_id, requests.parameters(_event()))
     shown = page(query, wired().tables.tasks, clock=wired().clock)
+    runs = [answers.of(run) for run in shown.items]
+    return {"runs": runs, "next_cursor": shown.cursor, "partial": shown.partial}
+
+
+@RUNS.serves(
+    "get",
+    "/runs",
+    name="listAllRuns",
+    summary="List the runs of all recurring tasks",
+    text="The runs are in the order of their planned instants, the latest first; the runs to come are included. With "
+    "`task_id` the list has the runs of this recurring task. Lists of PENDING and of RUNNING runs have every such run, "
+    "however late it is. The list is a moment behind. With a filter a page may be short, or empty, and still have a "
+    "`next_cursor`.",
+    scope=READ,
+    parameters=("run_status", "of_task", "from", "before", "run_order", "limit", "cursor"),
+    codes=("validation_failed",),
+)
+def list_all_runs(caller: Caller) -> answers.RunList:
+    query = TenantRunQuery.of(caller.tenant, requests.parameters(_event()))
+    shown = page_of_tenant(query, wired().tables.tasks, wired().operators.unfinished, clock=wired().clock)
     runs = [answers.of(run) for run in shown.items]
     return {"runs": runs, "next_cursor": shown.cursor, "partial": shown.partial}
 

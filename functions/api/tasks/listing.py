@@ -18,14 +18,15 @@ from postdate.domain.definition import Definition, is_definition
 from postdate.domain.definition import State as DefinitionState
 from postdate.domain.errors import ValidationFailed
 from postdate.domain.item import kind_of
-from postdate.domain.task import KIND, RUN_KIND, State, Task
+from postdate.domain.task import KIND, KINDS, State, Task
 from postdate.runtime.clock import Clock
 from postdate.stores.definitions import Definitions
 from postdate.stores.places import id_at
 from postdate.stores.tasks import Listing, Tasks, TasksWanted
 
 STATUSES: Final = tuple(dict.fromkeys(each.value for each in (*State, *DefinitionState)))
-_PLACE: Final = re.compile(rf"[0-9]{{13}}(?:{KIND}|{RUN_KIND})_[0-9a-z]{{24}}")
+# Lists by state have deliveries to subscriptions too, so a page may end at one.
+PLACE: Final = rf"[0-9]{{13}}(?:{'|'.join(sorted(KINDS))})_[0-9a-z]{{24}}"
 # Definitions stand at the first of all instants.
 _BEHIND_DEFINITIONS: Final = instants.EPOCH + timedelta(milliseconds=1)
 
@@ -61,7 +62,7 @@ class TaskQuery:
         newest_first = listing.is_newest_first(parameters)
         ends = (parameters.get("from"), parameters.get("until"))
         span = Span.of(parameters, "tasks", tenant, status, name, tag, *ends, str(newest_first))
-        if span.after and not _PLACE.fullmatch(span.after):
+        if span.after and not re.fullmatch(PLACE, span.after):
             raise ValidationFailed([("cursor", "is not a cursor of this API")])
         return cls(
             tenant=tenant,
@@ -91,29 +92,38 @@ class TaskQuery:
         """Returns the ranges of tasks in this state. A list between instants has no definitions, which have no
         instant."""
         cut = self.since is not None or self.until is not None
-        first = max(self.since or instants.EPOCH, _BEHIND_DEFINITIONS)
-        every = TasksWanted(tenant=self.tenant, since=first if cut else None, until=self.until)
-        lingering = replace(every, listing=Listing.LINGERING)
-        latest = now + CLOCKS_APART
-        begun = replace(every, since=first, until=min(self.until or latest, latest))
-        if self.status is None:
-            return [every]
-        if self.status in Listing.__members__:
-            return [replace(every, listing=Listing(self.status))]
-        if self.status == State.PENDING:
-            return [*self._parts(replace(every, since=first), unfinished.minutes().waiting), lingering]
-        if self.status == State.RUNNING:
-            return [*self._parts(begun, unfinished.minutes().running), lingering]
-        if self.status in State.__members__:
-            return [{State.RETRYING: lingering, State.SUCCEEDED: begun}[State(self.status)]]
-        return [] if cut else [replace(every, until=_BEHIND_DEFINITIONS)]
+        every = TasksWanted(tenant=self.tenant, since=self.since, until=self.until)
+        if self.status is not None and self.status not in State.__members__:
+            return [] if cut else [replace(every, until=_BEHIND_DEFINITIONS)]
+        found = [every] if self.status is None else ranges(every, State(self.status), unfinished, now=now)
+        if not cut and (self.status is None or self.status in Listing.__members__):
+            return found
+        return [replace(each, since=max(each.since or instants.EPOCH, _BEHIND_DEFINITIONS)) for each in found]
 
-    def _parts(self, whole: TasksWanted, spans: Sequence[Between]) -> list[TasksWanted]:
-        """The parts that lie within these spans; the whole of a list that names its first instant."""
-        if self.since is not None:
-            return [whole]
-        parts = [each.cut(whole.since, whole.until) for each in spans]
-        return [replace(whole, since=part.since, until=part.until) for part in parts if part is not None]
+
+def ranges(every: TasksWanted, state: State, unfinished: Unfinished, *, now: datetime) -> list[TasksWanted]:
+    """Returns the parts of a list in which items of the state lie: the whole list if it names its first instant."""
+    if state in Listing.__members__:
+        return [replace(every, listing=Listing(state))]
+    latest = now + CLOCKS_APART
+    lingering = replace(every, listing=Listing.LINGERING)
+    begun = replace(every, until=min(every.until or latest, latest))
+    match state:
+        case State.PENDING:
+            return [*_parts(every, unfinished.minutes().waiting), lingering]
+        case State.RUNNING:
+            return [*_parts(begun, unfinished.minutes().running), lingering]
+        case State.RETRYING:
+            return [lingering]
+        case _:
+            return [begun]
+
+
+def _parts(whole: TasksWanted, spans: Sequence[Between]) -> list[TasksWanted]:
+    if whole.since is not None:
+        return [whole]
+    parts = [each.cut(None, whole.until) for each in spans]
+    return [replace(whole, since=part.since, until=part.until) for part in parts if part is not None]
 
 
 def page(

@@ -12,6 +12,7 @@ from pynamodb.attributes import ListAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection
 
 from postdate.domain import instants
+from postdate.domain.definition import is_definition
 from postdate.domain.item import kind_of
 from postdate.domain.slots import unique_part
 from postdate.domain.task import OPERATION_KIND, State, Task
@@ -129,6 +130,11 @@ def runs_key(tenant: str, definition: str, number: int) -> str:
     return listing_key(f"{tenant}#{definition}", number)
 
 
+def tenant_runs_key(tenant: str, number: int) -> str:
+    """The key of the list of all runs of a tenant's recurring tasks."""
+    return listing_key(f"{tenant}#runs", number)
+
+
 def state_key(tenant: str, listing: Listing, number: int) -> str:
     return listing_key(f"{tenant}#{listing.value}", number)
 
@@ -207,7 +213,7 @@ def _listings(task: Task, number: int) -> dict[str, str]:
         return {}
     listing, recurs = listing_of(task), task.recurs
     keys = {
-        "tenant_listing": listing_key(task.tenant, number) if recurs is None else None,
+        "tenant_listing": _tenant_listing(task, number),
         "state_listing": None if listing is None else state_key(task.tenant, listing, number),
     }
     found = {name: key for name, key in keys.items() if key is not None}
@@ -216,6 +222,13 @@ def _listings(task: Task, number: int) -> dict[str, str]:
     if recurs is not None:
         found["listing"] = runs_key(task.tenant, recurs.definition, number)
     return found
+
+
+def _tenant_listing(task: Task, number: int) -> str | None:
+    """The tenant's list of one-time tasks or the one of runs. A delivery to a subscription is in neither."""
+    if task.recurs is None:
+        return listing_key(task.tenant, number)
+    return tenant_runs_key(task.tenant, number) if is_definition(task.recurs.definition) else None
 
 
 def _options_text(task: Task) -> str | None:

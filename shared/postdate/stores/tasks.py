@@ -54,12 +54,14 @@ def listing_of(task: Task) -> Listing | None:
 class TasksWanted:
     """A part of one list. `since` is its first instant, `until` the first one after the last.
 
-    Without a `listing` the list holds all one-time tasks and definitions of the tenant, and no runs. The place of a
-    definition begins with the first of all instants. A list by state also holds runs and cancelled definitions.
+    Without a `listing` the list holds all one-time tasks and definitions of the tenant and no runs, or with `runs` all
+    runs of its recurring tasks and nothing else. The place of a definition begins with the first of all instants. A
+    list by state also holds runs, deliveries to subscriptions, and cancelled definitions.
     """
 
     tenant: str
     listing: Listing | None = None
+    runs: bool = False
     since: datetime | None = None
     until: datetime | None = None
 

@@ -146,7 +146,8 @@ class DynamoTasks:
 
     def _list(self, wanted: TasksWanted, number: int) -> tuple[Any, str]:
         if wanted.listing is None:
-            return self._rows.by_tenant, task_row.listing_key(wanted.tenant, number)
+            key = task_row.tenant_runs_key if wanted.runs else task_row.listing_key
+            return self._rows.by_tenant, key(wanted.tenant, number)
         return self._rows.by_state, task_row.state_key(wanted.tenant, wanted.listing, number)
 
     def runs_listed(self, tenant: str, definition: str, *, after: str, limit: int) -> list[str]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from postdate.domain import instants
+from postdate.domain.definition import is_definition
 from postdate.domain.item import kind_of
 from postdate.domain.slots import ShardPlan, Slot, home, unique_part
 from postdate.domain.tally import Fared
@@ -68,11 +69,11 @@ class MemoryTasks:
 
     def _places(self, wanted: TasksWanted) -> Iterator[str]:
         for task in self._tasks.values():
-            if task.tenant == wanted.tenant and kind_of(task.id) != OPERATION_KIND:
-                listing = wanted.listing
-                if task.recurs is None if listing is None else listing is listing_of(task):
-                    yield place_of(task.planned_at, task.id)
+            if task.tenant == wanted.tenant and kind_of(task.id) != OPERATION_KIND and _is_in(task, wanted):
+                yield place_of(task.planned_at, task.id)
         for id, (tenant, listing) in self.definitions_listed.items():
+            if wanted.runs and wanted.listing is None:
+                continue
             if tenant == wanted.tenant and wanted.listing in (None, listing):
                 yield place_of(instants.EPOCH, id)
 
@@ -125,6 +126,14 @@ class MemoryTasks:
     def _point(self, task: Task, at: datetime) -> None:
         slot = self._shards.slot(at, unique_part(task.id))
         self._pointers.setdefault(slot, []).append(replace(TimetableEntry.of(task), phase=None))
+
+
+def _is_in(task: Task, wanted: TasksWanted) -> bool:
+    if wanted.listing is not None:
+        return wanted.listing is listing_of(task)
+    if task.recurs is None:
+        return not wanted.runs
+    return wanted.runs and is_definition(task.recurs.definition)
 
 
 def _entry(task: Task, fared: bool) -> TimetableEntry:

@@ -29,7 +29,7 @@ SCOPES: Final = {
     ),
     "tasks:read": (
         "getFlowKey getJob getLimits getOperation getOverview getRun getRunOfTask getTask listDestinations "
-        "listFlowKeys listJobs listOperationItems listOperations listRuns listTasks previewTask"
+        "listAllRuns listFlowKeys listJobs listOperationItems listOperations listRuns listTasks previewTask"
     ),
     "tasks:write": (
         "changeFlowKey pauseFlowKey probeDestination resetDestination resumeFlowKey "

@@ -44,11 +44,16 @@ NIGHT = {
     ],
 }  # fmt: skip
 NIGHTS = "/api/v1/ops/reconciliations"
+RUN = {
+    "run_id": "run_1", "task_id": "task_1", "status": "DEAD", "planned_at": "2026-11-18T06:00:00.000Z",
+    "lateness_ms": 7, "reason": "http 422",
+}  # fmt: skip
 ANSWERS = {
     NIGHTS: {"reconciliations": [NIGHT], "next_cursor": None},
     f"{NIGHTS}/": NIGHT,
     "/api/v1/flow-keys": {"flow_keys": [KEY], "next_cursor": None},
     "/api/v1/flow-keys/": KEY,
+    "/api/v1/runs": {"runs": [RUN], "next_cursor": None},
     "/api/v1/destinations": {"destinations": [DESTINATION]},
     "/api/v1/destinations/": DESTINATION,
     "/api/v1/ops/dlq/tasks": {"queue": "tasks", "groups": [GROUP]},
@@ -95,6 +100,9 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sent]:
         ("destinations list", ("GET", "/api/v1/destinations", None), "d1  OPEN  webhook shop.example"),
         ("destinations probe d1", ("POST", "/api/v1/destinations/d1/probe", None), "http 503"),
         ("destinations reset d1", ("POST", "/api/v1/destinations/d1/reset", None), "4 waiting"),
+        ("runs list", ("GET", "/api/v1/runs?limit=20", None), "run_1  of task_1  7 ms late  http 422"),
+        ("runs list --count 300 --status DEAD --task-id task_1 --from 2026-11-01 --order asc",
+         ("GET", "/api/v1/runs?limit=100&status=DEAD&task_id=task_1&from=2026-11-01&order=asc", None), "DEAD"),
         ("letters tasks", ("GET", "/api/v1/ops/dlq/tasks?group=failure", None), "7  http 422"),
         ("reconciliations list", ("GET", f"{NIGHTS}?limit=20", None), "rec_1  2026-11-18T02:18:41.112Z  journal_gives"),
         ("reconciliations show rec_1", ("GET", f"{NIGHTS}/rec_1", None), "acme rent: to be approved"),

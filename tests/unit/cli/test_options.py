@@ -36,7 +36,7 @@ READ: Final = frozenset(
             "reconciliations list",
             "reconciliations show",
         ),
-        *("subscriptions list", "subscriptions show", "subscriptions deliveries"),
+        *("subscriptions list", "subscriptions show", "subscriptions deliveries", "runs list"),
     }
 )
 _SPEAKS: Final = re.compile(r"\b(service|address)\(options")

@@ -44,6 +44,7 @@ SHAPES: Final[dict[str, list[str] | str]] = {
     "flow-keys pause k": ["flow_keys"],
     "flow-keys resume k": ["flow_keys"],
     "flow-keys pin k --rate 5": ["flow_keys"],
+    "runs list": ["runs", "next_cursor"],
     "keys list": ["keys"],
     "keys make n --scope tasks:read": ["keys"],
     "keys rotate k1": ["keys"],

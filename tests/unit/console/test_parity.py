@@ -71,6 +71,7 @@ triggerTask               trigger_task        call                        tasks 
 backfillTask              backfill_task       call                        tasks          Backfill
 retryTask                 retry_task          call                        tasks          Retry
 listRuns                  runs                call                        tasks          Runs
+listAllRuns               all_runs            runs list                   runs           Runs
 getRunOfTask              request             call                        -
 getRun                    run                 explain                     runs           Run
 completeRun               complete_run        call                        -
