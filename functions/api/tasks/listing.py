@@ -115,7 +115,7 @@ def ranges(every: TasksWanted, state: State, unfinished: Unfinished, *, now: dat
             return [*_parts(begun, unfinished.minutes().running), lingering]
         case State.RETRYING:
             return [lingering]
-        case _:
+        case State.SUCCEEDED | State.DEAD | State.CANCELLED | State.EXPIRED | State.SKIPPED | State.MISSED:
             return [begun]
 
 

@@ -80,12 +80,12 @@ BUGS: Final = (
     bug(
         "a list is made of another tenant's rows",
         f"{TASKS}:DynamoTasks._list",
-        "listing_key(wanted.tenant,",
-        'listing_key("zeta",',
+        "key(wanted.tenant, number)",
+        'key("zeta", number)',
     ),
     bug(
         "a task is listed as another tenant's",
-        "postdate.stores.task_row:_listings",
+        "postdate.stores.task_row:_tenant_listing",
         "listing_key(task.tenant,",
         'listing_key("zeta",',
     ),

@@ -45,8 +45,9 @@ def test_any_other_call_carries_the_trace_of_its_request(traces: list[str | None
     assert traces == [TRACE["_X_AMZN_TRACE_ID"]]
 
 
-def test_an_act_may_precede_each_call_of_an_event() -> None:
+def test_an_act_may_precede_each_call_of_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may call AWS itself. Once the event has ended, it is over."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     made = aws.client.__wrapped__("sqs")
     answer = SimpleNamespace(status_code=200), {"ResponseMetadata": {}}
     made.meta.events.register("before-call", lambda **_: answer)

@@ -125,7 +125,7 @@ def test_failed_attempts_are_counted_by_reason_and_class(lines, capsys):
 
 
 def test_destinations_that_are_down_are_named_with_their_tenant(lines):
-    circuits._say(("acme", "webhook h"), Breaker(), replace(Breaker(), opened=1, open_until=START))
+    circuits._log_change(("acme", "webhook h"), Breaker(), replace(Breaker(), opened=1, open_until=START))
     (row,) = rows("destinations_down", lines)
     assert (row["tenant"], row["destination"], row["opened"]) == ("acme", "webhook h", 1)
 
