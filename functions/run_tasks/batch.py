@@ -11,6 +11,7 @@ from typing import Final
 from functions.run_tasks.tally import TaskTally
 from postdate.domain.due import Due
 from postdate.domain.parameters import DEFAULTS, Parameters
+from postdate.domain.retry import put_off_seconds
 from postdate.domain.sweeping import Horizon
 from postdate.domain.task import Task
 from postdate.domain.transitions import Transition
@@ -117,6 +118,15 @@ class Batch:
         soon = self._worker.clock.now() + SOON
         for call, task in calls:
             self.defer(call, task, not_before=soon)
+
+    def back_off(self, changes: Sequence[Change]) -> None:
+        """Sends calls again whose claims were throttled, after a pause that grows with their lateness. The pause is
+        that of the least late call, so that all calls of a tenant stay in one packet."""
+        now = self._worker.clock.now()
+        late = min((now - call.due.due_at for call, _ in changes), default=timedelta(0))
+        pause = put_off_seconds(late.total_seconds(), self._worker.draw())
+        for call, change in changes:
+            self.defer(call, change.before, not_before=now + timedelta(seconds=pause))
 
     def send_on(self, calls: Iterable[Call]) -> None:
         # Spread over some seconds, so that the calls do not come back together.

@@ -75,7 +75,8 @@ class Claiming:
             if not changes and not decided:
                 break
         else:
-            self._batch.defer_soon((call, change.before) for call, change in [*changes, *decided])
+            self._batch.back_off(changes)
+            self._batch.defer_soon((call, change.before) for call, change in decided)
         self._batch.outbox.send()
 
     def _start(self, claimed: list[Change]) -> None:

@@ -63,9 +63,6 @@ PATIENCE: Final = Cost(
     unit="seconds that a worker repeats a throttled claim",
     basis="counted, four tries in run_tasks/claiming.py",
 )
-PUT_OFF: Final = Cost(
-    value=2, unit="seconds until a throttled call returns", basis="counted, SOON of run_tasks/batch.py"
-)
 PARTITION_OF_TABLE: Final = Cost(
     value=1_000,
     unit="write units of warm throughput for each partition of a table",

@@ -10,6 +10,7 @@ import heapq
 from collections.abc import Sequence
 from itertools import count
 from math import ceil, inf
+from random import Random
 from typing import Any, Final
 
 from infra.capacity.load import Item, Message
@@ -30,6 +31,7 @@ class _Run:
         self._again: list[tuple[float, int, Sequence[Item]]] = []
         self._events: list[tuple[float, int, int, Any, Any]] = []
         self._numbers = count()
+        self._draws = Random(0)  # noqa: S311
         self._cold = set(range(fleet.warm, fleet.most))
         for worker in range(fleet.most):
             begins = max(0.0, (worker + 1 - fleet.first) / fleet.added) if fleet.added else 0.0
@@ -214,8 +216,9 @@ class _Run:
     def _put_off(self, refused: Sequence[Item], together: int, now: float) -> None:
         self._throttled += len(refused)
         for first in range(0, len(refused), together):
-            call = (now + self._work.put_off, next(self._numbers), refused[first : first + together])
-            heapq.heappush(self._again, call)
+            items = refused[first : first + together]
+            pause = ceil(self._work.put_off(now - items[-1][0], self._draws.random()))
+            heapq.heappush(self._again, (now + pause, next(self._numbers), items))
         self._requests += ceil(len(refused) / together / 10)
 
     def _end(self, worker: int, now: float, _: Any) -> None:

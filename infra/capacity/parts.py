@@ -1,16 +1,18 @@
 """The numbers that go into a run of the simulation, and the outcome of a run."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, inf
+
+from postdate.domain.retry import put_off_seconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Work:
     """The times of a worker in seconds: a new environment, a batch without its items, the calls of items that are
     committed together, and an item. `units` are the write units of an item on the fullest table. A worker waits up
-    to `patience` for units, and a throttled call returns after `put_off`."""
+    to `patience` for units, and a throttled call returns after `put_off` of its lateness and a draw."""
 
     cold_start: float
     a_batch: float
@@ -18,7 +20,7 @@ class Work:
     an_item: float
     units: float
     patience: float = 0.25
-    put_off: float = 2.0
+    put_off: Callable[[float, float], float] = put_off_seconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -89,5 +89,4 @@ def _work(function: str, size: Size) -> Work:
         an_item=core.value / min(1.0, size.memory_mb / calibration.LAMBDA_VCPU_MB.value),
         units=units.value,
         patience=calibration.PATIENCE.value,
-        put_off=calibration.PUT_OFF.value,
     )

@@ -82,6 +82,12 @@ def test_what_helps_at_one_known_instant(tenants: int, told: str) -> None:
     assert f"{then['raised_p99_seconds']} s {told}" in " ".join(PAGE.split())
 
 
+def test_more_shards_alone_are_enough_for_a_thousand_tenants_at_one_instant() -> None:
+    more = replace(PROD, settings=replace(PROD.settings, shard_plan="0=1024"))
+    then = of_minute(more, tenants=1_000, over=0)["lateness_p99_seconds"]
+    assert f"the shards alone bring it from 35.878 s to {then} s." in " ".join(PAGE.split())
+
+
 def test_each_limit_halved() -> None:
     found = forecast.halved(PROD, due=HALF_A_MILLION, tenants=HALF_A_MILLION, over=60)
     told = dict(re.findall(r"^\| `(\w+)`: .* \| ([\d.]+) s \|$", PAGE, re.MULTILINE))

@@ -34,7 +34,7 @@ MAY_USE: Final = {
     "functions.sweep": ("postdate",),
     "infra": (
         *("postdate.runtime.settings", "postdate.runtime.metric", "postdate.targets"),
-        *("postdate.domain.slots", "postdate.domain.due"),
+        *("postdate.domain.slots", "postdate.domain.due", "postdate.domain.retry"),
     ),
     "cli": ("postdate", "infra.environment", "infra.environments", "infra.watch"),
     "cli.commands": (

@@ -9,6 +9,15 @@ from postdate.domain import instants
 ATTEMPTS_MAX: Final = 50
 # The multiplier to the power of many attempts would overflow.
 _EXPONENT_MAX: Final = 64
+_PUT_OFF_SECONDS: Final = 2.0
+_PUT_OFF_SECONDS_MAX: Final = 16.0
+
+
+def put_off_seconds(late_seconds: float, draw: float) -> float:
+    """The pause before a throttled claim is tried again; `draw` is a random number in [0, 1).
+
+    It is drawn up to half of the lateness, so it grows with each try and no message has to count the tries."""
+    return min(max(_PUT_OFF_SECONDS, draw * late_seconds / 2), _PUT_OFF_SECONDS_MAX)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

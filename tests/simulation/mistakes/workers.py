@@ -78,6 +78,14 @@ BUGS: Final = (
         mix="unwritable",
     ),
     bug(
+        "a throttled claim is tried again every two seconds",
+        f"{BATCH}:Batch.back_off",
+        "timedelta(seconds=pause)",
+        "SOON",
+        test="tests/unit/run_tasks/test_faults.py"
+        "::test_throttled_claims_wait_the_longer_the_later_they_are_and_stay_in_one_packet",
+    ),
+    bug(
         "a list is made of another tenant's rows",
         f"{TASKS}:DynamoTasks._list",
         "key(wanted.tenant, number)",

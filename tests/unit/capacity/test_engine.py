@@ -35,7 +35,7 @@ def test_a_partition_of_1000_units_does_500_tasks_a_second_and_holds_up_no_other
 
 def test_a_throttled_call_returns_after_it_was_put_off():
     """The partition takes 51 of the 100 tasks of a batch within 0.1 s, the time for tries; the others wait 2 s more."""
-    work = replace(NO_TIME, patience=0.101, put_off=2.0)
+    work = replace(NO_TIME, patience=0.101)
     store = Store(writes=1e9, partition=1_000.0, partitions=1)
     fleet = Fleet(first=1, added=1, most=1, batch=100)
     found = run(waiting(100), fleet=fleet, work=work, store=store)
@@ -43,6 +43,17 @@ def test_a_throttled_call_returns_after_it_was_put_off():
     assert (found.items, found.throttled) == (100, 49)
     assert late[50] == pytest.approx(0.102)
     assert late[51] == pytest.approx(2.104)
+
+
+def test_calls_of_one_commit_return_after_a_whole_number_of_seconds_that_grows_with_their_lateness():
+    asked = []
+    work = replace(NO_TIME, patience=0.101, put_off=lambda late, draw: asked.append((late, draw)) or 2.5)
+    store = Store(writes=1e9, partition=100.0, partitions=1)
+    fleet = Fleet(first=1, added=1, most=1, batch=100)
+    found = run(waiting(4, items=5), fleet=fleet, work=work, store=store)
+    assert [round(late, 1) for late, _ in asked[:3]] == [0.1, 0.1, 0.1]
+    assert len({draw for _, draw in asked}) == len(asked)
+    assert min(late for late in found.lateness if late > 1) > 3
 
 
 def test_workers_join_as_the_mapping_adds_them():

@@ -4,10 +4,12 @@ from collections import Counter
 
 import pytest
 
-from functions.run_tasks.batch import SOON
+from functions.run_tasks import batch
 from functions.sweep import sweep_group
-from infra.capacity import calibration, load
+from infra.capacity import limits, load
 from infra.capacity.load import minute, placed, steady
+from infra.capacity.setting import setting
+from infra.environments import PROD
 
 ONE = placed(4, 1)
 
@@ -53,4 +55,4 @@ def test_shards_share_partitions_unevenly(shards, partitions, fullest):
 
 def test_the_model_uses_the_numbers_of_the_functions():
     assert load.AHEAD_MAX == sweep_group._TASKS_AHEAD_MAX
-    assert SOON.total_seconds() == calibration.PUT_OFF.value
+    assert setting(PROD, "run_tasks", limits.stated()).work.put_off is batch.put_off_seconds

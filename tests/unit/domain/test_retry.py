@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postdate.domain.retry import RetryPolicy
+from postdate.domain.retry import RetryPolicy, put_off_seconds
 from tests.unit.doubles import START
 
 DRAWS = st.floats(0, 1, exclude_max=True)
@@ -87,3 +87,25 @@ def test_no_number_of_attempts_overflows(attempts):
 def test_a_retry_is_due_at_a_whole_millisecond_as_every_instant_is():
     at = RetryPolicy().next_attempt_at(attempts=1, now=START, draw=0.123456789)
     assert at.microsecond % 1000 == 0
+
+
+@pytest.mark.parametrize(
+    ("late", "draw", "pause"),
+    [(0, 0.99, 2), (4, 0.99, 2), (10, 0.0, 2), (10, 0.8, 4), (30, 0.8, 12), (60, 0.8, 16), (9_999, 0.9, 16)],
+)
+def test_a_throttled_claim_waits_up_to_half_of_its_lateness(late, draw, pause):
+    assert put_off_seconds(late, draw) == pause
+
+
+@given(st.floats(0, 0.999), st.floats(0, 100_000), st.floats(0, 100_000))
+def test_who_is_later_waits_no_shorter(draw, one, other):
+    earlier, later = sorted((one, other))
+    assert put_off_seconds(earlier, draw) <= put_off_seconds(later, draw)
+
+
+def test_a_throttled_claim_is_tried_few_times_in_ten_minutes():
+    """A fixed pause of two seconds made 300 tries."""
+    late, tries = 0.0, 0
+    while late < 600:
+        late, tries = late + put_off_seconds(late, 0.5), tries + 1
+    assert tries < 60

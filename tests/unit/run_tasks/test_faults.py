@@ -44,6 +44,17 @@ def test_a_claim_that_cannot_be_written_is_tried_again_soon_and_holds_nobody_up(
     assert running.clock.now() - START < 5 * SECOND
 
 
+def test_throttled_claims_wait_the_longer_the_later_they_are_and_stay_in_one_packet(running):
+    tasks = [a_task(number, due_at=START - 40 * SECOND + number * SECOND / 10) for number in range(5)]
+    running.stores(*tasks)
+    running.tasks.unavailable |= {task.id: 4 for task in tasks}
+    tally = running.run(message(*tasks))
+    ((packet, delay),) = running.queue.take()
+    assert (tally.deferred, len(packet.dues)) == (5, 5)
+    # A quarter of some 40 s: half of the lateness, and the draw is one half.
+    assert delay == 10 * SECOND
+
+
 def test_a_claim_that_is_refused_keeps_its_message_and_no_other(running):
     odd, fine = a_task(1), a_task(2)
     running.stores(odd, fine)
