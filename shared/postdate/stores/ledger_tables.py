@@ -23,6 +23,12 @@ _PAUSE_SECONDS: Final = 0.02
 _PAUSE_SECONDS_MAX: Final = 0.5
 
 
+def conflict_pause_seconds(tried: int, draw: float) -> float:
+    """The pause after a conflict; `tried` is the number of conflicts before it. It grows, so that one conflict costs a
+    payment little (docs/decisions/0162)."""
+    return min(_PAUSE_SECONDS * 2.0**tried, _PAUSE_SECONDS_MAX) * draw
+
+
 class LedgerTables:
     def __init__(
         self,
@@ -72,7 +78,7 @@ class LedgerTables:
         raise Unavailable(reasons[0])
 
     def _pause_after(self, tried: int) -> None:
-        self._pause(min(_PAUSE_SECONDS * 2**tried, _PAUSE_SECONDS_MAX) * self._draw())
+        self._pause(conflict_pause_seconds(tried, self._draw()))
 
     def _cancelled(self, actions: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
         """Returns the reason of each refused action by its index; empty if the transaction is committed."""
