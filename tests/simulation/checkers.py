@@ -268,6 +268,8 @@ INVARIANTS: Final[dict[str, Shown]] = {
         here=(
             operations.i24_an_operation_changes_what_it_planned,
             operations.i24_an_operation_calls_what_it_planned,
+            operations.i24_notes_what_ends,
+            operations.i24_each_is_carried_out,
             operations.i24_reports_are_true,
         ),
         elsewhere=("test_each_item_is_acted_on_once_whatever_fails",),
