@@ -34,7 +34,7 @@ def add_sweep(factory: Factory) -> None:
     sweep.allow(state.operations.arn, GET, PUT)
     sweep.allow(state.operations.index_arn("by_activity"), QUERY)
     sweep.allow(factory.machine_arn("operation"), START)
-    sweep.allow(factory.executions_arn("operation"), DESCRIBE_EXECUTION)
+    sweep.allow_executions(factory.executions_arn("operation"), DESCRIBE_EXECUTION)
     sweep.allow(state.tasks.queue.queue_arn, SEND)
     sweep.allow(state.payments_queue.queue.queue_arn, SEND)
     sweep.allow(state.ticks.queue.queue_arn, SEND)

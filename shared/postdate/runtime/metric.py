@@ -297,7 +297,10 @@ TASKS_ACCEPTED: Final = Metric(
     in_logs=True,
 )
 TASKS_RETRIED: Final = Metric(
-    name="TasksRetried", meaning="Attempts that failed and will be repeated.", functions=("run_tasks",)
+    name="TasksRetried",
+    meaning="Attempts that failed and will be repeated.",
+    functions=("run_tasks",),
+    in_logs=True,
 )
 TASKS_DEAD: Final = Metric(
     name="TasksDead", meaning="Tasks that failed for the last time.", functions=("run_tasks",), zeros=True
