@@ -59,7 +59,7 @@ class Machines:
         """Calls the function for the execution that is the current actor."""
         actor = self.hub.current
         assert actor is not None
-        if self.mix().killed and self.hub.draws.random() < self.mix().killed:
+        if self.mix().stalled and self.hub.draws.random() < self.mix().stalled:
             raise Killed
         if self.hub.draws.random() < self.mix().duplicates:
             self._call_twice(actor, event)

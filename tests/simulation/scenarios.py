@@ -308,7 +308,7 @@ SCENARIOS: Final = (
         name="executions of operations die",
         script=operated,
         begins=_OPERATED,
-        mix=replace(_OPERATED, killed=0.5),
+        mix=replace(_OPERATED, stalled=0.5),
         goes_on=30 * MINUTE,
         fires=frozenset({"operations_stalled"}),
         # It is found when it has not changed for ten minutes, by a look every five minutes.

@@ -124,7 +124,7 @@ def operated(mix: Mix, draws: Random) -> Mix:
         control=None,
         explicit=0.0,
         operations=0.5,
-        killed=0.02,
+        stalled=0.02,
     )
 
 
