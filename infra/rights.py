@@ -33,6 +33,7 @@ NOTED: Final = {"dynamodb": {"NewImage": {"note": {"S": [{"exists": True}]}}}}
 OF_HEADS: Final = {"dynamodb": {"Keys": {"place": {"S": ["head"]}}}}
 PUBLISH: Final = "events:PutEvents"
 START: Final = "states:StartExecution"
+DESCRIBE_EXECUTION: Final = "states:DescribeExecution"
 INVOKE: Final = "lambda:InvokeFunction"
 ALARMS: Final = "cloudwatch:DescribeAlarms"
 METRICS: Final = "cloudwatch:GetMetricData"

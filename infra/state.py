@@ -112,6 +112,7 @@ class State(Stack):
             self, "switches", environment=environment, by="name", expires=False, streams=True
         )
         self.operations.index("by_tenant", by="tenant", then="operation")
+        self.operations.index("by_activity", by="active", then="operation")
         self.flow = Table(self, "flow", environment=environment, by="tenant", then="name", streams=True)
         self.flow.index("by_attention", by="attention", then="tenant")
         self.slots = Table(self, "slots", environment=environment, by="scope", then="name")

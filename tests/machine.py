@@ -86,6 +86,9 @@ class Interpreted:
             self.waiting[name] = given
             self.status[name] = "RUNNING"
 
+    def lives(self, name: str) -> bool:
+        return self.status.get(name) == "RUNNING"
+
     def run(self) -> None:
         while self.waiting:
             name, given = next(iter(self.waiting.items()))

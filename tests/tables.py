@@ -34,7 +34,7 @@ INDEXES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "flow": {"by_attention": ("attention", "tenant")},
     "accounts": {"by_tenant": ("tenant", "account")},
     "keys": {"by_tenant": ("tenant", "key_id")},
-    "operations": {"by_tenant": ("tenant", "operation")},
+    "operations": {"by_tenant": ("tenant", "operation"), "by_activity": ("active", "operation")},
     "journal": {"by_payer": ("listing", "place"), "by_payee": ("payee_listing", "place")},
 }
 WHOLE: Final = frozenset({("journal", "by_payer"), ("journal", "by_payee")})

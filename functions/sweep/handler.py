@@ -8,6 +8,7 @@ from typing import Any
 
 from functions.sweep.heartbeat import Heartbeat
 from functions.sweep.settings import Settings
+from functions.sweep.stalled import StalledOperations
 from functions.sweep.sweep_group import GroupSweeper
 from functions.sweep.tick import Ticker
 from functions.sweep.ticks import Ticks
@@ -16,9 +17,11 @@ from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Groups, Horizon, Stage, Sweep
 from postdate.runtime import aws, metric, settings
 from postdate.runtime.clock import SystemClock
+from postdate.runtime.machine import StepFunctions
 from postdate.runtime.observability import emit, logger, metrics
 from postdate.runtime.parameters import parameters_at
 from postdate.runtime.queue import SqsQueue
+from postdate.stores.operations_dynamo import DynamoOperations
 from postdate.stores.passes_dynamo import DynamoPasses
 from postdate.stores.switchboard import Switchboard
 from postdate.stores.switches import DynamoSwitches
@@ -70,6 +73,11 @@ class Wired:
             hand_out=ticks.hand_out,
             # Read at each tick, because parameters change while the process lives.
             passes_max=lambda: self.parameters.values.sweeping.passes_max,
+        )
+        self.stalled = StalledOperations(
+            operations=DynamoOperations(table=given.operations_table, client=dynamodb),
+            machine=StepFunctions(arn=given.operation_machine_arn, client=aws.client("stepfunctions")),
+            clock=clock,
         )
         self.heartbeat = Heartbeat(
             passes=passes,
@@ -131,6 +139,7 @@ def _tick() -> None:
     _tell_due(ticked.due, ticked.waiting)
     _tell_overdue(ticked.overdue)
     emit(metric.BEHIND, ticked.behind_minutes)
+    _tell_stalled(wired().stalled.look())
     if ticked.sent or ticked.handed_out or ticked.failed:
         logger.info(
             "swept",
@@ -148,6 +157,20 @@ def _tell_due(due: int, waiting: int) -> None:
     """Expected against begun, of the minutes that were closed now."""
     emit(metric.ITEMS_DUE, due)
     emit(metric.ITEMS_WAITING, waiting)
+
+
+def _tell_stalled(operations: Sequence[str]) -> None:
+    """Reports operations whose execution died. A new one continues them; the cause needs a person."""
+    emit(metric.OPERATIONS_STALLED, len(operations))
+    if operations:
+        logger.error(
+            "operations had no execution",
+            extra={
+                "action": "operations_stalled",
+                "count": len(operations),
+                "operations": list(operations[:_TOLD_MAX]),
+            },
+        )
 
 
 def _tell_overdue(overdue: Sequence[str]) -> None:

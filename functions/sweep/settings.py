@@ -13,6 +13,10 @@ class Settings:
     slots_table: str
     # The table of what operators have stopped.
     switches_table: str
+    # The table of operations and their items, and of reconciliations.
+    operations_table: str
+    # The state machine that carries out operations.
+    operation_machine_arn: str
     # The queue of calls for tasks.
     tasks_queue_url: str
     # The queue of calls for payments.

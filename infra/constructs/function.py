@@ -105,6 +105,13 @@ class Function(aws_lambda.Function):
             "Functions alone write these objects, and their names are not known before.",
         )
 
+    def allow_executions(self, resource: str, *actions: str) -> None:
+        """Allows these calls on all executions of a state machine."""
+        self.allow(resource, *actions)
+        found = resource.replace(Aws.PARTITION, "<AWS::Partition>")
+        found = found.replace(Aws.REGION, "<AWS::Region>").replace(Aws.ACCOUNT_ID, "<AWS::AccountId>")
+        waive(self._own_role, f"IAM5[Resource::{found}]", "An execution is named after its operation.")
+
     def allow_in_transactions(self, table: str, *actions: str) -> None:
         """Allows these writes only as parts of TransactWriteItems."""
         self.add_to_role_policy(

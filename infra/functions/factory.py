@@ -64,6 +64,15 @@ class Factory:
             arn_format=ArnFormat.COLON_RESOURCE_NAME,
         )
 
+    def executions_arn(self, name: str) -> str:
+        """All executions of a state machine."""
+        return self.scope.format_arn(
+            service="states",
+            resource="execution",
+            resource_name=f"{self.environment.named(name)}:*",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
+
     def function_arn(self, name: str) -> str:
         return self.scope.format_arn(
             service="lambda",

@@ -8,6 +8,7 @@ from infra.rights import (
     CALENDAR_ROWS,
     DELETE,
     DEPENDENCY_ATTRIBUTES,
+    DESCRIBE_EXECUTION,
     EVENTS_AT_ONCE,
     GET,
     HIDE,
@@ -19,6 +20,7 @@ from infra.rights import (
     QUERY,
     RECEIVE,
     SEND,
+    START,
     UPDATE,
 )
 
@@ -29,6 +31,10 @@ def add_sweep(factory: Factory) -> None:
     sweep.allow(state.payments.arn, QUERY, BATCH_GET)
     sweep.allow(state.slots.arn, GET, QUERY, PUT, UPDATE, BATCH_WRITE)
     sweep.allow(state.switches.arn, BATCH_GET)
+    sweep.allow(state.operations.arn, GET, PUT)
+    sweep.allow(state.operations.index_arn("by_activity"), QUERY)
+    sweep.allow(factory.machine_arn("operation"), START)
+    sweep.allow_executions(factory.executions_arn("operation"), DESCRIBE_EXECUTION)
     sweep.allow(state.tasks.queue.queue_arn, SEND)
     sweep.allow(state.payments_queue.queue.queue_arn, SEND)
     sweep.allow(state.ticks.queue.queue_arn, SEND)

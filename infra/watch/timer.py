@@ -63,6 +63,14 @@ def timer_alarms(environment: Environment) -> Iterator[Alarm]:
         period=5 * MINUTE,
     )
     yield Alarm(
+        name="operations_stalled",
+        meaning="The execution of an operation died. The sweep found the operation and continued it.",
+        severity=Severity.TICKET,
+        series={"stalled": own(environment, "sweep", metric.OPERATIONS_STALLED)},
+        threshold=0,
+        period=5 * MINUTE,
+    )
+    yield Alarm(
         name="items_wait",
         meaning="More than 5 % of the items of a minute have not begun a minute after its end.",
         severity=Severity.TICKET,

@@ -127,6 +127,17 @@ def test_a_tenants_operations_are_listed_from_the_newest(operations: Operations,
     assert operations.listed("another", before="", limit=10) == []
 
 
+def test_operations_under_way_are_listed_whoever_owns_them(operations: Operations, now: datetime) -> None:
+    planned = added(operations, now, number=1)
+    others = [added(operations, now, number=2), added(operations, now + timedelta(minutes=1), number=3)]
+    running = [started(each, run=1, now=now) for each in others]
+    assert all(operations.change(each) for each in running)
+    own = {planned.id, *(each.id for each in running)}
+    assert [id for id in operations.active() if id in own] == sorted(each.id for each in running)
+    assert operations.change(stopped(running[0], now=now, why="a key"))
+    assert own & set(operations.active()) == {running[1].id}
+
+
 def test_one_that_is_unknown_is_none(operations: Operations, now: datetime) -> None:
     assert operations.get(operation(now, number=9).id) is None
 

@@ -24,6 +24,7 @@ BUSES: Final = "arn:<AWS::Partition>:events:<AWS::Region>:<AWS::AccountId>:event
 MACHINE: Final = (
     "arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:stateMachine:postdate-{}-operation"
 )
+EXECUTIONS: Final = MACHINE.replace(":stateMachine:", ":execution:") + ":*"
 ERASING_MACHINE: Final = (
     "arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:stateMachine:postdate-{}-erase"
 )
@@ -133,6 +134,10 @@ GRANTED: Final[dict[str, Grants]] = {
             "dynamodb:UpdateItem",
         },
         "table:switches": {"dynamodb:BatchGetItem"},
+        "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem"},
+        "table:operations/index/by_activity": {"dynamodb:Query"},
+        MACHINE: {"states:StartExecution"},
+        EXECUTIONS: {"states:DescribeExecution"},
         "queue:tasks": {"sqs:SendMessage"},
         "queue:payments": {"sqs:SendMessage"},
         "queue:ticks": {"sqs:SendMessage", *CONSUME},

@@ -11,6 +11,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from infra.app import postdate
 from infra.environments import ENVIRONMENTS
+from tests.infra.permissions import EXECUTIONS
 from tests.infra.synthesis import app
 
 UNSCOPED = "The local engine checks these calls on no resource at all."
@@ -29,6 +30,7 @@ READER = "Each session is held to one tenant's prefix by its own policy."
 BUCKET = "postdate-{}-payload-objects-<AWS::AccountId>-<AWS::Region>"
 OBJECTS = f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::{BUCKET}/*]"
 LOGGED = "Its functions log each step; the execution's own history is kept for 90 days."
+OF_OPERATIONS = "An execution is named after its operation."
 FOLLOWED = "An operation is followed by its row, and each of its functions by its log."
 REPORT_BUCKET = "postdate-{}-reports-<AWS::AccountId>-<AWS::Region>"
 REPORT_OBJECTS = f"AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::{REPORT_BUCKET}/*]"
@@ -98,6 +100,7 @@ def test_no_rule_is_broken_and_each_waiver_has_its_reason(name: str, build: Path
         (REPORT_OBJECTS.format(name), REPORTED),
         (ARCHIVE_OBJECTS.format(name), REPORTED),
         (ARCHIVED_PAYMENTS.format(name), REPORTED),
+        (f"AwsSolutions-IAM5[Resource::{EXECUTIONS.format(name)}]", OF_OPERATIONS),
         ("AwsSolutions-APIG4", INTERNAL_ROUTE),
     }
     reasons |= {("AwsSolutions-IAM5[Resource::*]", why) for why in (ALARMS, METRICS)}

@@ -55,7 +55,10 @@ def test_lists_are_indexes_of_keys_with_two_exceptions(stacks: Stacks) -> None:
         "accounts": [index("by_tenant", "tenant", "account")],
         "keys": [index("by_tenant", "tenant", "key_id")],
         "flow": [index("by_attention", "attention", "tenant")],
-        "operations": [index("by_tenant", "tenant", "operation")],
+        "operations": [
+            index("by_tenant", "tenant", "operation"),
+            index("by_activity", "active", "operation"),
+        ],
         "journal": [
             index("by_payer", "listing", "place", projected="ALL"),
             index("by_payee", "payee_listing", "place", projected="ALL"),

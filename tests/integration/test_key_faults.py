@@ -132,6 +132,24 @@ def test_what_is_given_back_while_others_count_stays_counted(world: World) -> No
     keys.give_back("nobody", 20, day=day)
 
 
+def test_amounts_that_are_given_back_side_by_side_are_all_given_back(
+    world: World, boundary: Boundary
+) -> None:
+    keys, day = wired().tables.keys, "2026-11-19"
+    keys.put(ApiKey(id="beside", secret_sha256=plain_hash_of("s"), tenant="acme", scopes=frozenset()))
+    assert keys.spend("beside", 60, most=100, day=day)
+
+    def another_meanwhile(request: Any, send: Any) -> Any:
+        keys.give_back("beside", 10, day=day)
+        return send()
+
+    boundary.admits = True
+    boundary.fail("UpdateItem", another_meanwhile)
+    keys.give_back("beside", 20, day=day)
+    assert not boundary.faults_left
+    assert spent(world, "beside") == 30
+
+
 @answer_lost
 def test_what_is_given_back_is_given_back_once_although_others_count_as_much_meanwhile(
     world: World, boundary: Boundary, fault: Fault

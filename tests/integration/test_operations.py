@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import boto3
 import pytest
 
 from functions.operate.handler import handler as operate
+from functions.sweep.handler import wired as swept_by
+from postdate.domain.operation import STALLED_AFTER
 from postdate.stores.definition_row import author_in
 from tests.engines import Engines, speaking_to
 from tests.integration.conftest import SETTINGS
@@ -163,6 +166,27 @@ def letters_of(world: World, client: Client, query: str = "limit=100") -> Any:
 
 def of(client: Client, told: Any) -> dict[str, Any]:
     return {each["item_id"]: each for each in told["letters"] if each["tenant"] == client.tenant}
+
+
+def test_the_sweep_continues_an_operation_whose_execution_is_over(
+    world: World, operator: Client, machine: Any
+) -> None:
+    ids = dead(world, operator, 1)
+    id = operator.call("POST", "/api/v1/operations", asked(ids, dry_run=False)).body["operation_id"]
+    (row,) = (
+        each
+        for each in world.rows(world.tables["operations"])
+        if each["operation"]["S"] == id and each["place"]["S"] == "head"
+    )
+    earlier = int(row["changed"]["N"]) - STALLED_AFTER // timedelta(milliseconds=1)
+    world.dynamodb.put_item(
+        TableName=world.tables["operations"], Item={**row, "changed": {"N": str(earlier)}}
+    )
+    swept_by().stalled._looked_at = None
+    assert world.sweep({"kind": "tick"}) == []
+    executions = machine.list_executions(stateMachineArn=SETTINGS["OPERATION_MACHINE_ARN"])["executions"]
+    assert f"{id}-2" in {each["name"] for each in executions}
+    assert operator.get(f"/api/v1/operations/{id}").body["state"] == "RUNNING"
 
 
 def test_a_letter_tells_of_its_item_and_goes_after_the_redrive(

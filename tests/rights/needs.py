@@ -15,6 +15,7 @@ from tests.infra.permissions import (
     ARCHIVE_OBJECTS,
     BUSES,
     ERASING_MACHINE,
+    EXECUTIONS,
     MACHINE,
     OBJECTS,
     PARAMETERS,
@@ -72,6 +73,9 @@ def needs(service: str, operation: str, asked: Mapping[str, Any]) -> Iterator[Ne
         case "s3":
             yield _of_s3(operation, asked["Bucket"], asked.get("Key", ""))
         case "stepfunctions":
+            if "executionArn" in asked:
+                yield Need(action=f"states:{operation}", resource=EXECUTIONS)
+                return
             erases = str(asked.get("stateMachineArn", "")).endswith("erase")
             yield Need(action=f"states:{operation}", resource=ERASING_MACHINE if erases else MACHINE)
         case "sts":

@@ -175,7 +175,8 @@ def _owner(seen: Seen, table: str, key: tuple[str, ...]) -> str | None:
         return None
     if table == "keys" and (row := seen.engine.row("keys", key[0])) is not None:
         return text(row, "tenant")
-    if table in _OWNED_BY_KEY and not (table == "keys" and seen.began.owners):
+    makes_keys = seen.began.owners or seen.began.restricted
+    if table in _OWNED_BY_KEY and not (table == "keys" and makes_keys):
         return key[0].partition("#")[0]
     if table not in _OWNED_BY_ITEM:
         return None

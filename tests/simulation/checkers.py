@@ -25,6 +25,7 @@ from tests.simulation import (
     operations,
     queues,
     quotas,
+    restricted,
     retaining,
     streams,
     switched,
@@ -62,6 +63,7 @@ STEP: Final[tuple[Callable[[Seen, Actor | None, Sequence[Change]], None], ...]] 
     queues.i17_a_queue_has_a_bound_and_its_runs_write_little,
     quotas.i17_registrations_keep_to_the_quota,
     quotas.i17_stored_tasks_keep_to_the_quota,
+    restricted.i17_a_key_pays_what_it_may,
     flows.a_place_is_given_away_once,
     flows.no_more_begin_than_have_places,
     flows.a_room_holds_what_it_may,
@@ -92,6 +94,7 @@ AT_THE_END: Final[tuple[Callable[[Seen], None], ...]] = (
     items_at_rest.i22_no_batch_breaks_off,
     breakers.a_breaker_closes_when_it_is_answered,
     operations.i24_reports_are_true,
+    restricted.i17_the_sum_of_a_day_is_what_was_paid,
 )
 OF_EVENTS: Final[tuple[Callable[[Seen, streams.Streams], None], ...]] = (
     streams.i20_each_version_is_one_event,
@@ -223,6 +226,8 @@ INVARIANTS: Final[dict[str, Shown]] = {
             quotas.i17_registrations_keep_to_the_quota,
             quotas.i17_stored_tasks_keep_to_the_quota,
             quotas.i17_deliveries_keep_to_the_share,
+            restricted.i17_a_key_pays_what_it_may,
+            restricted.i17_the_sum_of_a_day_is_what_was_paid,
             boundary.i17_calls_within_a_budget,
         ),
     ),
@@ -268,6 +273,8 @@ INVARIANTS: Final[dict[str, Shown]] = {
         here=(
             operations.i24_an_operation_changes_what_it_planned,
             operations.i24_an_operation_calls_what_it_planned,
+            operations.i24_notes_what_ends,
+            operations.i24_each_is_carried_out,
             operations.i24_reports_are_true,
         ),
         elsewhere=("test_each_item_is_acted_on_once_whatever_fails",),

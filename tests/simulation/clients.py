@@ -15,6 +15,7 @@ from tests.simulation.operating import Operating
 from tests.simulation.receivers import Receivers
 from tests.simulation.recurring import Recurring
 from tests.simulation.requests import ASKED_AGAIN, INTERNAL, LONG, NOBODY, Requests
+from tests.simulation.restricting import Restricting
 from tests.simulation.rows import number
 from tests.simulation.seen import Answered, Broken
 
@@ -35,6 +36,7 @@ class Clients(Requests):
     operating: Operating = field(init=False)
     receivers: Receivers = field(init=False)
     loops: Loops = field(init=False)
+    restricting: Restricting = field(init=False)
 
     def __post_init__(self) -> None:
         self.recurring = Recurring(clients=self)
@@ -42,6 +44,7 @@ class Clients(Requests):
         self.operating = Operating(clients=self)
         self.receivers = Receivers(clients=self)
         self.loops = Loops(clients=self)
+        self.restricting = Restricting(clients=self)
 
     @property
     def is_calm(self) -> bool:
@@ -106,6 +109,9 @@ class Clients(Requests):
         own = self.items.get(str(actor.tenant), [])
         if self.mix().switched and draws.random() < 0.2:
             switched.turn(self, actor)
+            return
+        if self.mix().restricted and draws.random() < self.mix().restricted:
+            self.restricting.something(actor)
             return
         if self.mix().owners and draws.random() < self.mix().owners:
             owning.something(self, actor)

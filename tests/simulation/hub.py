@@ -24,6 +24,7 @@ class Stuck(BaseException):
 @dataclass(kw_only=True, slots=True, eq=False)
 class Actor:
     """`skew` is how far the clock of its machine is ahead, in microseconds; `request` names its invocation,
+    `address` is the one that it asks from,
     `calls_given` the items and versions that it was woken for, `word` the run and the token that a receiver was given.
     `asked` is its last call to AWS, `met` what the first try of it met; `spent` counts the calls of its invocation,
     which began at `invoked_at` and in which `faults` calls met a fault.
@@ -39,6 +40,7 @@ class Actor:
     skew_max: int = 0
     tenant: str | None = None
     request: str = ""
+    address: str = "10.0.0.1"
     wired: Any = None
     calls_given: frozenset[tuple[str, int]] = frozenset()
     arrived: list[tuple[str, int]] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """Executions of the state machine of operations: each is an actor, and the local engine's interpreter walks it.
 
 The function `operate` dies and is called twice like any other. The machine tries again what died or failed.
-No execution is killed.
+Some executions are killed, as by a person. The sweep finds their operations.
 """
 
 import json
@@ -15,6 +15,10 @@ from tests.simulation.inside import INSIDE
 from tests.simulation.mix import Mix
 from tests.simulation.seen import Broken, Seen
 from tests.simulation.workers import Functions
+
+
+class Killed(BaseException):
+    """The end of an execution that no state of the machine sees."""
 
 
 class Died(Exception):
@@ -44,10 +48,19 @@ class Machines:
             self.hub.spawn(actor, lambda: self._walk(name, given))
         return 200, {"executionArn": f"{asked['stateMachineArn']}:{name}", "startDate": 0}
 
+    def describe(self, asked: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        """The status and the answer of DescribeExecution."""
+        name = asked["executionArn"].rpartition(":")[2]
+        if name not in self.given:
+            return 400, {"__type": "ExecutionDoesNotExist", "message": "no"}
+        return 200, {"status": "RUNNING" if name in self.seen.executions else "FAILED"}
+
     def operate(self, event: dict[str, Any]) -> Any:
         """Calls the function for the execution that is the current actor."""
         actor = self.hub.current
         assert actor is not None
+        if self.mix().stalled and self.hub.draws.random() < self.mix().stalled:
+            raise Killed
         if self.hub.draws.random() < self.mix().duplicates:
             self._call_twice(actor, event)
         try:
@@ -61,6 +74,9 @@ class Machines:
             status = INSIDE.machine.ran(name, json.loads(given))
             self.seen.reach[f"execution {status}"] += 1
             self.hub.note(f"execution {name} {status}")
+        except Killed:
+            self.seen.reach["execution killed"] += 1
+            self.hub.note(f"execution {name} killed")
         finally:
             del self.seen.executions[name]
 

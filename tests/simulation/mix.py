@@ -81,7 +81,8 @@ class Mix:
     long plans of recurring tasks last at most; `ends_within` how soon after the last request faults stop at most.
     `unfunded` is the share of payments for which nothing is held, `restated` that of an administrator's requests
     which set an account right, `closing` that of those which open an account and close it again, `operations`
-    that of requests about operations, `lag` how far all
+    that of requests about operations, `stalled` that of steps in which the execution of an operation ends,
+    `restricted` that of requests under keys with restrictions, `lag` how far all
     indexes are behind all the time. `newer` is the share of events that newer code handles, `poison` how many
     messages there are that nobody can read, `fatal` the share of messages over which each worker dies. With
     `newer_forms`, newer code writes rows that older code cannot read, and handles all events once faults have
@@ -160,6 +161,8 @@ class Mix:
     # Not in the text from which further faults are drawn, so that older seeds draw the same.
     closing: float = field(default=0.0, repr=False)
     operations: float = field(default=0.0, repr=False)
+    stalled: float = field(default=0.0, repr=False)
+    restricted: float = field(default=0.0, repr=False)
     recorded: bool = field(default=False, repr=False)
     switched: bool = field(default=False, repr=False)
     replanned: tuple[str, ...] = field(default=(), repr=False)
@@ -236,7 +239,7 @@ class Mix:
             outage=None,
             impatient=0.0,
             fatal=0.0,
-            killed=0.0,
+            stalled=0.0,
             untried=0.0,
             slow_writes=0.0,
             slow_claims=0.0,

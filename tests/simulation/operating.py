@@ -4,12 +4,26 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.simulation.hub import SECOND, Actor
+from tests.simulation.mix import Mix
 
 if TYPE_CHECKING:
     from tests.simulation.clients import Clients
 
 _PATH = "/api/v1/operations"
 _ITEMS = 6
+
+
+class NoneStalled:
+    """In runs without operations the sweep asks for none."""
+
+    def look(self) -> list[str]:
+        return []
+
+
+def arrange(wired: Any, mix: Mix) -> None:
+    stalled = getattr(wired, "stalled", None)
+    if stalled is not None:
+        wired.stalled = stalled if mix.operations else NoneStalled()
 
 
 @dataclass(kw_only=True, slots=True, eq=False)

@@ -85,6 +85,22 @@ def executed(seen: Seen) -> dict[str, str | None]:
     return {id: row and text(row, "status") for id, row in rows.items()}
 
 
+def abandoned(seen: Seen) -> set[str]:
+    """The operations that are to go on, and that no execution carries out."""
+    under_way = set(seen.executions.values())
+    return {
+        row["operation"]["S"]
+        for row in (seen.engine.rows("operations") if seen.began.operations else ())
+        if text(row, "status") in _ACTIVE and row["operation"]["S"] not in under_way
+    }
+
+
+def i24_each_is_carried_out(seen: Seen) -> None:
+    """Asked when the time is over."""
+    if left := abandoned(seen):
+        raise Broken(f"I24: nobody carries out {', '.join(sorted(left))}")
+
+
 def i24_reports_are_true(seen: Seen) -> None:
     for head in seen.engine.rows("operations"):
         if head["place"]["S"] != "head":

@@ -31,6 +31,7 @@ from tests.simulation.mistakes import (
     recovering,
     recurring,
     registration,
+    restricted,
     sweeping,
     switches,
     versions,
@@ -58,6 +59,7 @@ BUGS: Final = (
     *quotas.BUGS,
     *dependencies.BUGS,
     *owners.BUGS,
+    *restricted.BUGS,
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tests.simulation import owning, switched
+from tests.simulation import owning, restricting, switched
 from tests.simulation.hub import SECOND, Actor, Crash, Hub
 from tests.simulation.mix import Mix
 from tests.simulation.seen import Answered, Broken, Seen
@@ -125,7 +125,7 @@ class Requests:
                 **given,
             },
             "requestContext": {
-                "http": {"method": method, "path": path},
+                "http": {"method": method, "path": path, "sourceIp": actor.address},
                 "stage": "$default",
                 "requestId": f"request-{next(self._numbers)}",
                 "authorizer": {"lambda": {"tenant": "" if operates else actor.tenant, "key_id": key_id}},
@@ -146,9 +146,11 @@ class Requests:
             self.seen.reach["api died"] += 1
             wired.guards.tenants._kept.clear()
             wired.guards.keys._kept.clear()
+            restricting.note(self.seen, actor, given, form, died=True)
             return Answer(http=502)
         finally:
             self._idle.append((name, wired))
+        restricting.note(self.seen, actor, given, form, died=False)
         body = json.loads(answer["body"]) if answer.get("body") else None
         replayed = any(name.lower() == "idempotent-replayed" for name in answer["headers"])
         found = Answer(http=answer["statusCode"], body=body, replayed=replayed)
@@ -168,7 +170,8 @@ class Requests:
         self.seen.reach["replayed"] += answer.replayed
         began = self.seen.began
         has_quota = answer.http == 429 and code == "quota_exceeded" and (began.quota or began.stored)
-        if answer.http not in _NO_SURPRISE and not has_quota:
+        is_forbidden = answer.http == 403 and "authorization" in given
+        if answer.http not in _NO_SURPRISE and not has_quota and not is_forbidden:
             raise Broken(f"the API answers {method} {path} with {answer.http}: {answer.body}")
         was_quick = self.hub.now - actor.invoked_at < _QUICK
         expected = actor.faults or self.seen.began.newer_forms or switched.stopped_it(self.mix(), body)

@@ -31,6 +31,7 @@ class Rest:
         """Runs until every item has ended and no call is on its way. Raises Broken if that takes too long."""
         began = self.hub.now
         if not self.hub.run(self._is_quiet, deadline=began + ENDS_WITHIN):
+            operations.i24_each_is_carried_out(self.seen)
             items_at_rest.i22_it_comes_to_rest(self.seen)
         took = (self.hub.now - began) // MINUTE
         self.seen.reach["minutes until all had ended, at most"] = max(
@@ -50,7 +51,9 @@ class Rest:
     def _is_quiet(self) -> bool:
         calls = any(self.engine.messages(queue) for queue in CALLS)
         works = any(status != "PAUSED" for status in operations.executed(self.seen).values())
-        return not self.seen.open and not calls and not works
+        if self.seen.open or calls or works:
+            return False
+        return not operations.abandoned(self.seen)
 
     def _let_letters_rest(self) -> None:
         """Leaves the letters alone until the audits of the minutes of their items are over."""

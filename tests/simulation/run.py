@@ -109,6 +109,7 @@ class Run:
         )
         self.machines = Machines(hub=self.hub, functions=self.functions, seen=self.seen, mix=lambda: self.mix)
         self.wire.started = self.machines.start
+        self.wire.described = self.machines.describe
         INSIDE.begin(
             self.hub,
             counted=self._count,

@@ -25,6 +25,7 @@ from tests.simulation.scripts import (
 )
 
 HEALTHY: Final = Mix(executors=2, sweepers=1, clients=0, pause=MINUTE)
+_OPERATED: Final = replace(HEALTHY, operations=0.5)
 SETS_IN_AFTER: Final = 10 * MINUTE
 _LASTS: Final = 20 * MINUTE
 _BURNING: Final = [
@@ -302,6 +303,16 @@ SCENARIOS: Final = (
             ("who authorizes", frozenset({"authorize"}), _ASKED, HEALTHY, _UNAVAILABLE, _NONE),
         )
         for of_aws in (OfAws(fails=functions) if alarm == "errors" else OfAws(refused=functions),)
+    ),
+    Scenario(
+        name="executions of operations die",
+        script=operated,
+        begins=_OPERATED,
+        mix=replace(_OPERATED, stalled=0.5),
+        goes_on=30 * MINUTE,
+        fires=frozenset({"operations_stalled"}),
+        # It is found when it has not changed for ten minutes, by a look every five minutes.
+        after=20 * MINUTE // SECOND,
     ),
     Scenario(
         name="the recorder stands still",

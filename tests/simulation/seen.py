@@ -5,13 +5,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.simulation.engine import Engine, Row
 from tests.simulation.hub import Hub
 from tests.simulation.mix import Mix
 from tests.simulation.poison import POISON, calls_in
 from tests.simulation.rows import ITEM_TABLES, is_item_row
+
+if TYPE_CHECKING:
+    from tests.simulation.restricted import Key
 
 
 class Broken(BaseException):
@@ -80,7 +83,7 @@ class Seen:
     each of them was, `poison` how much of it each queue was sent. `operated` and `called` are operations and the items
     that they changed, or sent calls of; `looked` is the newest version of each item that each worker of operations
     asked for, `reported` what the worker knew that ended each operation. `executions` are those that
-    are not over, with their operations."""
+    are not over, with their operations, `restricted` the keys with restrictions by their ids."""
 
     hub: Hub
     engine: Engine
@@ -129,6 +132,7 @@ class Seen:
     looked: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
     reported: dict[str, dict[str, int]] = field(default_factory=dict)
     executions: dict[str, str] = field(default_factory=dict)
+    restricted: "dict[str, Key]" = field(default_factory=dict)
 
     def item(self, id: str) -> Row | None:
         return next((row for row in self.rows() if row["id"]["S"] == id), None)

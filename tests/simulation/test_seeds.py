@@ -140,6 +140,7 @@ def test_each_invariant_has_its_checkers_and_each_checker_its_invariant() -> Non
     used |= {items_at_rest.i22_it_comes_to_rest, items_at_rest.on_time, queues.a_queue_moves_on}
     used |= {operations.i24_an_operation_calls_what_it_planned, switched.i25_nothing_settles_while_it_is_off}
     used |= {items_at_rest.i22_payments_outlive_their_worker}
+    used |= {operations.i24_each_is_carried_out}
     used |= {quotas.i17_deliveries_keep_to_the_share}
     used |= {*boundary.BEFORE_EACH, boundary.i19_is_told_only_of_the_tenants_own}
     named = {check for shown in INVARIANTS.values() for check in shown.here}

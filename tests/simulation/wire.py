@@ -37,7 +37,8 @@ _ENDPOINT: Final = "https://aws.simulation"
 @dataclass(kw_only=True, slots=True)
 class Wire:
     """`planned` has the first word about a call's fault, if there is one; then the mix. `asked` is told of each call
-    before it is made, `found` of the rows that a query finds; `started` answers a call that starts a state machine."""
+    before it is made, `found` of the rows that a query finds; `started` answers a call that starts a state machine,
+    `described` one that asks for an execution."""
 
     hub: Hub
     engine: Engine
@@ -48,6 +49,7 @@ class Wire:
     found: Callable[[Actor, Call, list[Any]], None]
     planned: Callable[[Actor, Call], Fault | None] | None = None
     started: Callable[[Mapping[str, Any]], Told] = lambda asked: (500, {})
+    described: Callable[[Mapping[str, Any]], Told] = lambda asked: (500, {})
     seen_at: dict[tuple[str, tuple[str, str]], int] = field(default_factory=dict)
     calls: int = 0
 
@@ -158,6 +160,8 @@ class Wire:
     def _answered(self, call: Call, asked: dict[str, Any]) -> tuple[int, dict[str, Any], list[Change]]:
         if call.operation == "StartExecution":
             return *self.started(asked), []
+        if call.operation == "DescribeExecution":
+            return *self.described(asked), []
         if call.operation != "ReceiveMessage":
             return self.engine.answer(call.service, call.operation, asked)
         asked = {**asked, "MaxNumberOfMessages": self.hub.draws.choice((1, 2, 10))}

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from postdate.runtime.queue import Received
 from postdate.targets.base import Delivery
-from tests.simulation import quotas, switched
+from tests.simulation import operating, quotas, switched
 from tests.simulation.asking import SECONDS, Asking, Beside
 from tests.simulation.destination import Destination
 from tests.simulation.engine import RECEIVES, Engine
@@ -66,6 +66,7 @@ class Functions:
         wired = INSIDE.wired(kind, number, self.shards)
         switched.arrange(wired, real=self.mix().switched)
         quotas.arrange_copy(wired, self.mix())
+        operating.arrange(wired, self.mix())
         return f"{kind}-{number}", wired
 
     def poll(self, kind: str, queue: str) -> Actor:

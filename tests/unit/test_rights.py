@@ -125,6 +125,9 @@ def test_each_machine_is_started_by_a_right_of_its_own() -> None:
     }
     assert found["erase"].endswith("-erase")
     assert found["operation"].endswith("-operation")
+    (asks,) = needs("stepfunctions", "DescribeExecution", {"executionArn": f"{arn}operation:op_1-1"})
+    assert allowing("sweep", asks) is not None
+    assert allowing("api", asks) is None
 
 
 def test_a_call_without_its_right_is_refused() -> None:

@@ -22,6 +22,8 @@ WATCHED_FOR: Final = timedelta(minutes=15)
 # An execution of a state machine may have 25,000 events; each round makes ten, and three more for each failed try. The
 # next execution goes on after that.
 ROUNDS_MAX: Final = 1_000
+# An operation that changed longer ago is looked after: its execution may have died.
+STALLED_AFTER: Final = timedelta(minutes=10)
 # The longest time from a start to the end. The slowest operation acts on its items within three hours.
 RUNS_FOR: Final = timedelta(days=1)
 

@@ -17,10 +17,18 @@ class Machine(Protocol):
         """Begins an execution, once for each name however often it is asked for. Raises Unavailable if it cannot be
         told that it began."""
 
+    def lives(self, name: str) -> bool:
+        """False if the execution of this name has ended, or never began. Raises Unavailable if it cannot be told."""
+
+
+def execution_of(operation_id: str, run: int) -> str:
+    """The name of the execution of an operation with this number."""
+    return f"{operation_id}-{run}"
+
 
 def begin(machine: Machine, operation_id: str, run: int) -> None:
     """Begins the execution of an operation with this number. Raises Unavailable as `start` does."""
-    machine.start(f"{operation_id}-{run}", {"operation_id": operation_id, "run": run})
+    machine.start(execution_of(operation_id, run), {"operation_id": operation_id, "run": run})
 
 
 class StepFunctions:
@@ -36,12 +44,26 @@ class StepFunctions:
         except (ClientError, BotoCoreError) as error:
             raise Unavailable(f"{type(error).__name__} on starting {name}") from error
 
+    def lives(self, name: str) -> bool:
+        arn = f"{self._arn.replace(':stateMachine:', ':execution:')}:{name}"
+        try:
+            found = self._client.describe_execution(executionArn=arn)
+        except self._client.exceptions.ExecutionDoesNotExist:
+            return False
+        except (ClientError, BotoCoreError) as error:
+            raise Unavailable(f"{type(error).__name__} on describing {name}") from error
+        return bool(found["status"] == "RUNNING")
+
 
 class MemoryMachine:
-    """`started` are the inputs by their names."""
+    """`started` are the inputs by their names, `ended` the names of executions that are over."""
 
     def __init__(self) -> None:
         self.started: dict[str, Mapping[str, Any]] = {}
+        self.ended: set[str] = set()
 
     def start(self, name: str, given: Mapping[str, Any]) -> None:
         self.started.setdefault(name, given)
+
+    def lives(self, name: str) -> bool:
+        return name in self.started and name not in self.ended

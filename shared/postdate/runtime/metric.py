@@ -137,6 +137,12 @@ CALLS_SENT: Final = Metric(
 PASSES_FAILED: Final = Metric(
     name="SweepsFailed", meaning="Passes of the sweep that failed.", functions=("sweep",), zeros=True
 )
+OPERATIONS_STALLED: Final = Metric(
+    name="OperationsStalled",
+    meaning="Operations whose execution died. The sweep began a new one.",
+    functions=("sweep",),
+    zeros=True,
+)
 OVERDUE: Final = Metric(
     name="Overdue",
     meaning="Items that the audit found overdue with neither a message nor a worker.",
@@ -291,7 +297,10 @@ TASKS_ACCEPTED: Final = Metric(
     in_logs=True,
 )
 TASKS_RETRIED: Final = Metric(
-    name="TasksRetried", meaning="Attempts that failed and will be repeated.", functions=("run_tasks",)
+    name="TasksRetried",
+    meaning="Attempts that failed and will be repeated.",
+    functions=("run_tasks",),
+    in_logs=True,
 )
 TASKS_DEAD: Final = Metric(
     name="TasksDead", meaning="Tasks that failed for the last time.", functions=("run_tasks",), zeros=True

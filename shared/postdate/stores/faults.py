@@ -33,6 +33,15 @@ def is_refused(error: PynamoDBException) -> bool:
     return _code(error) == "ConditionalCheckFailedException"
 
 
+def was_repeated(error: PynamoDBException) -> bool:
+    """True if botocore had sent the request before: the first try may have been done although its answer was lost.
+    pynamodb leaves the number of tries out of its own error, which has botocore's as its context."""
+    told = getattr(error.cause, "__context__", None)
+    response = getattr(told, "response", None) or {}
+    # Without a number nobody knows, and the careful answer is right.
+    return bool(response.get("ResponseMetadata", {}).get("RetryAttempts", 1))
+
+
 def _code(error: PynamoDBException) -> str | None:
     """An error without an answer, such as a time-out, has a response too: None."""
     response = getattr(error.cause, "response", None) or {}

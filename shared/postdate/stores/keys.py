@@ -27,8 +27,8 @@ class Keys(Protocol):
         ...
 
     def give_back(self, id: str, amount: int, *, day: str) -> None:
-        """Takes the amount off the sum of that day, unless another day has begun or another amount is given back at
-        that moment: then the amount stays counted. A repeated request takes nothing off twice."""
+        """Takes the amount off the sum of that day, unless another day has begun. A repeated request takes nothing off
+        twice. If its answer was lost while another amount was given back, the amount stays counted."""
         ...
 
     def use(self, id: str, *, at: datetime, unless_since: datetime) -> None:

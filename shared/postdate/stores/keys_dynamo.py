@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pynamodb.exceptions import DoesNotExist, PutError, UpdateError
 
@@ -10,7 +10,7 @@ from postdate.domain import instants
 from postdate.runtime.author import nobody
 from postdate.stores import batch_get, notes
 from postdate.stores.api_key import ApiKey
-from postdate.stores.faults import is_refused, translated
+from postdate.stores.faults import is_refused, translated, was_repeated
 from postdate.stores.key_hashes import is_keyed
 from postdate.stores.key_row import ByTenant, KeyRow, key_of, values_of
 from postdate.stores.keys import CHANGED
@@ -19,6 +19,9 @@ from postdate.stores.rows import TableConnection, readable, speak_through, the_o
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
+
+# Requests of one key that give amounts back side by side. In each round one of them is written.
+_GIVEN_BACK_AT_ONCE: Final = 20
 
 
 class DynamoKeys:
@@ -95,18 +98,31 @@ class DynamoKeys:
         )
 
     def give_back(self, id: str, amount: int, *, day: str) -> None:
-        """Reads the number of earlier returns and counts one more in the write, so a repeated request is refused."""
-        with translated():
-            try:
-                row = self._rows.get(
-                    id, consistent_read=True, attributes_to_get=["key_id", "given_back", "spent_on"]
-                )
-            except DoesNotExist:
-                return
-        if row.spent_on == day:
-            spent, times = self._rows.spent, self._rows.given_back
-            first: Any = times.does_not_exist() if row.given_back is None else times == row.given_back
-            self._written(id, [spent.add(-amount), times.add(1)], (self._rows.spent_on == day) & first)
+        """Each write follows a number, so that one whose answer was lost is not made twice. If another amount was given
+        back meanwhile, the write is made again. If the refused write had been sent before, it may be done: the amount
+        then stays counted."""
+        for _ in range(_GIVEN_BACK_AT_ONCE):
+            with translated():
+                try:
+                    row = self._rows.get(
+                        id, consistent_read=True, attributes_to_get=["key_id", "given_back", "spent_on"]
+                    )
+                except DoesNotExist:
+                    return
+                if row.spent_on != day:
+                    return
+                spent, times = self._rows.spent, self._rows.given_back
+                first: Any = times.does_not_exist() if row.given_back is None else times == row.given_back
+                same: Any = (self._rows.spent_on == day) & first
+                try:
+                    self._rows(key_id=id).update([spent.add(-amount), times.add(1)], condition=same)
+                except UpdateError as error:
+                    if not is_refused(error):
+                        raise
+                    if was_repeated(error):
+                        return
+                else:
+                    return
 
     def use(self, id: str, *, at: datetime, unless_since: datetime) -> None:
         last_used_at: Any = self._rows.last_used_at

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from postdate.domain import instants
 from postdate.domain.operation import Action, Kind, Operation, Plan, State, StopRule
+from postdate.domain.operation_moves import ACTIVE
 from postdate.domain.operation_pages import Entry, Outcome, Page
 from postdate.domain.slots import home
 from postdate.stores.attributes import AttributeMap, compact, instant, milliseconds, typed
@@ -14,6 +15,8 @@ from postdate.stores.attributes import AttributeMap, compact, instant, milliseco
 KEPT: Final = timedelta(days=95)
 HEAD: Final = "head"
 PAGE: Final = "page#"
+# The only value of the attribute `active`, which puts an operation into an index while it runs or is paused.
+ACTIVE_ROW: Final = "yes"
 _SHORT: Final = {outcome: outcome.value[0] for outcome in Outcome}
 _LONG: Final = {short: outcome for outcome, short in _SHORT.items()}
 
@@ -56,6 +59,7 @@ def head_row(operation: Operation) -> AttributeMap:
         "found": compact(found),
         "counts": compact({outcome.value: count for outcome, count in operation.counts.items()}),
         "why": operation.why,
+        "active": ACTIVE_ROW if operation.state in ACTIVE else None,
     }
     numbers = {
         "version": operation.version,

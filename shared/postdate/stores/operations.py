@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from postdate.domain.operation import Operation
+from postdate.domain.operation_moves import ACTIVE
 from postdate.domain.operation_pages import Page
 from postdate.domain.operation_seats import Seats
 
@@ -28,6 +29,9 @@ class Operations(Protocol):
 
     def listed(self, tenant: str, *, before: str, limit: int) -> list[str]:
         """Ids of a tenant's operations, the newest first; from the end when `before` is empty. A moment behind."""
+
+    def active(self) -> list[str]:
+        """Ids of the operations of all tenants that run or are paused, the oldest first. A moment behind."""
 
     def seats(self, tenant: str) -> Seats:
         """The tenant's seats, by a consistent read."""
@@ -76,6 +80,9 @@ class MemoryOperations:
     def listed(self, tenant: str, *, before: str, limit: int) -> list[str]:
         ids = sorted((each.id for each in self._operations.values() if each.tenant == tenant), reverse=True)
         return [id for id in ids if not before or id < before][:limit]
+
+    def active(self) -> list[str]:
+        return sorted(each.id for each in self._operations.values() if each.state in ACTIVE)
 
     def seats(self, tenant: str) -> Seats:
         return self._seats.get(tenant) or Seats(tenant=tenant)

@@ -13,6 +13,7 @@ from postdate.domain.operation_seats import Seat, Seats
 from postdate.stores.attributes import AttributeMap, compact, typed
 from postdate.stores.faults import translated
 from postdate.stores.operation_rows import (
+    ACTIVE_ROW,
     HEAD,
     head_row,
     of_tenant,
@@ -87,6 +88,22 @@ class DynamoOperations:
                 Limit=limit,
             )
         return [row["operation"]["S"] for row in answer["Items"]]
+
+    def active(self) -> list[str]:
+        asked: dict[str, Any] = {
+            "TableName": self._table,
+            "IndexName": "by_activity",
+            "KeyConditionExpression": "active = :yes",
+            "ExpressionAttributeValues": {":yes": {"S": ACTIVE_ROW}},
+        }
+        found: list[str] = []
+        while True:
+            with translated():
+                answer = self._client.query(**asked)
+            found += [row["operation"]["S"] for row in answer["Items"]]
+            if "LastEvaluatedKey" not in answer:
+                return found
+            asked["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def seats(self, tenant: str) -> Seats:
         row = self._get(of_tenant(tenant), _SEATS)

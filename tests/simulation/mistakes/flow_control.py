@@ -4,6 +4,8 @@ from typing import Final
 
 from tests.simulation.mistakes.bug import BREAKER, DELIVERING, GATE, RECORDING, TRANSITIONS, bug
 
+_GATE_TESTS: Final = "tests/unit/run_tasks/test_gate.py"
+
 BUGS: Final = (
     bug(
         "a task that needs a place takes none",
@@ -163,5 +165,19 @@ BUGS: Final = (
         "PROBE_EVERY if down_for < OFTEN_FOR else",
         "PROBE_EVERY * breaker.opened if down_for < OFTEN_FOR else",
         mix="restored",
+    ),
+    bug(
+        "a probe that was not sent is kept",
+        "functions.run_tasks.circuits:Circuits.give_back",
+        "rules.given_back(before, probe_until)",
+        "before",
+        test=f"{_GATE_TESTS}::test_a_probe_that_was_not_sent_is_given_back",
+    ),
+    bug(
+        "a worker waits for one probe in each batch",
+        "functions.run_tasks.circuits:Circuits.patience_ends",
+        "known[0] != probe",
+        "True",
+        test=f"{_GATE_TESTS}::test_the_calls_behind_one_probe_keep_their_worker_for_one_wait",
     ),
 )

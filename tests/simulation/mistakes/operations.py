@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.simulation.mistakes.bug import API, OPERATE, bug
+from tests.simulation.mistakes.bug import API, OPERATE, SWEEP, bug
 
 _PLANS: Final = "tests/unit/operate/test_plans.py"
 
@@ -64,6 +64,20 @@ BUGS: Final = (
         f"{OPERATE}.carry_out:Conductor._after_overtaking",
         "return _AGAIN_SECONDS",
         "return None",
+        mix="operated",
+    ),
+    bug(
+        "an operation whose execution died is taken for one that lives",
+        f"{SWEEP}.stalled:StalledOperations._is_stalled",
+        "not self.machine.lives",
+        "self.machine.lives",
+        mix="operated",
+    ),
+    bug(
+        "the row of an operation that runs is left out of the index",
+        "postdate.stores.operation_rows:head_row",
+        "ACTIVE_ROW if operation.state in ACTIVE else None",
+        "ACTIVE_ROW if operation.state is State.PAUSED else None",
         mix="operated",
     ),
     bug(

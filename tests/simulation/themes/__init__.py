@@ -62,6 +62,7 @@ THEMES: Final[dict[str, Callable[[Mix, Random], Mix]]] = {
     "vanishing": outages.vanishing,
     "unread": outages.unread,
     "owned": owners.owned,
+    "restricted": owners.restricted,
     "retained": owners.retained,
     "erased": owners.erased,
     "rowless": releases.rowless,

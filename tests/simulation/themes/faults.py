@@ -124,6 +124,7 @@ def operated(mix: Mix, draws: Random) -> Mix:
         control=None,
         explicit=0.0,
         operations=0.5,
+        stalled=0.02,
     )
 
 

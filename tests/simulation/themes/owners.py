@@ -41,6 +41,22 @@ def owned(mix: Mix, draws: Random) -> Mix:
     return replace(_plain(mix, draws), owners=0.4, switched=True, duplicates=0.2, money=0.2, requests=12)
 
 
+def restricted(mix: Mix, draws: Random) -> Mix:
+    """Payments are made under keys with restrictions, by callers side by side and by copies that die."""
+    return replace(
+        _plain(mix, draws),
+        rates=draws.choice((_CRASHES, _LOST, _CRASHES | _LOST, {})),
+        restricted=0.8,
+        payments=1.0,
+        recorded=False,
+        impatient=0.0,
+        money=0.0,
+        accounts=4,
+        clients=2,
+        requests=14,
+    )
+
+
 def retained(mix: Mix, draws: Random) -> Mix:
     """Weeks later the archive takes the payments."""
     return replace(_plain(mix, draws), retained=True, payments=0.9)

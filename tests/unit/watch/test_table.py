@@ -46,6 +46,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     "sweep_behind": ({"behind": 3}, {"behind": 3.01}),
     "passes_fail": ({"failed": 0}, {"failed": 1}),
     "overdue": ({"overdue": 0}, {"overdue": 0.2}),
+    "operations_stalled": ({"stalled": 0}, {"stalled": 0.2}),
     "items_wait": ({"waiting": 500, "due": 10_000}, {"waiting": 501, "due": 10_000}),
     "backlog": (
         {"tasks": 20_000, "payments": 10_000, "slow": 10_000},
