@@ -31,7 +31,7 @@ class Between(NamedTuple):
     until: datetime | None
 
     def cut(self, since: datetime | None, until: datetime | None) -> "Between | None":
-        """The part of it that lies between these as well."""
+        """The part that lies between these instants too; None if nothing does."""
         first = max((each for each in (self.since, since) if each is not None), default=None)
         last = min((each for each in (self.until, until) if each is not None), default=None)
         return None if first is not None and last is not None and last <= first else Between(first, last)

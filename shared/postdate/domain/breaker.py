@@ -158,8 +158,8 @@ def tried_at_once(breaker: Breaker, *, now: datetime) -> Breaker:
 
 
 def reset(breaker: Breaker, *, now: datetime) -> Breaker:
-    """Forgets all failures of the destination; unchanged if there are none. Calls begin slowly, as after a successful
-    probe."""
+    """Forgets all failures and the slowness of the destination; unchanged if there is neither. Calls begin slowly, as
+    after a successful probe."""
     if breaker.open_until is None and not breaker.failures and breaker.slow_until is None:
         return breaker
     closed_at = breaker.closed_at if breaker.open_until is None else instants.whole(now)

@@ -117,6 +117,7 @@ class DynamoPasses:
         return None if row is None else (int(row.number), instants.from_milliseconds(int(row.at)))
 
     def next_beat(self, after: int, now: datetime) -> bool:
+        """Counts the heartbeat on. The mark tells a lost answer of this sweeper from the write of another one."""
         same, mark = self._rows.number == after, secrets.token_hex(8)
         with translated():
             try:

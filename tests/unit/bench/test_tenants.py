@@ -36,6 +36,6 @@ def test_the_ratio_is_the_drain_by_its_floor() -> None:
     assert with_floor({"drain_per_second": 800.0}, 1000.0)["ratio"] == 0.8
 
 
-def test_what_did_not_drain_has_no_ratio() -> None:
+def test_a_burst_that_did_not_drain_has_no_ratio() -> None:
     assert with_floor({"drain_per_second": None}, 1000.0)["ratio"] is None
     assert with_floor({"drain_per_second": 800.0}, None)["ratio"] is None
