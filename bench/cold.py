@@ -21,7 +21,7 @@ from cli.local.once import ROOT
 from cli.local.own import environment
 from cli.progress import step
 
-_TIMES: Final = 5
+_TIMES: Final = 3
 CLIENT_ONLY: Final = "import boto3; boto3.client('dynamodb')"
 _MEASURED: Final = """
 import json, sys, time

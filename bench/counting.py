@@ -1,6 +1,7 @@
 """Counts what tasks and payments take, by running the functions' own code; `python -m bench.counting`.
 
-Everything is run once uncounted, so that what a warm function remembers is not read again.
+Everything is run once uncounted, so that what a warm function remembers is not read again. With `timed` the phases have
+their times in place of units.
 """
 
 import json
@@ -12,6 +13,7 @@ from uuid import uuid4
 
 from bench.deployed import Calls, Functions
 from bench.meter import Meter
+from bench.stopwatch import Stopwatch
 
 _FAR: Final = timedelta(days=1)
 _SOON: Final = timedelta(seconds=2)
@@ -24,12 +26,21 @@ _DEPOSIT: Final = 10_000
 class CountedTasks:
     """Takes one task or one batch through its steps, with the requests of each step on the meter."""
 
-    def __init__(self, functions: Functions, meter: Meter, *, queue_url: str, destination_url: str) -> None:
+    def __init__(
+        self,
+        functions: Functions,
+        meter: Meter | Stopwatch,
+        *,
+        queue_url: str,
+        destination_url: str,
+        opened: int,
+    ) -> None:
+        """`opened` minutes of tomorrow have tasks already."""
         self._functions = functions
         self._meter = meter
         self._destination_url = destination_url
         self._calls = Calls(functions, meter, function="run-tasks", queue_url=queue_url)
-        self._opened = 0
+        self._opened = opened
 
     def way(self, tasks: int, *, keyed: bool, far: bool = False) -> dict[str, dict[str, float]]:
         """The counts of each phase, for all of these tasks together; `far` ones are only registered and opened."""
@@ -74,7 +85,7 @@ class CountedTasks:
 class CountedPayments:
     """Takes one payment or one batch through its steps. The cost of its key is a phase of its own."""
 
-    def __init__(self, functions: Functions, meter: Meter, *, queue_url: str) -> None:
+    def __init__(self, functions: Functions, meter: Meter | Stopwatch, *, queue_url: str) -> None:
         self._functions = functions
         self._meter = meter
         self._calls = Calls(functions, meter, function="settle", queue_url=queue_url)
@@ -127,17 +138,23 @@ def main() -> None:
         "PAYMENTS_QUEUE_URL": queues["payments"],
     }
     # The functions make their clients while they are imported: the meter has to know them before.
-    meter = Meter(destination=asked["destination_url"])
+    timed = asked.get("timed", False)
+    meter = Stopwatch() if timed else Meter(destination=asked["destination_url"])
     functions = Functions(("api", "sweep", "run-tasks", "settle"), tenant=asked["tenant"], settings=settings)
     tasks = CountedTasks(
-        functions, meter, queue_url=queues["tasks"], destination_url=asked["destination_url"]
+        functions,
+        meter,
+        queue_url=queues["tasks"],
+        destination_url=asked["destination_url"],
+        opened=asked.get("opened", 0),
     )
     tasks.way(tasks=1, keyed=True)
     tasks.way(tasks=1, keyed=False, far=True)
     counted = [tasks.way(**way) for way in asked["tasks"]]
     payments = CountedPayments(functions, meter, queue_url=queues["payments"])
     payments.way(payments=1)
-    meter.apart = apart
+    if isinstance(meter, Meter):
+        meter.apart = apart
     print(json.dumps({"tasks": counted, "payments": [payments.way(**way) for way in asked["payments"]]}))
 
 

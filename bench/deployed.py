@@ -18,6 +18,7 @@ from typing import Any, Final
 import boto3
 
 from bench.meter import Meter
+from bench.stopwatch import Stopwatch
 from cli import tenants
 from cli.local import secrets
 
@@ -72,7 +73,9 @@ class Functions:
 class Calls:
     """A queue of ours and the function that works on it."""
 
-    def __init__(self, functions: Functions, meter: Meter, *, function: str, queue_url: str) -> None:
+    def __init__(
+        self, functions: Functions, meter: Meter | Stopwatch, *, function: str, queue_url: str
+    ) -> None:
         self._functions = functions
         self._meter = meter
         self._function = function

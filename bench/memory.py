@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from bench import warm
 from bench.bed import Bed
-from bench.burst import burst
 from bench.cold import CLIENT_ONLY, names, started
 from bench.figures import ratio, rounded
 from bench.payment_steady import steady_one_by_one
@@ -23,13 +23,15 @@ from cli.progress import step
 
 PEAK: Final = "VmHWM"
 NOW: Final = "VmRSS"
-_RATE: Final = 20
+_RATE: Final = 50
+_SECONDS: Final = 5
 
 
 def memory(bed: Bed, plan: Plan) -> Iterator[Line]:
     before_mb = engine_mb(bed)
-    list(burst(bed, plan))
-    steady_one_by_one(bed, _RATE, plan.seconds)
+    warm.api(bed)
+    warm.executors(bed)
+    steady_one_by_one(bed, _RATE, _SECONDS)
     with step("starting each function once"):
         floor_mb = started(CLIENT_ONLY, dict(os.environ)).rss_mb
         imported = {name: _imported_mb(name) for name in names()}

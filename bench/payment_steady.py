@@ -36,6 +36,9 @@ _TIMERS_SECONDS: Final = 5
 _HEAD_START_SECONDS: Final = 1
 
 
+Meanwhile = Callable[[float], None]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stream:
     rate: int
@@ -54,7 +57,7 @@ def payments_steady(bed: Bed, plan: Plan) -> Iterator[Line]:
     function's own clock, without the time of a look."""
     batched_per_second = warm.payments(bed)
     for rate in plan.payment_rates:
-        floor = _timers(bed, rate)
+        floor = timers_p99(bed, rate)
         for stream in _streams(rate, plan.seconds):
             line = _steady(bed, stream, batched_per_second)
             late = line.get("p99_ms")
@@ -67,6 +70,13 @@ def steady_one_by_one(bed: Bed, rate: int, seconds: float) -> Line:
     return _steady(bed, Stream(rate=rate, seconds=seconds, how=_ONE_BY_ONE), batched_per_second)
 
 
+def steady_beforehand(bed: Bed, rate: int, seconds: float, meanwhile: Meanwhile | None = None) -> Line:
+    """The stream whose payments are all registered before the first is due, without a floor."""
+    batched_per_second = warm.payments(bed)
+    stream = Stream(rate=rate, seconds=seconds, how=_BEFOREHAND)
+    return _steady(bed, stream, batched_per_second, meanwhile)
+
+
 def _streams(rate: int, seconds: int) -> Iterator[Stream]:
     """Registering takes more of this machine than settling: beside each other they show what both need, one after the
     other what settling needs."""
@@ -77,7 +87,8 @@ def _streams(rate: int, seconds: int) -> Iterator[Stream]:
         yield Stream(rate=rate, seconds=seconds * _SECONDS_OF_MANY if many else seconds, how=_BEFOREHAND)
 
 
-def _steady(bed: Bed, stream: Stream, batched_per_second: float) -> Line:
+def _steady(bed: Bed, stream: Stream, batched_per_second: float, meanwhile: Meanwhile | None = None) -> Line:
+    """Calls `meanwhile` with the first instant when all payments are registered."""
     rate, seconds = stream.rate, stream.seconds
     began, began_ms = time.perf_counter(), tasks.ms(tasks.now())
     with watching(bed) as watcher:
@@ -87,6 +98,8 @@ def _steady(bed: Bed, stream: Stream, batched_per_second: float) -> Line:
             else:
                 registered = _beforehand(bed, watcher, rate, seconds, batched_per_second)
         took = time.perf_counter() - began
+        if meanwhile is not None:
+            meanwhile(min(at for each in registered for at in each.due_ms.values()))
         with step("waiting for the last of them"):
             seen = watcher.seen()
     watched_for = time.perf_counter() - began
@@ -97,6 +110,7 @@ def _steady(bed: Bed, stream: Stream, batched_per_second: float) -> Line:
         "count": len(due_ms),
         "registered_per_second": rounded(len(due_ms) / took),
         "due_per_second": rounded(_rate(due_ms)),
+        "settled_per_second": rounded(settled_rate(due_ms, seen.seen_ms)),
         **_judged(bed, due_ms, seen),
         **spread(told.answered_ms(bed, began_ms), 50, 99, prefix="answered_"),
         **spread((each.took_ms for each in registered), 50, 95, prefix="register_"),
@@ -108,6 +122,12 @@ def _rate(due_ms: dict[str, float]) -> float:
     """Payments due a second, between the first instant and the last."""
     between = max(due_ms.values()) - min(due_ms.values())
     return 1000 * (len(due_ms) - 1) / between if between else 0.0
+
+
+def settled_rate(due_ms: dict[str, float], seen_ms: dict[str, float]) -> float:
+    """Payments settled a second, between the first instant and the last payment seen COMPLETED."""
+    between = max(seen_ms.values(), default=0.0) - min(due_ms.values())
+    return 1000 * len(seen_ms) / between if between > 0 else 0.0
 
 
 def _judged(bed: Bed, due_ms: dict[str, float], seen: Seen) -> dict[str, float]:
@@ -177,8 +197,8 @@ def _beforehand(
     return registered
 
 
-def _timers(bed: Bed, rate: int) -> float:
-    """The p99 of their lateness: until the transaction was answered, which is what the watcher would see."""
+def timers_p99(bed: Bed, rate: int) -> float:
+    """The p99 of the lateness of bare timers until the transaction's answer, which is what the watcher would see."""
     bare = BareLedger(bed)
     drawn = random.Random(rate)  # noqa: S311 (no secret)
     afters = sorted(drawn.uniform(0, _TIMERS_SECONDS) for _ in range(rate * _TIMERS_SECONDS))

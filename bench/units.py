@@ -35,24 +35,15 @@ _SECONDS_MAX: Final = 90
 
 def units(bed: Bed, plan: Plan) -> Iterator[Line]:
     """In a process of its own, whose botocore reports: see `counting`. A phase's figures are for one item."""
-    asked = {
-        "queues": {
-            name: bed.sqs.create_queue(QueueName=queue)["QueueUrl"] for name, queue in _QUEUES.items()
-        },
-        "destination_url": bed.queue.url,
-        "tenant": TENANT,
-        "apart": {bed.environment["IDEMPOTENCY_TABLE"]: _KEY},
-        "tasks": list(_TASKS.values()),
-        "payments": list(_PAYMENTS.values()),
-    }
+    given = asked(bed, tasks=list(_TASKS.values()), payments=list(_PAYMENTS.values()))
     with step("counting what tasks and payments take"):
-        counted = _counted(asked)
-    for (what, way), phases in zip(_TASKS.items(), counted["tasks"], strict=True):
+        found = counted(given)
+    for (what, way), phases in zip(_TASKS.items(), found["tasks"], strict=True):
         each = _each(phases, way["tasks"])
         yield from (_line(what, phase, counts) for phase, counts in each.items())
         if "completion" in each:
             yield _line(what, "whole", _sum(each))
-    for (what, way), phases in zip(_PAYMENTS.items(), counted["payments"], strict=True):
+    for (what, way), phases in zip(_PAYMENTS.items(), found["payments"], strict=True):
         each = _each(phases, way["payments"])
         yield from (_line(what, phase, counts) for phase, counts in each.items())
         own = {phase: counts for phase, counts in each.items() if phase != _KEY}
@@ -81,9 +72,23 @@ def _line(what: str, phase: str, each: dict[str, float]) -> Line:
     }
 
 
-def _counted(asked: dict[str, Any]) -> dict[str, list[dict[str, dict[str, float]]]]:
+def asked(bed: Bed, *, tasks: list[dict[str, Any]], payments: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a process that counts is told. It reads the stack's tables, and queues of its own."""
+    return {
+        "queues": {
+            name: bed.sqs.create_queue(QueueName=queue)["QueueUrl"] for name, queue in _QUEUES.items()
+        },
+        "destination_url": bed.queue.url,
+        "tenant": TENANT,
+        "apart": {bed.environment["IDEMPOTENCY_TABLE"]: _KEY},
+        "tasks": tasks,
+        "payments": payments,
+    }
+
+
+def counted(given: dict[str, Any]) -> dict[str, list[dict[str, dict[str, float]]]]:
     ran = subprocess.run(
-        [sys.executable, "-m", "bench.counting"], cwd=ROOT, input=json.dumps(asked),
+        [sys.executable, "-m", "bench.counting"], cwd=ROOT, input=json.dumps(given),
         capture_output=True, text=True, timeout=_SECONDS_MAX, check=False,
     )  # fmt: skip
     if ran.returncode:

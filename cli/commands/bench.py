@@ -7,26 +7,33 @@ from typing import Any
 
 from bench import report
 from bench.plan import Plan
-from bench.run import CASES
+from bench.run import CASES, WHOLE
 from bench.run import run as measured
 from cli.failure import Failure
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--only", type=_cases, default=list(CASES), help=f"cases to run, from {','.join(CASES)} (all)"
+        "--only",
+        type=_cases,
+        default=WHOLE,
+        help=f"cases to run, from {','.join(CASES)} (all but {', '.join(sorted(set(CASES) - set(WHOLE)))})",
     )
     parser.add_argument("--items", type=_number, default=2000, help="tasks or payments in a burst (2000)")
     parser.add_argument("--calls", type=_number, default=800, help="requests of each kind to the API (800)")
-    parser.add_argument("--seconds", type=_number, default=60, help="duration of each steady rate (60)")
-    parser.add_argument(
-        "--rates", type=_rates, default=(20, 50), help="steady rates in tasks a second (20,50)"
-    )
+    parser.add_argument("--seconds", type=_number, default=30, help="duration of each steady rate (30)")
+    parser.add_argument("--rates", type=_numbers, default=(50,), help="steady rates in tasks a second (50)")
     parser.add_argument(
         "--payment-rates",
-        type=_rates,
-        default=(1, 50, 350),
-        help="steady rates in payments a second (1,50,350)",
+        type=_numbers,
+        default=(1, 50),
+        help="steady rates in payments a second (1,50); the case peak has 350",
+    )
+    parser.add_argument(
+        "--stored",
+        type=_numbers,
+        default=(10_000, 100_000),
+        help="pending items beside which the case stored measures (10000,100000)",
     )
 
 
@@ -39,6 +46,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         seconds=options.seconds,
         rates=options.rates,
         payment_rates=options.payment_rates,
+        stored=tuple(sorted(options.stored)),
     )
     lines = []
     with closing(measured(plan, options.only)) as coming:
@@ -66,7 +74,7 @@ def _cases(text: str) -> list[str]:
     return chosen
 
 
-def _rates(text: str) -> tuple[int, ...]:
+def _numbers(text: str) -> tuple[int, ...]:
     return tuple(_number(part) for part in text.split(","))
 
 

@@ -195,6 +195,7 @@ if __name__ == "__main__":
     _started_in_turn()
     quickened()
     kept_whole()
+    _beside("retiring").patched()
     _beside("streams").patched()
     _beside("scanning").patched()
     throttling = _beside("throttling")

@@ -85,7 +85,7 @@ def _runner(context: Any, lane: Lane, messages: Sequence[Received]) -> TaskRunne
         targets=given.targets,
         payloads=given.tables.payloads,
         own=given.own_payloads,
-        tenant=given.tenants.get,
+        tenants=given.tenants.get_many,
         vault=given.vault,
         response_seconds_max=given.response_seconds_max,
         subscribed=given.subscribed,

@@ -49,7 +49,7 @@ class Sender:
         targets: Mapping[str, Target],
         payloads: Payloads,
         own: OwnPayloads,
-        tenant: Callable[[str], Tenant | None],
+        tenants: Callable[[Iterable[str]], Mapping[str, Tenant]],
         vault: Vault,
         response_seconds_max: int,
         subscribed: Subscribed,
@@ -60,7 +60,7 @@ class Sender:
         self._targets = targets
         self._payloads = payloads
         self._own = own
-        self._tenant = tenant
+        self._read_tenants = tenants
         self._vault = vault
         self._response_seconds_max = response_seconds_max
         self._asked: set[str] = set()
@@ -77,10 +77,8 @@ class Sender:
         given = list(tasks)
         for name in {task.destination.type for task in given}:
             self._targets.get(name)
-        for tenant in {task.tenant for task in given} - self._asked:
-            # A tenant that stays unknown here makes its deliveries untried, see `_start`.
-            with suppress(Unavailable):
-                self._tenants[tenant] = self._opened(self._tenant(tenant) or Tenant(id=tenant))
+        if tenants := {task.tenant for task in given} - self._asked:
+            self._prefetch_tenants(tenants)
         for task in given:
             if task.destination.sealed:
                 self._readable(task)
@@ -95,6 +93,14 @@ class Sender:
             except Unavailable:
                 self._unread |= keys
         self._asked |= keys | {task.tenant for task in given}
+
+    def _prefetch_tenants(self, ids: Iterable[str]) -> None:
+        """A tenant that stays unknown here makes its deliveries untried, see `_start`."""
+        with suppress(Unavailable):
+            stored = self._read_tenants(ids)
+            for id in ids:
+                with suppress(Unavailable):
+                    self._tenants[id] = self._opened(stored.get(id) or Tenant(id=id))
 
     def _opened(self, tenant: Tenant) -> Tenant:
         """The tenant with its signing secrets readable. Raises Unavailable, also for a secret that does not open:

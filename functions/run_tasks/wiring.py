@@ -60,7 +60,8 @@ class Wired:
         # A batch goes back to its queue while this table does not answer.
         self.needs = [*dependencies.table(given.items_table)]
         self.reporter = Reporter(dependencies.of_this_process(), self.tables.dependencies, self.clock)
-        self.tenants = Cached(self.tables.tenants.get, keep=_TENANT_KEPT, clock=self.clock)
+        stored = self.tables.tenants
+        self.tenants = Cached(stored.get, load_many=stored.get_many, keep=_TENANT_KEPT, clock=self.clock)
         self.vault = Vault(data_keys=self.tables.data_keys, clock=self.clock)
         self.circuits = Circuits(flow=self.tables.flow, clock=self.clock)
         self.flow_keys = FlowKeys(flow=self.tables.flow, clock=self.clock)

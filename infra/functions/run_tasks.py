@@ -29,7 +29,7 @@ def add_run_tasks(factory: Factory) -> None:
     run_tasks, state = factory.function("run_tasks", recurs=True), factory.state
     run_tasks.allow(state.items.arn, GET, BATCH_GET, PARTIQL_INSERT, PARTIQL_UPDATE)
     run_tasks.allow(state.payloads.arn, BATCH_GET)
-    run_tasks.allow(state.tenants.arn, GET)
+    run_tasks.allow(state.tenants.arn, GET, BATCH_GET)
     run_tasks.allow(state.switches.arn, BATCH_GET)
     run_tasks.allow(state.data_keys.arn, GET, PUT)
     run_tasks.allow_data_keys(state.secrets_key.key_arn, MAKE_DATA_KEY, OPEN_DATA_KEY, owners=NOT_OF_API_KEYS)

@@ -50,6 +50,14 @@ def test_a_tenant_is_replaced_whole(tenants: Tenants) -> None:
     assert tenants.get("replaced") == rotated
 
 
+def test_several_tenants_are_read_together_and_an_unknown_one_is_left_out(tenants: Tenants) -> None:
+    found = {id: Tenant(id=id, destinations=QUEUES) for id in ("together-1", "together-2")}
+    for tenant in found.values():
+        tenants.put(tenant)
+    assert tenants.get_many([*found, "together-none", "together-1"]) == found
+    assert tenants.get_many([]) == {}
+
+
 def test_a_tenant_is_changed_by_whoever_knows_its_last_version(tenants: Tenants) -> None:
     new = Tenant(id="versioned", tenancy=Tenancy(registered_a_second=7, suspended_because="why"))
     assert tenants.change(None, new)

@@ -153,7 +153,7 @@ GRANTED: Final[dict[str, Grants]] = {
         },
         "table:payloads": {"dynamodb:BatchGetItem"},
         "table:switches": {"dynamodb:BatchGetItem"},
-        "table:tenants": {"dynamodb:GetItem"},
+        "table:tenants": {"dynamodb:BatchGetItem", "dynamodb:GetItem"},
         "table:data-keys": {"dynamodb:GetItem", "dynamodb:PutItem"},
         "table:events": {"dynamodb:BatchGetItem", "dynamodb:Query"},
         "table:subscriptions": {"dynamodb:GetItem", "dynamodb:PutItem"},

@@ -41,7 +41,7 @@ MAY_USE: Final = {
         *("cli", "bench", "chaos", "smoke"),
         *("infra.capacity", "infra.environment", "infra.environments", "postdate.targets"),
     ),
-    "bench": ("cli", "postdate"),
+    "bench": ("cli", "infra.environments", "postdate"),
     "chaos": ("bench", "cli", "infra.environments", "postdate"),
     "smoke": ("cli", "infra.environment", "postdate"),
 }
@@ -70,6 +70,7 @@ KNOWN_ONLY_TO: Final = {
     "jwt": ("postdate.runtime",),
     "ministack": (
         *("cli.local.engine", "cli.local.cloudwatch", "cli.local.scanning", "cli.local.streams"),
+        "cli.local.retiring",
         "cli.local.throttling",
     ),
 }

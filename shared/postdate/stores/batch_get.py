@@ -31,21 +31,37 @@ _DEADLINE_SECONDS: Final = 5.0
 
 
 def models(
-    model: type[ModelT], keys: Iterable[AttributeMap], *, attributes: Sequence[str] = ()
+    model: type[ModelT],
+    keys: Iterable[AttributeMap],
+    *,
+    attributes: Sequence[str] = (),
+    consistent: bool = True,
 ) -> Iterator[ModelT]:
     """The rows with these keys as models, through the model's own client."""
     # pynamodb's own loop over UnprocessedKeys has neither a pause nor an end.
     connection = model._get_connection()
-    found = rows(connection.connection.client, connection.table_name, keys, attributes=attributes)
+    found = rows(
+        connection.connection.client,
+        connection.table_name,
+        keys,
+        attributes=attributes,
+        consistent=consistent,
+    )
     return map(model.from_raw_data, found)
 
 
 def rows(
-    client: "BaseClient", table: str, keys: Iterable[AttributeMap], *, attributes: Sequence[str] = ()
+    client: "BaseClient",
+    table: str,
+    keys: Iterable[AttributeMap],
+    *,
+    attributes: Sequence[str] = (),
+    consistent: bool = True,
 ) -> list[AttributeMap]:
-    """The rows of these different keys that exist, whole or with these attributes, read consistently, in any order.
+    """The rows of these different keys that exist, whole or with these attributes, in any order. `consistent` reads see
+    all writes before them, and cost twice the units of others.
     Raises Unavailable if DynamoDB cannot be asked, or leaves keys unread too often or until the deadline."""
-    wanted: dict[str, Any] = {"ConsistentRead": True}
+    wanted: dict[str, Any] = {"ConsistentRead": consistent}
     if attributes:
         names = {f"#{index}": name for index, name in enumerate(attributes)}
         wanted |= {"ProjectionExpression": ",".join(names), "ExpressionAttributeNames": names}

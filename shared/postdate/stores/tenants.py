@@ -1,5 +1,6 @@
 """A tenant's settings: what it may call, and how its webhooks are signed."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
@@ -52,6 +53,10 @@ class Tenant:
 
 class Tenants(Protocol):
     def get(self, id: str) -> Tenant | None: ...
+
+    def get_many(self, ids: Iterable[str]) -> Mapping[str, Tenant]:
+        """Returns those of these tenants that exist. Raises Unavailable if some cannot be read."""
+        ...
 
     def put(self, tenant: Tenant) -> None: ...
 

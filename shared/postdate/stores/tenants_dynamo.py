@@ -1,6 +1,6 @@
 """Tenants in DynamoDB. Each change is one conditional write; a change that is told as an event carries its note."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import zip_longest
@@ -11,7 +11,7 @@ from pynamodb.exceptions import DoesNotExist, PutError
 from postdate.domain.erasing import is_erased
 from postdate.domain.sealed import is_sealed
 from postdate.runtime.author import nobody
-from postdate.stores import notes
+from postdate.stores import batch_get, notes
 from postdate.stores.attributes import compact, milliseconds
 from postdate.stores.faults import is_refused, translated
 from postdate.stores.notes import Note
@@ -49,6 +49,11 @@ class DynamoTenants:
             except DoesNotExist:
                 return None
         return the_one(row, tenant_of)
+
+    def get_many(self, ids: Iterable[str]) -> Mapping[str, Tenant]:
+        keys = [{"tenant": {"S": id}} for id in sorted(set(ids))]
+        rows = batch_get.models(self._rows, keys, consistent=False)
+        return {row.tenant: the_one(row, tenant_of) for row in rows}
 
     def put(self, tenant: Tenant) -> None:
         with translated():

@@ -1,5 +1,7 @@
 """Tenants in memory, for tests."""
 
+from collections.abc import Iterable, Mapping
+
 from postdate.domain.erasing import is_erased
 from postdate.stores.tenants import Tenant, with_next_version
 
@@ -10,6 +12,9 @@ class MemoryTenants:
 
     def get(self, id: str) -> Tenant | None:
         return self._tenants.get(id)
+
+    def get_many(self, ids: Iterable[str]) -> Mapping[str, Tenant]:
+        return {id: self._tenants[id] for id in ids if id in self._tenants}
 
     def put(self, tenant: Tenant) -> None:
         self._tenants[tenant.id] = tenant

@@ -99,8 +99,8 @@ BUGS: Final = (
     ),
     bug(
         "a worker reads another tenant than the task's",
-        "functions.run_tasks.sending:Sender.prefetch",
-        "self._tenant(tenant)",
-        'self._tenant("zeta")',
+        "functions.run_tasks.sending:Sender._prefetch_tenants",
+        "stored = self._read_tenants(ids)",
+        'stored = dict.fromkeys(ids, self._read_tenants(["zeta"]).get("zeta"))',
     ),
 )

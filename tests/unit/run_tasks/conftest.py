@@ -179,7 +179,7 @@ class Running:
             },
             payloads=self.payloads,
             own=OwnPayloads(bucket="objects", objects=self.objects, readers=self.readers),
-            tenant=self.tenants.get,
+            tenants=self.tenants.get_many,
             vault=self.vault,
             response_seconds_max=60,
             subscribed=subscribed,

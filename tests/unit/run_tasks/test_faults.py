@@ -399,6 +399,15 @@ def test_a_table_that_does_not_answer_is_asked_once_a_batch(running):
     assert (running.tenants.asked, running.payloads.asked) == (1, 1)
 
 
+def test_the_tenants_of_a_batch_are_read_in_one_request(running):
+    tasks = [a_task(number, tenant=f"tenant-{number}") for number in range(10)]
+    running.stores(*tasks)
+    read, asked = running.tenants.get_many, []
+    running.tenants.get_many = lambda ids: (asked.append(sorted(ids)), read(ids))[1]
+    assert running.run(*(message(task) for task in tasks)).succeeded == 10
+    assert asked == [sorted(task.tenant for task in tasks)]
+
+
 def test_a_delivery_carries_what_its_tenant_may_call_and_signs_with(running):
     lists = frozenset({("sqs", "https://sqs.example/q"), ("webhook", "w"), ("eventbridge", "b")})
     secrets = ("whsec_new", "whsec_old")

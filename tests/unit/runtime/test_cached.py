@@ -16,6 +16,13 @@ class Source:
             raise self.values[id]
         return self.values.get(id)
 
+    def get_many(self, ids):
+        self.asked.append(tuple(ids))
+        for value in self.values.values():
+            if isinstance(value, Exception):
+                raise value
+        return {id: self.values[id] for id in ids if id in self.values}
+
 
 @pytest.fixture
 def clock():
@@ -73,3 +80,38 @@ def test_no_more_is_kept_than_a_thousand_values_and_the_oldest_go_first(clock):
     values.get("v1")
     values.get("v0")
     assert source.asked[1001:] == ["v0"]
+
+
+def together(source, clock):
+    return Cached(source.get, load_many=source.get_many, keep=60 * SECOND, clock=clock)
+
+
+def test_several_missing_values_are_read_together_and_kept(clock):
+    source = Source(a=1, b=2)
+    values = together(source, clock)
+    assert values.get_many(["a", "b", "none"]) == {"a": 1, "b": 2}
+    assert values.get_many(["a", "b"]) == {"a": 1, "b": 2}
+    assert source.asked == [("a", "b", "none")]
+
+
+def test_one_missing_value_is_read_alone(clock):
+    source = Source(a=1, b=2)
+    values = together(source, clock)
+    assert values.get("a") == 1
+    assert values.get_many(["a", "b"]) == {"a": 1, "b": 2}
+    assert source.asked == ["a", "b"]
+
+
+def test_values_that_cannot_be_read_together_are_not_kept(clock):
+    source = Source(a=1, b=Unavailable("not now"))
+    values = together(source, clock)
+    with pytest.raises(Unavailable):
+        values.get_many(["a", "b"])
+    source.values["b"] = 2
+    assert values.get_many(["a", "b"]) == {"a": 1, "b": 2}
+
+
+def test_values_are_read_one_by_one_where_nothing_reads_several(clock):
+    source = Source(a=1, b=2)
+    assert cached(source, clock).get_many(["a", "b"]) == {"a": 1, "b": 2}
+    assert source.asked == ["a", "b"]
