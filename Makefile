@@ -12,7 +12,7 @@ CDK := $(PYTHON) -m cli.local.cdk
 # The repository's commands. The wheel has none: it holds the package that the functions share.
 COMMANDS = $(PYTHON) -m cli.local.commands
 INTERPRETERS := python3 python3.14 python3.13 python3.12 python3.11
-IN_PROCESSES := --numprocesses auto --maxprocesses 4
+IN_PROCESSES := --numprocesses auto --maxprocesses 4 --dist worksteal
 
 ONLINE := { echo "Setting up needs the package index that pip is set up for, and did not get what it needs: see above." >&2; exit 2; }
 

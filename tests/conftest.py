@@ -5,11 +5,12 @@ not read, so the engine is there anyway. It starts in 0.4 s, a call takes no lon
 write units as AWS does. `make test ENGINE=dynamodb-local` runs them with Amazon's own engine for DynamoDB.
 """
 
+import gc
 import os
 import socket
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--engine", choices=[MINISTACK, DYNAMODB_LOCAL], default=MINISTACK)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects without the garbage collector. What is collected lives to the end, so the collector passes over it from
+    then on: that takes a third off the time of a collection, and some more off each test."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,11 +1,14 @@
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cli.local.once import alone
+from infra.environment import Environment
 from infra.environments import ENVIRONMENTS
-from tests.infra.synthesis import Stacks, synthesise
+from tests.infra.synthesis import Stacks, Synthesised, read, synthesise
 
 
 @pytest.fixture(scope="session")
@@ -20,11 +23,25 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def stacks_of(build: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Stacks]:
-    """Synthesising is slow: each environment once."""
-    return cache(
-        lambda name: synthesise(ENVIRONMENTS[name], build=build, assembly=tmp_path_factory.mktemp(name))
-    )
+def synthesised(build: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Synthesised:
+    """The process that asks first synthesises for all processes of this run, for it takes seconds."""
+    own = tmp_path_factory.getbasetemp()
+    common = own if worker_id == "master" else own.parent
+
+    def stacks(name: str, environment: Environment, **options: Any) -> Stacks:
+        assembly, mark = common / f"assembly-{name}", common / f"assembly-{name}.made"
+        with alone(mark.with_suffix(".lock")):
+            if not mark.exists():
+                synthesise(environment, build=build, assembly=assembly, **options)
+                mark.touch()
+        return read(environment, assembly)
+
+    return stacks
+
+
+@pytest.fixture(scope="session")
+def stacks_of(synthesised: Synthesised) -> Callable[[str], Stacks]:
+    return cache(lambda name: synthesised(name, ENVIRONMENTS[name]))
 
 
 @pytest.fixture(params=ENVIRONMENTS)

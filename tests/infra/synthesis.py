@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from zipfile import ZipFile
 
 from aws_cdk import App
@@ -90,14 +90,30 @@ class Stacks:
         return f"{kind}:{name}"
 
 
-def synthesise(environment: Environment, *, build: Path, assembly: Path) -> Stacks:
+class Synthesised(Protocol):
+    """Gives the stacks of an environment, synthesised under this name once in a run of tests."""
+
+    def __call__(self, name: str, environment: Environment, *, first: bool = False) -> Stacks: ...
+
+
+def synthesise(environment: Environment, *, build: Path, assembly: Path, first: bool = False) -> Stacks:
     synthesised = app(assembly)
-    state, service, watch = postdate(synthesised, environment, build=build)
+    postdate(synthesised, environment, build=build, first=first)
     synthesised.synth()
+    return read(environment, assembly)
+
+
+def read(environment: Environment, assembly: Path) -> Stacks:
+    """Reads the stacks of an assembly."""
+
+    def template(stack: str) -> Template:
+        found: Template = json.loads((assembly / f"{environment.named(stack)}.template.json").read_text())
+        return found
+
     return Stacks(
         environment=environment,
         assembly=assembly,
-        state=json.loads((assembly / state.template_file).read_text()),
-        service=json.loads((assembly / service.template_file).read_text()),
-        watch=None if watch is None else json.loads((assembly / watch.template_file).read_text()),
+        state=template("state"),
+        service=template("service"),
+        watch=template("watch") if environment.watched else None,
     )

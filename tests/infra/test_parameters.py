@@ -1,13 +1,11 @@
 """The place of the parameters: what goes out is checked, step by step, and taken back by alarms."""
 
 import json
-from pathlib import Path
 
-from infra.app import postdate
 from infra.constructs.parameter_store import SCHEMA, TAKES_BACK
 from infra.environments import PROD
 from infra.watch.table import alarms
-from tests.infra.synthesis import Stacks, app
+from tests.infra.synthesis import Stacks, Synthesised
 
 STAGE = "AWS::AppConfig::Environment"
 
@@ -80,10 +78,7 @@ def test_each_function_reads_the_parameters_or_has_a_reason(stacks: Stacks) -> N
     assert {"api", "run-tasks", "settle", "sweep", "record", "operate", "reconcile"} <= reads.keys()
 
 
-def test_the_first_deployment_names_no_alarm_that_does_not_exist_yet(tmp_path: Path) -> None:
-    synthesised = app(tmp_path)
-    state, _, _ = postdate(synthesised, PROD, first=True)
-    synthesised.synth()
-    resources = json.loads((tmp_path / state.template_file).read_text())["Resources"].values()
+def test_the_first_deployment_names_no_alarm_that_does_not_exist_yet(synthesised: Synthesised) -> None:
+    resources = synthesised("prod-first", PROD, first=True).state["Resources"].values()
     (stage,) = (each["Properties"] for each in resources if each["Type"] == STAGE)
     assert stage.get("Monitors", []) == []

@@ -10,7 +10,7 @@ import pytest
 from infra.app import postdate
 from infra.environments import PROD
 from infra.watch.cost import bill
-from tests.infra.synthesis import Stacks, Template, app, synthesise
+from tests.infra.synthesis import Stacks, Synthesised, Template, app
 from tests.infra.test_rules import violations
 
 URL: Final = "https://signals.example/prod"
@@ -18,8 +18,8 @@ SIGNALLING: Final = replace(PROD, heartbeat_url=URL)
 
 
 @pytest.fixture(scope="module")
-def signalling(build: Path, tmp_path_factory: pytest.TempPathFactory) -> Stacks:
-    return synthesise(SIGNALLING, build=build, assembly=tmp_path_factory.mktemp("signalling"))
+def signalling(synthesised: Synthesised) -> Stacks:
+    return synthesised("signalling", SIGNALLING)
 
 
 def of(stacks: Stacks, kind: str) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from infra.environments import PROD
 from tests.infra.permissions import GRANTED
-from tests.infra.synthesis import Stacks, synthesise
+from tests.infra.synthesis import Stacks, Synthesised
 from tests.infra.test_permissions import IN_TRANSACTIONS, grants
 
 RESTORED = {"items": "postdate-prod-items-2", "journal": "postdate-prod-journal-2"}
@@ -16,9 +15,8 @@ ARN = "arn:<AWS::Partition>:dynamodb:<AWS::Region>:<AWS::AccountId>:table/"
 
 
 @pytest.fixture(scope="module")
-def restored(build: Path, tmp_path_factory: pytest.TempPathFactory) -> Stacks:
-    environment = replace(PROD, restored=RESTORED)
-    return synthesise(environment, build=build, assembly=tmp_path_factory.mktemp("restored"))
+def restored(synthesised: Synthesised) -> Stacks:
+    return synthesised("restored", replace(PROD, restored=RESTORED))
 
 
 def renamed(text: str) -> str:

@@ -16,7 +16,7 @@ from postdate.domain.errors import (
     Unreadable,
 )
 from postdate.domain.movement import Type
-from postdate.use_cases.auditing import Auditor
+from postdate.use_cases.auditing import PAUSES, Auditor
 from postdate.use_cases.settling import Settling
 from tests.unit.doubles import SECOND
 
@@ -236,6 +236,13 @@ def test_an_account_that_is_in_use_is_refused_by_its_last_change(books):
 def test_an_unknown_account_is_told(books):
     with pytest.raises(NotFound):
         books.restate(account="nobody")
+
+
+def test_the_two_readings_of_an_account_lie_five_seconds_apart(books):
+    books.meddle(available=0)
+    began = books.bank.clock.now()
+    books.restate()
+    assert books.bank.clock.now() - began == 5 * SECOND + 2 * sum(PAUSES, timedelta(0))
 
 
 def test_an_account_that_changed_a_short_time_ago_is_left_alone(books):
