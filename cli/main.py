@@ -5,7 +5,6 @@ Only the named command is imported: all of them together take a second.
 
 import argparse
 import json
-import pkgutil
 import signal
 import sys
 from collections.abc import Sequence
@@ -57,8 +56,8 @@ def _module(command: str) -> ModuleType:
 
 
 def _commands() -> list[Path]:
-    folder = Path(commands.__path__[0])
-    return sorted(folder / f"{info.name}.py" for info in pkgutil.iter_modules(commands.__path__))
+    """The modules of the commands. `pkgutil` would import `inspect`, which takes a tenth of the time to the help."""
+    return sorted(path for path in Path(commands.__path__[0]).glob("*.py") if path.stem != "__init__")
 
 
 def _describe(parser: argparse.ArgumentParser, module: ModuleType) -> None:

@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState } from "./hooks.js";
 
-export const BASE = new URL("..", import.meta.url).href;
+const BASE = new URL("../api/v1/", import.meta.url).href;
 const KEY = "postdate.key";
 const TENANT = "postdate.tenant";
 const POLL_MS = 2_000;
@@ -68,15 +68,16 @@ export async function send(method, path, { query, known, ...given } = {}) {
   }).catch(() => { throw new Problem(0, { detail: "The API cannot be reached." }); });
   const etag = answer.headers.get("etag");
   if (answer.status === 304) return { status: 304, body: null, etag };
-  const body = parsed(await answer.text());
+  const text = await answer.text();
+  const body = attempt(() => valueOf(text));
   if (answer.ok) return { status: answer.status, body, etag };
   if (answer.status === 401) dispatchEvent(new Event("unauthenticated"));
   throw new Problem(answer.status, body || {});
 }
 
-function parsed(text) {
+export function attempt(make) {
   try {
-    return valueOf(text);
+    return make();
   } catch {
     return null;
   }
@@ -90,6 +91,17 @@ export function curl(method, path, { query, ...given } = {}) {
   for (const [name, value] of Object.entries(headersOf(given))) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
   if (given.body !== undefined) lines.push(`-d ${quoted(textOf(given.body))}`);
   return lines.join(" \\\n  ");
+}
+
+const PYTHON = { true: "True", false: "False", null: "None" };
+
+// The same request as a call of the Python client. Texts and numbers of JSON mean the same in Python.
+export function python(call, { body, idempotencyKey }) {
+  const text = (value) => textOf(value).replace(/"(?:\\.|[^"\\])*"|true|false|null/g, (word) => PYTHON[word] || word);
+  const tenant = session.tenant && `, tenant=${text(session.tenant)}`;
+  return ["import os", "from postdate_client import Client", "",
+    `client = Client(${text(new URL("../..", BASE).href)}, os.environ["POSTDATE_KEY"]${tenant})`,
+    `client.${call}(`, ...Object.entries({ ...body, idempotency_key: idempotencyKey }).map(([name, value]) => `    ${name}=${text(value)},`), ")"].join("\n");
 }
 
 // Asks for `path` again and again while the tab is seen and `until(body)` is false. A failure doubles the pause.
@@ -139,6 +151,8 @@ export function usePoll(path, { method = "GET", query, body: sent, every = POLL_
   return { body, problem, again: useCallback(() => again.current(), []) };
 }
 
+export const under = (path, id) => `${path}/${encodeURIComponent(id)}`;
+
 // The address is #/<page>/<id>?<query>.
 export function routeOf(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split("?");
@@ -148,7 +162,7 @@ export function routeOf(hash) {
 
 export function hrefOf(page, id = "", query = {}) {
   const given = Object.entries(query).filter(([, value]) => value);
-  const path = id ? `${page}/${encodeURIComponent(id)}` : page;
+  const path = id ? under(page, id) : page;
   return `#/${path}${given.length ? `?${new URLSearchParams(given)}` : ""}`;
 }
 

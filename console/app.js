@@ -8,14 +8,14 @@ import { Event, Events, Key, Keys, Subscription, Subscriptions } from "./applica
 import { Account, Accounts, Payment, Payments } from "./money.js";
 import { Dead, Destinations, FlowKey, FlowKeys, Operation, Operations } from "./operating.js";
 import { Now, Reconciliation, Reconciliations, Switch, Switches } from "./service.js";
-import { New, Run, Task, Tasks } from "./tasks.js";
+import { New, Run, Runs, Task, Tasks } from "./tasks.js";
 
 // Each page by its name in the address: title, scope and operation that it reads with, list and item.
 const PAGES = {
   now: { title: "Now", list: Now },
   payments: { title: "Payments", scope: "payments:read", op: "listPayments", list: Payments, item: Payment },
   tasks: { title: "Tasks", scope: "tasks:read", op: "listTasks", list: Tasks, item: Task },
-  runs: { title: "Runs", scope: "tasks:read", item: Run },
+  runs: { title: "Runs", scope: "tasks:read", op: "listAllRuns", list: Runs, item: Run },
   accounts: { title: "Accounts", scope: "accounts:read", op: "listAccounts", list: Accounts, item: Account },
   events: { title: "Events", scope: "events:read", op: "listEvents", list: Events, item: Event },
   subscriptions: { title: "Subscriptions", scope: "events:read", op: "listSubscriptions", list: Subscriptions, item: Subscription },
@@ -28,7 +28,7 @@ const PAGES = {
   keys: { title: "Keys", scope: "keys:read", op: "listKeys", list: Keys, item: Key },
   new: { title: "New", list: New },
 };
-const WHOAMI = "api/v1/whoami";
+const WHOAMI = "whoami";
 const SEEN = Object.entries(PAGES).filter(([, { list }]) => list);
 const AGAIN_MS = 5_000;
 // Timers count no further.

@@ -1,13 +1,12 @@
 // Applications: the events that they follow, the subscriptions that tell them, and the keys that they ask with.
 
 import { useState } from "./hooks.js";
-import { hrefOf, usePoll } from "./api.js";
+import { hrefOf } from "./api.js";
 import {
-  Action, Actions, addressOf, exact, Facts, html, Instant, instantColumn, instantField, instantOf, Item, late, link, List, Rows,
-  State, STATUS,
+  Action, Actions, addressOf, exact, Facts, html, instant, instantAsked, instantColumn, instantField, instantOf, Item, late, link,
+  List, Rows, State, STATUS,
 } from "./parts.js";
 
-const EVENTS = "api/v1/events";
 const PAGES = { payment: "payments", task: "tasks", run: "runs", plan: "tasks", account: "accounts", operation: "operations", key: "keys", subscription: "subscriptions" };
 const subject = ({ kind, id }) => (PAGES[kind] ? link(PAGES[kind], id) : html`${kind} <code>${id}</code>`);
 
@@ -19,7 +18,7 @@ const EVENT_FILTERS = [
 ];
 
 const EVENT_COLUMNS = [
-  ["At", (row) => link("events", row.event_id, html`<${Instant} at=${row.occurred_at} />`)],
+  ["At", (row) => link("events", row.event_id, instant(row.occurred_at))],
   ["Type", "type"],
   ["About", (row) => subject(row.subject), "wide"],
   ["By", (row) => `${row.actor.type} ${row.actor.id}`, "wide"],
@@ -28,20 +27,16 @@ const EVENT_COLUMNS = [
 export const Events = (given) => html`<${List} ...${given} filters=${EVENT_FILTERS}
   columns=${EVENT_COLUMNS} of="event_id" always=${{ order: "desc" }} empty="No event fits." />`;
 
-export function Event({ id }) {
-  const found = usePoll(`${EVENTS}/${encodeURIComponent(id)}`, { every: 0 });
-  return html`<${Item} title="Event" ...${{ id, found }}>${(event) => html`
-    <p class="lead"><strong>${event.type}</strong></p>
-    <${Facts} of=${[
+export const Event = (given) => html`<${Item} ...${given} title="Event" told=${false} every=${0}
+  lead=${(event) => html`<strong>${event.type}</strong>`}>${(event) => html`<${Facts} of=${[
       ["About", subject(event.subject)],
       ["By", `${event.actor.type} ${event.actor.id}`],
       ["Occurred", exact(event.occurred_at)],
       ["Recorded", exact(event.recorded_at)],
       ["Sequence", event.sequence],
     ]} /><h2>Data</h2>`}</${Item}>`;
-}
 
-const KEYS = "api/v1/keys";
+const KEYS = "keys";
 
 // The form cannot give them to the new key, and a key without them would have more rights than its maker.
 const RESTRICTIONS = ["account_ids", "actions", "amount_max", "amount_per_day_max", "networks", "requests_per_second"];
@@ -70,32 +65,30 @@ const KEY_COLUMNS = [
   instantColumn("Expires", "expires_at", "wide"),
 ];
 
-export function Key({ id, caller }) {
-  const path = `${KEYS}/${encodeURIComponent(id)}`;
+export function Key(given) {
+  const { caller } = given;
   const [made, setMade] = useState(null);
-  const found = usePoll(path);
-  return html`<${Item} title="Key" ...${{ id, found }}>${(key) => {
+  return html`<${Item} ...${given} title="Key" lead=${(key) => html`<${State} of=${key.status} /> ${key.name}`}>${(key, path, done) => {
     const may = { caller, scope: "keys:write", allowed: key.status === "ACTIVE", refusal: `The key is ${key.status}.` };
     return html`${made && html`<${Made} what="key" text=${made.key} />`}
-      <p role="status" class="lead"><${State} of=${key.status} /> ${key.name}</p>
       <${Actions}>
-        <${Action} ...${may} op="rotateKey" label="Rotate" done=${(body) => { setMade(body); found.again(); }} text="The old secret works on for the overlap."
+        <${Action} ...${may} op="rotateKey" label="Rotate" done=${(body) => { setMade(body); done(); }} text="The old secret works on for the overlap."
           fields=${[{ name: "overlap", label: "Overlap (seconds)", value: "3600", inputmode: "numeric", pattern: "[0-9]+", required: true }]}
           request=${({ overlap }) => ({ path: `${path}/rotate`, body: { overlap_seconds: +overlap } })} />
-        <${Action} ...${may} op="revokeKey" label="Revoke" danger done=${found.again} text="Requests with this key are refused within seconds."
+        <${Action} ...${may} op="revokeKey" label="Revoke" danger done=${done} text="Requests with this key are refused within seconds."
           request=${() => ({ method: "DELETE", path })} /></${Actions}>
       <${Facts} of=${[
         ["Scopes", key.scopes.join(" ")],
         ["Accounts", key.account_ids?.join(" ") || "all"],
-        ["Made", html`<${Instant} at=${key.created_at} />`],
+        ["Made", instant(key.created_at)],
         ["Made by", key.made_by || "the command line"],
-        ["Last used", html`<${Instant} at=${key.last_used_at} />`],
-        ["Expires", html`<${Instant} at=${key.expires_at} />`],
+        ["Last used", instant(key.last_used_at)],
+        ["Expires", instant(key.expires_at)],
       ]} />`;
   }}</${Item}>`;
 }
 
-const SUBSCRIPTIONS = "api/v1/subscriptions";
+const SUBSCRIPTIONS = "subscriptions";
 const typesOf = (text) => text.trim().split(/[\s,]+/);
 const TYPES = { name: "types", label: "Types", hint: "Such as payment.*, separated by spaces", required: true };
 
@@ -126,22 +119,20 @@ const SUBSCRIPTION_COLUMNS = [
   ["Description", "description", "wide"],
 ];
 
-export function Subscription({ id, query, caller }) {
-  const path = `${SUBSCRIPTIONS}/${encodeURIComponent(id)}`;
+export function Subscription(given) {
+  const { id, query, caller } = given;
   const [made, setMade] = useState(null);
-  const found = usePoll(path);
-  return html`<${Item} title="Subscription" ...${{ id, found }}>${(subscription) => html`
+  return html`<${Item} ...${given} title="Subscription" lead=${({ status, reason }) => html`<${State} of=${status} /> ${reason}`}>${(subscription, path, done) => html`
       ${made && html`<${Made} what="secret" text=${made.secret} />`}
-      <p role="status" class="lead"><${State} of=${subscription.status} /> ${subscription.reason}</p>
-      <${SubscriptionActions} ...${{ subscription, path, caller, setMade }} done=${found.again} />
+      <${SubscriptionActions} ...${{ subscription, path, caller, setMade, done }} />
       <${Facts} of=${[
         ["Types", subscription.types.join(" ")],
         ["Address", addressOf(subscription.target)],
         ...Object.entries(subscription.filter).map(([name, value]) => [`Only ${name}`, JSON.stringify(value)]),
         ["Order", subscription.ordered ? "by subject" : "none"],
         ["Description", subscription.description],
-        ["Made", html`<${Instant} at=${subscription.created_at} />`],
-        ["Paused", html`<${Instant} at=${subscription.paused_at} />`],
+        ["Made", instant(subscription.created_at)],
+        ["Paused", instant(subscription.paused_at)],
       ]} />
       <h2>Deliveries</h2>
       <p class="buttons">${["", "DEAD"].map((status) => html`<a class="button" href=${hrefOf("subscriptions", id, { status })}
@@ -171,7 +162,7 @@ function SubscriptionActions({ subscription, path, caller, setMade, done }) {
     <${Action} ...${may} op="changeSubscription" label="Change types" fields=${[{ ...TYPES, value: subscription.types.join(" ") }]}
       request=${({ types }) => ({ method: "PATCH", path, body: { types: typesOf(types) } })} />
     <${Action} ...${may} op="replaySubscription" label="Replay" text="Sends events of the past that were not delivered." fields=${[
-      { name: "since", label: "Since (UTC)", type: "datetime-local", step: 1, required: true },
+      instantAsked("since", "Since"),
       { name: "failed", label: "Which", options: ["all", "only failed"], value: "all" },
     ]} request=${({ since, failed }) => ({ path: `${path}/replay`, body: { since: instantOf(since), only_failed: failed !== "all" } })} />
     <${Action} ...${may} op="endSubscription" label="Delete" danger text="For good." request=${() => ({ method: "DELETE", path })} /></${Actions}>`;

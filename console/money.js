@@ -1,24 +1,23 @@
 // Payments with their timelines, and accounts with their journals and what is to come.
 
-import { go, textOf, usePoll, whole } from "./api.js";
+import { go, hrefOf, textOf, usePoll, whole } from "./api.js";
 import {
-  Action, Actions, ago, amount, DIGITS, exact, Facts, html, Instant, instantColumn, instantField, instantOf, Item, late, link,
-  List, numberColumn, Rows, Shown, State, STATUS, Steps, Table,
+  Action, Actions, ago, amount, DIGITS, exact, Facts, html, instant, instantAsked, instantColumn, instantField, instantOf, Item,
+  late, lateColumn, link, List, numberColumn, Rows, Shown, State, STATUS, Steps, Table,
 } from "./parts.js";
 
 const PAYMENT_STATES = ["", "PENDING", "EXECUTING", "COMPLETED", "FAILED", "CANCELLED"];
-const FINAL = ["COMPLETED", "FAILED", "CANCELLED"];
-const PAYMENTS = "api/v1/payments";
 
 const PAYMENT_FILTERS = [
   { name: "status", label: "Status", options: PAYMENT_STATES },
   { name: "account_id", label: "Account" },
   instantField("from", "From"),
   instantField("until", "Until"),
+  { name: "metadata", label: "Metadata", placeholder: "key=value" },
 ];
 
 const PAYMENT_COLUMNS = [
-  ["Scheduled for", (row) => link("payments", row.payment_id, html`<${Instant} at=${row.scheduled_time} />`)],
+  ["Scheduled for", (row) => link("payments", row.payment_id, instant(row.scheduled_time))],
   STATUS,
   numberColumn("Amount", "amount"),
   ["From", "from_account_id", "wide"],
@@ -30,15 +29,11 @@ const PAYMENT_COLUMNS = [
 export const Payments = (given) => html`<${List} ...${given} filters=${PAYMENT_FILTERS} columns=${PAYMENT_COLUMNS} of="payment_id"
   always=${{ order: given.query.order || "desc" }} empty="No payment fits." />`;
 
-export function Payment({ id, caller }) {
-  const path = `${PAYMENTS}/${encodeURIComponent(id)}`;
-  const found = usePoll(path, { every: 1_000, until: (payment) => FINAL.includes(payment.status) });
-  return html`<${Item} title="Payment" ...${{ id, found }}>${(payment) => html`
-      <p role="status" class="lead"><${State} of=${payment.status} /> ${told(payment)}</p>
-      <${PaymentActions} ...${{ payment, path, caller }} done=${found.again} />
-      <${Facts} of=${facts(payment)} />
-      <${Timeline} path=${path} version=${payment.version} />`}</${Item}>`;
-}
+export const Payment = (given) => html`<${Item} ...${given} title="Payment"
+  lead=${(payment) => html`<${State} of=${payment.status} /> ${told(payment)}`}>${(payment, path, done) => html`
+    <${PaymentActions} ...${{ payment, path, done, caller: given.caller }} />
+    <${Facts} of=${facts(payment)} />
+    <${Timeline} ...${{ path, payment }} />`}</${Item}>`;
 
 function told({ status, scheduled_time: at, lateness_ms: late, error_message: error }) {
   if (status === "PENDING") return `It is due ${ago(at)}.`;
@@ -69,7 +64,7 @@ function PaymentActions({ payment, path, caller, done }) {
   const { version } = payment;
   return html`<${Actions}>
     <${Action} ...${may} op="changePayment" label="Reschedule" fields=${[
-      { name: "at", label: "Scheduled for (UTC)", type: "datetime-local", step: 1, required: true, value: payment.scheduled_time.slice(0, 19) },
+      instantAsked("at", "Scheduled for", payment.scheduled_time),
     ]} request=${({ at }) => ({ method: "PATCH", path, version, body: { scheduled_time: instantOf(at) } })} />
     <${Action} ...${may} op="changePayment" label="Change amount" fields=${[
       { name: "amount", label: "Amount", required: true, ...DIGITS, value: String(payment.amount) },
@@ -84,26 +79,27 @@ const changes = ({ before, after }) => Object.keys(before || {}).filter((name) =
   .map((name) => ` · ${name} ${shown(before[name])} → ${shown(after[name])}`).join("");
 const shown = (value) => (value === null || value === undefined ? "–" : typeof value === "object" ? textOf(value) : String(value));
 
-function Timeline({ path, version }) {
+function Timeline({ path, payment: { version, scheduled_time: planned } }) {
   const events = usePoll(`${path}/events`, { every: 0, stamp: version });
   const executions = usePoll(`${path}/executions`, { every: 0, stamp: version });
   return html`<h2>Timeline</h2>
     <${Shown} found=${events}>${(body) => html`<ol class="timeline">${body.events.map((event) => html`<li>
-      <${Instant} at=${event.occurred_at} precise /> ${link("events", event.event_id, html`<strong>${event.event_type}</strong>`)}
+      ${exact(event.occurred_at)} ${link("events", event.event_id, html`<strong>${event.event_type}</strong>`)}
       <span class="quiet">by ${event.actor.type} ${event.actor.id}${changes(event.data)}</span></li>`)}</ol>`}</${Shown}>
     <h2>Attempts</h2>
     <${Shown} found=${executions}>${(body) => body.executions.length === 0 ? html`<p class="quiet">None yet.</p>` : html`
-      <${Table} caption="Attempts" rows=${body.executions} of="execution_id" columns=${ATTEMPTS} />`}</${Shown}>`;
+      <${Table} caption="Attempts" rows=${body.executions} of="execution_id" columns=${attempts(planned)} />`}</${Shown}>`;
 }
 
-const ATTEMPTS = [
+const attempts = (planned) => [
   instantColumn("Started", "started_at", "", true),
+  lateColumn(planned),
   ["Outcome", (row) => html`<${State} of=${row.status} />`],
   instantColumn("Ended", "completed_at", "wide", true),
   ["Error", "error_message", "wide"],
 ];
 
-const ACCOUNTS = "api/v1/accounts";
+const ACCOUNTS = "accounts";
 const FORECAST_MS = 30_000;
 
 const ACCOUNT_FILTERS = [
@@ -124,27 +120,23 @@ export const Accounts = (given) => html`<${List} ...${given} filters=${ACCOUNT_F
     done=${({ account_id: id }) => go("accounts", id)} fields=${[{ name: "id", label: "Account", required: true }]}
     request=${({ id }) => ({ path: ACCOUNTS, body: { account_id: id } })} /></${Actions}></${List}>`;
 
-export function Account({ id, query, caller }) {
-  const path = `${ACCOUNTS}/${encodeURIComponent(id)}`;
-  const found = usePoll(path);
-  return html`<${Item} title="Account" ...${{ id, found }}>${(account) => html`
-      <p role="status" class="lead"><${State} of=${account.status} /> ${amount(account.balance)}</p>
-      <${AccountActions} ...${{ account, path, caller, done: found.again }} />
+export const Account = (given) => html`<${Item} ...${given} title="Account" told=${false}
+  lead=${(account) => html`<${State} of=${account.status} /> ${amount(account.balance)}`}>${(account, path, done) => html`
+      <${AccountActions} ...${{ account, path, done, caller: given.caller }} />
       <${Facts} of=${[
         ["Balance", amount(account.balance)],
         ["Available", amount(account.available)],
         ["Held for payments", amount(account.reserved)],
         ["Greatest payment", amount(account.limits.amount_max)],
-        ["Opened", html`<${Instant} at=${account.created_at} />`],
+        ["Opened", instant(account.created_at)],
         ["Version", account.version],
       ]} />
       <${Forecast} path=${path} version=${account.version} />
       <h2>Journal</h2>
-      <${Rows} caption="Journal" page="accounts" id=${id} query=${query} path=${`${path}/transactions`} things="transactions"
+      <${Rows} caption="Journal" ...${given} path=${`${path}/transactions`} things="transactions"
         limit=${20} columns=${JOURNAL} of="transaction_id" empty="Nothing was moved yet." />
-      <p class="buttons"><a href=${`#/payments?account_id=${encodeURIComponent(id)}`}>Payments of this account</a>
-        <a href=${`#/events?account_id=${encodeURIComponent(id)}`}>Events of this account</a></p>`}</${Item}>`;
-}
+      <p class="buttons"><a href=${hrefOf("payments", "", { account_id: given.id })}>Payments of this account</a>
+        <a href=${hrefOf("events", "", { account_id: given.id })}>Events of this account</a></p>`}</${Item}>`;
 
 const JOURNAL = [
   instantColumn("Written", "completed_at"),
@@ -181,7 +173,7 @@ function AccountActions({ account, path, caller, done }) {
 function Forecast({ path, version }) {
   const found = usePoll(`${path}/forecast`, { every: FORECAST_MS, stamp: version });
   return html`<h2>The next 30 days</h2><${Shown} found=${found}>${(body) => html`
-    ${body.falls_short_at && html`<p class="bad"><strong>It falls short</strong> at <${Instant} at=${body.falls_short_at} precise />.</p>`}
+    ${body.falls_short_at && html`<p class="bad"><strong>It falls short</strong> at ${exact(body.falls_short_at)}.</p>`}
     ${body.movements.length === 0 ? html`<p class="quiet">No payment is planned.</p>` : html`
       <${Steps} label="Balance until ${body.until.slice(0, 10)}" start=${body.balance} until=${body.until}
         points=${body.movements.map(({ at, balance }) => ({ at, value: balance }))} />

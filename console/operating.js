@@ -2,19 +2,18 @@
 
 import { go, usePoll } from "./api.js";
 import {
-  Action, Actions, addressOf, ago, amount, DIGITS, exact, Facts, html, Instant, instantColumn, Item, lacks, link, linkOf, List,
+  Action, Actions, addressOf, ago, amount, DIGITS, exact, Facts, html, instant, instantColumn, Item, lacks, link, linkOf, List,
   numberColumn, Rows, Shown, State, Table,
 } from "./parts.js";
 
-const PATH = "api/v1/operations";
-const FINAL = ["DONE", "ABORTED"];
+const PATH = "operations";
 const COUNTS = ["done", "failed", "sent", "changed", "waiting"];
 // Answers have only some of the counts: a backfill has no more than `done`.
 const counted = (operation) => COUNTS.filter((name) => operation[name]).map((name) => `${amount(operation[name])} ${name}`).join(", ") || "–";
 const what = ({ action, kind = "runs" }) => `${action} ${kind}`;
 
 const COLUMNS = [
-  ["Planned", (row) => link("operations", row.operation_id, html`<${Instant} at=${row.created_at} />`)],
+  ["Planned", (row) => link("operations", row.operation_id, instant(row.created_at))],
   ["Action", what],
   ["State", (row) => html`<${State} of=${row.state} />`],
   ["Items", (row) => amount(row.eligible.count), "number"],
@@ -43,21 +42,16 @@ export function Plan({ caller, action, kind, filter, label, text }) {
     })} />`;
 }
 
-export function Operation({ id, query, caller }) {
-  const path = `${PATH}/${encodeURIComponent(id)}`;
-  const found = usePoll(path, { every: 1_000, until: ({ state }) => FINAL.includes(state) });
-  return html`<${Item} title="Operation" ...${{ id, found }}>${(operation) => html`
-      <p role="status" class="lead"><${State} of=${operation.state} /> ${what(operation)}: ${counted(operation)}.
-        ${" "}${operation.stopped_because || operation.reason}</p>
+export const Operation = (given) => html`<${Item} ...${given} title="Operation" lead=${(operation) => html`<${State} of=${operation.state} />
+  ${" "}${what(operation)}: ${counted(operation)}. ${operation.stopped_because || operation.reason}`}>${(operation, path, done) => html`
       <progress aria-label="Items acted on" max=${Math.max(operation.eligible.count, 1)} value=${operation.eligible.count - (operation.waiting ?? operation.eligible.count - operation.done)} />
-      ${operation.kind && html`<${Steps} ...${{ operation, path, caller }} done=${found.again} />`}
+      ${operation.kind && html`<${Steps} ...${{ operation, path, done, caller: given.caller }} />`}
       <${Facts} of=${facts(operation)} />
       ${operation.kind && html`<${Told} title="By failure" counts=${operation.eligible.by_failure} />
         <${Told} title="By destination" counts=${operation.eligible.by_destination} />
         <${Told} title="Left alone" counts=${Object.fromEntries(operation.not_eligible.map(({ reason, count }) => [reason, count]))} />
-        <h2>Items</h2><${Rows} key=${operation.version} caption="Items" page="operations" id=${id} query=${query} path=${`${path}/items`} things="items"
+        <h2>Items</h2><${Rows} key=${operation.version} caption="Items" ...${given} path=${`${path}/items`} things="items"
           columns=${ITEMS} of="item_id" empty="Nothing fits." />`}`}</${Item}>`;
-}
 
 const ITEMS = [
   ["Item", (row) => linkOf(row.item_id)],
@@ -127,9 +121,9 @@ function grouped(rows, error) {
 const filterOf = ({ failure, destination }) => ({ failure, ...(destination && { destination }) });
 
 export const Dead = ({ caller }) => html`<h1 tabindex="-1">Dead letters</h1>
-  <${Groups} title="Dead tasks and runs" kind="tasks" path="api/v1/tasks" status="DEAD" caller=${caller} error=${errorOf}
+  <${Groups} title="Dead tasks and runs" kind="tasks" path="tasks" status="DEAD" caller=${caller} error=${errorOf}
     empty="No task is dead." />
-  ${!lacks(caller, "payments:read", "listPayments") && html`<${Groups} title="Parked payments" kind="payments" path="api/v1/payments" status="EXECUTING" caller=${caller}
+  ${!lacks(caller, "payments:read", "listPayments") && html`<${Groups} title="Parked payments" kind="payments" path="payments" status="EXECUTING" caller=${caller}
     error=${(row) => row.error_message} empty="No payment is parked." />`}
   ${!lacks(caller, "ops", "listDeadLetters") && ["tasks", "payments"].map((queue) => html`<${Letters} queue=${queue} />`)}`;
 
@@ -154,18 +148,17 @@ function Groups({ title, kind, path, status, caller, error, empty }) {
 
 // Each look hides the letters from others for a moment, so the page looks when it is opened and when it is told to.
 function Letters({ queue }) {
-  const found = usePoll(`api/v1/ops/dlq/${queue}`, { query: { group: "failure" }, every: 0 });
+  const found = usePoll(`ops/dlq/${queue}`, { query: { group: "failure" }, every: 0 });
   return html`<section><h2>Letters of all tenants, queue ${queue}</h2><p><button onClick=${found.again}>Look again</button></p>
     <${Shown} found=${found}>${({ groups }) => groups.length === 0 ? html`<p class="quiet">No letter.</p>` : html`
       <${Table} caption="Letters of ${queue}" rows=${groups} of=${(row) => row.failure + row.destination} columns=${[
         ["Failure", "failure"],
         ["Destination", "destination", "wide address"],
         numberColumn("Letters", "count"),
-        ["Oldest", (row) => html`<${Instant} at=${row.oldest} /> (${ago(row.oldest)})`, "wide"],
+        ["Oldest", (row) => html`${instant(row.oldest)} (${ago(row.oldest)})`, "wide"],
       ]} />`}</${Shown}></section>`;
 }
 
-const FLOW_KEYS = "api/v1/flow-keys";
 const state = ({ paused }) => html`<${State} of=${paused ? "PAUSED" : "ACTIVE"} />`;
 const rate = ({ rate: most, period_seconds: seconds }) => (most === null ? "as tasks say" : `${most} in ${seconds} s`);
 const parallel = ({ parallelism }) => parallelism ?? "as tasks say";
@@ -181,13 +174,10 @@ const KEY_COLUMNS = [
 
 export const FlowKeys = (given) => html`<${List} ...${given} columns=${KEY_COLUMNS} of="key" empty="No flow key is in use." />`;
 
-export function FlowKey({ id, caller }) {
-  const path = `${FLOW_KEYS}/${encodeURIComponent(id)}`;
-  const found = usePoll(path, { every: 1_000, whole: true });
-  const may = { caller, scope: "tasks:write", done: found.again };
-  return html`<${Item} title="Flow key" ...${{ id, found }}>${(key) => html`
-      <p role="status" class="lead">${state(key)} ${amount(key.waiting)} waiting, ${amount(key.running)} running.</p>
-      <${Actions}>
+export const FlowKey = (given) => html`<${Item} ...${given} title="Flow key" whole told=${false}
+  lead=${(key) => html`${state(key)} ${amount(key.waiting)} waiting, ${amount(key.running)} running.`}>${(key, path, done) => {
+    const may = { caller: given.caller, scope: "tasks:write", done };
+    return html`<${Actions}>
         <${Action} ...${may} op="pauseFlowKey" label="Pause" danger allowed=${!key.paused} refusal="The key is paused." text="Runs that are due wait. Runs that have begun go on."
           path="${path}/pause" />
         <${Action} ...${may} op="resumeFlowKey" label="Resume" allowed=${key.paused} refusal="The key is not paused." path="${path}/resume" />
@@ -198,8 +188,8 @@ export function FlowKey({ id, caller }) {
         ]} request=${({ rate: most, seconds, parallelism }) => ({ method: "PATCH", path, version: key.version, body: {
           rate: most ? +most : null, ...(most && { period_seconds: +seconds }), parallelism: parallelism ? +parallelism : null,
         } })} /></${Actions}>
-      <${Facts} of=${[["Rate", rate(key)], ["At a time", parallel(key)], ["Paused", exact(key.paused_at)], ["Version", key.version]]} />`}</${Item}>`;
-}
+      <${Facts} of=${[["Rate", rate(key)], ["At a time", parallel(key)], ["Paused", exact(key.paused_at)], ["Version", key.version]]} />`;
+  }}</${Item}>`;
 
 export const Destinations = (given) => html`<${List} ...${given} limit=${null} of="id"
   columns=${[...DESTINATION_COLUMNS, ["Actions", (row) => html`<${HeldSteps} row=${row} caller=${given.caller} />`]]}
@@ -217,7 +207,7 @@ const DESTINATION_COLUMNS = [
 
 function HeldSteps({ row, caller }) {
   const may = { caller, scope: "tasks:write", allowed: row.state !== "CLOSED", refusal: "Calls go out." };
-  const path = `api/v1/destinations/${row.id}`;
+  const path = `destinations/${row.id}`;
   return html`<span class="buttons">
     <${Action} ...${may} op="probeDestination" label="Probe" text="The next call tries." path="${path}/probe" />
     <${Action} ...${may} op="resetDestination" label="Reset" allowed=${true} text="Failures are forgotten. Calls begin slowly." path="${path}/reset" /></span>`;

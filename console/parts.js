@@ -3,7 +3,7 @@
 import { h } from "./preact.js";
 import { useEffect, useMemo, useRef, useState } from "./hooks.js";
 import htm from "./htm.js";
-import { curl, go, hrefOf, send, textOf, usePoll } from "./api.js";
+import { attempt, curl, go, hrefOf, send, textOf, under, usePoll } from "./api.js";
 
 export const html = htm.bind(h);
 const LIMIT = 50;
@@ -20,6 +20,7 @@ export function Instant({ at, precise = false }) {
   return html`<time datetime=${at} title=${`${at} (${ago(at)})`}>${precise ? at.replace("T", " ").replace("Z", "") : pad(at)}</time>`;
 }
 
+export const instant = (at) => html`<${Instant} at=${at} />`;
 export const exact = (at) => html`<${Instant} at=${at} precise />`;
 
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
@@ -68,10 +69,17 @@ export function Facts({ of }) {
   return html`<dl class="facts">${of.filter(Boolean).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value ?? "–"}</dd></div>`)}</dl>`;
 }
 
-// The page of one item: `children` is called with the item.
-export const Item = ({ title, id, found, children }) => html`<h1 tabindex="-1">${title}</h1><p><code>${id}</code></p>
-  <${Shown} found=${found}>${(body) => html`${children(body)}<details><summary>Raw answer</summary>
-    <pre tabindex="0">${textOf(body, 2)}</pre></details>`}</${Shown}>`;
+const FINAL = ["COMPLETED", "FAILED", "SUCCEEDED", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED", "DONE", "ABORTED"];
+
+// The page of one item, asked for until it is in a final state. `lead` and `children` are called with the item, its path,
+// and what asks for it again. A page with `told` links to the events about the item.
+export function Item({ title, page, id, caller, told = true, path = under(page, id), lead, children, every = 1_000, whole }) {
+  const found = usePoll(path, { every, whole, until: ({ status, state }) => FINAL.includes(status || state) });
+  return html`<h1 tabindex="-1">${title}</h1><p><code>${id}</code> ${told && !lacks(caller, "events:read", "listEvents")
+    && html`<a href=${hrefOf("events", "", { subject_id: id })}>Events</a>`}</p>
+  <${Shown} found=${found}>${(body) => html`<p role="status" class="lead">${lead(body)}</p>${children(body, path, found.again)}
+    <details><summary>Raw answer</summary><pre tabindex="0">${textOf(body, 2)}</pre></details>`}</${Shown}>`;
+}
 
 export const Actions = ({ children }) => html`<p class="buttons" role="group" aria-label="Actions">${children}</p>`;
 
@@ -101,7 +109,7 @@ export function Action({ label, scope, op, account, caller, allowed = true, dang
     ${open && html`<${Asked} ...${{ label, caller, scope, danger, fields, request, ...rest }} close=${() => setOpen(false)} />`}`;
 }
 
-function Asked({ label, danger, text, done, close, ...given }) {
+function Asked({ label, danger, text, done, close, shows, ...given }) {
   const dialog = useRef();
   const before = useRef(document.activeElement);
   const form = useForm({ ...given, done: (body) => { close(); done?.(body); } });
@@ -114,6 +122,7 @@ function Asked({ label, danger, text, done, close, ...given }) {
       <h2 id="asked">${label}</h2>
       ${text && html`<p>${text}</p>`}
       ${form.inputs}
+      ${shows?.(form.values)}
       ${form.command}
       <p class="buttons">
         <button type="button" onClick=${close}>Close</button>
@@ -150,7 +159,7 @@ export function useForm({ caller, scope, fields, request, done, anew }) {
     }
   }
   return {
-    values, busy, submit,
+    values, busy, submit, asked,
     why: beyond(caller, scope, asked?.body),
     inputs: html`${fields.map((field) => html`<${Field} ...${field} value=${values[field.name]} set=${set(field.name)} />`)}
       ${problem && html`<${Trouble} problem=${problem} />`}`,
@@ -158,16 +167,9 @@ export function useForm({ caller, scope, fields, request, done, anew }) {
   };
 }
 
-export function attempt(make) {
-  try {
-    return make();
-  } catch {
-    return null;
-  }
-}
-
 export const DIGITS = { inputmode: "numeric", pattern: "[1-9][0-9]*" };
 export const instantField = (name, label) => ({ name, label: `${label} (UTC)`, type: "datetime-local", step: 1 });
+export const instantAsked = (name, label, at = "") => ({ ...instantField(name, label), required: true, value: at.slice(0, 19) });
 
 export function Field({ name, label, value, set, hint, options, type = "text", required = false, rows, ...rest }) {
   const id = `field-${name}`;
@@ -180,25 +182,24 @@ export function Field({ name, label, value, set, hint, options, type = "text", r
     ${hint && html`<span class="quiet" id="${id}-hint">${hint}</span>`}</div>`;
 }
 
-export function Command({ text }) {
+export function Command({ text, what = "a command" }) {
   const [copied, setCopied] = useState(false);
   const copy = () => navigator.clipboard.writeText(text).then(() => setCopied(true), () => {});
-  return html`<figure class="command"><figcaption>The same as a command <button type="button" class="small" onClick=${copy}>${copied ? "Copied" : "Copy"}</button></figcaption>
+  return html`<figure class="command"><figcaption>The same as ${what} <button type="button" class="small" onClick=${copy}>${copied ? "Copied" : "Copy"}</button></figcaption>
     <pre tabindex="0">${text}</pre></figure>`;
 }
 
 // A list of the API as a page: filters and cursor in the address, the newest first where the API can.
 export function List({ title, page, query, filters = [], children, ...rows }) {
   const wanted = Object.fromEntries(filters.map(({ name }) => [name, query[name]]).filter(([, value]) => value));
-  const metadata = Object.entries(query).filter(([name]) => name.startsWith("metadata."));
-  const asked = { ...rows.always, ...instants(wanted), ...Object.fromEntries(metadata) };
+  const asked = { ...rows.always, ...parameters(wanted) };
   // The same element is not drawn again when the list changes, so nothing that is being typed is lost.
   const form = useMemo(() => html`<${Filters} ...${{ page, filters, query }} />`, [page, JSON.stringify(query)]);
   return html`
     <h1 tabindex="-1">${title}</h1>
     ${children}
     ${form}
-    <${Rows} path="api/v1/${page}" things=${page.replace("-", "_")} ...${{ ...rows, id: "", caption: title, page, query, always: asked }} />`;
+    <${Rows} path=${page} things=${page.replace("-", "_")} ...${{ ...rows, id: "", caption: title, page, query, always: asked }} />`;
 }
 
 // The rows of one page of a list, asked for again while it is the first page, and the way to the other pages.
@@ -210,9 +211,11 @@ export function Rows({ caption, page, id, query, path, things, columns, of, empt
     <${Pager} ...${{ page, id, query, body }} />`}</${Shown}>`;
 }
 
-// Fields of an address that are instants are typed without an offset and are UTC.
-const instants = (given) => Object.fromEntries(Object.entries(given).map(([name, value]) =>
-  [name, ["from", "until", "since"].includes(name) ? attempt(() => instantOf(value)) || value : value]));
+// Instants of an address are typed without an offset and are UTC. Metadata is typed as <key>=<value>.
+const parameters = (given) => Object.fromEntries(Object.entries(given).map(([name, value]) => {
+  const [, key, text] = (name === "metadata" && value.match(/(.+?)=(.*)/)) || [];
+  return key ? [`metadata.${key}`, text] : [name, ["from", "until", "since"].includes(name) ? attempt(() => instantOf(value)) || value : value];
+}));
 
 function Filters({ page, filters, query }) {
   const any = filters.some(({ name }) => query[name]);
@@ -251,6 +254,8 @@ function Pager({ page, id, query, body }) {
 
 export const numberColumn = (title, name, kind = "") => [title, (row) => amount(row[name]), `number ${kind}`];
 export const instantColumn = (title, name, kind, precise) => [title, (row) => html`<${Instant} at=${row[name]} precise=${precise} />`, kind];
+// Attempts tell when they began, and the item for when it was planned.
+export const lateColumn = (planned) => ["Late", (row) => `${Date.parse(row.started_at) - Date.parse(planned)} ms`, "number"];
 export const STATUS = ["Status", (row) => html`<${State} of=${row.status} />`];
 
 export const link = (page, id, text = id, query) => (id ? html`<a href=${hrefOf(page, id, query)}>${text}</a>` : "–");

@@ -1,9 +1,9 @@
 // The service: how the last hour fared and what is to come; its switches; its reconciliations.
 
 import { useMemo, useState } from "./hooks.js";
-import { textOf, usePoll } from "./api.js";
+import { attempt, textOf, under, usePoll } from "./api.js";
 import {
-  Action, Actions, ago, amount, attempt, Bars, exact, Facts, html, Instant, instantColumn, Item, lacks, link, List, numberColumn, Shown,
+  Action, Actions, ago, amount, Bars, exact, Facts, html, instant, instantColumn, Item, lacks, link, List, numberColumn, Shown,
   State, Table,
 } from "./parts.js";
 
@@ -18,7 +18,7 @@ const verdict = ({ ok }) => sign(ok, "right", "wrong");
 const position = ({ on }) => sign(on, "ON", "OFF");
 
 export const Now = ({ caller }) => html`<h1 tabindex="-1">Now</h1>
-  ${!lacks(caller, "tasks:read", "getOverview") && html`<${LastHour} path="api/v1/overview" />`}
+  ${!lacks(caller, "tasks:read", "getOverview") && html`<${LastHour} path="overview" />`}
   ${!lacks(caller, "payments:read", "listPayments") && html`<${ToCome} />`}
   ${!lacks(caller, "admin", "audit") && html`<${Books} />`}
   ${!lacks(caller, "ops", "getServiceOverview") && html`<${Service} />`}`;
@@ -26,7 +26,7 @@ export const Now = ({ caller }) => html`<h1 tabindex="-1">Now</h1>
 // An audit reads every account, so it is made when it is asked for.
 function Books() {
   const [asked, setAsked] = useState(false);
-  const found = usePoll(asked && "api/v1/audit", { every: 0 });
+  const found = usePoll(asked && "audit", { every: 0 });
   return html`<section><h2>The books</h2><p><button onClick=${() => (asked ? found.again() : setAsked(true))}>Audit</button></p>
     ${asked && html`<${Shown} found=${found}>${({ checks }) => html`<${Table} caption="Audit" rows=${checks} of="name" columns=${[
       ["Check", "name"],
@@ -54,7 +54,7 @@ function Calendar({ title, at, calendar, note }) {
       ["Amount", ([, due]) => amount(due.amount), "number"],
       ["Tasks", ([, { tasks }]) => amount(tasks), "number"],
     ]} />
-    <p class="quiet">${reaches && html`Counted until <${Instant} at=${calendar.until} />: there is more than the calendar reads. `}${note}</p>
+    <p class="quiet">${reaches && html`Counted until ${instant(calendar.until)}: there is more than the calendar reads. `}${note}</p>
     <${Ahead} title="The next hour by minute" start=${at} step=${MINUTE_MS} count=${60} found=${calendar.minutes} />
     <${Ahead} title="The next week by hour" start=${at} step=${HOUR_MS} count=${WEEK_HOURS} found=${calendar.hours} /></section>`;
 }
@@ -104,11 +104,11 @@ function Hour({ title, minutes, of, money = false }) {
 
 function ToCome() {
   const from = useMemo(() => new Date().toISOString(), []);
-  const found = usePoll("api/v1/payments", { query: { status: "PENDING", from, order: "asc", limit: NEXT }, every: EVERY_MS });
+  const found = usePoll("payments", { query: { status: "PENDING", from, order: "asc", limit: NEXT }, every: EVERY_MS });
   return html`<section><h2>Payments to come</h2><${Shown} found=${found}>${({ payments }) => payments.length === 0
     ? html`<p class="quiet">None is planned.</p>`
     : html`<${Table} caption="Payments to come" rows=${payments} of="payment_id" columns=${[
-      ["Instant", (row) => link("payments", row.payment_id, html`<${Instant} at=${row.scheduled_time} />`)],
+      ["Instant", (row) => link("payments", row.payment_id, instant(row.scheduled_time))],
       ["Due", (row) => ago(row.scheduled_time)],
       numberColumn("Amount", "amount"),
       ["From", (row) => link("accounts", row.from_account_id), "wide"],
@@ -117,11 +117,11 @@ function ToCome() {
 }
 
 function Service() {
-  const found = usePoll("api/v1/ops/overview", { every: EVERY_MS });
+  const found = usePoll("ops/overview", { every: EVERY_MS });
   return html`<section><h2>The service, all tenants</h2><${Shown} found=${found}>${({ at, alarms, calendar, dependencies, queues, sweep, switches }) => html`
     <dl class="tiles">
       <div><dt>The sweep is behind by</dt><dd class=${sweep.behind_minutes ? "bad" : "good"}>${sweep.behind_minutes} min</dd></div>
-      <div><dt>Swept until</dt><dd><${Instant} at=${sweep.swept_until} /></dd></div>
+      <div><dt>Swept until</dt><dd>${instant(sweep.swept_until)}</dd></div>
       <div><dt>Heartbeat</dt><dd>${attempt(() => ago(sweep.heartbeat_at)) || "–"}</dd></div>
       <div><dt>Alarms</dt><dd class=${alarms?.length === 0 ? "good" : "bad"}>${alarms ? alarms.length : "unknown"}</dd></div>
     </dl>
@@ -144,7 +144,7 @@ function Service() {
 // A table with its title, unless it has no rows.
 const Found = ({ caption, rows, ...given }) => rows.length > 0 && html`<h2>${caption}</h2><${Table} ...${{ caption, rows, ...given }} />`;
 
-const SWITCHES = "api/v1/ops/switches";
+const SWITCHES = "ops/switches";
 // Always listed: a switch that nobody ever turned is on and has no row.
 const FIRST = ["settlement", "api_writes"];
 const REASON = { name: "reason", label: "Reason", required: true };
@@ -160,7 +160,7 @@ const SWITCH_COLUMNS = [
 // Turns the switch of that name, or the one that the form names.
 const Turn = ({ name, on, label = on ? "Turn on" : "Turn off", fields = [], ...may }) => html`<${Action} ...${may} scope="ops" op="turnSwitch" danger=${!on} label=${label}
   text="It takes effect within two seconds. What is due waits, and goes on when the switch is on." fields=${[...fields, REASON]}
-  request=${(given) => ({ method: "PUT", path: `${SWITCHES}/${encodeURIComponent(name || given.name)}`, body: { on, reason: given.reason } })} />`;
+  request=${(given) => ({ method: "PUT", path: under(SWITCHES, name || given.name), body: { on, reason: given.reason } })} />`;
 
 export function Switches({ title, caller }) {
   const found = usePoll(SWITCHES);
@@ -174,30 +174,24 @@ export function Switches({ title, caller }) {
       columns=${[...SWITCH_COLUMNS, ["Actions", ({ name, on }) => html`<${Turn} ...${may} name=${name} on=${!on} />`]]} />`}</${Shown}>`;
 }
 
-export function Switch({ id, caller }) {
-  const found = usePoll(`${SWITCHES}/${encodeURIComponent(id)}`);
-  return html`<${Item} title="Switch" ...${{ id, found }}>${(body) => html`
-    <p role="status" class="lead">${position(body)}</p>
-    <${Actions}><${Turn} caller=${caller} done=${found.again} name=${id} on=${!body.on} /></${Actions}>
+export const Switch = (given) => html`<${Item} ...${given} title="Switch" told=${false} path=${under(SWITCHES, given.id)} lead=${position}>${(body, _, done) => html`
+    <${Actions}><${Turn} caller=${given.caller} done=${done} name=${body.name} on=${!body.on} /></${Actions}>
     <${Found} caption="State" rows=${[body]} of="name" columns=${SWITCH_COLUMNS} />
     <${Found} caption="History" rows=${body.history} of="at" columns=${[instantColumn("At", "at", "", true), ["Turned", position], ["By", "by", "wide"], ["Reason", "reason"]]} />`}</${Item}>`;
-}
 
-const RECONCILIATIONS = "api/v1/ops/reconciliations";
+const RECONCILIATIONS = "ops/reconciliations";
 const NIGHTS = 20;
 const open = ({ proposals }) => proposals.filter(({ outcome }) => outcome !== "done");
 
 export const Reconciliations = (given) => html`<${List} ...${given} path=${RECONCILIATIONS} limit=${NIGHTS} of="reconciliation_id" columns=${[
-  ["Ended", (row) => link("reconciliations", row.reconciliation_id, html`<${Instant} at=${row.finished_at} />`)],
+  ["Ended", (row) => link("reconciliations", row.reconciliation_id, instant(row.finished_at))],
   ["Result", verdict],
   ["Findings", (row) => Object.values(row.by_check).reduce((sum, count) => sum + count, 0), "number"],
   ["To approve", (row) => open(row).length, "number"],
 ]} empty="No reconciliation yet." />`;
 
-export function Reconciliation({ id, caller }) {
-  const found = usePoll(`${RECONCILIATIONS}/${encodeURIComponent(id)}`);
-  return html`<${Item} title="Reconciliation" ...${{ id, found }}>${({ proposals, findings, ...run }) => html`
-    <p role="status" class="lead">${verdict(run)} ${Object.entries(run.by_check).map(([check, count]) => `${check}: ${count}`).join(", ")}</p>
+export const Reconciliation = (given) => html`<${Item} ...${given} title="Reconciliation" told=${false} path=${under(RECONCILIATIONS, given.id)} lead=${(run) => html`
+  ${verdict(run)} ${Object.entries(run.by_check).map(([check, count]) => `${check}: ${count}`).join(", ")}`}>${({ proposals, findings, ...run }, path, done) => html`
     <${Facts} of=${[
       ["Began", exact(run.started_at)],
       ["Ended", exact(run.finished_at)],
@@ -213,9 +207,9 @@ export function Reconciliation({ id, caller }) {
       ["Approved by", "approved_by", "wide"],
       ["Reason", "reason", "wide"],
       ["Outcome", "outcome"],
-      ["Actions", ({ tenant, subject_id: subject, repair, outcome }) => html`<${Action} caller=${caller} scope="ops" op="approveRepairs" label="Approve" danger done=${found.again}
+      ["Actions", ({ tenant, subject_id: subject, repair, outcome }) => html`<${Action} caller=${given.caller} scope="ops" op="approveRepairs" label="Approve" danger done=${done}
         allowed=${outcome !== "done"} refusal="It is done." text="${repair}: ${subject} of ${tenant}." fields=${[REASON]}
-        request=${({ reason }) => ({ path: `${RECONCILIATIONS}/${id}/approve`, body: { reason, tenant, subject_ids: [subject] } })} />`],
+        request=${({ reason }) => ({ path: `${path}/approve`, body: { reason, tenant, subject_ids: [subject] } })} />`],
     ]} />
     <${Found} caption="Findings" rows=${findings} of=${(row) => row.check + row.tenant + row.subject} columns=${[
       ["Check", "check"],
@@ -224,4 +218,3 @@ export function Reconciliation({ id, caller }) {
       ["Observed", (row) => textOf(row.observed)],
       ["Expected", (row) => textOf(row.expected), "wide"],
     ]} />`}</${Item}>`;
-}

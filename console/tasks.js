@@ -1,27 +1,21 @@
 // Tasks: the list, a task that runs once, a task that recurs, and one run. The forms for what is new, payments too.
 
-import { go, hrefOf, usePoll, valueOf, whole } from "./api.js";
+import { go, hrefOf, python, under, usePoll, valueOf, whole } from "./api.js";
 import {
-  Action, Actions, addressOf, ago, DIGITS, exact, Facts, html, Instant, instantColumn, instantField, instantOf, Item, late, link,
-  List, refused, Rows, Shown, State, STATUS, Table, useForm,
+  Action, Actions, addressOf, ago, Command, DIGITS, exact, Facts, html, instant, instantAsked, instantColumn, instantField,
+  instantOf, Item, late, lateColumn, link, List, refused, Rows, Shown, State, STATUS, Table, useForm,
 } from "./parts.js";
 
-const PATH = "api/v1/tasks";
+const PATH = "tasks";
 const STATES = ["", "PENDING", "RUNNING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED", "ACTIVE", "PAUSED", "FINISHED"];
-const FINAL = ["SUCCEEDED", "CANCELLED", "EXPIRED", "SKIPPED", "MISSED"];
 
-const FILTERS = [
-  { name: "status", label: "Status", options: STATES },
-  { name: "name", label: "Name" },
-  { name: "tag", label: "Tag" },
-  instantField("from", "From"),
-  instantField("until", "Until"),
-];
+const filters = (options, ...fields) => [{ name: "status", label: "Status", options }, ...fields, instantField("from", "From"), instantField("until", "Until")];
+const FILTERS = filters(STATES, { name: "name", label: "Name" }, { name: "tag", label: "Tag" });
 
 // A list by state also has runs of tasks that recur.
 const COLUMNS = [
-  ["Planned for", (row) => (row.run_id ? link("runs", row.run_id, html`<${Instant} at=${row.planned_at} />`)
-    : link("tasks", row.task_id, html`<${Instant} at=${row.next_run_at || row.run_at || row.created_at} />`))],
+  ["Planned for", (row) => (row.run_id ? link("runs", row.run_id, instant(row.planned_at))
+    : link("tasks", row.task_id, instant(row.next_run_at || row.run_at || row.created_at)))],
   STATUS,
   ["Plan", (row) => (row.run_id ? link("tasks", row.task_id, "a run") : row.cron ? html`<code>${row.cron}</code> ${row.timezone}` : "once"), "wide"],
   ["Name", "name"],
@@ -35,18 +29,13 @@ const target = (row) => `${row.target.type} ${addressOf(row.target)}`;
 export const Tasks = (given) => html`<${List} ...${given} filters=${FILTERS} columns=${COLUMNS} of=${(row) => row.run_id || row.task_id}
   always=${{ order: given.query.order || "desc" }} empty="No task fits." />`;
 
-export function Task({ id, query, caller }) {
-  const path = `${PATH}/${encodeURIComponent(id)}`;
-  const found = usePoll(path, { every: 1_000, until: (task) => FINAL.includes(task.status) });
-  return html`<${Item} title="Task" ...${{ id, found }}>${(task) => html`
-      <p role="status" class="lead"><${State} of=${task.status} /> ${told(task)}</p>
-      <${task.cron ? PlanActions : OnceActions} ...${{ task, path, caller, done: found.again }} />
+export const Task = (given) => html`<${Item} ...${given} title="Task" lead=${(task) => html`<${State} of=${task.status} /> ${told(task)}`}>${(task, path, done) => html`
+      <${task.cron ? PlanActions : OnceActions} ...${{ task, path, done, caller: given.caller }} />
       <${Facts} of=${facts(task)} />
-      ${task.cron ? html`<${Next} id=${id} version=${task.version} /><h2>Runs</h2>
-        <${Rows} caption="Runs" page="tasks" id=${id} query=${query} path=${`${path}/runs`} things="runs" limit=${20}
+      ${task.cron ? html`<${Next} id=${task.task_id} version=${task.version} /><h2>Runs</h2>
+        <${Rows} caption="Runs" ...${given} path=${`${path}/runs`} things="runs" limit=${20}
           columns=${RUNS} of="run_id" empty="No run yet." />`
-      : html`<${History} task=${task} /><${Attempts} path=${`${path}/runs/${encodeURIComponent(id)}`} version=${task.version} />`}`}</${Item}>`;
-}
+      : html`<${History} task=${task} /><${Attempts} path=${under("runs", task.task_id)} version=${task.version} />`}`}</${Item}>`;
 
 function told(task) {
   const next = task.next_run_at && `The next attempt is due ${ago(task.next_run_at)}.`;
@@ -76,7 +65,7 @@ function OnceActions({ task, path, caller, done }) {
   const { version } = task;
   return html`<${Actions}>
     <${Action} ...${may} op="changeTask" label="Reschedule" allowed=${task.status === "PENDING"} fields=${[
-      { name: "at", label: "Planned for (UTC)", type: "datetime-local", step: 1, required: true, value: task.run_at.slice(0, 19) },
+      instantAsked("at", "Planned for", task.run_at),
     ]} request=${({ at }) => ({ method: "PATCH", path, version, body: { run_at: instantOf(at) } })} />
     <${Action} ...${may} op="retryTask" label="Retry" allowed=${task.status === "DEAD"} text="Its attempts are counted anew."
       path="${path}/retry" />
@@ -92,9 +81,13 @@ function PlanActions({ task, path, caller, done }) {
     <${Action} ...${may} op="pauseTask" label="Pause" allowed=${task.status === "ACTIVE"} fields=${[{ name: "reason", label: "Reason" }]}
       request=${({ reason }) => ({ path: `${path}/pause`, body: reason ? { reason } : {} })} />
     <${Action} ...${may} op="resumeTask" label="Resume" allowed=${task.status === "PAUSED"} path="${path}/resume" />
+    <${Action} ...${may} op="changeTask" label="Change cron" allowed=${task.status !== "CANCELLED"} fields=${[
+      { ...CRON, value: task.cron },
+      { ...ZONE, value: task.timezone },
+    ]} shows=${(given) => html`<${Previewed} ...${given} />`} request=${(body) => ({ method: "PATCH", path, version: task.version, body })} />
     <${Action} ...${may} op="backfillTask" label="Backfill" text="Runs the plan's instants of the past." done=${({ operation_id: id }) => go("operations", id)} fields=${[
-      { name: "from", label: "From (UTC)", type: "datetime-local", step: 1, required: true },
-      { name: "to", label: "To (UTC)", type: "datetime-local", step: 1, required: true },
+      instantAsked("from", "From"),
+      instantAsked("to", "To"),
     ]} request=${({ from, to }) => ({ path: `${path}/backfill`, body: { from: instantOf(from), to: instantOf(to) } })} />
     <${Action} ...${may} op="cancelTask" label="Cancel task" danger allowed=${task.status !== "CANCELLED"} text="No further run is planned."
       request=${() => ({ method: "DELETE", path, version: task.version })} />
@@ -102,24 +95,25 @@ function PlanActions({ task, path, caller, done }) {
 }
 
 const History = ({ task }) => html`<h2>Timeline</h2><ol class="timeline">${task.history.map((line) => html`<li>
-  <${Instant} at=${line.at} precise /> <strong>${line.status}</strong> <span class="quiet">${line.reason}</span></li>`)}</ol>`;
+  ${exact(line.at)} <strong>${line.status}</strong> <span class="quiet">${line.reason}</span></li>`)}</ol>`;
 
 function Attempts({ path, version }) {
   const found = usePoll(path, { every: 0, stamp: version });
   return html`<h2>Attempts</h2><${Shown} found=${found}>${(run) => run.attempts.length === 0 ? html`<p class="quiet">None yet.</p>`
-    : html`<${Table} caption="Attempts" rows=${run.attempts} of="started_at" columns=${ATTEMPTS} />`}</${Shown}>`;
+    : html`<${AttemptsOf} run=${run} />`}</${Shown}>`;
 }
 
-const ATTEMPTS = [
+const AttemptsOf = ({ run }) => html`<${Table} caption="Attempts" rows=${run.attempts} of="started_at" columns=${[
   instantColumn("Started", "started_at", "", true),
+  lateColumn(run.planned_at),
   ["Outcome", (row) => html`<${State} of=${row.outcome} />`],
   instantColumn("Ended", "finished_at", "wide", true),
   ["HTTP", "http_status", "number wide"],
   ["Error", "error"],
-];
+]} />`;
 
 const RUNS = [
-  ["Planned for", (row) => link("runs", row.run_id, html`<${Instant} at=${row.planned_at} />`)],
+  ["Planned for", (row) => link("runs", row.run_id, instant(row.planned_at))],
   STATUS,
   instantColumn("Started", "started_at", "wide"),
   ["Late", late, "number"],
@@ -144,13 +138,15 @@ const NEXT = [
   ["Note", "note"],
 ];
 
-export function Run({ id, caller }) {
-  const path = `api/v1/runs/${encodeURIComponent(id)}`;
-  const found = usePoll(path, { every: 1_000, until: (run) => FINAL.includes(run.status) });
-  return html`<${Item} title="Run" ...${{ id, found }}>${(run) => html`
-      <p role="status" class="lead"><${State} of=${run.status} /> ${run.reason || ""}</p>
+// The states behind the first ten are those of recurring tasks.
+const RUN_FILTERS = filters(STATES.slice(0, 10), { name: "task_id", label: "Task" });
+const RUN_COLUMNS = [...RUNS, ["Task", (row) => link("tasks", row.task_id), "wide"]];
+
+export const Runs = (given) => html`<${List} ...${given} filters=${RUN_FILTERS} columns=${RUN_COLUMNS} of="run_id" empty="No run fits." />`;
+
+export const Run = (given) => html`<${Item} ...${given} title="Run" lead=${({ status, reason }) => html`<${State} of=${status} /> ${reason}`}>${(run, path, done) => html`
       <${Actions}>
-        <${Action} ...${{ caller, scope: "tasks:write", refusal: `The run is ${run.status}.`, done: found.again }} op="retryRun" label="Retry"
+        <${Action} ...${{ done, caller: given.caller, scope: "tasks:write", refusal: `The run is ${run.status}.` }} op="retryRun" label="Retry"
           allowed=${run.status === "DEAD"} text="Its attempts are counted anew." path="${path}/retry" /></${Actions}>
       <${Facts} of=${[
         ["Task", link("tasks", run.task_id)],
@@ -162,24 +158,25 @@ export function Run({ id, caller }) {
         ["Version", run.version],
       ]} />
       <h2>Attempts</h2>
-      <${Table} caption="Attempts" rows=${run.attempts} of="started_at" columns=${ATTEMPTS} />`}</${Item}>`;
-}
+      <${AttemptsOf} run=${run} />`}</${Item}>`;
 
 // New: the request is shown as it is typed.
-const AT = { name: "at", label: "Instant (UTC)", type: "datetime-local", step: 1, required: true };
+const AT = instantAsked("at", "Instant");
 const TARGET = [
   { name: "type", label: "Target", options: ["webhook", "sqs"], value: "webhook" },
   { name: "address", label: "Address", hint: "The URL of a webhook or of a queue", required: true },
   { name: "payload", label: "Payload (JSON)", rows: 4, value: "{}" },
   { name: "name", label: "Name" },
 ];
+const CRON = { name: "cron", label: "Cron", hint: "Minute, hour, day of month, month, day of week", required: true, value: "30 2 * * *" };
+const ZONE = { name: "timezone", label: "Time zone", required: true, value: "Europe/Berlin" };
 const targetOf = ({ type, address }) => (type === "sqs" ? { type, queue_url: address } : { type, url: address });
 const taskOf = (given) => ({ target: targetOf(given), payload: valueOf(given.payload), ...(given.name ? { name: given.name } : {}) });
 
 // Each kind by its name: title, scope and operation, fields, the request that the fields make, and the page of what was made.
 const KINDS = {
   payment: {
-    title: "Payment", scope: "payments:write", op: "schedulePayment", made: ({ payment_id: id }) => ["payments", id],
+    title: "Payment", scope: "payments:write", op: "schedulePayment", call: "schedule_payment", made: ({ payment_id: id }) => ["payments", id],
     fields: [
       { name: "from", label: "From account", required: true },
       { name: "to", label: "To account", required: true },
@@ -189,7 +186,7 @@ const KINDS = {
       { name: "description", label: "Description" },
     ],
     request: ({ from, to, amount, at, funding, description }) => ({
-      path: "api/v1/payments/schedule",
+      path: "payments/schedule",
       body: {
         from_account_id: from, to_account_id: to, amount: whole(amount), scheduled_time: instantOf(at), funding,
         ...(description ? { description } : {}),
@@ -197,15 +194,15 @@ const KINDS = {
     }),
   },
   task: {
-    title: "Task", scope: "tasks:write", op: "registerTask", made: ({ task_id: id }) => ["tasks", id],
+    title: "Task", scope: "tasks:write", op: "registerTask", call: "register_task", made: ({ task_id: id }) => ["tasks", id],
     fields: [AT, ...TARGET],
     request: (given) => ({ path: PATH, body: { run_at: instantOf(given.at), ...taskOf(given) } }),
   },
   cron: {
-    title: "Cron", scope: "tasks:write", op: "registerTask", made: ({ task_id: id }) => ["tasks", id],
+    title: "Cron", scope: "tasks:write", op: "registerTask", call: "register_task", made: ({ task_id: id }) => ["tasks", id],
     fields: [
-      { name: "cron", label: "Cron", hint: "Minute, hour, day of month, month, day of week", required: true, value: "30 2 * * *" },
-      { name: "timezone", label: "Time zone", required: true, value: "Europe/Berlin" },
+      CRON,
+      ZONE,
       ...TARGET,
     ],
     request: (given) => ({ path: PATH, body: { cron: given.cron, timezone: given.timezone, ...taskOf(given) } }),
@@ -221,7 +218,7 @@ export function New({ query, caller }) {
 }
 
 function Form({ kind, caller }) {
-  const { scope, op, fields, request, made } = kind;
+  const { scope, op, call, fields, request, made } = kind;
   const form = useForm({
     caller, scope, fields, anew: true, done: (body) => go(...made(body)),
     request: (values, idempotencyKey) => ({ ...request(values), idempotencyKey }),
@@ -231,11 +228,11 @@ function Form({ kind, caller }) {
       ${form.inputs}
       <p class="buttons"><button class="main" disabled=${why || form.busy} title=${why}>Register</button></p>
     </form>
-    <div>${"cron" in form.values && html`<h2>Next instants</h2><${Previewed} cron=${form.values.cron} timezone=${form.values.timezone} />`}
-      ${form.command}</div></div>`;
+    <div>${"cron" in form.values && html`<${Previewed} ...${form.values} />`}
+      ${form.command}${form.asked && html`<${Command} what="a call in Python" text=${python(call, form.asked)} />`}</div></div>`;
 }
 
 function Previewed({ cron, timezone }) {
   const found = usePreview({ cron, timezone, count: 8 });
-  return html`<${Shown} found=${found}>${(body) => html`<${Preview} body=${body} />`}</${Shown}>`;
+  return html`<h2>Next instants</h2><${Shown} found=${found}>${(body) => html`<${Preview} body=${body} />`}</${Shown}>`;
 }

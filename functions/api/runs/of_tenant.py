@@ -68,8 +68,6 @@ class TenantRunQuery:
     def wants(self, run: Task) -> bool:
         return (
             run.tenant == self.tenant
-            and is_definition(run.task_id)
-            and self.task_id in (None, run.task_id)
             and self.status in (None, run.state)
             and (self.since is None or self.since <= run.planned_at)
             and (self.until is None or run.planned_at < self.until)

@@ -47,8 +47,8 @@ def others():
 
 
 def pages(table, **parameters):
-    """Page after page as a client asks for them. `from` is given as `since`."""
-    clock, cursor, found = ManualClock(), None, []
+    """Page after page as a client asks for them, at an instant behind all runs. `from` is given as `since`."""
+    clock, cursor, found = ManualClock(START + 52 * MINUTE), None, []
     if "since" in parameters:
         parameters["from"] = parameters.pop("since")
     while cursor is not None or not found:
@@ -64,16 +64,20 @@ FILTERS: Final = {
     "status": st.sampled_from(STATES),
     "task_id": st.sampled_from(PLANS),
     "order": st.sampled_from(["asc", "desc"]),
-    "since": st.integers(-5, 55),
-    "until": st.integers(-5, 55),
+    # In half minutes, so that a list may end within a minute.
+    "since": st.integers(-5, 105),
+    "until": st.integers(-5, 105),
 }
 
 
 @given(number=st.integers(0, 40), limit=st.integers(1, 20), asked=st.fixed_dictionaries({}, optional=FILTERS))
 def test_paging_shows_every_run_that_fits_once_in_the_order_of_planned_instants(number, limit, asked):
+    """The sweep left no run waiting, so a list of PENDING runs that are over names its first instant."""
+    if asked.get("status") == State.PENDING:
+        asked = {"since": 0} | asked
     ours = [a_run(each) for each in range(number)]
     since, until = (
-        None if name not in asked else START + asked[name] * MINUTE for name in ("since", "until")
+        None if name not in asked else START + asked[name] * MINUTE / 2 for name in ("since", "until")
     )
     fits = [
         run
@@ -87,6 +91,26 @@ def test_paging_shows_every_run_that_fits_once_in_the_order_of_planned_instants(
     found = pages(stored(*ours, *others()), **asked | told | {"limit": str(limit)})
     wanted = sorted(fits, key=lambda run: run.planned_at, reverse=asked.get("order") != "asc")
     assert [id for ids in found for id in ids] == [run.id for run in wanted]
+
+
+@pytest.mark.parametrize("of_one", [{}, {"task_id": PLANS[0]}], ids=["of all", "of one"])
+def test_a_list_has_its_first_instant_and_not_the_one_behind_its_last(of_one):
+    runs = [a_run(number) for number in (0, 3, 6)]
+    at = {run.id: run.planned_at.isoformat() for run in runs}
+    first, second, third = sorted(at, key=lambda id: at[id])
+    assert pages(stored(*runs), since=at[first], until=at[third], **of_one) == [[second, first]]
+
+
+@pytest.mark.parametrize("of_one", [{}, {"task_id": PLANS[1]}], ids=["of all", "of one"])
+def test_a_list_that_ends_within_a_minute_has_the_runs_before(of_one):
+    run = a_run(1)
+    until = run.planned_at + timedelta(seconds=1)
+    assert pages(stored(run), until=until.isoformat(), **of_one) == [[run.id]]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_lists_by_state_have_no_deliveries_and_no_tasks_that_run_once(state):
+    assert pages(stored(*others()), status=state.value, since=START.isoformat()) == [[]]
 
 
 def test_the_id_of_no_recurring_task_has_no_runs():
