@@ -63,7 +63,11 @@ class Delivering:
             tally.claimed += 1
             self._batch.trace(task, "claimed", task.history[-1].why)
             # A delivery has no instant that it could be late for: it follows an event that has been recorded.
-            if task.attempts == 1 and not task.is_delivery and (lateness_ms := task.lateness_ms) is not None:
+            if (
+                task.is_claimed_first
+                and not task.is_delivery
+                and (lateness_ms := task.lateness_ms) is not None
+            ):
                 tally.lateness_ms.append(lateness_ms)
                 tally.tier_lateness_ms[self._sender.tier_of(task.tenant)].append(lateness_ms)
             self.running[task.id, task.token] = (task, call)

@@ -291,6 +291,11 @@ class Task:
         return f"{self.id}#{self.token}"
 
     @property
+    def is_claimed_first(self) -> bool:
+        """True right after the first claim. A redrive sets the attempts to 0, but its claim is a later one."""
+        return sum(line.to is State.RUNNING for line in self.history) == 1
+
+    @property
     def lateness_ms(self) -> int | None:
         """The time from the planned instant to the first attempt; None before that attempt. The lateness of a run
         beside the plan counts from its request."""

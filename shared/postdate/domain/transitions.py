@@ -180,5 +180,17 @@ def move(
         worker=changes["holder"] if by_worker else None,
         lease_until=changes["lease_until"] if by_worker else None,
     )
-    history = (*task.history[:1], *task.history[1:][-(HISTORY_LINES_MAX - 2) :], line)
+    history = (*_kept(task.history), line)
     return Transition(before=task, after=replace(task, state=to, version=version, history=history, **changes))
+
+
+def _kept(history: tuple[HistoryLine, ...]) -> tuple[HistoryLine, ...]:
+    """The lines that stay when one more is written: the first, that of the first claim, and the newest. The first claim
+    tells how late the task began, whatever comes after."""
+    if len(history) < HISTORY_LINES_MAX:
+        return history
+    newest = history[-(HISTORY_LINES_MAX - 2) :]
+    claim = next((line for line in history if line.to is State.RUNNING), None)
+    if claim is None or claim.version >= newest[0].version:
+        return (history[0], *newest)
+    return (history[0], claim, *newest[1:])

@@ -173,7 +173,7 @@ def test_each_change_is_a_version_with_a_line_and_only_claims_make_tokens(events
         assert (lines[-1].version, lines[-1].at, lines[-1].to) == (after.version, now, after.state)
         task = after
     assert [line.version for line in lines] == list(range(1, task.version + 1))
-    assert task.history == tuple(lines[:1] + lines[1:][-(HISTORY_LINES_MAX - 1) :])
+    assert task.history == tuple(lines)
     assert all(later.to in ALLOWED[earlier.to] for earlier, later in pairwise(task.history))
 
 
@@ -280,3 +280,15 @@ def test_lateness_is_that_of_the_first_attempt_whatever_comes_after():
     assert first.lateness_ms == 1000
     again = claim(EVENTS["fail"](first).after, now=NOW + MINUTE).after
     assert again.lateness_ms == 1000
+    assert (first.is_claimed_first, again.is_claimed_first) == (True, False)
+
+
+def test_lateness_is_that_of_the_first_attempt_after_more_versions_than_a_history_has_lines():
+    task = a_task(retry=replace(STEADY, max_attempts=50))
+    for _ in range(49):
+        now = task.due_at + SECOND
+        task = EVENTS["fail"](claim(task, now=now).after, now=now).after
+    assert task.version > HISTORY_LINES_MAX == len(task.history)
+    assert task.lateness_ms == 1000
+    versions = [line.version for line in task.history]
+    assert versions == [1, 2, *range(task.version - HISTORY_LINES_MAX + 3, task.version + 1)]

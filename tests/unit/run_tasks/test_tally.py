@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from functions.run_tasks.delivering import class_of
+from postdate.domain.due import Via
 from postdate.domain.task import RECEIVER, State
 from postdate.runtime.metric import ATTEMPTS_FAILED
 from postdate.runtime.observability import logger
@@ -15,6 +16,7 @@ from postdate.targets.base import Failed, Untried
 from tests.unit.doubles import LEASE, SECOND, START, a_task, in_state, message
 
 BROKEN = Failed(reason="http 500", http_status=500)
+GONE = Failed(reason="http 410", retry=False, http_status=410)
 
 
 @pytest.mark.parametrize(
@@ -126,3 +128,14 @@ def test_a_tenant_that_cannot_be_read_counts_as_standard(running):
     task = a_task()
     running.stores(task)
     assert running.run(message(task)).tier_ended == {"standard": 1}
+
+
+def test_a_redriven_task_is_late_once(running):
+    """A redrive begins with the first attempt again."""
+    task = a_task(due_at=START - SECOND)
+    running.stores(task)
+    running.target.script[task.id].extend([GONE])
+    assert running.run(message(task)).lateness_ms == [1000]
+    running.clock.move(SECOND)
+    tally = running.run(message(*running.letters, via=Via.DEAD))
+    assert (running.stored(task).state, tally.claimed, tally.lateness_ms) == (State.SUCCEEDED, 1, [])

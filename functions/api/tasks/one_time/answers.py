@@ -58,7 +58,10 @@ class Task(CallAnswer):
     version: Version
     history: Annotated[
         list[HistoryLine],
-        told(f"One line for each version: the first one and the newest {HISTORY_LINES_MAX - 1}."),
+        told(
+            f"One line for each version. A history of more than {HISTORY_LINES_MAX} versions keeps the first line, that of "
+            "the first attempt, and the newest."
+        ),
     ]
 
 
