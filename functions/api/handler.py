@@ -108,9 +108,9 @@ def _unless_known(event: dict[str, Any], answer: dict[str, Any]) -> dict[str, An
 
 
 def _note(event: dict[str, Any], status: int) -> None:
-    """Notes on the line of metrics which request it belongs to, because each request has this one line only. An
-    operator's key has no tenant, so the tenant that the request names is noted. The line has the hash of a body, which
-    shows later which request it was."""
+    """Adds the fields of the request to the line of metrics, the only line that each request has. An operator's key has
+    no tenant, so the tenant that the request names is noted. A person who has the body of a request finds its line by
+    the hash; the log holds no content."""
     request = event["requestContext"]
     note("request_id", request["requestId"])
     note("parameters", wired().parameters.version)

@@ -69,8 +69,8 @@ class TaskActor:
         """Deletes the letters of these items, and returns the items whose letter was found. Raises Unavailable if one
         of these letters stays.
 
-        A letter that also calls other items is written anew for these, before it is deleted: a crash in between leaves
-        one letter too many, which does no harm."""
+        A letter that also calls other items is sent anew for these, before it is deleted. A crash in between leaves
+        both letters. This does no harm: a letter revives only the version that it names."""
         letters = self._looked(unwanted)
         found = [letter for letter in letters if _calls(letter) & unwanted]
         try:

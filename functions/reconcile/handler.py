@@ -1,4 +1,5 @@
-"""A step of the state machine `reconcile` -> a minute's part of the nightly check of all tenants, and where to go on.
+"""One step of the state machine `reconcile`: works on the nightly check for up to 60 seconds, and answers the place
+where the next step goes on.
 
 Nothing is repaired here. Each step may be repeated: it reads, and writes working papers under names of its own.
 """
@@ -32,6 +33,8 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
 
 
 def _plan(event: Mapping[str, Any]) -> dict[str, Any]:
+    """The first step. `scans` are segments of tables, `parts` numbers of the parts of all accounts, `groups` numbers of
+    the groups of tenants. The run's id follows from the execution, so a repeated step answers the same."""
     started_at = datetime.fromisoformat(event["started_at"])
     scans, parts = wired().collector.plan(started_at)
     return {

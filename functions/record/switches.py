@@ -38,7 +38,8 @@ def _owner(name: str) -> str:
 
 
 def _fields(row: AttributeMap) -> dict[str, Any]:
-    """A switch that was never turned has no row, and is on."""
+    """The fields of a switch that an event shows. `off_at` is the beginning of the newest stop, `on_at` its end. An
+    empty row stands for a switch that was never turned, which is on."""
     return there(
         {
             "on": text(row, "status") in (None, "on"),

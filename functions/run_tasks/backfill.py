@@ -1,4 +1,4 @@
-"""Steps of backfills: the one destination inside Postdate.
+"""Steps of backfills. A backfill is one of the destinations inside Postdate.
 
 A step that breaks off is simply repeated: it reads which of its runs there are, writes the others, calls all that
 wait, writes the step after it and calls that one.

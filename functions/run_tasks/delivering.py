@@ -122,7 +122,8 @@ class Delivering:
 
 
 def retry_of(task: Task, parameters: Parameters) -> RetryPolicy:
-    """The task's policy, with the setting of its arm if it takes part in the experiment, inside the bounds for all."""
+    """The retry policy of an attempt: the task's own, changed by the setting of its arm if the task takes part in the
+    experiment `task_retries`, and bounded by `parameters.task_retries`."""
     experiment = parameters.experiments.task_retries
     arm = experiment.arm(task.tenant, task.id)
     policy = task.retry if arm is None else experiment.setting(arm).of(task.retry)

@@ -50,7 +50,7 @@ class FlowKeys:
             begin = self._flow.take(tenant, of_pause, count * TURN, now=begin, of=Timeline.PAUSE)
         return [instants.whole(begin + number * TURN) for number in range(count)]
 
-    def count_waiting(self, key: Key, more: int) -> None:
+    def add_waiting(self, key: Key, more: int) -> None:
         """A count that is lost makes the number that a person is shown too small, and nothing else."""
         with suppress(Unavailable):
-            self._flow.count_waiting(key, more)
+            self._flow.add_waiting(key, more)

@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from functions.settle.hold import Hidden, Hold
+from functions.settle.hidden import Hidden, HiddenMessages
 from functions.settle.stops import PATIENCE, Stops
 from functions.settle.tally import PaymentTally
 from postdate.domain import settlement
@@ -70,19 +70,19 @@ class PaymentRunner:
     def run(self, messages: Sequence[Received]) -> PaymentTally:
         """Settles all payments of the messages, each at its instant, and keeps the messages hidden meanwhile. Returns
         the tally with the messages that have to come back."""
-        hold = Hold(messages, hide=self._hide, clock=self._clock, lease=self._lease)
-        hold.renew_if_due()
-        with hold.renewing():
+        hidden = HiddenMessages(messages, hide=self._hide, clock=self._clock, lease=self._lease)
+        hidden.renew_if_due()
+        with hidden.renewing():
             self._read(messages)
             while self._agenda:
                 now = self._clock.now()
-                if hold.renew_at <= now:
-                    hold.renew_if_due()
+                if hidden.renew_at <= now:
+                    hidden.renew_if_due()
                 elif self._agenda[0].at <= now:
                     self._settle(self._allowed(take_due(self._agenda, now)))
                 else:
                     self._outbox.send()
-                    self._sleep(hold.renew_at)
+                    self._sleep(hidden.renew_at)
             self._outbox.send()
         self._tally.failed_messages |= self._outbox.failed_messages
         return self._tally
@@ -247,8 +247,8 @@ class PaymentRunner:
             self._outbox.retry(payment, call.message)
 
     def _look_again(self, calls: Sequence[Call]) -> None:
-        """Reads the payments again: another worker was faster, or the attempt succeeded and only its answer was
-        lost."""
+        """Reads the payments again, because another worker was faster, or only the answer of the own write was lost.
+        Calls with nothing left to settle end here. The messages of all others count as failed and come back."""
         if not calls:
             return
         try:

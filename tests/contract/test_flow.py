@@ -339,16 +339,16 @@ def test_the_setting_of_a_key_is_read_back_and_changed_only_from_its_present_ver
 
 def test_runs_are_counted_while_a_key_is_paused_and_no_longer(flow: Flow, key: str, now: datetime) -> None:
     at, paused = ("acme", key), keys.paused(FlowKey(), now=now)
-    flow.count_waiting(at, 3)
+    flow.add_waiting(at, 3)
     assert flow.change_key(at, FlowKey(), paused)
-    flow.count_waiting(at, 3)
-    flow.count_waiting(at, 2)
+    flow.add_waiting(at, 3)
+    flow.add_waiting(at, 2)
     assert flow.key(at).waiting == 5
     pinned = keys.pinned(flow.key(at), rate=1, period_seconds=1, parallelism=None)
     assert flow.change_key(at, paused, pinned), "a count is no change"
     assert flow.key(at).waiting == 5
     assert flow.change_key(at, pinned, keys.resumed(pinned))
-    flow.count_waiting(at, 3)
+    flow.add_waiting(at, 3)
     assert flow.key(at).waiting == 0
 
 

@@ -32,6 +32,7 @@ class Base:
 
     @classmethod
     def of(cls, given: Settings, clock: Clock) -> Self:
+        """The values that follow from the settings of the function."""
         shards = ShardPlan.parse(given.shard_plan)
         return cls(
             given=given,

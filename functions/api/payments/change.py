@@ -123,7 +123,8 @@ class PaymentChanger:
 
 
 def _tell(before: Payment, after: Payment, caller: Caller) -> None:
-    """Logs each change in one line, with the key of the request."""
+    """Emits the metric of a cancelled or rescheduled payment, and logs the change in one line with the id of the
+    caller's API key."""
     if after.state is State.CANCELLED:
         emit(metric.PAYMENTS_CANCELLED)
     elif after.due_at != before.due_at:

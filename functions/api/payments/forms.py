@@ -80,7 +80,9 @@ def instant_field(form: PaymentForm | PaymentChangeForm) -> str:
 
 
 def due_at(form: PaymentForm | PaymentChangeForm, now: datetime) -> datetime | ValidationFailed | None:
-    """The instant asked for, or what speaks against it. Money is never moved at an instant that has passed."""
+    """The instant that the form asks for; None for a change without an instant. An instant that has passed, or that is
+    more than a year ahead, gives an error. The error is returned and not raised: a repeated registration gets its first
+    answer even if its instant has passed since."""
     if form.delay_seconds is not None:
         return now + timedelta(seconds=form.delay_seconds)
     if form.scheduled_time is None:

@@ -1,4 +1,5 @@
-"""Answers of the overview, made by what makes them: the minute of a burst, and one that is not closed yet."""
+"""Examples of the overview, built by the functions that build the real answers. They show one counted minute, and one
+that the sweep has not closed yet."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -20,6 +21,7 @@ _MINUTE: Final = instants.minute_of(_NOW) - 2
 
 
 def answers() -> dict[str, Any]:
+    """The examples by the name of their schema."""
     late = bucket_of(_NOW + timedelta(milliseconds=7), _NOW)
     tasks = MinuteTally(due=41, done=38, failed=1, retried=3, lateness={late: 40})
     payments = MinuteTally(due=12, done=12, amount=30_400, lateness={late: 12})

@@ -120,6 +120,8 @@ def ranges(every: TasksWanted, state: State, unfinished: Unfinished, *, now: dat
 
 
 def _parts(whole: TasksWanted, spans: Sequence[Between]) -> list[TasksWanted]:
+    """The parts of the list that lie in spans with unfinished items. A list with a first instant is read whole: the
+    request itself bounds the search."""
     if whole.since is not None:
         return [whole]
     parts = [each.cut(None, whole.until) for each in spans]

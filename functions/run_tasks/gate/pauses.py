@@ -54,7 +54,7 @@ class Pauses:
         # A run whose last line is a pause was counted then.
         new = sum(claim.before.history[-1].why != _PAUSED for _, claim in claims)
         if new:
-            self.flow_keys.count_waiting(key, new)
+            self.flow_keys.add_waiting(key, new)
         turns = self.flow_keys.turns(key, self._set[key], len(claims))
         for (index, claim), until in zip(claims, turns, strict=True):
             yield index, transitions.postpone(claim, now=now, until=until, why=_PAUSED)

@@ -149,8 +149,8 @@ def step_id(operation: str, number: int, shards: ShardPlan) -> str:
 def task_of(
     step: BackfillStep, definition: Definition, *, shards: ShardPlan, now: datetime, depth: int = 0
 ) -> Task:
-    """The row of a step, due now, with the depth of its runs. The row belongs to the definition, so no step of a
-    cancelled task begins."""
+    """The task that carries out one step. It is due now. Each run that the step writes has at least its `depth`. The
+    task names the definition in `recurs`, so a worker cancels the step of a cancelled definition."""
     return task_requests.register(
         id=step_id(step.operation, step.number, shards),
         tenant=definition.tenant,

@@ -105,10 +105,11 @@ class Runs:
         return replace(run, due_at=now, moved_at=now, expires_at=expires_at)
 
     def since(self, run: Task, definition: Definition, line: Line, *, now: datetime) -> Since:
-        """The later occurrences that decide about a run, and the rows to read.
+        """The occurrences after the run's own, and the ids of the rows to read before the decision about the run.
 
-        A run at its first call may be late. An earlier worker may have written some of the later runs, so the newest
-        1,000 of these are read. A run that waited in a queue wakes the next run that waits, so that row is read."""
+        At its first call (`due_at` is `planned_at`) the run may be late. An earlier worker may have written some of the
+        later runs, so the newest 1,000 of these are read. At a later call, a run of a queue wakes the next run that
+        waits, so that row is read. A run of an older plan, or of a paused or cancelled definition, needs no row."""
         if not is_current(run, definition):
             return Since()
         own = occurrence(run, definition.schedule)

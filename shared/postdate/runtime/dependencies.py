@@ -1,8 +1,8 @@
 """Breakers of the services that this process depends on, fed by each call to AWS that it makes.
 
-Within an event of a handler each call is looked at before it is built and after it was answered, repeats included. A
-call to a dependency whose breaker is open raises Unavailable at once: nothing is sent. The rules are those of
-postdate.domain.dependency.
+Within an event of `api`, `settle` or `run_tasks` each call is checked before it is built, and its answer is counted,
+repeats included. A call to a dependency whose breaker is open raises Unavailable at once: nothing is sent. The rules
+are those of postdate.domain.dependency.
 """
 
 import re
@@ -50,7 +50,8 @@ class Dependencies:
 
     @contextmanager
     def guarding(self) -> Iterator[None]:
-        """Surrounds one event. Outside of it calls are neither looked at nor stopped."""
+        """Switches the breakers on for one event of `api`, `settle` or `run_tasks`. Calls outside of such an event are
+        neither counted nor stopped: the other functions keep the repeats of botocore. Blocks are not nested."""
         self._guards = True
         try:
             yield

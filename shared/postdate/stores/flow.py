@@ -87,7 +87,7 @@ class Flow(Protocol):
     def change_key(self, key: Key, before: FlowKey, after: FlowKey) -> bool:
         """False if it is no longer what it was decided from. Runs that are counted meanwhile do not matter."""
 
-    def count_waiting(self, key: Key, more: int) -> None:
+    def add_waiting(self, key: Key, more: int) -> None:
         """Counts runs that a paused key has put off; does nothing for one that was resumed meanwhile."""
 
     def used(self, tenant: str, keys: Iterable[str]) -> Mapping[str, Used]:

@@ -55,7 +55,7 @@ class DynamoFlowKeys(FlowTable):
             set_to[":attention"] = {"S": PAUSED}
         return self._replace_fields(key[0], KEY + key[1], set_to, gone, before=before.version)
 
-    def count_waiting(self, key: Key, more: int) -> None:
+    def add_waiting(self, key: Key, more: int) -> None:
         self._update(
             key[0],
             KEY + key[1],

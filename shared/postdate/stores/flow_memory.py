@@ -102,7 +102,7 @@ class MemoryFlow:
         self._keys[key] = replace(after, waiting=self.key(key).waiting if counts else 0)
         return True
 
-    def count_waiting(self, key: Key, more: int) -> None:
+    def add_waiting(self, key: Key, more: int) -> None:
         known = self.key(key)
         if known.paused_at is not None:
             self._keys[key] = replace(known, waiting=known.waiting + more)

@@ -192,7 +192,8 @@ class Owned:
         )
 
     def rename_payments(self, erasure: Erasure, rows: Sequence[AttributeMap]) -> None:
-        """In their own keys. A payment that changed since it was read makes the whole call fail, which is repeated."""
+        """Replaces payments by their erased form. A payment that changed since it was read makes the whole call fail,
+        and the caller repeats it."""
         self._in_transactions([self._payment(erasure, row)] for row in rows)
 
     def rename_movements(self, erasure: Erasure, rows: Sequence[AttributeMap]) -> None:
@@ -202,6 +203,8 @@ class Owned:
         self._in_transactions(self._account(erasure, row) for row in rows)
 
     def _payment(self, erasure: Erasure, row: AttributeMap) -> dict[str, Any]:
+        """The write that replaces a payment by its erased form under the same key: tenant and accounts have new names,
+        texts, authors and executions are removed. A payment that changed since it was read is not replaced."""
         renamed = payment_row.attributes_of(
             erasure.payment(payment_row.payment_in(row)), listing_shards=self.listing_shards
         )

@@ -85,10 +85,10 @@ class PlannedChain:
         return Reached(runs=runs, not_over=tuple(on)), leader if in_turn(leader) else None
 
     def _leader(self, definition: Definition, *, now: datetime) -> Task | None:
-        """The newest planned run: the run to come, or the last run of a chain that is late or at its end.
+        """The newest planned run: the run to come, the newest run of a late chain, or the last run of an ended one.
 
-        The id of the run to come follows from the plan, and so do those of the minutes before. A chain that is later
-        than that, or has ended, is found in the listing, which lags by a moment."""
+        The ids of the next occurrence and of those of the last minutes follow from the plan, so these rows are read
+        first. If none exists, the listing is searched, which lags by a moment."""
         planned = definition.schedule.walk(now - _NEAR)
         near = []
         for each in planned:

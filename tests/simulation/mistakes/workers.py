@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.simulation.mistakes.bug import BATCH, CLAIMING, GATE, HOLD, INTAKE, LEDGER, TASKS, bug
+from tests.simulation.mistakes.bug import BATCH, CLAIMING, GATE, HIDDEN, INTAKE, LEDGER, TASKS, bug
 
 BUGS: Final = (
     bug(
@@ -50,14 +50,14 @@ BUGS: Final = (
     ),
     bug(
         "payments stay hidden for a lease",
-        f"{HOLD}:Hold._grace",
+        f"{HIDDEN}:HiddenMessages._grace",
         "GRACE * (1 << doublings)",
         "self._lease",
         mix="bereft",
     ),
     bug(
         "messages come back while their worker posts",
-        f"{HOLD}:Hold._renew",
+        f"{HIDDEN}:HiddenMessages._renew",
         "self.renew_at = now +",
         "self.renew_at = now + self._lease +",
         test="tests/unit/settle/test_hold.py"

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from functions.settle.hold import Hidden
+from functions.settle.hidden import Hidden
 from functions.settle.run import PaymentRunner
 from functions.settle.stops import Stops
 from functions.settle.tally import PaymentTally

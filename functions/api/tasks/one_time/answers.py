@@ -59,8 +59,8 @@ class Task(CallAnswer):
     history: Annotated[
         list[HistoryLine],
         told(
-            f"One line for each version. A history of more than {HISTORY_LINES_MAX} versions keeps the first line, that of "
-            "the first attempt, and the newest."
+            f"One line for each version. A history of more than {HISTORY_LINES_MAX} versions keeps the first line, "
+            "that of the first attempt, and the newest."
         ),
     ]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.settle.hold import GRACE, Hold
+from functions.settle.hidden import GRACE, HiddenMessages
 from postdate.domain.errors import Unavailable
 from postdate.runtime import deadline
 from tests.unit.doubles import LEASE, SECOND, START, ManualClock, a_payment, message
@@ -102,19 +102,19 @@ def test_a_message_that_came_back_stays_hidden_for_longer(paying, receives, seco
 def test_eight_deliveries_to_workers_that_die_outlast_two_minutes():
     hidden, clock = [], ManualClock()
     for receives in range(1, 8):
-        worker = Hold([message(receives=receives)], hide=hidden.extend, clock=clock, lease=LEASE)
+        worker = HiddenMessages([message(receives=receives)], hide=hidden.extend, clock=clock, lease=LEASE)
         worker.renew_if_due()
     assert sum((time for _, time in hidden), timedelta(0)) > timedelta(minutes=2)
 
 
 def test_the_request_that_hides_messages_makes_no_further_one(paying):
     """It is a call to AWS itself."""
-    hold = Hold([message()], hide=lambda hidden: asked_again(), clock=paying.clock, lease=LEASE)
-    with hold.renewing():
+    hidden = HiddenMessages([message()], hide=lambda hidden: asked_again(), clock=paying.clock, lease=LEASE)
+    with hidden.renewing():
         asked_again()
         paying.clock.move(2 * SECOND)
         asked_again()
-    assert hold.renew_at == paying.clock.now() + 1.5 * SECOND
+    assert hidden.renew_at == paying.clock.now() + 1.5 * SECOND
 
 
 def test_no_message_is_hidden_once_the_batch_has_ended(paying):

@@ -27,7 +27,7 @@ _SECOND: Final = timedelta(seconds=1)
 _DOUBLINGS_MAX: Final = 16
 
 
-class Hold:
+class HiddenMessages:
     """Made anew for each batch. Writers of the ledger call it from their threads."""
 
     def __init__(
