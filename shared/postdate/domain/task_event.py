@@ -28,7 +28,7 @@ def task_event(before: Task | None, after: Task) -> Event | None:
         data["before"] = differences(task_fields(before), now)
     return Event(
         subject=Subject(tenant=after.tenant, kind=kind, id=after.id),
-        type=f"{kind}.{_named(before, after)}",
+        type=f"{kind}.{_named_by(line)}",
         sequence=after.version,
         occurred_at=line.at,
         actor=_author(line.by, is_first=before is None and after.recurs is None),
@@ -116,21 +116,13 @@ def plan_fields(plan: Definition) -> dict[str, Any]:
 
 
 def _named_by(line: HistoryLine) -> str:
-    """The event's name from a line of history alone. Only a line of a claim names a worker."""
+    """The event's name. Only a line of a claim names a worker: a recovery raises the token of a running task, so a new
+    token alone is no claim."""
     if line.to is State.PENDING:
         return "registered" if line.version == 1 else "changed"
     if line.to is State.RUNNING and line.worker is None:
         return "changed"
     return "started" if line.to is State.RUNNING else line.to.value.lower()
-
-
-def _named(before: Task | None, after: Task) -> str:
-    if after.state is State.PENDING:
-        return "registered" if before is None else "changed"
-    if after.state is State.RUNNING:
-        begins = before is None or before.token != after.token
-        return "started" if begins else "changed"
-    return after.state.value.lower()
 
 
 def _plan_named(before: Definition | None, after: Definition) -> str:
