@@ -89,11 +89,14 @@ _wired_for: list[Mapping[str, str]] = []
 
 
 @pytest.fixture(autouse=True)
-def looks_soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def looks_soon_again() -> Iterator[None]:
     """An audit of books that are not sound looks again and again, and an adjustment looks twice, both over seconds. The
     engine's indexes are never behind. Unit tests hold the times that count on AWS."""
-    monkeypatch.setattr(auditing, "PAUSES", tuple(each / 100 for each in auditing.PAUSES))
-    monkeypatch.setattr(restate, "BETWEEN", restate.BETWEEN / 100)
+    # A patch of its own: `monkeypatch` would be made before `boundary`, and undone after the environment was put back.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(auditing, "PAUSES", tuple(each / 100 for each in auditing.PAUSES))
+        patch.setattr(restate, "BETWEEN", restate.BETWEEN / 100)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -63,6 +63,21 @@ def test_what_is_due_now_is_delivered_and_its_outcome_stored(world: World, clien
     assert stored["last_run"]["lateness_ms"] >= 0
 
 
+def test_tenants_that_meet_in_a_batch_are_read_in_one_request(
+    world: World, client: Client, boundary: Boundary
+) -> None:
+    other = world.tenant(f"{client.tenant[:40]}-other")
+    records = []
+    for each in (client, other):
+        each.register()
+        records += calls(world, each)
+    boundary.clear()
+    assert world.run(records) == []
+    asked = [each["RequestItems"].get(world.tables["tenants"]) for each in boundary.asked("BatchGetItem")]
+    assert [len(each["Keys"]) for each in asked if each is not None] == [2]
+    assert [len(world.received(each.queue_url)) for each in (client, other)] == [1, 1]
+
+
 def test_nothing_is_delivered_before_it_is_due(world: World, client: Client) -> None:
     client.register(run_at=(datetime.now(UTC) + timedelta(seconds=1.2)).isoformat())
     (record,) = calls(world, client)
