@@ -60,7 +60,7 @@ BUGS: Final = (
         f"{HIDDEN}:HiddenMessages._renew",
         "self.renew_at = now +",
         "self.renew_at = now + self._lease +",
-        test="tests/unit/settle/test_hold.py"
+        test="tests/unit/settle/test_hidden.py"
         "::test_a_posting_that_takes_long_hides_its_messages_again_before_they_come_back",
     ),
     bug(
