@@ -145,7 +145,8 @@ BUGS: Final = (
         "postdate.stores.ledger_answers:judged",
         'unmet and _is_same(reason.get("Item"), action.row)',
         "unmet",
-        mix="frozen",
+        test="tests/contract/test_ledger_faults.py"
+        "::test_a_conflict_beside_a_condition_that_fails_takes_only_that_one_out",
     ),
     bug(
         "a posting without an answer counts as done",
@@ -159,7 +160,7 @@ BUGS: Final = (
         f"{SETTLE}:PaymentRunner._send_on",
         "self._outbox.retry(payment, call.message)",
         "pass",
-        mix="frozen",
+        test="tests/unit/settle/test_calls.py::test_a_second_message_waits_for_no_other_payment",
     ),
     bug(
         "the last failed settlement sends no dead letter",

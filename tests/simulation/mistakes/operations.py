@@ -57,14 +57,16 @@ BUGS: Final = (
             "    machines.begin(self.machine, operation.id, run)\n"
             "    return after if changed else",
         ),
-        mix="operated",
+        test="tests/unit/operate/test_carried_out.py"
+        "::test_an_execution_whose_start_was_not_recorded_says_so_itself",
     ),
     bug(
         "an overtaken run of an operation ends although it is the newest",
         f"{OPERATE}.carry_out:Conductor._after_overtaking",
         "return _AGAIN_SECONDS",
         "return None",
-        mix="operated",
+        test="tests/unit/operate/test_overtaken.py"
+        "::test_an_execution_goes_on_when_the_api_notes_its_start_first",
     ),
     bug(
         "an operation whose execution died is taken for one that lives",
