@@ -189,8 +189,13 @@ def made_stores(common_world: World) -> Stores:
 
 @pytest.fixture
 def stores(made_stores: Stores, world: World) -> Iterator[Stores]:
-    """The clock's rows have fixed names, so they go after each test."""
+    """The clock's rows have fixed names, so a test begins without those of others, and leaves none."""
+    _forget_clock(world)
     yield made_stores
+    _forget_clock(world)
+
+
+def _forget_clock(world: World) -> None:
     for row in world.rows(world.tables["slots"]):
         key = {"scope": row["scope"], "name": row["name"]}
         world.dynamodb.delete_item(TableName=world.tables["slots"], Key=key)
