@@ -73,7 +73,7 @@ def _line(what: str, phase: str, each: dict[str, float]) -> Line:
 
 
 def asked(bed: Bed, *, tasks: list[dict[str, Any]], payments: list[dict[str, Any]]) -> dict[str, Any]:
-    """What a process that counts is told. It reads the stack's tables, and queues of its own."""
+    """The environment of a process that counts units. The process reads the stack's tables, and queues of its own."""
     return {
         "queues": {
             name: bed.sqs.create_queue(QueueName=queue)["QueueUrl"] for name, queue in _QUEUES.items()

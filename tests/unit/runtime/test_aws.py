@@ -46,7 +46,7 @@ def test_any_other_call_carries_the_trace_of_its_request(traces: list[str | None
 
 
 def test_an_act_may_precede_each_call_of_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may call AWS itself. Once the event has ended, it is over."""
+    """The act may call AWS itself. No act precedes a call after the end of the event."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     made = aws.client.__wrapped__("sqs")
     answer = SimpleNamespace(status_code=200), {"ResponseMetadata": {}}

@@ -108,7 +108,7 @@ def test_eight_deliveries_to_workers_that_die_outlast_two_minutes():
 
 
 def test_the_request_that_hides_messages_makes_no_further_one(paying):
-    """It is a call to AWS itself."""
+    """The request that hides messages is a call to AWS, and each call looks whether messages have to be hidden."""
     hidden = HiddenMessages([message()], hide=lambda hidden: asked_again(), clock=paying.clock, lease=LEASE)
     with hidden.renewing():
         asked_again()
