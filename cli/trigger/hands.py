@@ -138,10 +138,10 @@ class Hands:
         if "FunctionError" in answer:
             raise Failure(f"{name} failed: {answer['Payload'].read().decode()}")
 
-    def seen(self, type: str, marker: str) -> Event:
-        """The event of this type that names `marker` anywhere, as soon as the feed has it. Raises Failure after two
-        minutes."""
-        until = time.monotonic() + PATIENCE_SECONDS
+    def seen(self, type: str, marker: str, *, within: float = PATIENCE_SECONDS) -> Event:
+        """The event of this type that names `marker` anywhere, as soon as the feed has it. Raises Failure after
+        `within` seconds."""
+        until = time.monotonic() + within
         asked = urlencode({"type": type, "since": self.since.isoformat(), "limit": 100})
         while time.monotonic() < until:
             for api, path in self._feeds(type):
@@ -150,7 +150,7 @@ class Hands:
                         found: Event = event
                         return found
             time.sleep(_LOOKS_EVERY_SECONDS)
-        raise Failure(f"No {type} of {marker} was recorded within {PATIENCE_SECONDS} s.")
+        raise Failure(f"No {type} of {marker} was recorded within {within} s.")
 
     def _feeds(self, type: str) -> Iterator[tuple[Service, str]]:
         """The feeds that an event of this type may be in: the service's own has the parameters."""
