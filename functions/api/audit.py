@@ -33,7 +33,10 @@ class Audit(TypedDict):
     checks: list[AuditCheck]
     accounts: Annotated[Count, told("How many were looked at.")]
     moving: Annotated[list[str], told("Accounts that changed each time they were looked at.")]
-    unread: Annotated[list[str], told("Accounts with more than there was time to read.")]
+    unread: Annotated[
+        list[str],
+        told("Accounts with more than there was time to read, or with a row that a newer release wrote."),
+    ]
     goes_on_after: str | None
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from functions.erase.reports import Findings
+from functions.erase.reports import FindingsEraser
 from postdate.domain import erasing, money
 from postdate.domain.erasing import Erasure
 from postdate.domain.errors import BooksDisagree, Unavailable
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting
 from postdate.runtime.clock import Clock
-from postdate.runtime.dead_letters import Letters
+from postdate.runtime.dead_letters import Letter, Letters
 from postdate.runtime.observability import logger
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.erasures import Erasures
@@ -26,6 +26,8 @@ from postdate.stores.payment_row import payment_in
 from postdate.use_cases.auditing import Auditor
 
 LETTERS_MAX: Final = 1_000
+# A letter that was looked at stays hidden for half a minute.
+_LETTERS_HIDDEN: Final = timedelta(seconds=25)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +56,7 @@ class Eraser:
     owned: Owned
     ledger: Ledger
     letters: Sequence[Letters]
-    findings: Findings
+    findings: FindingsEraser
     clock: Clock
     waits: ErasureWaits
 
@@ -69,7 +71,7 @@ class Eraser:
                     return Worked(seconds=max(1, -(-left // timedelta(seconds=1))))
                 continue
             erasure = _STEPS[erasure.name](self, erasure, has_time)
-            self.erasures.move(erasure)
+            self.erasures.note_progress(erasure)
             if not has_time():
                 return Worked(seconds=0)
         if erasure is not None:
@@ -84,7 +86,7 @@ class Eraser:
         after = replace(erasure, until=until) if now < until else erasure.next()
         if after != erasure:
             # The row keeps the end of the wait before the machine begins to wait.
-            self.erasures.move(after)
+            self.erasures.note_progress(after)
         return after, until - now
 
     def _walked(
@@ -102,7 +104,7 @@ class Eraser:
             erasure = replace(erasure, after=page.after)
             if not has_time():
                 return erasure
-            self.erasures.move(erasure)
+            self.erasures.note_progress(erasure)
         return erasure.next()
 
     def _deleted(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
@@ -117,13 +119,28 @@ class Eraser:
     def _letters(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
         """Deletes the dead letters of the tenant. A letter that stays would call an item that is gone."""
         for queue in self.letters:
-            letters = queue.look(LETTERS_MAX)
-            ours = [letter for letter in letters if letter.tenant == erasure.of]
-            queue.release(letter for letter in letters if letter.tenant != erasure.of)
-            if len(queue.delete(ours)) < len(ours):
-                raise Unavailable("a dead letter was not deleted")
-            erasure = erasure.worked(len(ours))
+            erasure = erasure.worked(self._deleted_from(queue, erasure.of))
         return erasure.next()
+
+    def _deleted_from(self, queue: Letters, tenant: str) -> int:
+        """Looks until a look finds less than it may. Letters of others stay hidden meanwhile, so each look finds
+        further ones."""
+        others: list[Letter] = []
+        deleted, ends_at = 0, self.clock.now() + _LETTERS_HIDDEN
+        try:
+            while True:
+                letters = queue.look(LETTERS_MAX)
+                ours = [letter for letter in letters if letter.tenant == tenant]
+                others += [letter for letter in letters if letter.tenant != tenant]
+                if len(queue.delete(ours)) < len(ours):
+                    raise Unavailable("a dead letter was not deleted")
+                deleted += len(ours)
+                if len(letters) < LETTERS_MAX:
+                    return deleted
+                if self.clock.now() > ends_at:
+                    raise Unavailable("there are more dead letters than can be hidden at once")
+        finally:
+            queue.release(others)
 
     def _cancelled(self, erasure: Erasure, has_time: Callable[[], bool]) -> Erasure:
         """Cancels payments that have not ended. Their holds return to their payers."""
@@ -153,7 +170,7 @@ class Eraser:
         try:
             return self._audit(erasure, erasure.tenant, has_time)
         except BooksDisagree:
-            self.erasures.move(erasure.back_to("payments"))
+            self.erasures.note_progress(erasure.back_to("payments"))
             raise
 
     def _audit(self, erasure: Erasure, tenant: str, has_time: Callable[[], bool]) -> Erasure:

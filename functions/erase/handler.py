@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from functions.erase.count import Census, Counted
 from functions.erase.erase import Eraser, ErasureWaits
-from functions.erase.reports import Findings
+from functions.erase.reports import FindingsEraser
 from functions.erase.settings import Settings
 from postdate.domain.errors import BooksDisagree
 from postdate.domain.slots import ShardPlan
@@ -53,7 +53,7 @@ class Wired:
                 listing_shards=given.listing_shards,
             ),
             letters=tuple(SqsLetters(url=url, client=sqs) for url in urls),
-            findings=Findings(
+            findings=FindingsEraser(
                 reconciliations=DynamoReconciliations(table=given.operations_table, client=dynamodb),
                 reports=S3Reports(bucket=given.reports_bucket, client=aws.client("s3")),
             ),

@@ -2,33 +2,30 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from postdate.domain.errors import Unavailable
-from postdate.domain.event import named
+from postdate.domain.event import parsed_id
 from postdate.domain.reconciling import Reconciliation
 from postdate.stores.reconciliations import Reconciliations
 from postdate.stores.reports import Reports
 
-_AT_ONCE: Final = 50
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Findings:
+class FindingsEraser:
     reconciliations: Reconciliations
     reports: Reports
 
     def forget(self, tenant: str) -> None:
         """Removes the findings about the tenant from all reports; their counts stay. Working papers expire after a
-        week. Raises Unavailable."""
-        before = ""
-        while found := self.reconciliations.newest(before=before, limit=_AT_ONCE):
-            for each in found:
-                self._forget(each, tenant)
-            before = found[-1].id
+        week. Raises Unavailable, also for a row that a newer release wrote: the newer release will erase it."""
+        for each in self.reconciliations.each():
+            self._forget(each, tenant)
 
     def _forget(self, found: Reconciliation, tenant: str) -> None:
-        """Removes the findings from the object of the report and from its row. Both may be repeated."""
+        """Removes what one report says about the tenant. The object of the report loses findings, unjudged accounts and
+        filled events. After that its row loses findings and proposals. Both steps may be repeated. Raises Unavailable
+        if the row changed meanwhile."""
         after = replace(
             found,
             findings=tuple(each for each in found.findings if each["tenant"] != tenant),
@@ -59,5 +56,5 @@ def _is_about(unjudged: str, tenant: str) -> bool:
 
 def _tells(event: str, tenant: str) -> bool:
     """True if the id of the event has a name of the tenant. Ids of events of payments, tasks and runs have none."""
-    found = named(tenant, event)
+    found = parsed_id(tenant, event)
     return found is not None and not found[0].is_item

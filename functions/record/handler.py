@@ -98,10 +98,10 @@ def wired() -> Wired:
 
 @logger.inject_lambda_context
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
-    """A stream's records are answered with the first that failed: the stream delivers from there on again. A command
-    names its `action`: `check` looks for missing events of a tenant, `letters` reads the dead letters again,
-    `audit_failed` records that a reconciliation found contradictions of a tenant, `config_changed` that an operator
-    deployed parameters."""
+    """Answers a batch of a stream with the first record that failed; the stream then delivers that record and all later
+    ones again. A command names its `action`. `check` makes the missing events of a tenant. `letters` records the events
+    that dead letters name, and deletes those letters. `audit_failed` records the contradictions that a reconciliation
+    found. `config_changed` records that an operator deployed parameters."""
     with wired().parameters.fresh():
         return _answered(event, context)
 

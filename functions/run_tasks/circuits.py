@@ -183,8 +183,8 @@ class Circuits:
         """True while the copy of the breaker may be used: for `kept`, or for a second if others may change it soon."""
         if circuit not in self._known:
             return False
-        read_at, _, rests = self._known[circuit]
-        return now < read_at + (kept if rests else _FRESH)
+        read_at, _, is_calm = self._known[circuit]
+        return now < read_at + (kept if is_calm else _FRESH)
 
     def _read(self, circuits: Sequence[Circuit]) -> None:
         try:
@@ -197,7 +197,7 @@ class Circuits:
 
     def _keep(self, circuit: Circuit, breaker: Breaker) -> None:
         now = self._clock.now()
-        self._known[circuit] = (now, breaker, breaker.rests(now))
+        self._known[circuit] = (now, breaker, breaker.is_calm(now))
 
 
 def _log_change(circuit: Circuit, before: Breaker, after: Breaker) -> None:

@@ -21,7 +21,7 @@ from functions.run_tasks.recording import Recording
 from postdate.domain import verdicts
 from postdate.domain.due import Via
 from postdate.domain.errors import Unavailable
-from postdate.domain.following import numbered
+from postdate.domain.following import with_number
 from postdate.domain.task import RECEIVER, State, Task
 from postdate.domain.transitions import Transition
 from postdate.domain.verdicts import Buried, Deferred, Dropped
@@ -114,7 +114,7 @@ class Claiming:
             step = self._decide_one(call) if link.step is ClaimStep.BEGIN else link.step
             match step:
                 case Transition():
-                    ready.append((call, numbered(step, link.number)))
+                    ready.append((call, with_number(step, link.number)))
                     self._batch.tally.kept_back.update(link.kept_back)
                     self._ends |= {claim.before.id: link.ends} if link.ends else {}
                 case Deferred() | Dropped():

@@ -64,8 +64,8 @@ class Intake:
         self._open |= {message.message_id: message for message in messages}
 
     def let_go(self, unfinished: Iterable[str], failed: Collection[str], *, at_once: bool = False) -> None:
-        """Deletes what is dealt with, and lets what failed come back later. `unfinished` are messages with calls that
-        are not."""
+        """Deletes the received messages whose calls are all done, and backs off those that failed. `unfinished` and
+        `failed` are ids of messages. Does nothing within a second of the last time, unless `at_once`."""
         now = self._worker.clock.now()
         if not self._open or (now < self._deleted_at + _DELETED_EVERY and not at_once):
             return

@@ -4,7 +4,7 @@ A payload that its tenant keeps is read when its run has been claimed, in a thre
 waits for it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -14,7 +14,7 @@ from zlib import crc32
 from functions.run_tasks.batch import Worker
 from functions.run_tasks.own_payloads import OwnPayloads
 from functions.run_tasks.subscribed import Bodies, Subscribed, says_gone
-from postdate.domain.errors import SecretBroken, Unavailable
+from postdate.domain.errors import SecretBroken, Unavailable, Unreadable
 from postdate.domain.limits import share_of_worker
 from postdate.domain.task import Ack, Destination, Task
 from postdate.runtime.metric import STANDARD
@@ -94,13 +94,24 @@ class Sender:
                 self._unread |= keys
         self._asked |= keys | {task.tenant for task in given}
 
-    def _prefetch_tenants(self, ids: Iterable[str]) -> None:
+    def _prefetch_tenants(self, ids: Collection[str]) -> None:
         """A tenant that stays unknown here makes its deliveries untried, see `_start`."""
-        with suppress(Unavailable):
-            stored = self._read_tenants(ids)
+        try:
+            self._know_tenants(ids)
+        except Unreadable:
+            # A row that only newer code reads hides no other tenant.
             for id in ids:
                 with suppress(Unavailable):
-                    self._tenants[id] = self._opened(stored.get(id) or Tenant(id=id))
+                    self._know_tenants([id])
+        except Unavailable:
+            return
+
+    def _know_tenants(self, ids: Collection[str]) -> None:
+        """Keeps the tenants with their secrets opened. Raises Unavailable if their rows cannot be read."""
+        stored = self._read_tenants(ids)
+        for id in ids:
+            with suppress(Unavailable):
+                self._tenants[id] = self._opened(stored.get(id) or Tenant(id=id))
 
     def _opened(self, tenant: Tenant) -> Tenant:
         """The tenant with its signing secrets readable. Raises Unavailable, also for a secret that does not open:

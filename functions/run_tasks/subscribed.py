@@ -14,7 +14,7 @@ from functions.run_tasks.batch import SOON
 from postdate.domain import subscription as rules
 from postdate.domain import transitions, verdicts
 from postdate.domain.errors import InvalidState, Unavailable
-from postdate.domain.event import Event, named
+from postdate.domain.event import Event, parsed_id
 from postdate.domain.event_body import text_of
 from postdate.domain.item import Phase
 from postdate.domain.subscription import State, Subscription
@@ -121,7 +121,7 @@ class Bodies:
             for task in deliveries
             if task.payload.key is not None
             and task.payload.key not in self._read
-            and (known := named(task.tenant, task.payload.key)) is not None
+            and (known := parsed_id(task.tenant, task.payload.key)) is not None
         }
         if not wanted:
             return

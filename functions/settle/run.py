@@ -179,7 +179,9 @@ class PaymentRunner:
         }
 
     def _admit(self, call: Call) -> bool:
-        """Admits the call: True if its payment is to be settled now. Any other call is deferred, buried or dropped."""
+        """True if the payment of this call is to be settled. Otherwise the call is deferred, buried or dropped here,
+        and a call whose payment cannot be read fails. Asked before a settlement, and again after the ledger found
+        another version."""
         payment = self._known.get(call.due.id)
         if payment is None:
             # A payment outlives its calls, so it is there and cannot be read: its message has to stay.

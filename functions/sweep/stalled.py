@@ -47,30 +47,27 @@ class StalledOperations:
     def _continued(self, id: str) -> bool:
         try:
             operation = self.operations.get(id)
-            if operation is None or not self._is_stalled(operation):
-                return False
-            self._continue(operation)
+            return operation is not None and self._is_stalled(operation) and self._continue(operation)
         except Unavailable:
             logger.warning(
                 "an operation could not be looked after", extra={"action": "operation_unseen", "id": id}
             )
             return False
-        return True
 
     def _is_stalled(self, operation: Operation) -> bool:
         if operation.state not in ACTIVE or self.clock.now() < operation.changed_at + STALLED_AFTER:
             return False
         return not self.machine.lives(machines.execution_of(operation.id, operation.run))
 
-    def _continue(self, operation: Operation) -> None:
-        """The execution begins before its number is written, as at a start by the API. After a crash in between, the
-        execution writes its number itself."""
-        for _ in range(_NAMES_TRIED):
-            run = operation.run + 1
-            machines.begin(self.machine, operation.id, run)
-            operation = moves.started(operation, run=run, now=self.clock.now())
+    def _continue(self, operation: Operation) -> bool:
+        """Writes the number of the next execution, then begins it. An operation that stopped after it was read refuses
+        the number, and no execution begins. After a crash in between, a later look continues the operation. Returns
+        True if an execution was begun."""
+        for tried in range(_NAMES_TRIED):
+            operation = moves.started(operation, run=operation.run + 1, now=self.clock.now())
             if not self.operations.change(operation):
-                # The new execution, or a person, was faster.
-                return
-            if self.machine.lives(machines.execution_of(operation.id, run)):
-                return
+                return tried > 0
+            machines.begin(self.machine, operation.id, operation.run)
+            if self.machine.lives(machines.execution_of(operation.id, operation.run)):
+                break
+        return True

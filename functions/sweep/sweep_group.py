@@ -36,8 +36,8 @@ from postdate.stores.timetable import Timetable, TimetableEntry
 
 _VIA = {Stage.OPEN: Via.SWEEP, Stage.CLOSE: Via.CLOSING, Stage.AUDIT: Via.AUDIT}
 _READERS = 8
-# Runs and deliveries are in no list of PENDING items.
-_LISTED = frozenset({task.KIND, payment.KIND})
+# Deliveries and steps of operations are in no list of PENDING items.
+_LISTED = frozenset({task.KIND, task.RUN_KIND, payment.KIND})
 _PENDING = frozenset({task.State.PENDING.value, payment.State.PENDING.value})
 # Of one tenant in one second and group. Payments are worth waiting for, and settle many at a time.
 _TASKS_AHEAD_MAX = 250

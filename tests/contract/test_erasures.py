@@ -49,9 +49,9 @@ def test_the_place_is_read_as_it_was_noted(erasures: Erasures, begun: Erasure, n
         until=now + timedelta(hours=1),
         rows=7,
     )
-    erasures.move(there)
+    erasures.note_progress(there)
     assert erasures.get(NAME) == there
-    erasures.move(there.next())
+    erasures.note_progress(there.next())
     assert erasures.get(NAME) == there.next()
 
 
@@ -60,7 +60,7 @@ def test_after_its_end_an_erasure_neither_moves_nor_begins(
 ) -> None:
     for _ in range(2):
         erasures.finish(begun, now=now)
-    erasures.move(begun.next())
+    erasures.note_progress(begun.next())
     erasures.begin(begun)
     assert erasures.get(NAME) is None
     assert not {NAME, "acme"} & erasures.under_way()

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from postdate.domain.breaker import Breaker
-from postdate.domain.errors import Unavailable
+from postdate.domain.errors import Unavailable, Unreadable
 from postdate.domain.item import Item, Phase
+from postdate.domain.reconciling import Reconciliation
 from postdate.stores.flow_dynamo import DynamoFlow
+from postdate.stores.reconciliations import DynamoReconciliations
 from postdate.stores.tenants import Tenant
 from tests.contract.conftest import OnAws
 from tests.contract.examples import Examples
@@ -109,8 +112,11 @@ def test_a_payload_that_only_newer_code_can_read_hides_no_other(on_aws: OnAws, e
 def test_a_tenant_that_only_newer_code_can_read_is_not_missing(on_aws: OnAws) -> None:
     on_aws.tenants.put(Tenant(id="newer"))
     changed(on_aws, "tenants", {"tenant": {"S": "newer"}}, buses={"M": {}})
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unreadable):
         on_aws.tenants.get("newer")
+    # Together with another tenant as well: the caller then reads each by itself.
+    with pytest.raises(Unreadable):
+        on_aws.tenants.get_many(["newer", "known"])
 
 
 def test_a_breaker_or_a_room_that_only_newer_code_can_read_stops_no_other(on_aws: OnAws) -> None:
@@ -125,3 +131,30 @@ def test_a_breaker_or_a_room_that_only_newer_code_can_read_stops_no_other(on_aws
     changed(on_aws, "flow", {**row, "name": {"S": "room#newer"}}, runs={"S": "all of them"})
     with pytest.raises(Unavailable):
         flow.room("demo", "newer")
+
+
+def test_an_erasure_misses_no_report_that_newer_code_wrote(on_aws: OnAws) -> None:
+    """The newest row hides none behind it in a list, and stops a walk that may miss none."""
+    stored = DynamoReconciliations(table=on_aws.names["operations"], client=on_aws.dynamodb)
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    known, newer = (
+        Reconciliation(
+            id=id,
+            started_at=at,
+            finished_at=at,
+            by_check={},
+            looked_at={},
+            unjudged=0,
+            events_filled=0,
+            report=f"reports/{id}.json",
+        )
+        for id in ("rec_1", "rec_2")
+    )
+    for each in (known, newer):
+        stored.put(each)
+    assert [each.id for each in stored.each()] == ["rec_2", "rec_1"]
+    place: Attributes = {"operation": {"S": "reconciliations"}, "place": {"S": newer.id}}
+    changed(on_aws, "operations", place, proposals={"M": {}})
+    assert [each.id for each in stored.newest(before="", limit=5)] == ["rec_1"]
+    with pytest.raises(Unavailable):
+        list(stored.each())

@@ -7,8 +7,10 @@ from postdate.domain.definition import HOME_MINUTE
 from postdate.domain.recurs import Recurs
 from postdate.domain.slots import Slot, item_id
 from postdate.domain.task import KIND, Task
-from postdate.stores.tasks import Tasks
-from tests.contract.examples import Examples
+from postdate.stores.rows import item_key
+from postdate.stores.tasks import Listing, Tasks, Written
+from tests.contract.conftest import OnAws
+from tests.contract.examples import Examples, claim, die
 from tests.listing import ids_listed, walked
 
 
@@ -34,6 +36,28 @@ def test_all_runs_of_a_tenant_are_in_one_list_and_nothing_else_is(tasks: Tasks, 
     later = examples.now + timedelta(minutes=1)
     assert ids_listed(tasks, tenant, runs=True, since=later) == in_order[2:]
     assert ids_listed(tasks, tenant) == [once.id]
+
+
+def test_a_run_that_an_earlier_release_wrote_is_listed_when_it_died(
+    on_aws: OnAws, examples: Examples
+) -> None:
+    """That release gave runs no place in the lists of a tenant."""
+    tenant, tasks = f"earlier{examples.now:%Y%m%d%H}", on_aws.tasks
+    plan = item_id(KIND, Slot(minute=HOME_MINUTE, shard=0), bytes([3] * 10))
+    (run,) = runs(examples, plan, 1, tenant=tenant)
+    tasks.add([run])
+    on_aws.dynamodb.update_item(
+        TableName=on_aws.names["items"],
+        Key=item_key(run.id),
+        UpdateExpression="REMOVE #place, tenant_listing",
+        ExpressionAttributeNames={"#place": "place"},
+    )
+    assert ids_listed(tasks, tenant, runs=True) == []
+    claimed = claim(run)
+    assert tasks.commit([claimed]) == [Written.DONE]
+    assert tasks.commit([die(claimed.after)]) == [Written.DONE]
+    assert ids_listed(tasks, tenant, runs=True, listing=Listing.DEAD) == [run.id]
+    assert ids_listed(tasks, tenant, runs=True) == [run.id]
 
 
 def test_steps_of_an_operation_are_stored_and_in_no_list(tasks: Tasks, examples: Examples) -> None:

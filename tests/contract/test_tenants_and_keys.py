@@ -1,7 +1,9 @@
 """Tenants and their keys come back as they went in."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -266,3 +268,19 @@ def test_a_key_that_lost_its_tenant_is_nobodys_and_no_operators(on_aws: OnAws, o
     }
     on_aws.dynamodb.put_item(TableName=on_aws.names["keys"], Item=row | owner)
     assert on_aws.keys.get("k7") is None
+
+
+def test_many_amounts_that_are_given_back_at_once_are_all_given_back(on_aws: OnAws) -> None:
+    """In each round one of them is sure to be written."""
+    day, many = "2026-11-19", 40
+    on_aws.keys.put(replace(FULL, id="many"))
+    assert on_aws.keys.spend("many", 10 * many, most=10 * many, day=day)
+    barrier = Barrier(many)
+
+    def give_back(_: int) -> None:
+        barrier.wait()
+        on_aws.keys.give_back("many", 10, day=day)
+
+    with ThreadPoolExecutor(many) as threads:
+        list(threads.map(give_back, range(many)))
+    assert on_aws.keys.spend("many", 10 * many, most=10 * many, day=day)

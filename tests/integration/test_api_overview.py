@@ -74,12 +74,15 @@ def test_the_overview_costs_the_same_requests_however_much_there_is(
         vars(read)["_known"] = None
     boundary.clear()
     told = operator.call("GET", "/api/v1/ops/overview", headers={"postdate-tenant": ""}).body
-    expected = {"Query": 5, "GetItem": 2, "Scan": 1, "GetQueueAttributes": 8}
+    # Breakers that other tests of this world left open are read with one request.
+    opened = {"BatchGetItem": 1} if told["breakers"] else {}
+    expected = {"Query": 5, "GetItem": 2, "Scan": 1, "GetQueueAttributes": 8, **opened}
     assert Counter(call.operation for call in boundary.calls) == expected
     assert told["alarms"] == []
     boundary.clear()
     operator.call("GET", "/api/v1/ops/overview", headers={"postdate-tenant": ""})
-    assert Counter(call.operation for call in boundary.calls) == {"Query": 5, "GetItem": 2, "Scan": 1}
+    expected = {"Query": 5, "GetItem": 2, "Scan": 1, **opened}
+    assert Counter(call.operation for call in boundary.calls) == expected
     assert {each["queue"] for each in told["queues"]} == {
         *("tasks", "slow", "payments", "ticks"),
         *("tasks-dlq", "payments-dlq", "ticks-dlq", "events-dlq"),

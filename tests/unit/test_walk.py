@@ -10,12 +10,14 @@ from tests.walk import Walk
     ("act", "most"),
     [
         (walk.payment, Walk(files=20, functions=44, returns=14)),
-        (walk.failing_task, Walk(files=31, functions=136, returns=81)),
-        (walk.late_occurrence, Walk(files=41, functions=147, returns=169)),
+        (walk.failing_task, Walk(files=31, functions=137, returns=81)),
+        (walk.late_occurrence, Walk(files=41, functions=148, returns=169)),
     ],
     ids=lambda given: getattr(given, "__name__", None),
 )
 def test_the_way_of_an_item_stays_short(act, most):
+    # The first walk fills caches, as another test may have done before.
+    act()
     taken = act()
     assert (taken.files, taken.functions) > (10, 30), "the walk ran no product code"
     assert taken.files <= most.files

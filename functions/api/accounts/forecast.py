@@ -1,8 +1,7 @@
 """The forecast of an account: its balance after each payment that is still to come, in their order.
 
 Incoming payments count as paid. An outgoing payment that the balance does not cover at its instant fails and moves
-nothing. A forecast
-that takes too long ends where it is, and its cursor goes on with the balances that it has come to.
+nothing. A forecast that takes too long ends early, and its cursor continues from the balances at that place.
 """
 
 import re
@@ -41,26 +40,26 @@ class BalanceStep:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """A forecast, as far as it has come."""
+    """A forecast, which may be incomplete."""
 
     # The account as it was when the forecast began.
-    now: Account
-    # The account after all payments that were looked at.
-    then: Account
+    before: Account
+    # The account after all payments that were read.
+    after: Account
     # The last instant of the forecast.
     until: datetime
     # The instant of the first payment that the money would not cover; None if all are covered.
     falls_short_at: datetime | None
-    # The first payments, as many as the answer shows.
+    # The first payments that are covered, as many as the answer shows.
     steps: tuple[BalanceStep, ...]
-    # The place at which the ledger's list goes on; None when all payments up to `until` were looked at.
+    # The place at which the ledger's list goes on; None when all payments up to `until` were read.
     place: str | None = None
 
     @property
     def mark(self) -> str:
         """A text from which `going_on` continues the forecast."""
         short = "" if self.falls_short_at is None else str(instants.milliseconds(self.falls_short_at))
-        balances = (self.now.available, self.now.reserved, self.then.available, self.then.reserved)
+        balances = (self.before.available, self.before.reserved, self.after.available, self.after.reserved)
         return " ".join([*map(str, (instants.milliseconds(self.until), *balances)), short, self.place or ""])
 
 
@@ -69,10 +68,10 @@ def going_on(account: Account, mark: str) -> Forecast:
     if not _MARK.fullmatch(mark):
         raise ValueError("no mark of a forecast")
     until, *balances, short, place = mark.split(" ")
-    now_available, now_reserved, available, reserved = map(int, balances)
+    before_available, before_reserved, available, reserved = map(int, balances)
     return Forecast(
-        now=replace(account, available=now_available, reserved=now_reserved),
-        then=replace(account, available=available, reserved=reserved),
+        before=replace(account, available=before_available, reserved=before_reserved),
+        after=replace(account, available=available, reserved=reserved),
         until=instants.from_milliseconds(int(until)),
         falls_short_at=instants.from_milliseconds(int(short)) if short else None,
         steps=(),
@@ -81,13 +80,13 @@ def going_on(account: Account, mark: str) -> Forecast:
 
 
 def begun(account: Account, until: datetime) -> Forecast:
-    return Forecast(now=account, then=account, until=until, falls_short_at=None, steps=(), place="")
+    return Forecast(before=account, after=account, until=until, falls_short_at=None, steps=(), place="")
 
 
 def forecast(given: Forecast, ledger: Ledger, *, now: datetime, has_time: Callable[[], bool]) -> Forecast:
-    """Goes on with a forecast for as long as there is time, with at least one look at the ledger."""
-    folded = _Folded(then=given.then, short_at=given.falls_short_at)
-    account, place = given.now, given.place or ""
+    """Goes on with a forecast for as long as there is time, with at least one read of the ledger."""
+    folded = _Folded(after=given.after, short_at=given.falls_short_at)
+    account, place = given.before, given.place or ""
     # Parked payments are in no minute to come. Only the first page counts them.
     if not place:
         for parked in _parked(account, now, ledger):
@@ -113,19 +112,19 @@ def forecast(given: Forecast, ledger: Ledger, *, now: datetime, has_time: Callab
 @dataclass(kw_only=True, slots=True)
 class _Folded:
     # The account after the payments so far.
-    then: Account
+    after: Account
     # The instant of the first payment that was not covered; None if all were.
     short_at: datetime | None
     # The first payments that were covered.
     steps: list[BalanceStep] = field(default_factory=list)
 
     def add(self, payment: Payment, account: str) -> None:
-        after = _after(self.then, payment)
+        after = _if_settled(self.after, payment)
         # The payment would fail, so it moves nothing.
         if after.available < 0:
             self.short_at = self.short_at or payment.due_at
             return
-        self.then = after
+        self.after = after
         amount = -payment.amount if payment.payer == account else payment.amount
         if len(self.steps) < MOVEMENTS_SHOWN:
             self.steps.append(
@@ -134,11 +133,13 @@ class _Folded:
 
     def told(self, given: Forecast, *, place: str | None) -> Forecast:
         return replace(
-            given, then=self.then, falls_short_at=self.short_at, steps=tuple(self.steps), place=place
+            given, after=self.after, falls_short_at=self.short_at, steps=tuple(self.steps), place=place
         )
 
 
-def _after(account: Account, payment: Payment) -> Account:
+def _if_settled(account: Account, payment: Payment) -> Account:
+    """The account as if the payment were settled. `available` below 0 means that the balance does not cover the
+    payment; the caller then throws the result away."""
     if payment.payer != account.id:
         return replace(account, available=account.available + payment.amount)
     if payment.held:

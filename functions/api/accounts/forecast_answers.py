@@ -37,13 +37,13 @@ class Forecast(TypedDict):
 
 def foreseen(found: forecast.Forecast, cursor: str | None) -> Forecast:
     return {
-        "account_id": found.now.id,
+        "account_id": found.before.id,
         "until": text_of(found.until),
-        "balance": found.now.balance,
-        "available": found.now.available,
-        "reserved": found.now.reserved,
-        "balance_at_until": found.then.balance,
-        "available_at_until": found.then.available,
+        "balance": found.before.balance,
+        "available": found.before.available,
+        "reserved": found.before.reserved,
+        "balance_at_until": found.after.balance,
+        "available_at_until": found.after.available,
         "falls_short_at": text_of(found.falls_short_at),
         "movements": [
             {

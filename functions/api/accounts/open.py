@@ -1,4 +1,4 @@
-"""Opens accounts: all of a request in one conditional write. Opening one twice in the same way is no error."""
+"""Opens up to 100 accounts. Each is opened or refused by itself. Opening one again with the same limits is no error."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,31 +27,36 @@ def open_accounts(
     ledger: Ledger,
     clock: Clock,
 ) -> list[Opened | PostdateError]:
-    """Returns an answer for each account, in their order. If two have one name, the first is opened."""
+    """Returns one answer for each entry of `asked`, in their order. An error in `asked` is returned as it is. An
+    account that exists with the same limits is `replayed`; with other limits, or closed, it is an error. The second of
+    two equal names finds the first. `amount_cap` is the greatest `amount_max` of the environment. Raises
+    Unavailable."""
     now = clock.now()
-    judged = [_judged(each, amount_cap) for each in asked]
+    checked = [_within_cap(each, amount_cap) for each in asked]
     wanted = dict[str, Account]()
-    for each in judged:
+    for each in checked:
         if not isinstance(each, PostdateError):
             id, limits = each
             begins = Account(id=id, tenant=tenant, created_at=now, updated_at=now, limits=limits)
             wanted.setdefault(id, begins)
     new = ledger.open_all(list(wanted.values())) if wanted else set()
-    found = {id: account for id, account in wanted.items() if id in new}
-    known = found | (ledger.accounts(tenant, old) if (old := wanted.keys() - new) else {})
+    opened = {id: account for id, account in wanted.items() if id in new}
+    known = opened | (ledger.accounts(tenant, old) if (old := wanted.keys() - new) else {})
     answers = list[Opened | PostdateError]()
-    for each in judged:
+    for each in checked:
         if isinstance(each, PostdateError):
             answers.append(each)
         # The first of two equal names takes the new account; the second finds it there.
-        elif (account := found.pop(each[0], None)) is not None:
+        elif (account := opened.pop(each[0], None)) is not None:
             answers.append(Opened(account=account))
         else:
             answers.append(_there_already(*each, known))
     return answers
 
 
-def _judged(asked: tuple[str, Limits] | PostdateError, amount_cap: int) -> tuple[str, Limits] | PostdateError:
+def _within_cap(
+    asked: tuple[str, Limits] | PostdateError, amount_cap: int
+) -> tuple[str, Limits] | PostdateError:
     if not isinstance(asked, PostdateError):
         try:
             refuse_above(asked[1], amount_cap)

@@ -24,11 +24,14 @@ class Destination(TypedDict):
             "out slowly."
         ),
     ]
-    failures: Annotated[Count, told("In a row.")]
+    failures: Annotated[Count, told("In a row, up to the opening. Failed probes are not counted.")]
     since: Annotated[
         Instant | None, told("Of the first of these failures, or since when calls are held back.")
     ]
-    next_probe_at: Annotated[Instant | None, told("When the next call may try; null while calls go out.")]
+    next_probe_at: Annotated[
+        Instant | None,
+        told("From when a call may try; in the past while HALF_OPEN or PROBING; null while calls go out."),
+    ]
     waiting: Annotated[
         Count, told("Calls that were put off since it opened, those that were cancelled meanwhile included.")
     ]
@@ -41,6 +44,7 @@ class DestinationList(TypedDict):
 
 
 def of(circuit: str, breaker: Breaker, now: datetime) -> Destination:
+    """The answer about one destination. `circuit` is `<type>:<address>`, as `circuit_of` of the registry makes it."""
     type_, _, address = circuit.partition(":")
     return {
         "id": id_of(circuit),

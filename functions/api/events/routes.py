@@ -12,7 +12,7 @@ from functions.api.events.query import FeedQuery
 from functions.api.operation import Routes
 from functions.api.wiring import wired
 from postdate.domain.errors import NotFound
-from postdate.domain.event import SERVICE, named
+from postdate.domain.event import SERVICE, parsed_id
 from postdate.domain.scopes import OPS
 from postdate.runtime import metric
 from postdate.runtime.observability import emit
@@ -100,7 +100,7 @@ def get_service_event(_: Caller, event_id: str) -> answers.Event:
 
 
 def _found(tenant: str, event_id: str) -> answers.Event:
-    known = named(tenant, event_id)
+    known = parsed_id(tenant, event_id)
     found = wired().tables.events.of(known[0], after=known[1] - 1, limit=1) if known else []
     if known is None or not found or found[0].sequence != known[1]:
         raise NotFound(f"there is no event {event_id}")

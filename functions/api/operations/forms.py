@@ -121,7 +121,7 @@ class OperationForm(RedriveForm):
     stop_when: StopWhenForm | None = None
 
     @model_validator(mode="after")
-    def _has_an_action_of_its_kind(self) -> Self:
+    def _fits_its_kind(self) -> Self:
         if self.action not in ACTIONS[self.kind]:
             actions = ", ".join(sorted(ACTIONS[self.kind]))
             raise ValueError(f"the actions of {self.kind} are {actions}")

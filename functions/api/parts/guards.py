@@ -34,7 +34,10 @@ _SWITCHES_KEPT: Final = timedelta(milliseconds=1500)
 
 class Guards:
     """Every request needs its tenant and its key, so both are remembered. Requests that administer keys read the rows
-    themselves."""
+    themselves.
+
+    `vault` seals what a tenant's row of an older release keeps readable. `hashes` checks the secret of a key, and
+    `rehash` replaces its hash of an older release."""
 
     def __init__(
         self,

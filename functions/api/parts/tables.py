@@ -28,7 +28,8 @@ from postdate.stores.tenants_dynamo import DynamoTenants
 
 
 class Tables:
-    """Changes that are told as events name `author`."""
+    """The stores, made once for each copy of the function. They ask `author` at each write for the caller of the
+    present request, because the event of a change names the caller."""
 
     def __init__(self, base: Base, author: Author) -> None:
         self._items(base, author)

@@ -12,7 +12,7 @@ from functions.api.caller import Caller
 from functions.api.refusals import refusal, unknown
 from postdate.domain import money
 from postdate.domain.errors import Conflict, NotFound, VersionMismatch
-from postdate.domain.item import kind_of
+from postdate.domain.item import Phase, kind_of
 from postdate.domain.payment import KIND, Payment, State
 from postdate.domain.posting import Posting
 from postdate.domain.sweeping import Horizon
@@ -74,7 +74,7 @@ class PaymentChanger:
             return posting
 
         payment = self._change(caller, id, version, decide)
-        if due_at is not None:
+        if due_at is not None and payment.phase is Phase.WAITS:
             calls.send([payment], queue=self.queue, horizon=self.horizon, now=self.clock.now())
         return payment
 
@@ -102,8 +102,8 @@ class PaymentChanger:
         wanted: Payment | None = None
         for _ in range(_TRIES):
             payment = self.load(caller.tenant, id)
-            if payment == wanted:
-                # The row is the work of our own first try, whose answer got lost.
+            if wanted is not None and wanted.history[-1] in payment.history:
+                # Our own first try was written, and its answer got lost. Others may have changed the payment since.
                 return payment
             caller.pays_from(payment.payer)
             decided = decide(payment, self.clock.now())

@@ -41,7 +41,7 @@ class RegisteredPayment:
     payment: Payment
     # True if an earlier request had the same key.
     replayed: bool = False
-    # True if the payment was certainly written before this request began.
+    # True if certainly another request, or an earlier order of this one, wrote the payment.
     known: bool = False
 
 
@@ -76,10 +76,14 @@ class PaymentRegistrar:
         def answer(draft: Draft | PostdateError) -> RegisteredPayment | PostdateError:
             if isinstance(draft, PostdateError):
                 return draft
-            found = written[draft.payment.id]
+            id = draft.payment.id
+            found = written[id]
             if isinstance(found, PostdateError):
                 return found
-            return RegisteredPayment(payment=found, replayed=draft.found, known=draft.payment.id in known)
+            registered = RegisteredPayment(payment=found, replayed=draft.found, known=id in known)
+            # A second order of this request with the same key registers nothing more.
+            known.add(id)
+            return registered
 
         return [answer(draft) for draft in drafts]
 
@@ -140,7 +144,7 @@ class PaymentRegistrar:
         self, tenant: str, drafts: Mapping[str, Draft], accounts: Mapping[str, Account], known: set[str]
     ) -> dict[str, Payment | PostdateError]:
         """The payments as they were registered, by their ids, or why they were not; those that wait get their calls.
-        Adds to `known` those that were there before."""
+        Adds to `known` those that another request has certainly written."""
         found = [id for id, draft in drafts.items() if draft.found]
         stored = self._stored(tenant, found)
         known.update(stored)
@@ -154,6 +158,9 @@ class PaymentRegistrar:
         # Another request with the same key wrote its payment first: the answer is that one's.
         faster = [id for id, each in posted.items() if each.answer is PostingAnswer.STALE]
         stored |= self.ledger.payments(faster) if faster else {}
+        known.update(
+            id for id in faster if id in stored and _is_of_another(stored[id], asked[id].posting.after)
+        )
         waiting = [payment for payment in stored.values() if payment.phase is Phase.WAITS]
         written = [draft.payment for id, draft in asked.items() if id not in stored.keys() | refused.keys()]
         # Also for payments that were there: the request that wrote them may have crashed before the call.
@@ -174,3 +181,9 @@ class PaymentRegistrar:
             return draft.payment
         reservation = idempotency.as_written(self.reservations, draft.reservation, stored.created_at)
         return draft_of(tenant, draft.order, reservation, reservation.created_at, found=True).payment
+
+
+def _is_of_another(stored: Payment, drafted: Payment | None) -> bool:
+    """True if another request wrote the payment: `moved_at` is then the instant of that request. A payment that changed
+    since does not tell."""
+    return drafted is not None and stored.version == 1 and stored.moved_at != drafted.moved_at

@@ -130,7 +130,7 @@ def _recorded(pending: Payment, done: Payment) -> list[Event]:
 
 
 def _forecast(payment: Payment) -> Forecast:
-    then = replace(_ACCOUNT, reserved=0)
-    step = BalanceStep(payment_id=payment.id, at=_AT, amount=-payment.amount, balance=then.balance)
+    after = replace(_ACCOUNT, reserved=0)
+    step = BalanceStep(payment_id=payment.id, at=_AT, amount=-payment.amount, balance=after.balance)
     until = _CREATED + timedelta(days=30)
-    return Forecast(now=_ACCOUNT, then=then, until=until, falls_short_at=None, steps=(step,))
+    return Forecast(before=_ACCOUNT, after=after, until=until, falls_short_at=None, steps=(step,))

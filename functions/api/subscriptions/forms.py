@@ -13,7 +13,7 @@ from postdate.domain.subscription import TYPES_MAX, Filter
 OVERLAP_SECONDS_MAX = 30 * 24 * 3600
 
 
-def _known(text: str) -> str:
+def _valid_type(text: str) -> str:
     if not is_wanted(text):
         raise ValueError(
             "is a type of events such as payment.completed, all types of a kind such as payment.*, or *"
@@ -21,7 +21,7 @@ def _known(text: str) -> str:
     return text
 
 
-Type = Annotated[str, Field(max_length=60), AfterValidator(_known)]
+Type = Annotated[str, Field(max_length=60), AfterValidator(_valid_type)]
 Types = Annotated[list[Type], Field(min_length=1, max_length=TYPES_MAX)]
 
 

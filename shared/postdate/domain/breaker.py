@@ -95,7 +95,7 @@ class Breaker:
     def is_slow(self, now: datetime) -> bool:
         return self.slow_until is not None and now < self.slow_until
 
-    def rests(self, now: datetime) -> bool:
+    def is_calm(self, now: datetime) -> bool:
         """True if the breaker is closed without a recent failure: no other worker is likely to open it this second."""
         failing = self.since is not None and now <= self.since + FAILURES_WITHIN
         return self.state(now) is State.CLOSED and not failing

@@ -94,9 +94,9 @@ class Event:
         return self.subject.event_id(self.sequence)
 
 
-def named(tenant: str, event_id: str) -> tuple[Subject, int] | None:
-    """The subject and the sequence that an event's id names; None for any other text, and for another tenant's subject
-    where the id names the tenant."""
+def parsed_id(tenant: str, event_id: str) -> tuple[Subject, int] | None:
+    """The subject and the sequence in the id of an event; None for any other text. An item's id has no tenant, so
+    `tenant` is taken as the owner and not checked. All other ids name their owner: None if that is another tenant."""
     prefix, _, rest = event_id.partition("_")
     number, _, name = rest.partition("_")
     if prefix != _PREFIX or not number.isdecimal() or not number.isascii() or len(number) > 9:

@@ -32,7 +32,7 @@ WAITS: Final = "waits for the run before it"
 QUEUE_MAX: Final = 10
 QUEUE_POLL: Final = timedelta(seconds=5)
 # A run behind waiting runs is woken by its predecessor. This poll replaces a wake-up that was lost.
-QUEUE_REST: Final = timedelta(minutes=5)
+QUEUE_POLL_SLOW: Final = timedelta(minutes=5)
 # A request writes a run before the definition or its change, and a request takes at most half a minute.
 WRITTEN_WITHIN: Final = timedelta(minutes=1)
 
@@ -107,7 +107,7 @@ def follow(
     turn = Turn(run=run, recurs=replace(recurs, number=number), definition=definition, around=around, now=now)
     # A run that was postponed had its first call: its successor is written.
     if run.due_at != run.planned_at:
-        return replace(_again(turn), number=found)
+        return replace(_at_a_later_call(turn), number=found)
     most = definition.schedule.max_runs
     # A run of an earlier chain has used up the last number meanwhile.
     if most is not None and number > most:
@@ -118,13 +118,14 @@ def follow(
     return replace(_at_its_instant(turn, runs), number=found)
 
 
-def numbered(begins: Transition, number: int | None) -> Transition:
-    """The beginning of a run, with the number that the search found. A run of an earlier chain may have begun since the
-    row was written; the next search ends at this run and counts by its number."""
-    recurs = begins.after.recurs
-    if number is None or recurs is None or begins.after.state is not State.RUNNING:
-        return begins
-    return replace(begins, after=replace(begins.after, recurs=replace(recurs, number=number)))
+def with_number(claim: Transition, number: int | None) -> Transition:
+    """The change, with `number` if it begins a run. The number in the row is too small if runs of an earlier chain
+    began after the row was written. A later search ends at this run and counts on from its number. None keeps the row's
+    number."""
+    recurs = claim.after.recurs
+    if number is None or recurs is None or claim.after.state is not State.RUNNING:
+        return claim
+    return replace(claim, after=replace(claim.after, recurs=replace(recurs, number=number)))
 
 
 def in_turn(run: Task) -> bool:
@@ -180,14 +181,17 @@ def _not_yet(run: Task, now: datetime) -> Deferred | None:
     return Deferred(why="what it belongs to may still be written", not_before=now + QUEUE_POLL)
 
 
-def _again(turn: Turn) -> Followed:
-    """Decides about a run at a later call. Its first call wrote the next run. Since then the run has waited for its
-    predecessor or for flow control."""
+def _at_a_later_call(turn: Turn) -> Followed:
+    """Decides about a run that was postponed before. Its first call wrote the next run, so no rows follow. With
+    `overlap: queue` the run waits while an earlier run is not over; when it begins, `wakes` lets the next waiting run
+    ask at once. With any other overlap the first call decided, so the run begins."""
     if turn.definition.overlap is not Overlap.QUEUE:
         return Followed()
     if not turn.line.not_over:
         return Followed(wakes=_woken(turn.around.since, turn.now))
-    return Followed(instead=_waits(turn, asks_every=QUEUE_REST if turn.line.rests else QUEUE_POLL))
+    return Followed(
+        instead=_waits(turn, asks_every=QUEUE_POLL_SLOW if turn.line.is_queued_behind else QUEUE_POLL)
+    )
 
 
 def _at_its_instant(turn: Turn, runs: Runs) -> Followed:
@@ -259,15 +263,15 @@ def _instead(turn: Turn, own: Fate) -> Transition | Deferred | None:
 
 def _waits(turn: Turn, *, asks_every: timedelta) -> Transition | Deferred:
     """Lets the run wait. The first run of a queue polls with its message, and writes its row now and then so that no
-    audit counts it as lost. Each other run rests until its predecessor begins."""
+    audit counts it as lost. Each other run waits until its predecessor begins."""
     run, now = turn.run, turn.now
     if why_late := run.too_late(now):
         return transitions.expire(run, now=now, why=why_late)
     until = min(now + asks_every, run.ends_at)
     wait = _linked(transitions.wait(run, now=now, until=until, why=WAITS), turn)
-    # The row tells of the wait already, with the right links. Until it is QUEUE_REST old a message is enough.
+    # The row tells of the wait already, with the right links. Until it is QUEUE_POLL_SLOW old a message is enough.
     asked = run.due_at != run.planned_at and wait.after.recurs == run.recurs
-    if asked and asks_every == QUEUE_POLL and now < run.due_at + QUEUE_REST:
+    if asked and asks_every == QUEUE_POLL and now < run.due_at + QUEUE_POLL_SLOW:
         return Deferred(why=WAITS, not_before=until)
     return wait
 

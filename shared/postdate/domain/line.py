@@ -24,7 +24,7 @@ class Line:
     # The nearest earlier runs that are in progress or must run first.
     not_over: list[str] = field(default_factory=list)
     # True if one of these waits for an earlier run itself.
-    rests: bool = False
+    is_queued_behind: bool = False
     # The number of runs that have not begun; complete only if the search `counts`.
     waiting: int = 0
     # The run's own number after the search.
@@ -70,7 +70,7 @@ def line(
             found.number = max(found.number, 1 + (row.recurs.number if row.recurs else 0))
             found.waiting += waits
             if row.phase is not Phase.RESTS:
-                found.rests |= is_far
+                found.is_queued_behind |= is_far
                 found.not_over += [] if is_far else [id]
             # A run that began waited for all runs before it, so the search need not go behind it.
             if began or (is_far and not counts):

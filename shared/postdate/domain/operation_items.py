@@ -67,9 +67,9 @@ def _why_not_payment(plan: Plan, payment: Payment) -> str | None:
 
 
 def was_acted_on(operation: Operation, entry: Entry, item: Item) -> bool:
-    """True if the operation signed the item's next version after the plan: a slice may have acted before a crash and
-    not been recorded. The version of another author is the attempt of another writer. A plan has no history; its next
-    version counts if it is in the state that the action leaves behind."""
+    """True if this operation changed the item after it was selected. A slice may have acted and crashed before its
+    record. For a task or a payment, the operation signed the version after `entry.version`. A definition has no
+    history: its next version counts if it is in the state that the action leaves behind."""
     if isinstance(item, Definition):
         _, left = _PLANS[operation.plan.action]
         return item.version == entry.version + 1 and item.state is left

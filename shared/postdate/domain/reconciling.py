@@ -123,7 +123,8 @@ class Reconciliation:
     findings: tuple[Mapping[str, Any], ...] = ()
     # The repairs that a person may approve.
     proposals: tuple[Proposal, ...] = ()
-    # 1 when reported, one more with each approval. Conditional writes compare the version.
+    # 1 when reported, one more with each change: an approval, or the erasure of a tenant. Conditional writes compare
+    # it.
     version: int = 1
 
     @property

@@ -43,7 +43,8 @@ class Transition:
     over_lease: bool = False
     # True if the task moves to another minute. That minute's slot gets a pointer to the task's home.
     points: bool = False
-    # True if the change replaces a claim: the task was called at its instant and may not begin yet.
+    # True if the change takes the place of a claim (`postpone`), or takes back a claim whose delivery was not sent
+    # (`release`). Neither is an attempt with an outcome.
     postponed: bool = False
     # The instant at which a dead task becomes callable again; None for other changes. The audits of its minutes may be
     # over, so the slot of this instant gets a pointer for its own audit. The pointer is written before the change.
@@ -67,7 +68,9 @@ def succeed(task: Task, *, now: datetime, why: str) -> Transition:
 
 
 def accept(task: Task, *, now: datetime) -> Transition:
-    """The call was delivered and the receiver ends the run. The receiver has a lease of `timeout_seconds`."""
+    """The receiver of a task with `ack: explicit` took the delivery, with any successful answer. The task stays
+    RUNNING. The receiver holds the lease for `timeout_seconds` and reports the end of the run. Raises InvalidState
+    unless the task is RUNNING."""
     if task.state is not State.RUNNING:
         raise InvalidState(task.state, f"a task that is {task.state} cannot be accepted")
     until = now + timedelta(seconds=task.timeout_seconds)
@@ -130,7 +133,9 @@ def postpone(
 
 
 def release(task: Task, *, now: datetime, until: datetime, why: str) -> Transition:
-    """Gives up a claim under which no call was sent. The attempt does not count. Its token stays used."""
+    """Takes back a claim whose delivery was not sent, for a reason inside Postdate (`Untried`). The task is RETRYING
+    until `until`, or expires if that is too late. The attempt does not count; its token stays used. A claim that the
+    gate stops before the write is replaced by `postpone` instead. Raises InvalidState unless the task is RUNNING."""
     if task.state is not State.RUNNING:
         raise InvalidState(task.state, f"a task that is {task.state} cannot be released")
     if why_late := task.too_late(until):

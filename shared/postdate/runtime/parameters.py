@@ -43,7 +43,8 @@ class CurrentParameters:
 
     @contextmanager
     def fresh(self) -> Iterator[None]:
-        """Surrounds one event."""
+        """Surrounds one event. Asks for the parameters before it if they are older than STALE_AFTER, and after it if
+        they are older than READ_EVERY."""
         if self._is_older_than(STALE_AFTER):
             self._ask()
         try:

@@ -53,7 +53,9 @@ class DataKeys(Protocol):
 
     def replace(self, owner: str, *, seals_from: datetime, now: datetime) -> None:
         """Adds a key that seals from that instant. Raises NotFound for an owner without a key, InvalidState while the
-        last replacement has not begun to seal, Conflict if another one came first, and Unavailable."""
+        last replacement has not begun to seal, Conflict if another one came first, and Unavailable.
+
+        `seals_from` must be so late that every copy of a function has read the row again by then."""
         ...
 
     def provide(self, owner: str) -> bytes:

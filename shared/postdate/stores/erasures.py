@@ -35,7 +35,7 @@ class Erasures(Protocol):
     def under_way(self) -> frozenset[str]:
         """The old and the new names of tenants whose erasure is under way, by a scan."""
 
-    def move(self, to: Erasure) -> None:
+    def note_progress(self, to: Erasure) -> None:
         """Notes the place. Does nothing after the end of the erasure."""
 
     def finish(self, erasure: Erasure, *, now: datetime) -> None:
@@ -84,7 +84,7 @@ class DynamoErasures:
                 return frozenset(found)
             asked["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
-    def move(self, to: Erasure) -> None:
+    def note_progress(self, to: Erasure) -> None:
         values: AttributeMap = {":step": {"N": str(to.step)}, ":rows": {"N": str(to.rows)}}
         sets, removes = ["#step = :step", "#rows = :rows"], []
         for name, value in (
@@ -142,7 +142,7 @@ class MemoryErasures:
     def under_way(self) -> frozenset[str]:
         return frozenset(name for each in self.rows.values() for name in (each.tenant, each.of))
 
-    def move(self, to: Erasure) -> None:
+    def note_progress(self, to: Erasure) -> None:
         if (known := self.rows.get(to.tenant)) is not None:
             self.rows[to.tenant] = replace(known, step=to.step, after=to.after, until=to.until, rows=to.rows)
 

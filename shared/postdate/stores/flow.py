@@ -88,7 +88,8 @@ class Flow(Protocol):
         """False if it is no longer what it was decided from. Runs that are counted meanwhile do not matter."""
 
     def add_waiting(self, key: Key, more: int) -> None:
-        """Counts runs that a paused key has put off; does nothing for one that was resumed meanwhile."""
+        """Adds `more` runs, above 0, to the count of those that a paused key has put off. The count falls only at the
+        end of the pause. Does nothing for a key that is not paused."""
 
     def used(self, tenant: str, keys: Iterable[str]) -> Mapping[str, Used]:
         """Settings of these keys with their places and rooms, read consistently."""

@@ -22,8 +22,8 @@ MILLISECOND: Final = timedelta(milliseconds=1)
 ROOM: Final = "room#"
 KEY: Final = "key#"
 BREAKER: Final = "breaker#"
-# Runs behind a paused key, and calls behind an open breaker. They are counted beside other changes of the row, in an
-# attribute that only an end of the pause touches.
+# The number of runs put off by a paused key, or of calls put off by an open breaker. Counting leaves the version of the
+# row. The begin and the end of a pause remove the count, and so does the closing of a breaker.
 WAITING: Final = "waiting"
 
 

@@ -58,6 +58,8 @@ class KeyRow(Row):
 
 
 def values_of(key: ApiKey) -> dict[str, Any]:
+    """The attributes that a key fills, without its id and without the counts of payments and events. None means that
+    the attribute is missing. A change compares and writes those of `CHANGED` only."""
     return {
         "secret_sha256": key.secret_sha256,
         "tenant": key.tenant,

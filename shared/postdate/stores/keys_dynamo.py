@@ -1,5 +1,7 @@
 """Keys in DynamoDB. Each change is one conditional update; a change that is told as an event carries its note."""
 
+import random
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -8,6 +10,7 @@ from pynamodb.exceptions import DoesNotExist, PutError, UpdateError
 
 from postdate.domain import instants
 from postdate.runtime.author import nobody
+from postdate.runtime.observability import logger
 from postdate.stores import batch_get, notes
 from postdate.stores.api_key import ApiKey
 from postdate.stores.faults import is_refused, translated, was_repeated
@@ -20,8 +23,10 @@ from postdate.stores.rows import TableConnection, readable, speak_through, the_o
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
-# Requests of one key that give amounts back side by side. In each round one of them is written.
-_GIVEN_BACK_AT_ONCE: Final = 20
+# Requests of one key give amounts back side by side. In each round at least one of them is written.
+_GIVE_BACK_ROUNDS: Final = 30
+_GIVE_BACK_PAUSE_SECONDS: Final = 0.01
+_GIVE_BACK_PAUSE_SECONDS_MAX: Final = 0.2
 
 
 class DynamoKeys:
@@ -99,9 +104,12 @@ class DynamoKeys:
 
     def give_back(self, id: str, amount: int, *, day: str) -> None:
         """Each write follows a number, so that one whose answer was lost is not made twice. If another amount was given
-        back meanwhile, the write is made again. If the refused write had been sent before, it may be done: the amount
-        then stays counted."""
-        for _ in range(_GIVEN_BACK_AT_ONCE):
+        back meanwhile, the write is made again after a pause. If the refused write had been sent before, it may be
+        done: the amount then stays counted."""
+        for tried in range(_GIVE_BACK_ROUNDS):
+            if tried:
+                most = min(_GIVE_BACK_PAUSE_SECONDS * 2**tried, _GIVE_BACK_PAUSE_SECONDS_MAX)
+                time.sleep(most * random.random())  # noqa: S311 - no secret
             with translated():
                 try:
                     row = self._rows.get(
@@ -120,9 +128,13 @@ class DynamoKeys:
                     if not is_refused(error):
                         raise
                     if was_repeated(error):
-                        return
+                        break
                 else:
                     return
+        logger.warning(
+            "an amount stays counted until the day ends",
+            extra={"action": "not_given_back", "key_id": id, "amount": amount},
+        )
 
     def use(self, id: str, *, at: datetime, unless_since: datetime) -> None:
         last_used_at: Any = self._rows.last_used_at

@@ -29,11 +29,15 @@ def read_to(refused: Iterable[tuple[RowAction, dict[str, Any]]]) -> str | None:
     return max(found, default=None)
 
 
-def judged(
+def answers_of(
     together: Sequence[Posting], refused: Iterable[tuple[RowAction, dict[str, Any]]]
 ) -> tuple[dict[int, Posted], set[int]]:
-    """Returns the answers that are certain, and the postings to be tried again in smaller parts: those that take too
-    much from an account together, or all postings if one of them also adds to that account."""
+    """Sorts the postings of a cancelled transaction by its reasons; `id()` of a posting names it.
+
+    Returns the certain answers, and the postings to write again in smaller parts: those that together take too much
+    from an account, or all of them if other legs add to the same part of that account. A posting in neither is written
+    again as it is. `refused` pairs each refused action with its reason; the reason holds the stored row if the
+    condition failed. Logs unexpected reasons."""
     answers: dict[int, Posted] = {}
     crowded: set[int] = set()
     for action, reason in refused:

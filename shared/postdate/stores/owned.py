@@ -145,12 +145,14 @@ class Owned:
 
     def of_operation(self, operation: str) -> list[AttributeMap]:
         """The pages of an operation; its head is not among them."""
-        return [row for row in self._operation(operation) if "tenant" not in row]
+        return [row for row in self._partition(operation) if "tenant" not in row]
 
     def seats(self, tenant: str) -> list[AttributeMap]:
-        return self._operation(_seats(tenant))
+        return self._partition(_seats(tenant))
 
-    def _operation(self, key: str) -> list[AttributeMap]:
+    def _partition(self, key: str) -> list[AttributeMap]:
+        """All rows of one partition of `operations`, read consistently. `key` is the id of an operation, or
+        `_seats(tenant)`."""
         asked: dict[str, Any] = {
             "TableName": self.tables["operations"],
             "KeyConditionExpression": "operation = :operation",

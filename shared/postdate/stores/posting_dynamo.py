@@ -17,7 +17,7 @@ from postdate.domain.posting import Posting
 from postdate.stores import batch_get
 from postdate.stores.ledger import Posted, PostingAnswer
 from postdate.stores.ledger_actions import RowAction
-from postdate.stores.ledger_answers import UNMET, awaiting, judged, read_to, tell
+from postdate.stores.ledger_answers import UNMET, answers_of, awaiting, read_to, tell
 from postdate.stores.ledger_tables import TRIES, LedgerTables
 
 _WRITERS: Final = 8
@@ -95,7 +95,7 @@ class DynamoPostings(LedgerTables):
                 # A reader has read the journal meanwhile: rows that are written now belong behind the shown ones.
                 written, patience = behind(place), patience - 1
                 continue
-            known, crowded = judged(left, refused)
+            known, crowded = answers_of(left, refused)
             answers |= known
             too_many |= crowded
             if not known and not crowded:

@@ -1,7 +1,7 @@
 """Reconciliations in DynamoDB: rows of the table `operations`, one a night, under a key of their own."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -10,13 +10,14 @@ from postdate.domain import instants
 from postdate.domain.reconciling import Proposal, Reconciliation
 from postdate.stores.attributes import AttributeMap, compact, typed
 from postdate.stores.faults import translated
-from postdate.stores.rows import readable
+from postdate.stores.rows import readable, the_one
 
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
 KEPT: Final = timedelta(days=95)
 _KEY: Final = "reconciliations"
+_AT_ONCE: Final = 50
 
 
 class Reconciliations(Protocol):
@@ -28,6 +29,9 @@ class Reconciliations(Protocol):
 
     def newest(self, *, before: str, limit: int) -> list[Reconciliation]:
         """The newest first; from the end when `before` is empty."""
+
+    def each(self) -> Iterator[Reconciliation]:
+        """All of them, the newest first. Raises Unreadable for a row that only newer code reads: none may be missed."""
 
     def change(self, after: Reconciliation) -> bool:
         """False if it is no longer at the version before."""
@@ -46,6 +50,20 @@ class DynamoReconciliations:
         return None if row is None else _reconciliation(row)
 
     def newest(self, *, before: str, limit: int) -> list[Reconciliation]:
+        return list(readable(self._rows(before, limit), _reconciliation))
+
+    def each(self) -> Iterator[Reconciliation]:
+        before = ""
+        while rows := self._rows(before, _AT_ONCE):
+            for row in rows:
+                yield the_one(row, _reconciliation)
+            before = rows[-1]["place"]["S"]
+
+    def change(self, after: Reconciliation) -> bool:
+        values = {":before": {"N": str(after.version - 1)}}
+        return self._written(_row(after), "version = :before", values)
+
+    def _rows(self, before: str, limit: int) -> list[AttributeMap]:
         with translated():
             answer = self._client.query(
                 TableName=self._table,
@@ -55,11 +73,7 @@ class DynamoReconciliations:
                 ScanIndexForward=False,
                 Limit=limit,
             )
-        return list(readable(answer["Items"], _reconciliation))
-
-    def change(self, after: Reconciliation) -> bool:
-        values = {":before": {"N": str(after.version - 1)}}
-        return self._written(_row(after), "version = :before", values)
+        return list(answer["Items"])
 
     def _get(self, id: str) -> AttributeMap | None:
         with translated():

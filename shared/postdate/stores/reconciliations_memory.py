@@ -1,5 +1,7 @@
 """Reconciliations in memory, for tests."""
 
+from collections.abc import Iterator
+
 from postdate.domain.reconciling import Reconciliation
 
 
@@ -16,6 +18,9 @@ class MemoryReconciliations:
     def newest(self, *, before: str, limit: int) -> list[Reconciliation]:
         ids = sorted((id for id in self.rows if not before or id < before), reverse=True)
         return [self.rows[id] for id in ids[:limit]]
+
+    def each(self) -> Iterator[Reconciliation]:
+        return iter(self.newest(before="", limit=len(self.rows)))
 
     def change(self, after: Reconciliation) -> bool:
         stored = self.rows.get(after.id)

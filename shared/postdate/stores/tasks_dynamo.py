@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _READERS: Final = 8
 # A pointer that is stored already does its work.
 _THERE: Final = frozenset({Written.DONE, Written.CONFLICT})
+# The attributes that the indexes of the lists need besides `state_listing`.
+_PLACED_BY: Final = frozenset({"place", "tenant_listing"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,9 +183,14 @@ class DynamoTasks:
         return task_row.attributes_of(task, listing_shards=self._listing_shards, retention=self._retention)
 
     def _update(self, transition: Transition) -> Statement:
+        before = self._attributes(transition.before)
+        after = self._attributes(transition.after.signed(self._author()))
+        if "state_listing" in after and "state_listing" not in before:
+            # A run of an earlier release has no place in its row. In a row of this release the values stay the same.
+            before = {name: value for name, value in before.items() if name not in _PLACED_BY}
         return self._statements.update(
-            self._attributes(transition.before),
-            self._attributes(transition.after.signed(self._author())),
+            before,
+            after,
             unchanged=["version", "lease"] if transition.over_lease else ["version"],
         )
 

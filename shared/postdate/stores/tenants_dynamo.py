@@ -53,7 +53,7 @@ class DynamoTenants:
     def get_many(self, ids: Iterable[str]) -> Mapping[str, Tenant]:
         keys = [{"tenant": {"S": id}} for id in sorted(set(ids))]
         rows = batch_get.models(self._rows, keys, consistent=False)
-        return {row.tenant: the_one(row, tenant_of) for row in rows}
+        return {tenant.id: tenant for tenant in (the_one(row, tenant_of) for row in rows)}
 
     def put(self, tenant: Tenant) -> None:
         with translated():

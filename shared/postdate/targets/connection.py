@@ -50,7 +50,7 @@ class Connection(asyncio.BufferedProtocol):
         self.count = 0
 
     def is_usable(self) -> bool:
-        """Neither closed nor written to since it rests, by what the loop has seen and by what the socket knows."""
+        """Neither closed nor written to since it is idle, by what the loop has seen and by what the socket knows."""
         if self._lost or self.count or self._transport.is_closing():
             return False
         poll = select.poll()

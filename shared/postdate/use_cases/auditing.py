@@ -41,14 +41,14 @@ class Audited:
     accounts: int
     # Accounts that changed during each look, so nothing can be said of them.
     moving: list[str]
-    # Accounts with more payments and movements than there was time for.
+    # Accounts with more payments and movements than there was time for, or with a row that only newer code reads.
     unread: list[str]
     # The account behind which another audit goes on; None if all were looked at.
     goes_on_after: str | None
 
 
 class _Unread(Exception):
-    """There is more of an account than can be read while a caller waits for the answer, or than this code can read."""
+    """The account cannot be judged: it has more rows than there is time for, or one that this code cannot read."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -106,7 +106,8 @@ class Auditor:
         return versions == {id: account.version for id, account in now.items()}
 
     def _look(self, tenant: str, names: list[str], seen: _Seen) -> None:
-        """Again and again at what is not sound: what stands still and is wrong to the end is wrong."""
+        """Reads accounts up to five times, with pauses, until each is sound. An account that is not sound and has the
+        same version at its last two readings is wrong. An account that changed between them is `moving`."""
         left: dict[str, Books | None] = dict.fromkeys(names)
         before = left
         for pause in (timedelta(0), *PAUSES):
@@ -167,9 +168,11 @@ class Auditor:
         )
 
     def _payments(self, pages: Iterator[list[str]]) -> Iterator[Payment]:
+        """Reads the payments of these pages of ids by their keys. Raises _Unread if a listed payment has no row that
+        this code can read, and is too young to be archived. The account then counts as unread."""
         for ids in pages:
             found = self.ledger.payments(ids)
-            # An index shows a payment for a moment longer than its table does.
+            # The index may still list a payment whose row the archive removed. Such a payment is left out.
             if any(not may_be_archived(id, self.clock.now()) for id in set(ids) - found.keys()):
                 raise _Unread
             yield from found.values()

@@ -142,7 +142,7 @@ BUGS: Final = (
     ),
     bug(
         "any conflicting row counts as the posting's own",
-        "postdate.stores.ledger_answers:judged",
+        "postdate.stores.ledger_answers:answers_of",
         'unmet and _is_same(reason.get("Item"), action.row)',
         "unmet",
         test="tests/contract/test_ledger_faults.py"

@@ -76,6 +76,13 @@ BUGS: Final = (
         mix="operated",
     ),
     bug(
+        "an operation that stopped by itself is continued",
+        f"{SWEEP}.stalled:StalledOperations._continue",
+        "return tried > 0",
+        "pass",
+        test="tests/unit/sweep/test_stalled.py::test_an_operation_that_stopped_by_itself_is_not_continued",
+    ),
+    bug(
         "the row of an operation that runs is left out of the index",
         "postdate.stores.operation_rows:head_row",
         "ACTIVE_ROW if operation.state in ACTIVE else None",

@@ -117,7 +117,7 @@ BUGS: Final = (
     ),
     bug(
         "a run that begins keeps the number of its row",
-        "postdate.domain.following:numbered",
+        "postdate.domain.following:with_number",
         "if number is None or",
         "if True or number is None or",
         mix="recounted",
@@ -138,14 +138,14 @@ BUGS: Final = (
     ),
     bug(
         "all waiting runs poll",
-        f"{FOLLOWING}:_again",
-        "QUEUE_REST if turn.line.rests else QUEUE_POLL",
+        f"{FOLLOWING}:_at_a_later_call",
+        "QUEUE_POLL_SLOW if turn.line.is_queued_behind else QUEUE_POLL",
         "QUEUE_POLL",
         mix="queued",
     ),
     bug(
         "the next run of a queue is not woken",
-        f"{FOLLOWING}:_again",
+        f"{FOLLOWING}:_at_a_later_call",
         "_woken(turn.around.since, turn.now)",
         "None",
         mix="queued",

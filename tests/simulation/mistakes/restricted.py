@@ -56,6 +56,21 @@ BUGS: Final = (
         mix="restricted",
     ),
     bug(
+        "the amount of a key that two requests use at once is counted twice",
+        "functions.api.payments.register:_is_of_another",
+        "stored.version == 1 and",
+        "False and",
+        test="tests/unit/api/payments/test_allowance.py::test_one_key_in_two_requests_at_once_counts_once",
+    ),
+    bug(
+        "the amount of a change that was made is given back",
+        "functions.api.payments.change:PaymentChanger._change",
+        "wanted.history[-1] in payment.history",
+        "payment == wanted",
+        test="tests/unit/api/payments/test_change.py::TestEditing"
+        "::test_a_change_whose_answer_got_lost_is_answered_after_the_payment_was_settled",
+    ),
+    bug(
         "a payment that was registered before is counted again",
         f"{_ALLOWANCE}:_moves_nothing",
         "return answer.known",

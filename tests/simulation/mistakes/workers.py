@@ -99,7 +99,7 @@ BUGS: Final = (
     ),
     bug(
         "a worker reads another tenant than the task's",
-        "functions.run_tasks.sending:Sender._prefetch_tenants",
+        "functions.run_tasks.sending:Sender._know_tenants",
         "stored = self._read_tenants(ids)",
         'stored = dict.fromkeys(ids, self._read_tenants(["zeta"]).get("zeta"))',
     ),

@@ -1,6 +1,6 @@
 import pytest
 
-from postdate.domain.event import UNKNOWN, Actor, Subject, named
+from postdate.domain.event import UNKNOWN, Actor, Subject, parsed_id
 
 ITEM = "pay_0wgzfs020000000000000001"
 
@@ -14,20 +14,20 @@ ITEM = "pay_0wgzfs020000000000000001"
     ],
 )
 def test_an_event_is_found_by_its_id_alone(subject: Subject) -> None:
-    assert named("demo", subject.event_id(17)) == (subject, 17)
+    assert parsed_id("demo", subject.event_id(17)) == (subject, 17)
 
 
 def test_events_of_accounts_that_two_tenants_name_alike_have_ids_of_their_own() -> None:
     mine, others = (Subject(tenant=name, kind="account", id="rent").event_id(1) for name in ("demo", "other"))
     assert mine != others
-    assert named("demo", others) is None
+    assert parsed_id("demo", others) is None
 
 
 @pytest.mark.parametrize(
     "text", ["", "evt", "evt_1", f"evt_x_{ITEM}", f"evt_-1_{ITEM}", f"pay_1_{ITEM}", "evt_1_account_%"]
 )
 def test_no_other_text_names_an_event(text: str) -> None:
-    assert named("demo", text) is None
+    assert parsed_id("demo", text) is None
 
 
 def test_an_author_is_read_back_and_a_line_without_one_has_none() -> None:

@@ -8,7 +8,7 @@ import pytest
 from postdate.domain import transitions
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Definition, Overlap
-from postdate.domain.following import QUEUE_MAX, QUEUE_POLL, QUEUE_REST
+from postdate.domain.following import QUEUE_MAX, QUEUE_POLL, QUEUE_POLL_SLOW
 from postdate.domain.line import Line
 from postdate.domain.task import State, Task
 from postdate.domain.verdicts import Deferred
@@ -73,7 +73,7 @@ def test_the_first_of_a_queue_asks_without_a_write_and_tells_its_row_now_and_the
         else:
             head, writes = instead.after, writes + 1
         now += QUEUE_POLL
-        assert head.due_at > now - QUEUE_REST - 2 * QUEUE_POLL
+        assert head.due_at > now - QUEUE_POLL_SLOW - 2 * QUEUE_POLL
     assert writes == 11
 
 
@@ -81,9 +81,9 @@ def test_those_behind_the_first_rest(definition: Definition) -> None:
     rows, _ = queue(definition, 3)
     _, head, second, third = rows
     assert head.due_at == head.moved_at + QUEUE_POLL
-    assert [run.due_at - run.moved_at for run in (second, third)] == [QUEUE_REST] * 2
+    assert [run.due_at - run.moved_at for run in (second, third)] == [QUEUE_POLL_SLOW] * 2
     for run in (second, third):
-        assert asked(run, definition, rows).due_at == run.due_at + QUEUE_REST
+        assert asked(run, definition, rows).due_at == run.due_at + QUEUE_POLL_SLOW
 
 
 def test_a_run_behind_one_that_waits_for_its_flow_control_asks_by_its_message(definition: Definition) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import Unavailable
+from postdate.domain.errors import Unreadable as OfNewerCode
 from postdate.domain.task import Payload, State
 from postdate.stores.tenants import Tenant
 from postdate.targets.base import Delivered, Failed
@@ -406,6 +407,21 @@ def test_the_tenants_of_a_batch_are_read_in_one_request(running):
     running.tenants.get_many = lambda ids: (asked.append(sorted(ids)), read(ids))[1]
     assert running.run(*(message(task) for task in tasks)).succeeded == 10
     assert asked == [sorted(task.tenant for task in tasks)]
+
+
+def test_a_tenant_that_only_newer_code_reads_keeps_back_its_own_tasks_alone(running):
+    tasks = [a_task(number, tenant=f"tenant-{number}") for number in range(10)]
+    running.stores(*tasks)
+    read = running.tenants.get_many
+
+    def get_many(ids):
+        if "tenant-3" in set(ids):
+            raise OfNewerCode
+        return read(ids)
+
+    running.tenants.get_many = get_many
+    tally = running.run(*(message(task) for task in tasks))
+    assert (tally.succeeded, tally.postponed, tally.failed_messages) == (9, 1, set())
 
 
 def test_a_delivery_carries_what_its_tenant_may_call_and_signs_with(running):

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from functions.sweep.stalled import StalledOperations
+from postdate.domain import operation_moves as moves
 from postdate.domain.errors import Unavailable
 from postdate.domain.operation import STALLED_AFTER, Action, Kind, Operation, Plan, State
 from postdate.runtime.machine import MemoryMachine, begin
@@ -99,6 +100,38 @@ def test_the_name_of_an_execution_that_died_at_once_is_passed_over(looking: Look
     after = looking.operations.get(operation.id)
     assert after is not None
     assert after.run == 3
+
+
+class StoppingMachine(MemoryMachine):
+    """Before it answers for the execution `stops_in`, the operation stops by its rule and that execution ends."""
+
+    stops_in = ""
+
+    def __init__(self, operations: MemoryOperations) -> None:
+        super().__init__()
+        self.operations = operations
+
+    def lives(self, name: str) -> bool:
+        if name == self.stops_in:
+            operation = self.operations.get(name.rpartition("-")[0])
+            assert operation is not None
+            assert self.operations.change(
+                moves.stopped(operation, now=operation.changed_at, why="the canary failed")
+            )
+            self.ended.add(name)
+        return super().lives(name)
+
+
+@pytest.mark.parametrize("run", [1, 2], ids=["the old execution", "the new one"])
+def test_an_operation_that_stopped_by_itself_is_not_continued(looking: Looking, run: int) -> None:
+    operation = looking.has()
+    machine = looking.stalled.machine = StoppingMachine(looking.operations)
+    machine.stops_in = f"{operation.id}-{run}"
+    assert looking.stalled.look() == ([] if run == 1 else [operation.id])
+    assert set(machine.started) == ({f"{operation.id}-2"} if run == 2 else set())
+    after = looking.operations.get(operation.id)
+    assert after is not None
+    assert (after.state, after.run) == (State.STOPPED, run)
 
 
 def test_a_look_is_made_every_five_minutes(looking: Looking) -> None:

@@ -13,6 +13,7 @@ from postdate.domain.task import State
 from postdate.domain.transitions import Transition
 from postdate.stores.tasks import Written
 from tests.unit.doubles import MINUTE, SECOND, START, a_task, claimed, in_state
+from tests.unit.run_tasks.plans import a_definition, run_at_start
 
 SLOT_MINUTE = instants.minute_of(START)
 AHEAD = START - 2 * MINUTE
@@ -252,6 +253,14 @@ def test_the_note_of_a_closed_minute_has_the_items_that_wait_for_their_first_att
     sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
     sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING)
     assert waiting(sweeping) == 2
+
+
+def test_the_note_of_a_closed_minute_has_the_runs_that_wait(sweeping):
+    """The list of PENDING runs reads the minutes with such a note."""
+    sweeping.stores(run_at_start(a_definition()))
+    sweeping.sweep(SLOT_MINUTE, Stage.OPEN)
+    sweeping.sweep(SLOT_MINUTE, Stage.CLOSE, at=CLOSING)
+    assert waiting(sweeping) == 1
 
 
 def test_a_closed_minute_is_counted_again_until_nothing_waits_and_no_call_is_sent_for_that(sweeping):

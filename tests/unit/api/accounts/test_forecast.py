@@ -22,9 +22,9 @@ def seen(bank, account="payer", until=START + MONTH):
 
 def test_an_account_without_payments_stays_as_it_is(bank):
     found = seen(bank)
-    assert (found.now, found.then, found.falls_short_at, found.steps) == (
-        found.now,
-        found.now,
+    assert (found.before, found.after, found.falls_short_at, found.steps) == (
+        found.before,
+        found.before,
         None,
         (),
     )
@@ -41,8 +41,8 @@ def test_payments_are_counted_on_either_side_in_the_order_of_their_instants(bank
         (second.id, -100, 920),
         (third.id, -300, 620),
     ]
-    assert (found.then.balance, found.then.available, found.then.reserved) == (620, 620, 0)
-    assert (found.now.balance, found.now.available, found.now.reserved) == (1000, 700, 300)
+    assert (found.after.balance, found.after.available, found.after.reserved) == (620, 620, 0)
+    assert (found.before.balance, found.before.available, found.before.reserved) == (1000, 700, 300)
 
 
 def test_the_forecast_agrees_with_the_later_settlements(bank):
@@ -57,14 +57,14 @@ def test_the_forecast_agrees_with_the_later_settlements(bank):
     assert found.falls_short_at == FAR + 2 * SECOND
     for payment in made:
         bank.settle(payment)
-    assert (found.then.available, found.then.reserved) == bank.money("payer")
+    assert (found.after.available, found.after.reserved) == bank.money("payer")
 
 
 def test_money_that_is_held_is_not_there_for_what_is_funded_at_its_instant(bank):
     bank.registered(amount=900, due_at=FAR + MINUTE)
     bank.registered(amount=101, due_at=FAR, **LATER)
     found = seen(bank)
-    assert (found.falls_short_at, found.then.balance) == (FAR, 100)
+    assert (found.falls_short_at, found.after.balance) == (FAR, 100)
 
 
 def test_an_earlier_incoming_payment_covers_a_later_outgoing_one(bank):
@@ -77,8 +77,8 @@ def test_an_earlier_incoming_payment_covers_a_later_outgoing_one(bank):
 
 def test_only_what_is_due_until_then_counts(bank):
     bank.registered(amount=300, due_at=FAR)
-    assert seen(bank, until=FAR - SECOND).then.balance == 1000
-    assert seen(bank, until=FAR).then.balance == 700
+    assert seen(bank, until=FAR - SECOND).after.balance == 1000
+    assert seen(bank, until=FAR).after.balance == 700
 
 
 def test_a_forecast_counts_executing_payments_and_no_ended_ones(bank):
@@ -89,7 +89,7 @@ def test_a_forecast_counts_executing_payments_and_no_ended_ones(bank):
     bank.settle(done)
     found = seen(bank)
     assert [step.payment_id for step in found.steps] == [stuck.id]
-    assert found.then.balance == 800
+    assert found.after.balance == 800
 
 
 def test_a_payment_that_was_moved_counts_at_its_new_instant(bank):
@@ -104,7 +104,7 @@ def test_a_hundred_movements_are_shown_and_all_are_counted(bank):
     for number in range(105):
         bank.registered(amount=1, due_at=FAR + number * SECOND)
     found = seen(bank)
-    assert (len(found.steps), found.then.balance) == (100, 895)
+    assert (len(found.steps), found.after.balance) == (100, 895)
 
 
 class Slow(MemoryLedger):
@@ -143,8 +143,8 @@ def test_a_forecast_that_takes_too_long_goes_on_where_it_was(bank):
     partly = parts(bank, seconds=1)
     assert len(partly) == 3
     assert [each.place is None for each in partly] == [False, False, True]
-    assert (partly[-1].then, partly[-1].falls_short_at) == (whole.then, whole.falls_short_at)
-    assert {each.now for each in partly} == {whole.now}
+    assert (partly[-1].after, partly[-1].falls_short_at) == (whole.after, whole.falls_short_at)
+    assert {each.before for each in partly} == {whole.before}
 
 
 def test_where_it_falls_short_is_remembered_by_what_goes_on(bank):

@@ -101,6 +101,24 @@ def test_a_refused_payment_is_given_back_and_its_repetition_counts(bank, allowan
     assert codes(pay(bank, allowance, by, order(amount=500))) == ["done"]
 
 
+def test_one_key_twice_in_a_request_counts_once(bank, allowance):
+    by, first = caller(amount_per_day_max=100), order(amount=40)
+    assert codes(pay(bank, allowance, by, first, first)) == ["done", "done"]
+    assert codes(pay(bank, allowance, by, order(amount=60))) == ["done"]
+
+
+def test_one_key_in_two_requests_at_once_counts_once(bank, allowance):
+    by, first = caller(amount_per_day_max=100), order(amount=40)
+
+    def the_other_is_faster():
+        bank.clock.move(timedelta(milliseconds=1))
+        assert codes(pay(bank, allowance, by, first)) == ["done"]
+
+    bank.ledger.before["post"].append(the_other_is_faster)
+    assert codes(pay(bank, allowance, by, first)) == ["done"]
+    assert codes(pay(bank, allowance, by, order(amount=60))) == ["done"]
+
+
 @pytest.mark.parametrize("error", [Unavailable(), IdempotencyInProgress()], ids=lambda error: error.code)
 def test_an_unknown_outcome_stays_counted_and_a_known_one_does_not(bank, allowance, error):
     by = caller(amount_per_day_max=100)

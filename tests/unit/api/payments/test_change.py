@@ -255,6 +255,15 @@ class TestEditing:
         assert change(bank, payment, amount=400, version=1).version == 2
         assert bank.money("payer") == (600, 400)
 
+    def test_a_change_whose_answer_got_lost_is_answered_after_the_payment_was_settled(self, bank):
+        """A refusal would give back what the key of the request may pay in a day."""
+        payment = bank.registered()
+        bank.ledger.unanswered = 1
+        # The first read is the change's own. The settlement comes before the second one.
+        bank.ledger.before["payment"] += [lambda: None, lambda: bank.settle(payment)]
+        after = change(bank, payment, amount=400, version=1)
+        assert (after.state, after.amount, bank.money("payee")) == (State.COMPLETED, 400, (400, 0))
+
     def test_a_writer_that_is_slower_again_and_again_is_told_to_come_back(self, bank):
         payment = bank.registered()
         descriptions = iter("abc")
