@@ -25,7 +25,7 @@ const EVENT_COLUMNS = [
 ];
 
 export const Events = (given) => html`<${List} ...${given} filters=${EVENT_FILTERS}
-  columns=${EVENT_COLUMNS} of="event_id" always=${{ order: "desc" }} empty="No event fits." />`;
+  columns=${EVENT_COLUMNS} of="event_id" always=${{ order: "desc" }} empty="No event matches the filters." />`;
 
 export const Event = (given) => html`<${Item} ...${given} title="Event" told=${false} every=${0}
   lead=${(event) => html`<strong>${event.type}</strong>`}>${(event) => html`<${Facts} of=${[
@@ -72,10 +72,10 @@ export function Key(given) {
     const may = { caller, scope: "keys:write", allowed: key.status === "ACTIVE", refusal: `The key is ${key.status}.` };
     return html`${made && html`<${Made} what="key" text=${made.key} />`}
       <${Actions}>
-        <${Action} ...${may} op="rotateKey" label="Rotate" done=${(body) => { setMade(body); done(); }} text="The old secret works on for the overlap."
+        <${Action} ...${may} op="rotateKey" label="Rotate" done=${(body) => { setMade(body); done(); }} text="The old key text stays valid during the overlap."
           fields=${[{ name: "overlap", label: "Overlap (seconds)", value: "3600", inputmode: "numeric", pattern: "[0-9]+", required: true }]}
           request=${({ overlap }) => ({ path: `${path}/rotate`, body: { overlap_seconds: +overlap } })} />
-        <${Action} ...${may} op="revokeKey" label="Revoke" danger done=${done} text="Requests with this key are refused within seconds."
+        <${Action} ...${may} op="revokeKey" label="Revoke" danger done=${done} text="Requests with this key are refused within 2 seconds."
           request=${() => ({ method: "DELETE", path })} /></${Actions}>
       <${Facts} of=${[
         ["Scopes", key.scopes.join(" ")],

@@ -27,7 +27,7 @@ const PAYMENT_COLUMNS = [
 ];
 
 export const Payments = (given) => html`<${List} ...${given} filters=${PAYMENT_FILTERS} columns=${PAYMENT_COLUMNS} of="payment_id"
-  always=${{ order: given.query.order || "desc" }} empty="No payment fits." />`;
+  always=${{ order: given.query.order || "desc" }} empty="No payment matches the filters." />`;
 
 export const Payment = (given) => html`<${Item} ...${given} title="Payment"
   lead=${(payment) => html`<${State} of=${payment.status} /> ${told(payment)}`}>${(payment, path, done) => html`
@@ -69,7 +69,7 @@ function PaymentActions({ payment, path, caller, done }) {
     <${Action} ...${may} op="changePayment" label="Change amount" fields=${[
       { name: "amount", label: "Amount", required: true, ...DIGITS, value: String(payment.amount) },
     ]} request=${({ amount: digits }) => ({ method: "PATCH", path, version, body: { amount: whole(digits) } })} />
-    <${Action} ...${may} op="cancelPaymentByPost" label="Cancel payment" danger text="What is held for it becomes available again. A cancelled payment stays cancelled."
+    <${Action} ...${may} op="cancelPaymentByPost" label="Cancel payment" danger text="The held amount becomes available again. A cancelled payment stays cancelled."
       request=${() => ({ path: `${path}/cancel`, version })} />
   </${Actions}>`;
 }
@@ -115,7 +115,7 @@ const ACCOUNT_COLUMNS = [
   numberColumn("Held", "reserved", "wide"),
 ];
 
-export const Accounts = (given) => html`<${List} ...${given} filters=${ACCOUNT_FILTERS} columns=${ACCOUNT_COLUMNS} of="account_id" empty="No account fits.">
+export const Accounts = (given) => html`<${List} ...${given} filters=${ACCOUNT_FILTERS} columns=${ACCOUNT_COLUMNS} of="account_id" empty="No account matches the filters.">
   <${Actions}><${Action} caller=${given.caller} scope="admin" op="openAccount" label="Open an account"
     done=${({ account_id: id }) => go("accounts", id)} fields=${[{ name: "id", label: "Account", required: true }]}
     request=${({ id }) => ({ path: ACCOUNTS, body: { account_id: id } })} /></${Actions}></${List}>`;

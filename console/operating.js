@@ -31,7 +31,7 @@ export function Plan({ caller, action, kind, filter, label, text }) {
     allowed=${caller.scopes.includes(scope)} refusal="This key lacks the scope ${scope}." done=${({ operation_id: id }) => go("operations", id)} fields=${[
       { name: "reason", label: "Reason", required: true },
       { name: "rate", label: "Items a second", required: true, value: "10", ...DIGITS },
-      { name: "canary", label: "Canary", value: "1", ...DIGITS, hint: "So many go first, until they end well. Empty: none." },
+      { name: "canary", label: "Canary", value: "1", ...DIGITS, hint: "The number of items that run first. The others follow when these have succeeded. Empty: no canary." },
       { name: "share", label: "Stop at (% failed)", value: "30", inputmode: "numeric", pattern: "[1-9][0-9]?|100", hint: "Of the attempts in the last 60 seconds. Empty: never." },
     ]} request=${({ reason, rate, canary, share }) => ({
       path: PATH,
@@ -51,7 +51,7 @@ export const Operation = (given) => html`<${Item} ...${given} title="Operation" 
         <${Told} title="By destination" counts=${operation.eligible.by_destination} />
         <${Told} title="Left alone" counts=${Object.fromEntries(operation.not_eligible.map(({ reason, count }) => [reason, count]))} />
         <h2>Items</h2><${Rows} key=${operation.version} caption="Items" ...${given} path=${`${path}/items`} things="items"
-          columns=${ITEMS} of="item_id" empty="Nothing fits." />`}`}</${Item}>`;
+          columns=${ITEMS} of="item_id" empty="No item matches." />`}`}</${Item}>`;
 
 const ITEMS = [
   ["Item", (row) => linkOf(row.item_id)],
@@ -83,7 +83,7 @@ function Told({ title, counts }) {
 
 function Steps({ operation, path, caller, done }) {
   const needed = `${operation.kind === "payments" ? "payments" : "tasks"}:write`;
-  const bound = caller.account_ids && operation.actor !== caller.key_id && "A key of some accounts begins only its own plans.";
+  const bound = caller.account_ids && operation.actor !== caller.key_id && "A key that is bound to accounts starts only operations that it planned.";
   const step = (label, op, name, states, text) => {
     const why = lacks(caller, needed, op) || (name !== "stop" && bound) || "";
     return html`<${Action} ...${{ caller, scope: "operations:write", done }} label=${label} op=${op}
@@ -181,9 +181,9 @@ export const FlowKey = (given) => html`<${Item} ...${given} title="Flow key" who
         <${Action} ...${may} op="pauseFlowKey" label="Pause" danger allowed=${!key.paused} refusal="The key is paused." text="Runs that are due wait. Runs that have begun go on."
           path="${path}/pause" />
         <${Action} ...${may} op="resumeFlowKey" label="Resume" allowed=${key.paused} refusal="The key is not paused." path="${path}/resume" />
-        <${Action} ...${may} op="changeFlowKey" label="Pin values" text="A pinned value counts whatever a task says. An empty one counts no longer." fields=${[
+        <${Action} ...${may} op="changeFlowKey" label="Pin values" text="A pinned value overrides the value of each task. An empty field removes the pin." fields=${[
           { name: "rate", label: "Rate", value: String(key.rate ?? ""), ...DIGITS },
-          { name: "seconds", label: "In so many seconds", value: String(key.period_seconds), ...DIGITS, required: true },
+          { name: "seconds", label: "Period (seconds)", value: String(key.period_seconds), ...DIGITS, required: true },
           { name: "parallelism", label: "At a time", value: String(key.parallelism ?? ""), ...DIGITS },
         ]} request=${({ rate: most, seconds, parallelism }) => ({ method: "PATCH", path, version: key.version, body: {
           rate: most ? +most : null, ...(most && { period_seconds: +seconds }), parallelism: parallelism ? +parallelism : null,
@@ -193,7 +193,7 @@ export const FlowKey = (given) => html`<${Item} ...${given} title="Flow key" who
 
 export const Destinations = (given) => html`<${List} ...${given} limit=${null} of="id"
   columns=${[...DESTINATION_COLUMNS, ["Actions", (row) => html`<${HeldSteps} row=${row} caller=${given.caller} />`]]}
-  empty="Nothing is held against any destination." />`;
+  empty="All destinations are healthy." />`;
 
 const DESTINATION_COLUMNS = [
   ["Destination", (row) => `${row.type} ${row.address}`],
@@ -206,9 +206,9 @@ const DESTINATION_COLUMNS = [
 ];
 
 function HeldSteps({ row, caller }) {
-  const may = { caller, scope: "tasks:write", allowed: row.state !== "CLOSED", refusal: "Calls go out." };
+  const may = { caller, scope: "tasks:write", allowed: row.state !== "CLOSED", refusal: "The breaker is closed." };
   const path = `destinations/${row.id}`;
   return html`<span class="buttons">
-    <${Action} ...${may} op="probeDestination" label="Probe" text="The next call tries." path="${path}/probe" />
+    <${Action} ...${may} op="probeDestination" label="Probe" text="The next call is a probe." path="${path}/probe" />
     <${Action} ...${may} op="resetDestination" label="Reset" allowed=${true} text="Failures are forgotten. Calls begin slowly." path="${path}/reset" /></span>`;
 }

@@ -48,7 +48,7 @@ export function State({ of, tone = TONES[of] || "quiet" }) {
 export function Trouble({ problem, again }) {
   const forbidden = problem.status === 403;
   return html`<div class="trouble" role="alert">
-    <strong>${forbidden ? "This key may not see this." : problem.status === 404 ? "There is nothing here." : "This did not work."}</strong>
+    <strong>${forbidden ? "This key may not see this." : problem.status === 404 ? "There is nothing here." : "The request failed."}</strong>
     <p>${problem.message}</p>
     ${problem.errors.length > 0 && html`<ul>${problem.errors.map((each) => html`<li><code>${each.field}</code> ${each.message}</li>`)}</ul>`}
     ${problem.requestId && html`<p class="quiet">Request <code>${problem.requestId}</code></p>`}

@@ -138,7 +138,7 @@ function Service() {
       numberColumn("With a worker", "in_flight"),
       numberColumn("Delayed", "delayed", "wide"),
     ]} />
-    <${Calendar} title="Due next, all tenants" ...${{ at, calendar }} note="Of recurring tasks the next run is counted." />`}</${Shown}></section>`;
+    <${Calendar} title="Due next, all tenants" ...${{ at, calendar }} note="Each recurring task counts once, with its next run." />`}</${Shown}></section>`;
 }
 
 // A table with its title, unless it has no rows.

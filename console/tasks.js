@@ -27,7 +27,7 @@ const COLUMNS = [
 const target = (row) => `${row.target.type} ${addressOf(row.target)}`;
 
 export const Tasks = (given) => html`<${List} ...${given} filters=${FILTERS} columns=${COLUMNS} of=${(row) => row.run_id || row.task_id}
-  always=${{ order: given.query.order || "desc" }} empty="No task fits." />`;
+  always=${{ order: given.query.order || "desc" }} empty="No task matches the filters." />`;
 
 export const Task = (given) => html`<${Item} ...${given} title="Task" lead=${(task) => html`<${State} of=${task.status} /> ${told(task)}`}>${(task, path, done) => html`
       <${task.cron ? PlanActions : OnceActions} ...${{ task, path, done, caller: given.caller }} />
@@ -85,11 +85,11 @@ function PlanActions({ task, path, caller, done }) {
       { ...CRON, value: task.cron },
       { ...ZONE, value: task.timezone },
     ]} shows=${(given) => html`<${Previewed} ...${given} />`} request=${(body) => ({ method: "PATCH", path, version: task.version, body })} />
-    <${Action} ...${may} op="backfillTask" label="Backfill" text="Runs the plan's instants of the past." done=${({ operation_id: id }) => go("operations", id)} fields=${[
+    <${Action} ...${may} op="backfillTask" label="Backfill" text="Starts one run for each planned instant of a past interval." done=${({ operation_id: id }) => go("operations", id)} fields=${[
       instantAsked("from", "From"),
       instantAsked("to", "To"),
     ]} request=${({ from, to }) => ({ path: `${path}/backfill`, body: { from: instantOf(from), to: instantOf(to) } })} />
-    <${Action} ...${may} op="cancelTask" label="Cancel task" danger allowed=${task.status !== "CANCELLED"} text="No further run is planned."
+    <${Action} ...${may} op="cancelTask" label="Cancel task" danger allowed=${task.status !== "CANCELLED"} text="No attempt of any run begins any more. Waiting runs end as CANCELLED. An attempt that has begun finishes."
       request=${() => ({ method: "DELETE", path, version: task.version })} />
   </${Actions}>`;
 }
@@ -142,7 +142,7 @@ const NEXT = [
 const RUN_FILTERS = filters(STATES.slice(0, 10), { name: "task_id", label: "Task" });
 const RUN_COLUMNS = [...RUNS, ["Task", (row) => link("tasks", row.task_id), "wide"]];
 
-export const Runs = (given) => html`<${List} ...${given} filters=${RUN_FILTERS} columns=${RUN_COLUMNS} of="run_id" empty="No run fits." />`;
+export const Runs = (given) => html`<${List} ...${given} filters=${RUN_FILTERS} columns=${RUN_COLUMNS} of="run_id" empty="No run matches the filters." />`;
 
 export const Run = (given) => html`<${Item} ...${given} title="Run" lead=${({ status, reason }) => html`<${State} of=${status} /> ${reason}`}>${(run, path, done) => html`
       <${Actions}>

@@ -47,7 +47,7 @@ class Admission:
                 raise Forbidden("this key belongs to one tenant and may not act for another")
             return Caller.of(key, key.tenant)
         if not named or not self.is_tenant(named):
-            raise Forbidden(f"an operator's key names the tenant it acts for in {TENANT_HEADER}")
+            raise Forbidden(f"the header {TENANT_HEADER} must name an existing tenant")
         return Caller.of(key, named)
 
     def operator(self, request_context: Mapping[str, Any], authorization: str) -> Caller:

@@ -115,14 +115,23 @@ def answer(error: Exception, request_id: str) -> Response[str]:
 
 
 _DETAILS = {
-    "internal": "An internal error occurred. The logs name it by the request id.",
+    "internal": "An internal error occurred. Search the logs for the request id.",
     "unavailable": "A required service did not answer in time. Nothing is lost: send the request again.",
 }
 
 
 def _detail(error: Exception) -> str:
-    untold = len(error.fields) - TOLD_MAX if isinstance(error, errors.ValidationFailed) else 0
+    """The error's text as a sentence. The text of a validation stays as it is, because it begins with the name of a
+    field."""
+    if not isinstance(error, errors.ValidationFailed):
+        return _cut(_sentence(str(error)), DETAIL_CHARACTERS_MAX)
+    untold = len(error.fields) - TOLD_MAX
     return _cut(str(error), DETAIL_CHARACTERS_MAX) + (f" (and {untold} more)" if untold > 0 else "")
+
+
+def _sentence(text: str) -> str:
+    end = "" if text.endswith((".", "!", "?")) else "."
+    return f"{text[:1].upper()}{text[1:]}{end}"
 
 
 def _cut(text: str, most: int) -> str:

@@ -91,7 +91,7 @@ class Recoverer:
         if restored - {ITEMS}:
             raise ValueError(f"only {ITEMS} is recovered here: run `postdate recover` for the others")
         if max(since, first or since) > now:
-            raise ValueError("an instant to come is nothing to recover from")
+            raise ValueError("the instant is in the future")
         stood = self._rewind.stood_at(since) if first is None else instants.minute_of(first) - 1
         if instants.minute_of(now) - stood > MINUTES_MAX:
             raise ValueError("these are more minutes than a week has: run `postdate recover`")

@@ -2,7 +2,7 @@
 
 An alarm fires in five minutes of each ten by the clock alone, as long as the sweep emits its metrics. Each time that
 it fires, EventBridge calls the address. So a signal shows that the sweep runs, that its metrics arrive, that CloudWatch
-evaluates alarms, and that EventBridge tells them.
+evaluates alarms, and that EventBridge delivers them.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def pulse_alarms(environment: Environment) -> Iterator[Alarm]:
     if environment.heartbeat_url is not None:
         yield Alarm(
             name=NAME,
-            meaning="Fires and ends every 10 minutes, so that a service outside of AWS hears of it.",
+            meaning="Fires and ends every 10 minutes, so that EventBridge sends a signal to a service outside of AWS.",
             severity=Severity.PART,
             entry=NAME,
             series={"wake_ups": own(environment, "sweep", metric.WAKE_UPS)},

@@ -17,7 +17,7 @@ def queue_alarms(environment: Environment) -> Iterator[Alarm]:
     receiving = ("tasks", "payments", *(("slow",) if environment.settings.slow_lane else ()))
     yield Alarm(
         name="backlog",
-        meaning="Up to a million items are due and wait for a worker.",
+        meaning="More than 40,000 messages, up to a million items, wait for a worker.",
         severity=Severity.PAGE,
         series={queue: of_queue(environment, queue, visible) for queue in receiving},
         expression=" + ".join(receiving),

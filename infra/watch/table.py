@@ -34,7 +34,7 @@ def composites(environment: Environment) -> tuple[Composite, ...]:
     return (
         Composite(
             name="timer_down",
-            meaning="No minute is opened: nothing new falls due.",
+            meaning="The sweep opens or closes no minutes: items that are not in a queue yet are not called.",
             severity=Severity.PAGE,
             rule="wake_ups_missing OR sweep_behind",
             parts=("wake_ups_missing", "sweep_behind"),

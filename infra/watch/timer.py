@@ -24,7 +24,8 @@ def timer_alarms(environment: Environment) -> Iterator[Alarm]:
     )
     yield Alarm(
         name="tick_missing",
-        meaning="EventBridge Scheduler sends no tick. The sweep's heartbeat goes on, and nobody would restart it.",
+        meaning="EventBridge Scheduler sends no tick. The sweep runs by its heartbeat alone, and nothing "
+        "restarts a lost heartbeat.",
         severity=Severity.TICKET,
         series={"ticks": own(environment, "sweep", metric.TICKS)},
         threshold=1,

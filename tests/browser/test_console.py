@@ -39,7 +39,7 @@ class TestSignIn:
         page.goto(console.stack.console_url)
         page.get_by_label("API key").fill("pd_0000000000000000_nobody")
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("alert")).to_contain_text("This did not work")
+        expect(page.get_by_role("alert")).to_contain_text("The request failed")
         assert page.evaluate("sessionStorage.length") == 0
 
     def test_the_key_stays_in_the_tab(self, console: Console) -> None:
@@ -177,7 +177,7 @@ class TestALists:
         page.reload()
         expect(page.get_by_role("table")).to_contain_text(payment)
         page.get_by_label("Status").select_option("FAILED")
-        expect(page.get_by_text("No payment fits.")).to_be_visible()
+        expect(page.get_by_text("No payment matches the filters.")).to_be_visible()
         page.go_back()
         expect(page.get_by_role("table")).to_contain_text(payment)
 
@@ -198,7 +198,7 @@ class TestALists:
     def test_another_tenants_key_sees_nothing(self, console: Console, money: Money) -> None:
         payment = money.pay(delay_seconds=600)
         page = console.open(console.stack.other_tenant_key, "payments")
-        expect(page.get_by_text("No payment fits.")).to_be_visible()
+        expect(page.get_by_text("No payment matches the filters.")).to_be_visible()
         console.go(f"payments/{payment}")
         expect(page.get_by_role("alert")).to_contain_text("There is nothing here")
 

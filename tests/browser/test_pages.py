@@ -80,7 +80,7 @@ class TestATask:
         expect(page.locator("[data-row]")).to_have_count(1)
         expect(page.locator("[data-row]")).to_contain_text(task_id)
         page.get_by_label("Status").select_option("DEAD")
-        expect(page.get_by_text("No task fits.")).to_be_visible()
+        expect(page.get_by_text("No task matches the filters.")).to_be_visible()
 
 
 class TestAPlan:

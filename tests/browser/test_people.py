@@ -81,5 +81,5 @@ def test_a_token_of_another_issuer_is_refused(
     page.goto(stack.console_url)
     page.get_by_label("API key or token").fill(pools["short"].signed_in("mallory", "demo", "tasks:read"))
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_contain_text("This did not work")
+    expect(page.get_by_role("alert")).to_contain_text("The request failed")
     assert page.evaluate("sessionStorage.length") == 0

@@ -150,7 +150,7 @@ def test_a_stopped_payment_cannot_be_executed_by_another_service(
     turn(operator, "settlement", on=False)
     answer = executed(internal, payment_id)
     assert problem(answer) == (503, "unavailable")
-    assert "settlement is switched off" in answer.body["detail"]
+    assert "Settlement is switched off" in answer.body["detail"]
     assert client.get(f"/api/v1/payments/{payment_id}").body["status"] == "PENDING"
     told = turn(operator, "settlement", on=True)
     time.sleep(max(0.0, seconds_until(told["caught_up_at"])))

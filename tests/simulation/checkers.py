@@ -16,6 +16,7 @@ from tests.simulation import (
     breakers,
     chains,
     chains_at_rest,
+    destination,
     endings,
     flows,
     items,
@@ -282,5 +283,9 @@ INVARIANTS: Final[dict[str, Shown]] = {
     "I25": Shown(
         here=(switched.i25_notes_what_is_off, switched.i25_nothing_settles_while_it_is_off),
         elsewhere=("test_stopped_payments_wait_and_are_settled_in_order",),
+    ),
+    "I26": Shown(
+        here=(destination.i26_each_delivery_is_signed,),
+        elsewhere=("test_a_delivery_has_the_headers_and_a_signature",),
     ),
 }

@@ -17,6 +17,17 @@ SIGNING_SECRET: Final = "whsec_c2ltdWxhdGVk"
 OTHER_QUEUE: Final = f"{QUEUE}-2"
 
 
+def i26_each_delivery_is_signed(seen: Seen, delivery: Delivery) -> None:
+    """Each delivery carries a signature of its tenant. In runs that rotate secrets any readable one signs."""
+    found = delivery.signing_secrets
+    if seen.began.owners:
+        signs = bool(found) and all(each.startswith("whsec_") for each in found)
+    else:
+        signs = found == (SIGNING_SECRET,)
+    if not signs:
+        raise Broken(f"I26: a delivery of {delivery.run_id} has no signature of its tenant")
+
+
 @dataclass(kw_only=True, slots=True)
 class Destination:
     """`living` gives a question to ask later: whether the worker that works now still does. `acknowledge` is told of
@@ -109,13 +120,6 @@ class Destination:
 
         self.hub.after(takes, tell)
 
-    def _is_signed(self, delivery: Delivery) -> bool:
-        """In runs that rotate secrets any readable one signs."""
-        found = delivery.signing_secrets
-        if self.seen.began.owners:
-            return bool(found) and all(each.startswith("whsec_") for each in found)
-        return found == (SIGNING_SECRET,)
-
     def _is_down(self, delivery: Delivery) -> bool:
         down = self.mix().down
         if down is None or delivery.destination.address != OTHER_QUEUE:
@@ -124,8 +128,7 @@ class Destination:
         return start <= self.hub.now - self.hub.began < start + duration
 
     def _take(self, delivery: Delivery, temper: str) -> None:
-        if not self._is_signed(delivery):
-            raise Broken(f"I26: a delivery of {delivery.run_id} has no signature of its tenant")
+        i26_each_delivery_is_signed(self.seen, delivery)
         self.hub.lines.append(
             f"{(self.hub.now - self.hub.began) / SECOND:12.6f} {'target':<12} {temper}: {delivery.run_id} "
             f"attempt {delivery.attempt} token {delivery.token} from {self.worker}"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from postdate.domain import definition, money, transitions
-from tests.simulation import boundary, items_at_rest, operations, queues, quotas, switched
+from tests.simulation import boundary, destination, items_at_rest, operations, queues, quotas, switched
 from tests.simulation.checkers import (
     AT_THE_END,
     INVARIANTS,
@@ -127,7 +127,7 @@ def test_the_checkers_allow_what_the_tables_allow() -> None:
 
 
 def test_each_invariant_has_its_checkers_and_each_checker_its_invariant() -> None:
-    assert list(INVARIANTS) == [f"I{number}" for number in range(1, 26)]
+    assert list(INVARIANTS) == [f"I{number}" for number in range(1, 27)]
     used = {
         *STEP,
         *AT_THE_END,
@@ -141,7 +141,7 @@ def test_each_invariant_has_its_checkers_and_each_checker_its_invariant() -> Non
     used |= {operations.i24_an_operation_calls_what_it_planned, switched.i25_nothing_settles_while_it_is_off}
     used |= {items_at_rest.i22_payments_outlive_their_worker}
     used |= {operations.i24_each_is_carried_out}
-    used |= {quotas.i17_deliveries_keep_to_the_share}
+    used |= {quotas.i17_deliveries_keep_to_the_share, destination.i26_each_delivery_is_signed}
     used |= {*boundary.BEFORE_EACH, boundary.i19_is_told_only_of_the_tenants_own}
     named = {check for shown in INVARIANTS.values() for check in shown.here}
     assert named <= used

@@ -54,7 +54,7 @@ def _going_on(account: Account, mark: str) -> Forecast:
     try:
         return going_on(account, mark)
     except ValueError:
-        raise ValidationFailed([("cursor", "is none of ours")]) from None
+        raise ValidationFailed([("cursor", "is not a cursor of this API")]) from None
 
 
 def _until(given: str | None) -> datetime:

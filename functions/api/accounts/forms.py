@@ -52,7 +52,7 @@ class LimitsChangeForm(Form):
     @model_validator(mode="after")
     def _changes_something(self) -> "LimitsChangeForm":
         if not self.given():
-            raise ValueError("nothing to change")
+            raise ValueError("at least one field is needed")
         return self
 
     def given(self) -> dict[str, Any]:
@@ -91,11 +91,11 @@ class AdjustmentForm(Form):
     @classmethod
     def _adjusts_something(cls, amount: int | None) -> int | None:
         if amount == 0:
-            raise ValueError("is 0, which adjusts nothing")
+            raise ValueError("must not be 0")
         return amount
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> "AdjustmentForm":
         if (self.amount is None) is (self.to_journal is None):
-            raise ValueError("wants either amount or to_journal")
+            raise ValueError("needs exactly one of amount and to_journal")
         return self

@@ -65,8 +65,8 @@ def get(caller: Caller, flow_key: str) -> Response[answers.FlowKey]:
     "/<flow_key>",
     name="changeFlowKey",
     summary="Pin values of a flow key",
-    text="A pinned value counts for each task of the key, whatever the task says. `null` takes it away. Workers "
-    "know of it within two seconds; places that were given away stay.",
+    text="A pinned value overrides the value of each task of the key. `null` removes the pin. Workers know of it "
+    "within two seconds; places that were given away stay.",
     body=FlowKeyForm,
     examples={
         "slower": {"summary": "At most five begin in a minute", "value": {"rate": 5, "period_seconds": 60}},

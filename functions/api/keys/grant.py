@@ -117,7 +117,7 @@ def refuse_more(caller: Caller, key: ApiKey) -> None:
     """Raises Forbidden if the key has any right that the caller does not have."""
     for field, exceeds in _compared(caller, key).items():
         if exceeds:
-            raise Forbidden(f"{field} is more than the key of this request has")
+            raise Forbidden(f"the field {field} exceeds the rights of the key of this request")
 
 
 def _compared(caller: Caller, key: ApiKey) -> dict[str, bool]:

@@ -36,7 +36,7 @@ class Meter:
         """Raises QuotaExceeded when the tenant may not register so many now. Those that are refused are not counted."""
         known = self._find(tenant)
         if (why := known.tenancy.suspended_because) is not None:
-            raise Forbidden(f"the tenant is suspended and registers nothing: {why}")
+            raise Forbidden(f"the tenant is suspended, so registrations are refused: {why}")
         now = self._clock.now()
         since, left = self._left.get(tenant, (now, ALLOWANCE))
         if now >= since + WINDOW:
@@ -45,7 +45,7 @@ class Meter:
         while left < items:
             if not self._allowed(tenant, now, known.quota):
                 raise QuotaExceeded(
-                    f"at most {known.quota} tasks and payments a second are registered",
+                    f"the quota of {known.quota} tasks and payments a second is used up",
                     quota=REGISTERED,
                     most=known.quota * int(WINDOW.total_seconds()),
                     window_seconds=int(WINDOW.total_seconds()),

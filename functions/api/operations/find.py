@@ -171,11 +171,14 @@ class Finder:
             found |= {id: item for id, item in rows.items() if wants(item)}
             after = places[-1]
             if len(found) > rules.ITEMS_MAX:
-                raise LimitExceeded([("filter", f"more than {rules.ITEMS_MAX} items fit it: narrow it")])
+                raise LimitExceeded(
+                    [("filter", f"matches more than {rules.ITEMS_MAX} items; use a narrower filter")]
+                )
             if len(places) < _READ_AT_ONCE:
                 break
             if evaluated >= EVALUATED_MAX or not has_time():
-                raise LimitExceeded([("filter", f"is too wide: {evaluated} items were read before its end")])
+                why = f"needs too many reads ({evaluated} items so far); use a narrower filter"
+                raise LimitExceeded([("filter", why)])
         return Found(items=list(found.values()), evaluated=evaluated)
 
 

@@ -154,7 +154,7 @@ class Planner:
     def _begins(self, caller: Caller, id: str) -> Operation:
         operation = self._changed_by(caller, id)
         if caller.accounts is not None and operation.plan.actor != caller.key_id:
-            raise Forbidden("a key that is bound to accounts begins only what it planned itself")
+            raise Forbidden("a key that is bound to accounts starts only operations that it planned")
         return operation
 
     def _seat(self, operation: Operation) -> None:

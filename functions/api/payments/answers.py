@@ -33,13 +33,13 @@ class Payment(TermsAnswer):
         ),
     ]
     created_at: Instant
-    executed_at: Annotated[Instant | None, told("The instant at which the money moved.")]
+    executed_at: Annotated[
+        Instant | None, told("The instant of the decision to settle, just before the commit.")
+    ]
     cancelled_at: Instant | None
     error_code: Annotated[str | None, told("The error of a FAILED payment, for programs.")]
     error_message: Annotated[str | None, told("The reason why the newest attempt failed, for people.")]
-    lateness_ms: Annotated[
-        int | None, told("The time from the instant of the request until the money moved.")
-    ]
+    lateness_ms: Annotated[int | None, told("The milliseconds from the scheduled instant to `executed_at`.")]
     attempts: Count
     version: Version
 

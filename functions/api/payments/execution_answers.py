@@ -19,7 +19,8 @@ class PaymentExecution(TypedDict):
     started_at: Instant
     completed_at: Instant | None
     executed_at: Annotated[
-        Instant | None, told("The instant at which the money moved; null for an attempt that moved none.")
+        Instant | None,
+        told("The instant of the decision to settle; null for an attempt that moved no money."),
     ]
     error_message: str | None
     retry_count: Annotated[Count, told("The number of attempts before this one.")]

@@ -47,9 +47,9 @@ class PaymentChangeForm(TermsChangeForm):
         if not any(
             name == "description" or getattr(self, name) is not None for name in self.model_fields_set
         ):
-            raise ValueError("nothing to change")
+            raise ValueError("at least one field is needed")
         if self.scheduled_time is not None and self.delay_seconds is not None:
-            raise ValueError("only one of scheduled_time and delay_seconds makes sense")
+            raise ValueError("only one of scheduled_time and delay_seconds is allowed")
         return self
 
 
@@ -71,7 +71,7 @@ def read_part(given: JsonValue) -> BatchPaymentForm:
 
 def _within_limits(asked: PaymentFormT) -> PaymentFormT:
     if asked.amount is not None and asked.amount > AMOUNT_CAP:
-        raise LimitExceeded([("amount", f"is 1 to {AMOUNT_CAP}")])
+        raise LimitExceeded([("amount", f"must be from 1 to {AMOUNT_CAP}")])
     return asked
 
 

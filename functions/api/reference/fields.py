@@ -173,8 +173,8 @@ PARAMETERS: Final[dict[str, Schema]] = {
     ),
     "wait_seconds": _query(
         "wait_seconds",
-        "How long to wait for the next event if there is none, at most. The answer comes after two seconds in "
-        "any case: a follower asks again.",
+        "The longest wait for the next event if there is none. A wait ends after 18 seconds. It ends after two seconds "
+        "if too many requests wait already. Then send the request again.",
         {"type": "integer", "minimum": 0, "maximum": WAIT_SECONDS_MAX, "default": 0},
     ),
     "order": _query(

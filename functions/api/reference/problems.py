@@ -84,7 +84,7 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
     ),
     (
         errors.QuotaExceeded(
-            "at most 1000 tasks and payments a second are registered",
+            "the quota of 1000 tasks and payments a second is used up",
             quota=REGISTERED,
             most=10_000,
             window_seconds=10,

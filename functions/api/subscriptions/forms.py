@@ -59,7 +59,7 @@ class SubscriptionChangeForm(Form):
         if not any(getattr(self, name) is not None for name in self.model_fields_set) and (
             "description" not in self.model_fields_set
         ):
-            raise ValueError("nothing to change")
+            raise ValueError("at least one field is needed")
         return self
 
 

@@ -74,9 +74,9 @@ class TaskChangeForm(ChangeForm):
     def _changes_something(self) -> "TaskChangeForm":
         self.refuse(ChangeForm.model_fields.keys() - _OF_ONE_TIME, "can be changed of a recurring task only")
         if not any(name in _MAY_BE_NULL or getattr(self, name) is not None for name in self.model_fields_set):
-            raise ValueError("nothing to change")
+            raise ValueError("at least one field is needed")
         if self.run_at is not None and self.delay_seconds is not None:
-            raise ValueError("only one of run_at and delay_seconds makes sense")
+            raise ValueError("only one of run_at and delay_seconds is allowed")
         refuse_two_payloads(
             self, payload="payload" in self.model_fields_set, payload_ref=self.payload_ref is not None
         )

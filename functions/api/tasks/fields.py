@@ -67,4 +67,4 @@ def flow(given: FlowControlForm | None) -> FlowControl | None:
 def refuse_two_payloads(form: Form, *, payload: bool, payload_ref: bool) -> None:
     """Raises ValueError if both fields are given. In a change a `payload` of null counts as given."""
     if payload and payload_ref:
-        raise ValueError(f"only one of {form.named('payload')} and {form.named('payload_ref')} makes sense")
+        raise ValueError(f"only one of {form.named('payload')} and {form.named('payload_ref')} is allowed")

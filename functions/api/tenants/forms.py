@@ -66,7 +66,7 @@ class TenantChangeForm(Form):
             not any(getattr(self, name) is not None for name in type(self).model_fields)
             and not self.removes_target
         ):
-            raise ValueError("nothing to change")
+            raise ValueError("at least one field is needed")
         return self
 
     @property

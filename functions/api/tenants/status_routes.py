@@ -63,7 +63,7 @@ def resume(caller: Caller, tenant_id: str) -> answers.Tenant:
     summary="Erase a tenant",
     text="This cannot be undone. The tenant has to be suspended, and `confirm` repeats its id. Payments that wait are "
     "cancelled. Accounts, movements and payments get new names, and keep their amounts and instants alone; all else of "
-    "the tenant is deleted, and the key that opens its names in the archive at last. That takes a good day. Then "
+    "the tenant is deleted, and the key that opens its names in the archive at last. That takes about 26 hours. Then "
     "`erased_as` is the tenant that has the money, and the event `tenant.erased` names it. Repeat the request to go on "
     "with an erasure whose execution failed.",
     status=202,

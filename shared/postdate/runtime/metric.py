@@ -274,7 +274,7 @@ PAYMENT_EXECUTION: Final = Metric(
 )
 PAYMENT_WAIT: Final = Metric(
     name="PaymentWait",
-    meaning="Time from a payment's instant to the begin of its posting: the queue alone.",
+    meaning="Time from a payment's instant to the start of its posting: the queue alone.",
     functions=("settle",),
     unit=Unit.MILLISECONDS,
 )
@@ -306,7 +306,10 @@ TASKS_DEAD: Final = Metric(
     name="TasksDead", meaning="Tasks that failed for the last time.", functions=("run_tasks",), zeros=True
 )
 TASKS_EXPIRED: Final = Metric(
-    name="TasksExpired", meaning="Tasks that ended at `expires_at`.", functions=("run_tasks",), in_logs=True
+    name="TasksExpired",
+    meaning="Tasks that ended as EXPIRED: the deadline passed, or their flow key has no place before it.",
+    functions=("run_tasks",),
+    in_logs=True,
 )
 TASKS_LATE: Final = Metric(
     name="TasksLate",
@@ -316,13 +319,13 @@ TASKS_LATE: Final = Metric(
 )
 TASK_LATENESS: Final = Metric(
     name="TaskLateness",
-    meaning="Time from a task's instant to the begin of its attempt.",
+    meaning="Time from a task's instant to the start of its first attempt.",
     functions=("run_tasks",),
     unit=Unit.MILLISECONDS,
 )
 TASK_EXECUTION: Final = Metric(
     name="TaskExecution",
-    meaning="Time from the begin of an attempt to its outcome: the destination, without the queue.",
+    meaning="Time from the start of an attempt to its outcome: the destination, without the queue.",
     functions=("run_tasks",),
     unit=Unit.MILLISECONDS,
 )
@@ -340,14 +343,14 @@ TIER_ENDED: Final = Metric(
 )
 TIER_LATENESS: Final = Metric(
     name="TierTaskLateness",
-    meaning="Time from the instant of a task of a tier to the begin of its attempt.",
+    meaning="Time from the instant of a tier's task to the start of its first attempt.",
     functions=("run_tasks",),
     unit=Unit.MILLISECONDS,
     by_tier=True,
 )
 CALLS_POSTPONED: Final = Metric(
     name="CallsPostponed",
-    meaning="Calls without a place of their flow key.",
+    meaning="Calls postponed by a flow key, a circuit breaker, or the pause or the order of a subscription.",
     functions=("run_tasks",),
     in_logs=True,
 )
@@ -371,18 +374,21 @@ RUNS_QUEUED: Final = Metric(
 )
 RUNS_SKIPPED: Final = Metric(
     name="RunsSkipped",
-    meaning="Runs skipped because the run before them was on.",
+    meaning="Runs that ended as SKIPPED: an earlier run was active, the task was paused, or its queue was full.",
     functions=("run_tasks",),
     in_logs=True,
 )
 RUNS_MISSED: Final = Metric(
     name="RunsMissed",
-    meaning="Runs too late for their catch-up window.",
+    meaning="Runs that ended as MISSED: `catch_up` left them out.",
     functions=("run_tasks",),
     in_logs=True,
 )
 RUNS_VOID: Final = Metric(
-    name="RunsVoid", meaning="Runs of a plan that has changed since.", functions=("run_tasks",), in_logs=True
+    name="RunsVoid",
+    meaning="Runs that ended as CANCELLED, because their task was cancelled or changed.",
+    functions=("run_tasks",),
+    in_logs=True,
 )
 BREAKERS_OPENED: Final = Metric(
     name="BreakersOpened", meaning="Destinations that are no longer called.", functions=("run_tasks",)

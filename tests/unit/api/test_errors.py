@@ -88,6 +88,23 @@ def test_a_validation_names_each_field():
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "detail"),
+    [
+        ("there is no task t1", "There is no task t1."),
+        ("The account is frozen.", "The account is frozen."),
+        ("/api/v1/tasks supports GET", "/api/v1/tasks supports GET."),
+    ],
+)
+def test_a_detail_is_a_sentence(text, detail):
+    assert problem(errors.NotFound(text), "r")["detail"] == detail
+
+
+def test_the_detail_of_a_validation_begins_with_the_name_of_a_field():
+    detail = "amount: is too large; b: is missing"
+    assert problem(example(errors.ValidationFailed), "r")["detail"] == detail
+
+
 def test_a_problem_cuts_long_parts_of_the_request():
     long = "x" * 100_000
     told = problem(errors.ValidationFailed([(long, long)] * 1_000), "r-1")

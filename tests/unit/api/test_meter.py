@@ -143,7 +143,7 @@ def suspended(tenant):
 
 def test_a_suspended_tenant_registers_nothing(flow, clock):
     meter = Meter(flow=flow, clock=clock, find=suspended)
-    with pytest.raises(Forbidden, match="suspended and registers nothing: unpaid"):
+    with pytest.raises(Forbidden, match="suspended, so registrations are refused: unpaid"):
         meter.take("demo", 1)
 
 

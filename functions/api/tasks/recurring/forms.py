@@ -33,7 +33,7 @@ class RecurringChangeForm(ChangeForm):
     def _changes_something(self) -> "RecurringChangeForm":
         self.refuse(("run_at", "delay_seconds"), "can be changed of a one-time task only")
         if not self.changed():
-            raise ValueError("nothing to change")
+            raise ValueError("at least one field is needed")
         refuse_two_payloads(
             self, payload="payload" in self.model_fields_set, payload_ref=self.payload_ref is not None
         )

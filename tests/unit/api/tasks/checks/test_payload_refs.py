@@ -61,7 +61,7 @@ def test_a_payload_and_a_reference_are_one_too_many(form, asked, given):
     with pytest.raises(ValidationFailed) as refused:
         parsed(form, json.dumps(asked | {"payload": given, "payload_ref": REF}))
     ((field, message),) = refused.value.fields
-    assert (field, message) == ("body", "only one of payload and payload_ref makes sense")
+    assert (field, message) == ("body", "only one of payload and payload_ref is allowed")
 
 
 def test_the_default_payload_of_a_generated_client_goes_with_a_reference():
