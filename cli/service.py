@@ -23,7 +23,8 @@ TENANT_HEADER: Final = "Postdate-Tenant"
 # Advice for refusals whose detail does not say what to do.
 ADVICE: Final = {
     "unauthenticated": f"Check {KEY}, or the profile: postdate profile list",
-    "forbidden": "The scopes of this key: postdate call whoami. An administrator makes another: postdate keys make",
+    "forbidden": "The scopes of this key: postdate call whoami. An administrator makes another: postdate keys make. "
+    "Routes of operators need an operator's key: --profile local, or postdate operator --env <env>",
     "not_found": "Check the id, and the tenant of this key: postdate call whoami",
     "version_conflict": "It was changed meanwhile. Look at it again, and repeat the change.",
     "invalid_state": "What its state allows: postdate explain <id>",

@@ -9,8 +9,10 @@ from postdate_client import Client
 
 
 def stack() -> dict[str, Any]:
-    """Raises SystemExit if no stack runs."""
-    file = Path(os.environ.get("POSTDATE_LOCAL_DIR", ".local")) / "stack.json"
+    """The stack of POSTDATE_LOCAL_DIR, or of PORT. Raises SystemExit if it does not run."""
+    port = os.environ.get("PORT", "4566")
+    usual = ".local" if port == "4566" else f".local/{port}"
+    file = Path(os.environ.get("POSTDATE_LOCAL_DIR", usual)) / "stack.json"
     if not file.exists():
         raise SystemExit("Start the local stack with `make up`.")
     told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
