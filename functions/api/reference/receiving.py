@@ -24,8 +24,8 @@ PARAGRAPHS: Final = (
     "A run may arrive again after a lost answer, a timeout or a crash. All its attempts carry the "
     "same `Idempotency-Key`. Store the key in the same transaction as the work; if it is stored already, answer 204 "
     "and do nothing.",
-    "Refuse an outdated attempt. `Postdate-Token` rises with each attempt of a run. An attempt with a lower token than the "
-    "highest one seen was overtaken by another.",
+    "Refuse an outdated attempt. `Postdate-Token` rises with each attempt of a run. An attempt with a lower token than "
+    "the highest one seen was overtaken by another.",
     "The status decides and the body is not read. The head of the answer has to arrive within the task's "
     "`timeout_seconds`.",
     "For a task with `ack: explicit` a 2xx means that the run was taken over, and the receiver ends it: "
