@@ -12,6 +12,7 @@ from functions.operate.handler import handler as operate
 from functions.sweep.handler import wired as swept_by
 from postdate.domain.operation import STALLED_AFTER
 from postdate.stores.definition_row import author_in
+from tests.e2e.receiver import Receiver
 from tests.engines import Engines, speaking_to
 from tests.integration.conftest import SETTINGS
 from tests.integration.world import Client, Context, World
@@ -283,3 +284,59 @@ def test_a_redrive_of_dead_letters_in_short_is_an_operation_that_has_begun(
     for why, (queue, body, status) in refused.items():
         assert person.call("POST", f"/api/v1/ops/dlq/{queue}/redrive", body).status == status, why
     assert operator.call("POST", path, {"ids": ids}).status == 403
+
+
+def dead_deliveries(world: World, client: Client, receiver: Receiver, count: int) -> tuple[str, list[str]]:
+    """A subscription, and test events that its endpoint refused for good."""
+    owner = Client(tenant=client.tenant)
+    form = {"target": {"type": "webhook", "url": f"{receiver.url}/hook"}, "types": ["task.dead"]}
+    id = owner.call("POST", "/api/v1/subscriptions", form).body["subscription_id"]
+    path = f"/api/v1/subscriptions/{id}"
+    runs = [owner.call("POST", f"{path}/test").body["run_id"] for _ in range(count)]
+    receiver.refuses = True
+    world.run(world.received(world.queues["tasks"], tenant=client.tenant))
+    receiver.refuses = False
+    assert {run: owner.get(f"/api/v1/runs/{run}").body["status"] for run in runs} == dict.fromkeys(
+        runs, "DEAD"
+    )
+    return id, runs
+
+
+def test_a_dead_delivery_is_redriven_and_another_one_is_discarded(
+    world: World, operator: Client, receiver: Receiver, machine: Any
+) -> None:
+    subscription, (first, second) = dead_deliveries(world, operator, receiver, 2)
+    assert set(of(operator, letters_of(world, operator))) == {first, second}
+
+    def carried_out(**fields: Any) -> dict[str, Any]:
+        form = {"action": "redrive", "kind": "tasks", "reason": "it is mended", "dry_run": False} | fields
+        begun = operator.call("POST", "/api/v1/operations", form)
+        assert (begun.status, begun.body["eligible"]["count"]) == (202, 1), begun.body
+        id = begun.body["operation_id"]
+        operate({"operation_id": id, "run": 1}, Context())
+        world.run(world.received(world.queues["tasks"], tenant=operator.tenant))
+        assert operate({"operation_id": id, "run": 1}, Context())["goes_on"] is False
+        told: dict[str, Any] = operator.get(f"/api/v1/operations/{id}").body
+        return told
+
+    redriven = carried_out(ids=[first])
+    assert (redriven["state"], redriven["done"], redriven["failed"]) == ("DONE", 1, 0)
+    assert operator.get(f"/api/v1/runs/{first}").body["status"] == "SUCCEEDED"
+    assert [each.headers["webhook-id"] for each in receiver.of(subscription)].count(first) == 2
+    assert set(of(operator, letters_of(world, operator))) == {second}
+    discarded = carried_out(action="discard", filter={"destination": receiver.url})
+    assert (discarded["state"], discarded["done"], discarded["missing"]) == ("DONE", 1, 0)
+    assert of(operator, letters_of(world, operator)) == {}
+    assert operator.get(f"/api/v1/runs/{second}").body["status"] == "DEAD"
+
+
+def test_deliveries_of_an_ended_subscription_are_left_alone(
+    world: World, operator: Client, receiver: Receiver, machine: Any
+) -> None:
+    subscription, runs = dead_deliveries(world, operator, receiver, 1)
+    Client(tenant=operator.tenant).call("DELETE", f"/api/v1/subscriptions/{subscription}")
+    for named in ({"ids": runs}, {"ids": None, "filter": {"destination": receiver.url}}):
+        planned = operator.call("POST", "/api/v1/operations", asked(runs) | named).body
+        assert planned["eligible"]["count"] == 0
+        reason = "is a delivery to a subscription that has ended"
+        assert planned["not_eligible"] == [{"reason": reason, "count": 1}]
