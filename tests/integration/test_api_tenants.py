@@ -104,6 +104,20 @@ def test_a_change_replaces_what_it_names_and_nothing_else(operator: Client) -> N
     assert problem(operator.call("PATCH", f"{PATH}/nobody", {"tier": "gold"})) == (404, "not_found")
 
 
+def test_a_change_of_a_tenant_may_name_the_version_that_it_is_for(operator: Client) -> None:
+    path = f"{PATH}/{made(operator)['tenant_id']}"
+    first = operator.get(path).headers["etag"]
+    changed = operator.call("PATCH", path, {"tier": "gold"}, {"if-match": first})
+    assert (first, changed.status, changed.headers["etag"]) == ('"1"', 200, '"2"')
+    assert operator.call("PATCH", path, {"tier": "gold"}, {"if-match": first}).body == changed.body
+    late = operator.call("PATCH", path, {"spread_seconds": 5}, {"if-match": first})
+    assert problem(late) == (412, "version_conflict")
+    assert operator.get(path).body == changed.body
+    suspended = operator.call("POST", f"{path}/suspend", {"pending": "run", "reason": "unpaid"})
+    resumed = operator.call("POST", f"{path}/resume")
+    assert [each.headers["etag"] for each in (suspended, resumed)] == ['"3"', '"4"']
+
+
 def test_a_suspended_tenant_reads_and_cancels_and_registers_nothing(client: Client, operator: Client) -> None:
     client.accounts(alice=50, bob=0)
     payment = client.pay(key="before", delay_seconds=600).body["payment_id"]

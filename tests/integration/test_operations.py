@@ -82,6 +82,8 @@ def test_a_plan_is_started_carried_out_and_reported(world: World, operator: Clie
     assert {item["outcome"] for item in items["items"]} == {"done"}
     assert len(world.received(queue["QueueUrl"])) == 3
     assert operator.get("/api/v1/operations").body["operations"] == [told]
+    tags = [each.headers["etag"] for each in (planned, started, operator.get(f"/api/v1/operations/{id}"))]
+    assert tags == [f'"{version}"' for version in (1, started.body["version"], told["version"])]
 
 
 def test_plans_are_paused_and_resumed_by_a_filter(world: World, operator: Client, machine: Any) -> None:

@@ -70,7 +70,7 @@ def list_letters(_: Caller, queue: str) -> answers.DeadLetterList:
         }
     },
     scope=OPS,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=("malformed", "validation_failed", "limit_exceeded", "invalid_state", "not_found"),
 )
 def redrive(_: Caller, queue: str) -> Response[operations.Operation]:

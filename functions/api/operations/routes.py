@@ -72,7 +72,7 @@ _EXAMPLES: Final = {
     body=OperationForm,
     examples=_EXAMPLES,
     scope=WRITE,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=("malformed", "validation_failed", "limit_exceeded", "invalid_state"),
 )
 def plan(caller: Caller) -> Response[answers.Operation]:
@@ -112,13 +112,16 @@ def list_operations(caller: Caller) -> answers.OperationList:
     text="Of work that goes on by itself after it was asked for. A backfill is kept for 35 days after its end, every "
     "other operation for 95 days after its plan. One on payments needs `payments:read` too.",
     scope=READ,
+    headers=("ETag",),
     codes=("not_found",),
 )
-def get(caller: Caller, operation_id: str) -> answers.Operation:
+def get(caller: Caller, operation_id: str) -> Response[answers.Operation]:
     try:
-        return answers.of(wired().operators.planner.shown(caller, operation_id))
+        return requests.item(answers.of(wired().operators.planner.shown(caller, operation_id)))
     except NotFound:
-        return view(wired().recurring.backfills.load(caller.tenant, operation_id))
+        backfill = wired().recurring.backfills.load(caller.tenant, operation_id)
+        # A backfill has no version of its own. The ETag is that of the text.
+        return Response(status_code=200, content_type="application/json", body=view(backfill))
 
 
 @OPERATIONS.serves(
@@ -156,7 +159,7 @@ def list_items(caller: Caller, operation_id: str) -> answers.OperationItemList:
     "`invalid_state`. Starting it again while it runs is no error.",
     status=202,
     scope=WRITE,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=("not_found", "invalid_state"),
 )
 def start(caller: Caller, operation_id: str) -> Response[answers.Operation]:
@@ -172,7 +175,7 @@ def start(caller: Caller, operation_id: str) -> Response[answers.Operation]:
     "scope that the plan needed, and an operator's key if an operator planned it.",
     status=202,
     scope=WRITE,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=("not_found", "invalid_state"),
 )
 def stop(caller: Caller, operation_id: str) -> Response[answers.Operation]:
@@ -188,7 +191,7 @@ def stop(caller: Caller, operation_id: str) -> Response[answers.Operation]:
     "where it was; no item is acted on twice. Its key and the number of operations are limited as at a start.",
     status=202,
     scope=WRITE,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=("not_found", "invalid_state"),
 )
 def resume(caller: Caller, operation_id: str) -> Response[answers.Operation]:
