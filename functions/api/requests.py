@@ -41,10 +41,10 @@ _LONGER_AS_JSON: Final = (b'"', b"\\", b"\n", b"\r", b"\t")
 _REPLACED: Final = "\ufffd"
 
 
-def caller(event: BaseProxyEvent, scope: str) -> Caller:
-    """Returns the caller and the tenant. Raises Forbidden if the key lacks the scope."""
+def caller(event: BaseProxyEvent, *scopes: str) -> Caller:
+    """Returns the caller and the tenant. Raises Forbidden if the key has none of the scopes."""
     named, given = event.headers.get(TENANT_HEADER.lower()), wired()
-    found = given.guards.admission.caller(event["requestContext"], _shown(event), named).needs(scope)
+    found = given.guards.admission.caller(event["requestContext"], _shown(event), named).needs_one(*scopes)
     given.author.name = found.actor
     return found
 

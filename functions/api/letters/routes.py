@@ -60,7 +60,7 @@ def list_letters(_: Caller, queue: str) -> answers.DeadLetterList:
     name="redriveDeadLetters",
     summary="Redrive items of a queue of dead letters",
     text="Short for an operation `redrive` without a dry run, of the tenant that `Postdate-Tenant` names: it begins at "
-    "once. The queue is `tasks` or `payments`. The key needs the scope to change items of that kind as well.",
+    "once. The queue is `tasks` or `payments`. The scope `ops` suffices for items of either kind.",
     status=202,
     body=RedriveForm,
     examples={
@@ -83,5 +83,4 @@ def redrive(_: Caller, queue: str) -> Response[operations.Operation]:
     except ValueError as error:
         raise ValidationFailed([("filter", str(error))]) from None
     caller = requests.caller(event, OPS)
-    planned = planner.plan(caller, form.redrive(kind, caller), form.items)
-    return operations.accepted(planner.start(caller, planned.id))
+    return operations.accepted(planner.redrive(caller, form.redrive(kind, caller), form.items))

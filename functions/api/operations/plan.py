@@ -68,6 +68,15 @@ class Planner:
     def plan(self, caller: Caller, plan: Plan, named: Sequence[str] | ItemFilter) -> Operation:
         """Raises Forbidden for a kind of items that the key has no right to change."""
         caller.needs(_NEEDS[plan.kind])
+        return self._planned(caller, plan, named)
+
+    def redrive(self, caller: Caller, plan: Plan, named: Sequence[str] | ItemFilter) -> Operation:
+        """Plans a redrive of dead letters, and begins it. The scope of operators suffices for items of each kind.
+        Raises Forbidden for any other caller."""
+        caller.needs(OPS)
+        return self._begun(self._planned(caller, plan, named))
+
+    def _planned(self, caller: Caller, plan: Plan, named: Sequence[str] | ItemFilter) -> Operation:
         now, unique = self.clock.now(), self.unique()
         if isinstance(named, ItemFilter):
             looked = self.finder.find(caller.tenant, plan.action, plan.kind, named)
