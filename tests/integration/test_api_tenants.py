@@ -94,6 +94,7 @@ def test_a_change_replaces_what_it_names_and_nothing_else(operator: Client) -> N
     assert own["quotas"] == {"registered_per_second": 7, "runs_in_flight": 50}
     reader = Client(tenant=tenant["tenant_id"], scopes="tasks:read")
     limits = reader.get("/api/v1/limits").body
+    assert limits["tier"] == "gold"
     assert limits["registered"] == {"limit": 70, "used": 0, "window_seconds": 10}
     assert limits["runs_in_flight"] == {"limit": 48, "per_worker": 3}
     assert operator.call("PATCH", path, {"tier": "gold"}).body["version"] == own["version"]
