@@ -119,6 +119,14 @@ def test_a_change_of_a_tenant_may_name_the_version_that_it_is_for(operator: Clie
     assert [each.headers["etag"] for each in (suspended, resumed)] == ['"3"', '"4"']
 
 
+def test_a_tenant_is_suspended_without_a_reason(operator: Client) -> None:
+    path = f"{PATH}/{made(operator)['tenant_id']}"
+    suspended = operator.call("POST", f"{path}/suspend", {"pending": "run"})
+    assert (suspended.status, suspended.body["status"]) == (200, "SUSPENDED")
+    assert suspended.body["suspended_because"] == "suspended by an operator"
+    assert problem(operator.call("POST", f"{path}/suspend", {})) == (422, "validation_failed")
+
+
 def test_a_suspended_tenant_reads_and_cancels_and_registers_nothing(client: Client, operator: Client) -> None:
     client.accounts(alice=50, bob=0)
     payment = client.pay(key="before", delay_seconds=600).body["payment_id"]

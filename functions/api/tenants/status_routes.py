@@ -31,6 +31,7 @@ STATUS: Final = Routes("/api/v1/ops/tenants/<tenant_id>")
     body=SuspendForm,
     examples={
         "unpaid": {"summary": "Items run", "value": {"pending": "run", "reason": "unpaid"}},
+        "short": {"summary": "Without a reason", "value": {"pending": "run"}},
         "fraud": {"summary": "Items wait", "value": {"pending": "wait", "reason": "fraud"}},
     },
     example={**ACME, "status": "SUSPENDED", "suspended_because": "unpaid", "pending": "run"},
