@@ -1,6 +1,7 @@
 """Operations through the real handlers: of the API, of `operate` and of `run_tasks`."""
 
 import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -126,6 +127,30 @@ def test_a_filter_of_plans_names_no_instant_and_no_failure(operator: Client) -> 
     assert operator.call("POST", "/api/v1/operations", redriven).status == 422
 
 
+def test_items_come_in_pages_of_no_more_than_asked_for(world: World, operator: Client, machine: Any) -> None:
+    given = {"delay_seconds": 3600, "target": operator.target}
+    made = operator.call("POST", "/api/v1/tasks/batch", {"tasks": [given] * 60}).body["results"]
+    ids = sorted(each["task"]["task_id"] for each in made)
+    planned = operator.call("POST", "/api/v1/operations", asked(ids, action="cancel")).body
+    path = f"/api/v1/operations/{planned['operation_id']}/items"
+    assert len(operator.get(path).body["items"]) == 20
+    for limit in (7, 25, 30, 60, 100):
+        found, cursor = list[list[str]](), ""
+        while True:
+            page = operator.get(path, f"limit={limit}{cursor}").body
+            found.append([each["item_id"] for each in page["items"]])
+            if page["next_cursor"] is None:
+                break
+            cursor = f"&cursor={page['next_cursor']}"
+        assert [id for each in found for id in each] == ids
+        assert {len(each) for each in found[:-1]} <= {limit}
+        assert 0 < len(found[-1]) <= limit
+    _, mark = json.loads(urlsafe_b64decode(operator.get(path).body["next_cursor"]))
+    for place in ("x", "-1", "1" * 10):
+        forged = urlsafe_b64encode(json.dumps([place, mark]).encode()).decode()
+        assert operator.get(path, f"cursor={forged}").status == 422
+
+
 def test_another_tenant_neither_sees_nor_changes_it(world: World, operator: Client, machine: Any) -> None:
     ids = dead(world, operator, 1)
     id = operator.call("POST", "/api/v1/operations", asked(ids)).body["operation_id"]
@@ -227,7 +252,11 @@ def test_letters_are_for_operators(world: World, client: Client) -> None:
     assert client.get("/api/v1/ops/dlq/tasks").status == 403
     someone = Client(tenant=client.tenant, scopes="ops", operates=True)
     assert someone.get("/api/v1/ops/dlq/unknown").status == 404
-    assert someone.get("/api/v1/ops/dlq/tasks", "group=tenant").status == 422
+    assert someone.get("/api/v1/ops/dlq/tasks").body["next_cursor"] is None
+    assert someone.get("/api/v1/ops/dlq/tasks", "group=failure").body["next_cursor"] is None
+    for wrong in ("group=tenant", "tenant=x", "cursor=x"):
+        refused = someone.get("/api/v1/ops/dlq/tasks", wrong)
+        assert [each["field"] for each in refused.body["errors"]] == [wrong.partition("=")[0]]
 
 
 def test_waiting_tasks_are_cancelled_and_payments_are_no_kind_to_discard(

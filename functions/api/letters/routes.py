@@ -31,8 +31,9 @@ _FAILURE: Final = "failure"
     name="listDeadLetters",
     summary="List dead letters",
     text="Of the queue `tasks` or `payments`, with what is known of their items, the oldest first; with "
-    "`group=failure` their numbers by failure and destination, of 1,000 letters at most. A letter whose "
-    "items all went on is deleted. Plan an operation to redrive or discard them.",
+    "`group=failure` their numbers by failure and destination, of 1,000 letters at most. There is one page: a queue "
+    "cannot be read from a place on, so `next_cursor` is always null. A letter whose items all went on is deleted. "
+    "Plan an operation to redrive or discard them.",
     scope=OPS,
     parameters=("dlq_group", "limit"),
     codes=("validation_failed", "not_found"),
@@ -45,13 +46,19 @@ def list_letters(_: Caller, queue: str) -> answers.DeadLetterList:
     if letters is None:
         raise NotFound(f"there is no queue {queue}")
     listing.only_known(given, "group")
-    if given.get("group", _FAILURE) != _FAILURE or "cursor" in given:
-        raise ValidationFailed([("group", f"is {_FAILURE}, and letters have no cursor")])
+    if "cursor" in given:
+        raise ValidationFailed([("cursor", "is not a cursor of this list, which has one page")])
+    if given.get("group", _FAILURE) != _FAILURE:
+        raise ValidationFailed([("group", f"is {_FAILURE}")])
     if "group" in given:
         groups = [answers.group(each) for each in grouped(letters.shown(_GROUPED_MAX))]
-        return {"queue": queue, "groups": groups}
+        return {"queue": queue, "groups": groups, "next_cursor": None}
     shown = letters.shown(Span.of(given, "letters", queue).limit)
-    return {"queue": queue, "letters": [answers.letter(each, letters) for each in shown]}
+    return {
+        "queue": queue,
+        "letters": [answers.letter(each, letters) for each in shown],
+        "next_cursor": None,
+    }
 
 
 @LETTERS.serves(

@@ -1,5 +1,6 @@
 """Routes of operations: one action on many items, and backfills."""
 
+import re
 from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
@@ -14,11 +15,13 @@ from functions.api.operations import answers
 from functions.api.operations.forms import OperationForm
 from functions.api.operations.view import view
 from functions.api.wiring import wired
-from postdate.domain.errors import NotFound
+from postdate.domain.errors import NotFound, ValidationFailed
 from postdate.domain.operation_pages import PAGE_ITEMS
 
 OPERATIONS: Final = Routes("/api/v1/operations")
 READ, WRITE = "tasks:read", "operations:write"
+# The number of the first item of a page; nothing for the first page.
+_NUMBER: Final = re.compile(r"[0-9]{0,9}")
 _EXAMPLES: Final = {
     "dry_run": {
         "summary": "A plan, to be looked at before its start",
@@ -129,8 +132,7 @@ def get(caller: Caller, operation_id: str) -> Response[answers.Operation]:
     "/<operation_id>/items",
     name="listOperationItems",
     summary="What became of each item",
-    text="In the order in which they are acted on. A page may hold up to 24 items more than its `limit`. Those of an "
-    "operation on payments need `payments:read` too.",
+    text="In the order in which they are acted on. Those of an operation on payments need `payments:read` too.",
     scope=READ,
     parameters=("limit", "cursor"),
     codes=("validation_failed", "not_found"),
@@ -139,13 +141,18 @@ def list_items(caller: Caller, operation_id: str) -> answers.OperationItemList:
     operation = wired().operators.planner.shown(caller, operation_id)
     given = requests.parameters(_event())
     listing.only_known(given)
-    span = Span.of(given, "operation items", caller.tenant, operation.id)
-    first, limit = int(span.after or 0), -(-span.limit // PAGE_ITEMS)
-    pages = wired().tables.operations.pages(operation, first=first, limit=limit)
-    after = first + len(pages)
+    span = Span.of(given, "items by number", caller.tenant, operation.id)
+    if not _NUMBER.fullmatch(span.after):
+        raise ValidationFailed([("cursor", "is not a cursor of this API")])
+    first = int(span.after or 0)
+    page, skipped = divmod(first, PAGE_ITEMS)
+    pages = -(-(skipped + span.limit) // PAGE_ITEMS)
+    read = wired().tables.operations.pages(operation, first=page, limit=pages)
+    found = [entry for each in read for entry in each.entries][skipped : skipped + span.limit]
+    after = first + len(found)
     return {
-        "items": [answers.item(entry) for page in pages for entry in page.entries],
-        "next_cursor": span.cursor(str(after)) if after < operation.pages else None,
+        "items": [answers.item(entry) for entry in found],
+        "next_cursor": span.cursor(str(after)) if found and after < operation.eligible else None,
     }
 
 
